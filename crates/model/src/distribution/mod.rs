@@ -1,0 +1,389 @@
+//! The one histogram: fixed bounds, clamps and counts what it clamps, merges exactly.
+//!
+//! Its buckets are laid out as HdrHistogram lays them out, so that its file form (HDR V2, zlib,
+//! base64) is read by any HdrHistogram tool. Recording is a shift, a subtraction and four adds;
+//! with [`Shape::TOTAL`] an array is 265 KiB, of which only touched pages cost memory.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{
+    Deserializer as HdrDeserializer, Serializer as _, V2DeflateSerializer,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::units::Span;
+
+/// The bounds and the resolution of a distribution.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Shape {
+    /// Values are resolved to 2 to this power nanoseconds at best.
+    unit_magnitude: u8,
+    /// Significant decimal digits: 2 or 3.
+    digits: u8,
+}
+
+impl Shape {
+    /// For per-interval distributions: 1.024 us at best, within 0.8 %.
+    pub const INTERVAL: Self = Self {
+        unit_magnitude: 10,
+        digits: 2,
+    };
+    /// For totals: 1 ns at best, within 0.1 %.
+    pub const TOTAL: Self = Self {
+        unit_magnitude: 0,
+        digits: 3,
+    };
+
+    /// The highest value kept apart; a higher one is clamped to it and counted. One hour.
+    pub const HIGHEST: Span = Span::from_s(3600);
+
+    /// log2 of half the number of sub-buckets: 10 for three digits, 7 for two.
+    const fn half_magnitude(self) -> u32 {
+        if self.digits == 3 { 10 } else { 7 }
+    }
+
+    /// Where `ns` is counted.
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most 33 x 1024, by the clamp"
+    )]
+    const fn index_of(self, ns: u64) -> usize {
+        let half = self.half_magnitude();
+        let unit = self.unit_magnitude as u32;
+        let mask = ((2u64 << half) - 1) << unit;
+        let bucket = (64 - unit - half - 1) - (ns | mask).leading_zeros();
+        let sub_bucket = ns >> (bucket + unit);
+        (((bucket as u64 + 1) << half) + sub_bucket - (1 << half)) as usize
+    }
+
+    /// The lowest value counted at `index` and the width of what is counted there.
+    #[expect(clippy::cast_possible_truncation, reason = "an index is below 2^16")]
+    const fn range_of(self, index: usize) -> (u64, u64) {
+        let half = self.half_magnitude();
+        let unit = self.unit_magnitude as u32;
+        let row = (index >> half) as u32;
+        let (bucket, sub_bucket) = if row == 0 {
+            (0, index as u64)
+        } else {
+            (row - 1, (index as u64 & ((1 << half) - 1)) + (1 << half))
+        };
+        (sub_bucket << (bucket + unit), 1 << (bucket + unit))
+    }
+
+    const fn len(self) -> usize {
+        self.index_of(Self::HIGHEST.as_ns()) + 1
+    }
+}
+
+/// How often each length of time was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distribution {
+    shape: Shape,
+    counts: Box<[u64]>,
+    count: u64,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+    clamped: u64,
+    censored: u64,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new(Shape::TOTAL)
+    }
+}
+
+impl Distribution {
+    /// An empty one.
+    pub fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            counts: vec![0; shape.len()].into_boxed_slice(),
+            count: 0,
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            clamped: 0,
+            censored: 0,
+        }
+    }
+
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, value: Span) {
+        self.record_n(value, 1);
+    }
+
+    /// Counts the same value `times` times.
+    #[inline]
+    pub fn record_n(&mut self, value: Span, times: u64) {
+        let mut ns = value.as_ns();
+        if ns > Shape::HIGHEST.as_ns() {
+            ns = Shape::HIGHEST.as_ns();
+            self.clamped += times;
+        }
+        self.counts[self.shape.index_of(ns)] += times;
+        self.count += times;
+        self.sum_ns = self.sum_ns.saturating_add(ns.saturating_mul(times));
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Counts one that ended without the answer it waited for: it is longer than anything seen,
+    /// nobody knows by how much.
+    #[inline]
+    pub fn record_censored(&mut self) {
+        self.censored += 1;
+    }
+
+    /// Adds all that `other` has seen. Associative and commutative.
+    ///
+    /// # Panics
+    ///
+    /// If the shapes differ.
+    pub fn merge(&mut self, other: &Self) {
+        assert_eq!(self.shape, other.shape, "distributions of one shape merge");
+        if other.count > 0 {
+            for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+                *mine += theirs;
+            }
+        }
+        self.count += other.count;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.clamped += other.clamped;
+        self.censored += other.censored;
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        if self.count > 0 {
+            self.counts.fill(0);
+        }
+        self.count = 0;
+        self.sum_ns = 0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+        self.clamped = 0;
+        self.censored = 0;
+    }
+
+    /// The bounds and the resolution.
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many values were recorded, without the censored ones.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// How many ended without a value.
+    pub const fn censored(&self) -> u64 {
+        self.censored
+    }
+
+    /// How many were above [`Shape::HIGHEST`].
+    pub const fn clamped(&self) -> u64 {
+        self.clamped
+    }
+
+    /// All values added up: exact, not from the buckets.
+    pub const fn sum(&self) -> Span {
+        Span::from_ns(self.sum_ns)
+    }
+
+    /// The mean of the recorded values, exact.
+    pub fn mean(&self) -> Option<Span> {
+        (self.count > 0).then(|| Span::from_ns(self.sum_ns / self.count))
+    }
+
+    /// The smallest recorded value, exact.
+    pub fn min(&self) -> Option<Span> {
+        (self.count > 0).then(|| Span::from_ns(self.min_ns))
+    }
+
+    /// The largest recorded value, exact.
+    pub fn max(&self) -> Option<Span> {
+        (self.count > 0).then(|| Span::from_ns(self.max_ns))
+    }
+
+    /// The value at quantile `q` (0 to 1) of all, the censored ones counting as longer than any:
+    /// none when it falls among those or nothing was seen.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rank below 2^53"
+    )]
+    pub fn quantile(&self, q: f64) -> Option<Span> {
+        debug_assert!((0.0..=1.0).contains(&q), "{q} is not a quantile");
+        let all = self.count + self.censored;
+        // HdrHistogram's rule: the smallest value at or below which that share of all lies; a
+        // product like 0.9 x 10 must not round up to the next rank.
+        let rank = ((q * all as f64) - 1e-9 * all as f64).ceil().max(1.0) as u64;
+        self.value_at_rank(rank)
+    }
+
+    /// The `rank`-th smallest value (from 1): the highest that its bucket stands for.
+    pub fn value_at_rank(&self, rank: u64) -> Option<Span> {
+        if rank == 0 || rank > self.count {
+            return None;
+        }
+        let mut seen = 0;
+        for (index, n) in self.counts.iter().enumerate() {
+            seen += n;
+            if seen >= rank {
+                let (lowest, width) = self.shape.range_of(index);
+                return Some(Span::from_ns(
+                    (lowest + width - 1).clamp(self.min_ns, self.max_ns),
+                ));
+            }
+        }
+        unreachable!("the buckets hold {} values", self.count)
+    }
+
+    /// How many values lie wholly above `bound`, the censored ones included.
+    pub fn count_above(&self, bound: Span) -> u64 {
+        let from = self
+            .shape
+            .index_of(bound.as_ns().min(Shape::HIGHEST.as_ns()))
+            + 1;
+        self.counts[from.min(self.counts.len())..]
+            .iter()
+            .sum::<u64>()
+            + self.censored
+    }
+
+    /// Each non-empty bucket: its lowest value, its width and its count, in order.
+    pub fn buckets(&self) -> impl Iterator<Item = (Span, Span, u64)> + '_ {
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| **n > 0)
+            .map(|(index, n)| {
+                let (lowest, width) = self.shape.range_of(index);
+                (Span::from_ns(lowest), Span::from_ns(width), *n)
+            })
+    }
+
+    /// As an HdrHistogram of nanoseconds.
+    fn to_hdr(&self) -> hdrhistogram::Histogram<u64> {
+        let mut hdr = hdrhistogram::Histogram::new_with_bounds(
+            1 << self.shape.unit_magnitude,
+            Shape::HIGHEST.as_ns(),
+            self.shape.digits,
+        )
+        .expect("the bounds are valid");
+        for (lowest, _, n) in self.buckets() {
+            hdr.record_n(lowest.as_ns(), n)
+                .expect("a bucket is within the bounds");
+        }
+        hdr
+    }
+
+    /// HDR V2, zlib, base64: the form that HdrHistogram tools exchange.
+    pub fn to_base64(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.to_hdr(), &mut bytes)
+            .expect("writing to memory does not fail");
+        BASE64.encode(bytes)
+    }
+}
+
+/// The file form of a distribution.
+#[derive(Deserialize, Serialize)]
+struct File {
+    unit: String,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p99: Option<f64>,
+    p99_9: Option<f64>,
+    p99_99: Option<f64>,
+    max: Option<f64>,
+    mean: Option<f64>,
+    min: Option<f64>,
+    count: u64,
+    censored: u64,
+    clamped: u64,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+    digits: u8,
+    histogram_unit: String,
+    histogram: String,
+}
+
+impl Serialize for Distribution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let us = |q| self.quantile(q).map(Span::as_us_f64);
+        File {
+            unit: "us".to_owned(),
+            p50: us(0.5),
+            p90: us(0.9),
+            p99: us(0.99),
+            p99_9: us(0.999),
+            p99_99: us(0.9999),
+            max: self
+                .max()
+                .filter(|_| self.censored == 0)
+                .map(Span::as_us_f64),
+            mean: self.mean().map(Span::as_us_f64),
+            min: self.min().map(Span::as_us_f64),
+            count: self.count,
+            censored: self.censored,
+            clamped: self.clamped,
+            sum_ns: self.sum_ns,
+            min_ns: self.min().map_or(0, Span::as_ns),
+            max_ns: self.max_ns,
+            digits: self.shape.digits,
+            histogram_unit: "ns".to_owned(),
+            histogram: self.to_base64(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Distribution {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let file = File::deserialize(deserializer)?;
+        let shape = match file.digits {
+            2 => Shape::INTERVAL,
+            3 => Shape::TOTAL,
+            other => return Err(Error::custom(format!("{other} digits: expected 2 or 3"))),
+        };
+        let bytes = BASE64.decode(&file.histogram).map_err(Error::custom)?;
+        let hdr: hdrhistogram::Histogram<u64> = HdrDeserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| Error::custom(format!("histogram: {error:?}")))?;
+        let mut distribution = Self::new(shape);
+        for value in hdr.iter_recorded() {
+            distribution.record_n(
+                Span::from_ns(value.value_iterated_to()),
+                value.count_at_value(),
+            );
+        }
+        if distribution.count != file.count {
+            return Err(Error::custom(format!(
+                "the histogram holds {} values, the count says {}",
+                distribution.count, file.count
+            )));
+        }
+        if file.count > 0 {
+            distribution.sum_ns = file.sum_ns;
+            distribution.min_ns = file.min_ns;
+            distribution.max_ns = file.max_ns;
+        }
+        distribution.clamped = file.clamped;
+        distribution.censored = file.censored;
+        Ok(distribution)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The machine, kernel, settings and versions that a trial ran on.
+//!
+//! Every fact may be unreadable: then it is none, and rules that need it answer `unknown`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Bytes;
+
+/// Where a trial ran.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Environment {
+    /// This program.
+    pub tool: Tool,
+    /// When the trial began, RFC 3339 in UTC.
+    pub time: Option<String>,
+    /// Kernel name and release: `Linux 6.18.44`.
+    pub kernel: Option<String>,
+    /// The distribution's own name.
+    pub system: Option<String>,
+    /// The machine's architecture: `x86_64`.
+    pub architecture: Option<String>,
+    /// The CPU model.
+    pub cpu_model: Option<String>,
+    /// CPUs that are online.
+    pub cpus_online: Vec<u32>,
+    /// CPUs that this process may use.
+    pub cpus_allowed: Vec<u32>,
+    /// For each CPU, those that share its core, itself included.
+    pub thread_siblings: BTreeMap<u32, Vec<u32>>,
+    /// Physical memory.
+    pub memory: Option<Bytes>,
+    /// What says that this is a virtual machine: the hypervisor flag or a product name.
+    pub virtualised: Option<bool>,
+    /// Its product name.
+    pub product: Option<String>,
+    /// The kernel's clock source.
+    pub clocksource: Option<String>,
+    /// What one clock reading costs, in nanoseconds.
+    pub clock_cost_ns: Option<f64>,
+    /// CPU frequency governor, where all CPUs agree.
+    pub governor: Option<String>,
+    /// The kernel's command line.
+    pub command_line: Option<String>,
+    /// CPU vulnerabilities and what is done about them.
+    pub mitigations: BTreeMap<String, String>,
+    /// Kernel settings by name: `net.core.somaxconn`.
+    pub sysctls: BTreeMap<String, String>,
+    /// This process's soft limit of open files.
+    pub open_files_limit: Option<u64>,
+    /// CPU bandwidth limit of this process's control group, in CPUs.
+    pub cpu_quota: Option<f64>,
+    /// The io_uring verdict of this kernel: `available`, or why not.
+    pub io_uring: Option<String>,
+    /// Proxy variables found in the environment.
+    pub proxies: Vec<String>,
+    /// What the doctor said before the trial, as findings of rules that need no trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doctor: Vec<crate::finding::Finding>,
+    /// Further facts by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
+}
+
+/// This program.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Tool {
+    /// Its version.
+    pub version: String,
+    /// The commit it was built from, if known.
+    pub commit: Option<String>,
+    /// Whether it was built without optimisation: never a measurement.
+    pub debug_build: bool,
+    /// Whether a debugger or tracer holds this process.
+    pub traced: bool,
+}

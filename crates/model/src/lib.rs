@@ -1,0 +1,29 @@
+//! The language that every part of Triathlon speaks: plain values, no I/O, no clock, no threads.
+//!
+//! What is asked is a [`Plan`]; what a generator measured is a [`Record`]; what the
+//! machine spent on it is a [`Usage`]; where it happened is an [`Environment`]; together
+//! they are a [`Trial`], and what the trial is worth is a [`Verdict`].
+
+#![forbid(unsafe_code)]
+
+pub mod distribution;
+pub mod environment;
+pub mod event;
+pub mod finding;
+pub mod outcome;
+pub mod plan;
+pub mod record;
+pub mod trial;
+pub mod units;
+pub mod usage;
+
+pub use distribution::Distribution;
+pub use environment::Environment;
+pub use event::Event;
+pub use finding::{Claim, Finding, Severity, Status, Verdict};
+pub use outcome::{Outcome, OutcomeCounts};
+pub use plan::{Plan, PlanFile};
+pub use record::Record;
+pub use trial::Trial;
+pub use units::{Bytes, Instant, Rate, Ratio, Span};
+pub use usage::Usage;

@@ -1,0 +1,534 @@
+//! The load of one trial, complete and valid by construction.
+//!
+//! [`PlanFile`] is what was written; [`Plan`] is what it means. A `Plan` that exists is a plan
+//! that can run: its only constructor checks everything that can be known without the network.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Rate, Span};
+
+/// The version of the plan and trial files that this program writes.
+pub const FORMAT: u32 = 1;
+
+/// A plan as it is written: JSON on the wire, flags at the door.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanFile {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What is asked. Exactly one until mixes of requests exist.
+    pub requests: Vec<RequestFile>,
+    /// Where to connect instead of resolving the URL's host. All are used in turn.
+    #[serde(default)]
+    pub addresses: Vec<SocketAddr>,
+    /// Source addresses, used in turn by new connections; empty leaves the choice to the kernel.
+    #[serde(default)]
+    pub sources: Vec<IpAddr>,
+    /// The protocol that connections speak.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// When exchanges become due.
+    pub arrivals: Arrivals,
+    /// When the measurement ends.
+    pub stop: Stop,
+    /// How long the same load runs before anything counts.
+    #[serde(rename = "warmup_ns", default)]
+    pub warmup: Span,
+    /// Connections in total, over all workers.
+    pub connections: u32,
+    /// Exactly so many exchanges on a connection, then we close it; none: as many as come.
+    #[serde(default)]
+    pub requests_per_connection: Option<u32>,
+    /// Exchanges in flight on one connection.
+    #[serde(default = "one")]
+    pub pipeline: u32,
+    /// From sent to the last byte of the answer, and for a connect.
+    #[serde(rename = "timeout_ns")]
+    pub timeout: Span,
+    /// What the schedule's randomness starts from.
+    #[serde(default)]
+    pub seed: u64,
+    /// Threads that generate load.
+    pub workers: u32,
+    /// CPUs that workers are pinned to, in turn; empty: not pinned.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Whether a worker burns CPU time to be punctual.
+    #[serde(default)]
+    pub spin: Spin,
+    /// How the kernel is asked.
+    #[serde(default)]
+    pub backend: Backend,
+    /// What a right answer is.
+    #[serde(default)]
+    pub expect: Expectation,
+    /// How many raw exchanges to keep; 0 keeps none.
+    #[serde(default)]
+    pub samples: u32,
+    /// The length of one interval of the record.
+    #[serde(rename = "interval_ns", default = "second")]
+    pub interval: Span,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn second() -> Span {
+    Span::from_s(1)
+}
+
+/// One request as it is written.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestFile {
+    /// `http://host[:port]/path?query`.
+    pub url: String,
+    /// GET unless told otherwise.
+    #[serde(default = "get")]
+    pub method: String,
+    /// In the order in which they are sent, after Host.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// The content, base64; none sends no Content-Length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_base64: Option<String>,
+}
+
+fn get() -> String {
+    "GET".to_owned()
+}
+
+/// The application protocol of a connection.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// HTTP/1.1 over TCP (RFC 9112).
+    #[default]
+    Http1,
+}
+
+/// How exchanges become due.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Closed loop: at the end of the previous one on the same connection.
+    Closed,
+    /// Open loop: evenly spaced, the k-th at k / rate.
+    Fixed {
+        /// In total, over all workers.
+        rate_per_1000_s: Rate,
+    },
+    /// Open loop: independent exponential gaps of mean 1 / rate.
+    Poisson {
+        /// In total, over all workers.
+        rate_per_1000_s: Rate,
+    },
+}
+
+impl Arrivals {
+    /// The intended load; none in a closed loop.
+    pub const fn rate(self) -> Option<Rate> {
+        match self {
+            Self::Closed => None,
+            Self::Fixed { rate_per_1000_s } | Self::Poisson { rate_per_1000_s } => {
+                Some(rate_per_1000_s)
+            }
+        }
+    }
+}
+
+/// When the measurement ends.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// After so many exchanges, in total.
+    Count(u64),
+    /// After a time that starts when warm-up ends.
+    DurationNs(Span),
+}
+
+/// Whether a worker burns CPU time to be punctual.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spin {
+    /// In open loop, on a CPU shared with nobody who takes part.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How the kernel is asked for I/O.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// io_uring where it is permitted, else readiness.
+    #[default]
+    Auto,
+    /// epoll, kqueue.
+    Readiness,
+    /// io_uring or nothing.
+    Uring,
+}
+
+/// How closely answers are checked.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Framing only: a complete answer is right.
+    None,
+    /// The status too.
+    Status,
+    /// And the length.
+    Length,
+    /// And the body.
+    #[default]
+    Body,
+}
+
+/// What a right answer is. What is not given here is taken from reference fetches before the run.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// How closely answers are checked.
+    #[serde(default)]
+    pub level: Level,
+    /// The status; none takes that of the reference.
+    #[serde(default)]
+    pub status: Option<u16>,
+    /// The length of the content in bytes; none takes that of the reference.
+    #[serde(default)]
+    pub length: Option<u64>,
+    /// The SHA-256 of the content, hexadecimal: the reference itself must match it.
+    #[serde(default)]
+    pub sha256: Option<String>,
+}
+
+/// What is wrong with a plan, and what to do about it.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// The URL.
+    #[error("'{url}' is not a URL we can ask: {why}")]
+    Url {
+        /// As given.
+        url: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Anything else.
+    #[error("{field}: {why}")]
+    Field {
+        /// Its name.
+        field: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+fn field(field: &'static str, why: impl Into<String>) -> PlanError {
+    PlanError::Field {
+        field,
+        why: why.into(),
+    }
+}
+
+/// The parts of an `http:` URL.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Url {
+    /// A name or a literal address, without brackets.
+    pub host: String,
+    /// 80 unless given.
+    pub port: u16,
+    /// From the slash on, with the query, without the fragment.
+    pub path: String,
+    /// As it stands in the Host field: brackets and a port that is not the default.
+    pub authority: String,
+}
+
+impl Url {
+    /// Reads `http://host[:port][/path][?query]`; the scheme may be left out.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        let wrong = |why| PlanError::Url {
+            url: text.to_owned(),
+            why,
+        };
+        let rest = match text.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
+                return Err(wrong("TLS is not supported yet; use http://"));
+            }
+            Some(_) => return Err(wrong("the scheme must be http://")),
+            None => text,
+        };
+        let rest = rest.split('#').next().unwrap_or_default();
+        let cut = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(cut);
+        if authority.contains('@') {
+            return Err(wrong("it carries a user name; use -H 'Authorization: ...'"));
+        }
+        let (host, port) = split_authority(authority).map_err(wrong)?;
+        if path
+            .bytes()
+            .any(|byte| byte <= b' ' || byte == 0x7f || byte >= 0x80)
+        {
+            return Err(wrong(
+                "the path has a blank, control or non-ASCII character; percent-encode it",
+            ));
+        }
+        let path = match path.as_bytes().first() {
+            None => "/".to_owned(),
+            Some(b'?') => format!("/{path}"),
+            Some(_) => path.to_owned(),
+        };
+        let bracketed = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host.to_owned()
+        };
+        let authority = if port == 80 {
+            bracketed
+        } else {
+            format!("{bracketed}:{port}")
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            path,
+            authority,
+        })
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.authority, self.path)
+    }
+}
+
+fn split_authority(authority: &str) -> Result<(&str, u16), &'static str> {
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (host, port) = rest
+            .split_once(']')
+            .ok_or("the bracket of the IPv6 address is not closed")?;
+        if host.parse::<std::net::Ipv6Addr>().is_err() {
+            return Err("what stands in brackets is not an IPv6 address");
+        }
+        (
+            host,
+            port.strip_prefix(':')
+                .or_else(|| port.is_empty().then_some(""))
+                .ok_or("a port follows a colon")?,
+        )
+    } else {
+        match authority.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err("an IPv6 address goes in brackets: http://[::1]/");
+            }
+            Some((_, "")) => return Err("the port is missing after the colon"),
+            Some((host, port)) => (host, port),
+            None => (authority, ""),
+        }
+    };
+    if host.is_empty() {
+        return Err("the host is missing");
+    }
+    if host.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
+        return Err("the host has a blank, control or non-ASCII character");
+    }
+    let port = match port {
+        "" => 80,
+        digits => match digits.parse::<u16>() {
+            Ok(port) if port > 0 => port,
+            _ => return Err("the port is not a number from 1 to 65535"),
+        },
+    };
+    Ok((host, port))
+}
+
+/// One request, its URL and body read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Request {
+    /// Where and what.
+    pub url: Url,
+    /// The method token.
+    pub method: String,
+    /// Field names and values, sent after Host.
+    pub headers: Vec<(String, String)>,
+    /// The content, if any.
+    pub body: Option<Vec<u8>>,
+}
+
+/// A plan that can run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Plan {
+    file: PlanFile,
+    request: Request,
+}
+
+impl Plan {
+    /// As it is written.
+    pub const fn file(&self) -> &PlanFile {
+        &self.file
+    }
+
+    /// What is asked.
+    pub const fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The intended load; none in a closed loop.
+    pub const fn rate(&self) -> Option<Rate> {
+        self.file.arrivals.rate()
+    }
+
+    /// Whether arrivals are independent of completions.
+    pub const fn is_open_loop(&self) -> bool {
+        self.rate().is_some()
+    }
+
+    /// The CPU of worker `index`, if workers are pinned.
+    pub fn cpu_of(&self, index: usize) -> Option<u32> {
+        let cpus = &self.file.cpus;
+        (!cpus.is_empty()).then(|| cpus[index % cpus.len()])
+    }
+
+    /// How many of the plan's connections worker `index` holds: the total is always exact.
+    pub fn connections_of(&self, index: u32) -> u32 {
+        let PlanFile {
+            connections,
+            workers,
+            ..
+        } = self.file;
+        connections / workers + u32::from(index < connections % workers)
+    }
+}
+
+impl TryFrom<PlanFile> for Plan {
+    type Error = PlanError;
+
+    fn try_from(file: PlanFile) -> Result<Self, PlanError> {
+        if file.format != FORMAT {
+            return Err(field(
+                "format",
+                format!(
+                    "this program reads version {FORMAT}, the plan is version {}",
+                    file.format
+                ),
+            ));
+        }
+        let [written] = file.requests.as_slice() else {
+            return Err(field("requests", "give exactly one"));
+        };
+        let request = read_request(written)?;
+        check_numbers(&file)?;
+        if let Some(digest) = &file.expect.sha256
+            && (digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        {
+            return Err(field("expect.sha256", "give 64 hexadecimal digits"));
+        }
+        Ok(Self { file, request })
+    }
+}
+
+fn read_request(written: &RequestFile) -> Result<Request, PlanError> {
+    let is_token = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    };
+    if !is_token(&written.method) {
+        return Err(field(
+            "method",
+            format!("'{}' is not a method name", written.method),
+        ));
+    }
+    for (name, value) in &written.headers {
+        if !is_token(name) {
+            return Err(field(
+                "headers",
+                format!("'{name}' is not a field name; write 'Name: value'"),
+            ));
+        }
+        if value
+            .bytes()
+            .any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
+        {
+            return Err(field(
+                "headers",
+                format!("the value of {name} has a control character"),
+            ));
+        }
+        if ["content-length", "transfer-encoding", "connection"]
+            .contains(&name.to_ascii_lowercase().as_str())
+        {
+            return Err(field(
+                "headers",
+                format!("{name} frames the message and is set by the generator"),
+            ));
+        }
+    }
+    let body = match &written.body_base64 {
+        None => None,
+        Some(text) => Some(
+            BASE64
+                .decode(text)
+                .map_err(|error| field("body_base64", error.to_string()))?,
+        ),
+    };
+    Ok(Request {
+        url: Url::parse(&written.url)?,
+        method: written.method.clone(),
+        headers: written.headers.clone(),
+        body,
+    })
+}
+
+fn check_numbers(file: &PlanFile) -> Result<(), PlanError> {
+    let check = |ok: bool, name: &'static str, why: &str| {
+        if ok { Ok(()) } else { Err(field(name, why)) }
+    };
+    check(file.connections > 0, "connections", "give at least 1")?;
+    check(file.workers > 0, "workers", "give at least 1")?;
+    check(
+        file.workers <= file.connections,
+        "workers",
+        "more threads than connections: each thread needs one",
+    )?;
+    check(
+        file.requests_per_connection != Some(0),
+        "requests_per_connection",
+        "give at least 1",
+    )?;
+    check(
+        file.pipeline == 1,
+        "pipeline",
+        "one exchange at a time is all that is supported yet",
+    )?;
+    check(!file.timeout.is_zero(), "timeout", "give more than 0")?;
+    check(
+        file.interval >= Span::from_ms(1),
+        "interval",
+        "give at least 1ms",
+    )?;
+    match file.stop {
+        Stop::Count(count) => check(count > 0, "stop", "give at least 1 exchange")?,
+        Stop::DurationNs(span) => check(!span.is_zero(), "stop", "give more than 0")?,
+    }
+    check(
+        file.arrivals.rate() != Some(Rate::per_1000_s(0)),
+        "rate",
+        "give more than 0",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+use super::*;
+
+fn file() -> PlanFile {
+    PlanFile {
+        format: FORMAT,
+        requests: vec![RequestFile {
+            url: "http://127.0.0.1:8080/x".to_owned(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body_base64: None,
+        }],
+        addresses: Vec::new(),
+        sources: Vec::new(),
+        protocol: Protocol::Http1,
+        arrivals: Arrivals::Closed,
+        stop: Stop::DurationNs(Span::from_s(10)),
+        warmup: Span::ZERO,
+        connections: 64,
+        requests_per_connection: None,
+        pipeline: 1,
+        timeout: Span::from_s(5),
+        seed: 0,
+        workers: 1,
+        cpus: Vec::new(),
+        spin: Spin::Auto,
+        backend: Backend::Auto,
+        expect: Expectation::default(),
+        samples: 0,
+        interval: Span::from_s(1),
+    }
+}
+
+#[test]
+fn urls() {
+    let check = |text: &str, expected: &str| {
+        let shown = match Url::parse(text) {
+            Ok(url) => format!("{} {} {} {}", url.host, url.port, url.path, url.authority),
+            Err(error) => error.to_string(),
+        };
+        assert!(shown.contains(expected), "{text}: {shown}");
+    };
+    check("http://example.test", "example.test 80 / example.test");
+    check(
+        "HTTP://example.test:8080/a?b=c#d",
+        "example.test 8080 /a?b=c example.test:8080",
+    );
+    check("127.0.0.1:81/x", "127.0.0.1 81 /x 127.0.0.1:81");
+    check("http://[::1]:8080/", "::1 8080 / [::1]:8080");
+    check("http://[::1]", "::1 80 / [::1]");
+    check("http://h?q=1", "h 80 /?q=1 h");
+    check("https://h/", "TLS is not supported yet");
+    check("ftp://h/", "scheme must be http");
+    check("http://", "host is missing");
+    check("http://:80/", "host is missing");
+    check("http://::1/", "goes in brackets");
+    check("http://[::1/", "not closed");
+    check("http://[zz]/", "not an IPv6 address");
+    check("http://h:0/", "1 to 65535");
+    check("http://h:99999/", "1 to 65535");
+    check("http://h:/", "port is missing");
+    check("http://me@h/", "user name");
+    check("http://h/a b", "percent-encode");
+}
+
+#[test]
+fn a_plan_that_cannot_run_does_not_exist() {
+    let check = |change: fn(&mut PlanFile), expected: &str| {
+        let mut file = file();
+        change(&mut file);
+        let error = Plan::try_from(file).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(|f| f.format = 99, "version 99");
+    check(|f| f.requests.clear(), "exactly one");
+    check(|f| f.connections = 0, "connections: give at least 1");
+    check(|f| f.workers = 65, "more threads than connections");
+    check(|f| f.timeout = Span::ZERO, "timeout");
+    check(|f| f.pipeline = 2, "one exchange at a time");
+    check(|f| f.stop = Stop::Count(0), "stop");
+    check(
+        |f| f.requests[0].method = "GE T".to_owned(),
+        "not a method name",
+    );
+    check(
+        |f| {
+            f.requests[0]
+                .headers
+                .push(("Content-Length".to_owned(), "3".to_owned()));
+        },
+        "set by the generator",
+    );
+    check(
+        |f| {
+            f.requests[0]
+                .headers
+                .push(("X".to_owned(), "a\r\nb".to_owned()));
+        },
+        "control",
+    );
+    check(
+        |f| f.requests[0].body_base64 = Some("?".to_owned()),
+        "body_base64",
+    );
+    check(
+        |f| f.expect.sha256 = Some("12".to_owned()),
+        "64 hexadecimal",
+    );
+}
+
+#[test]
+fn connections_are_a_total() {
+    let mut file = file();
+    (file.connections, file.workers) = (10, 4);
+    let plan = Plan::try_from(file).unwrap();
+    let each: Vec<u32> = (0..4).map(|index| plan.connections_of(index)).collect();
+    assert_eq!(each, [3, 3, 2, 2]);
+}
+
+#[test]
+fn the_file_form_is_read_back() {
+    let json = serde_json::to_string(&file()).unwrap();
+    assert_eq!(serde_json::from_str::<PlanFile>(&json).unwrap(), file());
+    let misspelt = json.replace("\"connections\"", "\"conections\"");
+    let error = serde_json::from_str::<PlanFile>(&misspelt)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("conections"), "{error}");
+}

@@ -1,0 +1,388 @@
+//! What a generator measured: counters and distributions, in total and per interval.
+//!
+//! Each worker keeps one record of its own; [`Record::merge`] adds them up and is associative and
+//! commutative, so the order in which workers or machines report does not matter.
+
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::{Distribution, Shape};
+use crate::outcome::{Outcome, OutcomeCounts};
+use crate::units::{Bytes, Span};
+
+/// At most so many intervals are kept; when full, neighbours merge and the interval doubles.
+pub const INTERVALS_MAX: usize = 600;
+
+/// Connections by what became of them.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct ConnectionCounts {
+    /// Connects begun.
+    pub asked: u64,
+    /// Connects that succeeded.
+    pub established: u64,
+    /// Connects that failed, for any reason.
+    pub failed: u64,
+    /// Closed by us: after the last request the plan allows, or at the end.
+    pub closed_by_client: u64,
+    /// Closed by the server after a complete answer.
+    pub closed_by_server: u64,
+    /// Closed or reset by the server, or given up by us, with an exchange under way.
+    pub broken: u64,
+    /// Connects that had to wait because the one before them failed or broke.
+    pub backed_off: u64,
+}
+
+impl ConnectionCounts {
+    /// Adds the counts of `other`.
+    pub const fn merge(&mut self, other: &Self) {
+        self.asked += other.asked;
+        self.established += other.established;
+        self.failed += other.failed;
+        self.closed_by_client += other.closed_by_client;
+        self.closed_by_server += other.closed_by_server;
+        self.broken += other.broken;
+        self.backed_off += other.backed_off;
+    }
+}
+
+/// Counters that add up, over one interval, one phase or the whole.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Tally {
+    /// Exchanges by how they ended.
+    pub outcomes: OutcomeCounts,
+    /// Arrivals: exchanges that became due.
+    pub due: u64,
+    /// Exchanges whose first byte was handed to the kernel.
+    pub sent: u64,
+    /// Bytes sent, as the kernel took them, without TCP/IP headers.
+    pub bytes_sent: Bytes,
+    /// Bytes received, heads and framing included, without TCP/IP headers.
+    pub bytes_received: Bytes,
+    /// Content bytes of right answers: what goodput counts.
+    pub bytes_content: Bytes,
+    /// Connections.
+    pub connections: ConnectionCounts,
+    /// Answers that asked to close the connection (`Connection: close` or HTTP/1.0).
+    pub close_announced: u64,
+}
+
+impl Tally {
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.outcomes.merge(&other.outcomes);
+        self.due += other.due;
+        self.sent += other.sent;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.bytes_content += other.bytes_content;
+        self.connections.merge(&other.connections);
+        self.close_announced += other.close_announced;
+    }
+}
+
+/// One stretch of the measured window.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Interval {
+    /// From the start of the measured window.
+    #[serde(rename = "start_ns")]
+    pub start: Span,
+    /// How long it was; the last one is as long as the window left it.
+    #[serde(rename = "length_ns")]
+    pub length: Span,
+    /// What happened in it.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Response times of the right answers that ended in it, coarser than the total.
+    pub response_time: Distribution,
+}
+
+/// One worker: a thread of the generator.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Worker {
+    /// Its position among the workers, from 0.
+    pub index: u32,
+    /// The CPU it was pinned to.
+    pub cpu: Option<u32>,
+    /// Its thread id, so that meters find it.
+    pub thread_id: Option<u32>,
+    /// Right answers in the measured window.
+    pub ok: u64,
+    /// The part of the window that this record covers.
+    #[serde(rename = "window_ns")]
+    pub window: Span,
+    /// Time outside waits and empty polls: GEN-01 reads its share of the window.
+    #[serde(rename = "busy_ns")]
+    pub busy: Span,
+    /// CPU time burnt in empty polls.
+    #[serde(rename = "spin_ns")]
+    pub spin: Span,
+    /// CPU time of the thread in the window, from its own clock; none if unreadable.
+    #[serde(rename = "cpu_ns")]
+    pub cpu_time: Option<Span>,
+    /// Time spent runnable but not running in the window; none if unreadable.
+    #[serde(rename = "runqueue_wait_ns")]
+    pub runqueue_wait: Option<Span>,
+    /// Batches of events handled and events in them.
+    pub batches: u64,
+    /// Events handled.
+    pub events: u64,
+    /// How long handling one batch took.
+    pub batch_time: Option<Distribution>,
+    /// The integral of exchanges in flight over the window, in exchange-nanoseconds, kept
+    /// independently of the distributions: Little's law is checked against it.
+    pub outstanding_integral_ns: u64,
+    /// Its share of the plan's connections.
+    pub connections: u32,
+}
+
+/// The first exchange that ended in some way, told for people.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Example {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was seen: "status 503 instead of 200", "connection reset after 120 bytes".
+    pub text: String,
+    /// When, from the start of the measured window; none outside it.
+    #[serde(rename = "at_ns")]
+    pub at: Option<Span>,
+}
+
+/// The answer that all others are compared with, fetched before the run.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Reference {
+    /// Its status.
+    pub status: u16,
+    /// Its protocol version as received: `HTTP/1.1`.
+    pub version: String,
+    /// Bytes of the head.
+    pub head_bytes: u64,
+    /// Bytes of the content.
+    pub length: u64,
+    /// SHA-256 of the content, hexadecimal.
+    pub sha256: String,
+    /// The Server field.
+    pub server: Option<String>,
+    /// Fields in the order received, without their values where those change.
+    pub headers: Vec<(String, String)>,
+    /// How the content is framed: `length`, `chunked`, `close` or `none`.
+    pub framing: String,
+    /// Whether two fetches differed; the check then falls back to what is stable.
+    pub dynamic: bool,
+    /// What is checked in the end, in words.
+    pub checked: String,
+    /// The address that answered.
+    pub address: String,
+}
+
+/// One raw exchange, kept on request. Instants in nanoseconds from the start of the window.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Sample {
+    /// Its position in the worker's sequence.
+    pub index: u64,
+    /// Which worker.
+    pub worker: u32,
+    /// Connections open in that worker when it was sent.
+    pub open_connections: u32,
+    /// When it became due.
+    pub due_ns: i64,
+    /// When a connection was free for it.
+    pub ready_ns: i64,
+    /// Just before it was handed to the kernel.
+    pub sent_ns: Option<i64>,
+    /// When the first byte of the answer was read.
+    pub first_byte_ns: Option<i64>,
+    /// When it ended.
+    pub ended_ns: i64,
+    /// How the connect that carried it took, if it was the first on its connection.
+    pub connect_ns: Option<u64>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// What a generator measured.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Record {
+    /// The measured window, as it really was.
+    #[serde(rename = "window_ns")]
+    pub window: Span,
+    /// What counted.
+    pub total: Tally,
+    /// The reference fetches before the run.
+    pub reference_phase: Tally,
+    /// The same load before the window.
+    pub warmup_phase: Tally,
+    /// After the window: what was still under way then and was waited for.
+    pub drain_phase: Tally,
+    /// Exchanges completed with a right answer per second of the window.
+    pub achieved_rate: f64,
+    /// Content bytes of right answers per second of the window.
+    pub goodput: f64,
+    /// Ended − due, of right answers.
+    pub response_time: Distribution,
+    /// Ended − sent, of right answers.
+    pub service_time: Distribution,
+    /// Ready − due: no connection was free.
+    pub blocked_time: Distribution,
+    /// Sent − ready: the generator's own doing.
+    pub late_time: Distribution,
+    /// From the connect call to the established connection.
+    pub connect_time: Distribution,
+    /// The TLS handshake.
+    pub tls_time: Distribution,
+    /// First byte − sent, of right answers.
+    pub first_byte_time: Distribution,
+    /// The window cut into stretches.
+    pub intervals: Vec<Interval>,
+    /// Each worker.
+    pub workers: Vec<Worker>,
+    /// The first example of each way to fail.
+    pub examples: Vec<Example>,
+    /// What answers were compared with.
+    pub reference: Option<Reference>,
+    /// Most arrivals that ever waited at once, summed over workers.
+    pub backlog_max: u64,
+    /// `uring` or `readiness`.
+    pub backend: String,
+    /// The finest wait that backend can make.
+    #[serde(rename = "wait_resolution_ns")]
+    pub wait_resolution: Span,
+    /// What a reader must know: a fallback taken, a check given up.
+    pub notes: Vec<String>,
+    /// Whether it was cut short by a signal.
+    pub interrupted: bool,
+    /// Raw exchanges, if asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Sample>,
+    /// Raw exchanges that found no room.
+    #[serde(default)]
+    pub samples_dropped: u64,
+}
+
+impl Record {
+    /// Adds what another worker or machine measured over the same window.
+    pub fn merge(&mut self, other: Self) {
+        self.window = self.window.max(other.window);
+        for (mine, theirs) in [
+            (&mut self.total, &other.total),
+            (&mut self.reference_phase, &other.reference_phase),
+            (&mut self.warmup_phase, &other.warmup_phase),
+            (&mut self.drain_phase, &other.drain_phase),
+        ] {
+            mine.merge(theirs);
+        }
+        for (mine, theirs) in [
+            (&mut self.response_time, &other.response_time),
+            (&mut self.service_time, &other.service_time),
+            (&mut self.blocked_time, &other.blocked_time),
+            (&mut self.late_time, &other.late_time),
+            (&mut self.connect_time, &other.connect_time),
+            (&mut self.tls_time, &other.tls_time),
+            (&mut self.first_byte_time, &other.first_byte_time),
+        ] {
+            mine.merge(theirs);
+        }
+        merge_intervals(&mut self.intervals, other.intervals);
+        self.workers.extend(other.workers);
+        self.workers.sort_by_key(|worker| worker.index);
+        for example in other.examples {
+            self.add_example(example);
+        }
+        self.reference = self.reference.take().or(other.reference);
+        self.backlog_max += other.backlog_max;
+        if self.backend.is_empty() {
+            self.backend = other.backend;
+        }
+        self.wait_resolution = self.wait_resolution.max(other.wait_resolution);
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        self.interrupted |= other.interrupted;
+        self.samples.extend(other.samples);
+        self.samples_dropped += other.samples_dropped;
+        self.rate_it();
+    }
+
+    /// Computes the rates from the counts and the window.
+    #[expect(clippy::cast_precision_loss, reason = "rates are for reading")]
+    pub fn rate_it(&mut self) {
+        let seconds = self.window.as_s_f64();
+        if seconds > 0.0 {
+            self.achieved_rate = self.total.outcomes[Outcome::Ok] as f64 / seconds;
+            self.goodput = self.total.bytes_content.count() as f64 / seconds;
+        }
+    }
+
+    /// Keeps `example` unless one with its outcome is there already from earlier.
+    fn add_example(&mut self, example: Example) {
+        match self
+            .examples
+            .iter_mut()
+            .find(|mine| mine.outcome == example.outcome)
+        {
+            Some(mine) if example.at < mine.at => *mine = example,
+            Some(_) => {}
+            None => {
+                self.examples.push(example);
+                self.examples.sort_by_key(|mine| mine.outcome as u8);
+            }
+        }
+    }
+}
+
+/// Adds interval by interval. Records of one plan share their interval length up to powers of
+/// two, because each halves its resolution when full: the finer one is coarsened first.
+fn merge_intervals(mine: &mut Vec<Interval>, mut theirs: Vec<Interval>) {
+    if mine.is_empty() {
+        *mine = theirs;
+        return;
+    }
+    let full = |intervals: &[Interval]| intervals.first().map_or(Span::ZERO, |first| first.length);
+    while theirs.len() > 1 && full(mine) >= full(&theirs) * 2 {
+        coarsen(&mut theirs);
+    }
+    while mine.len() > 1 && full(&theirs) >= full(mine) * 2 {
+        coarsen(mine);
+    }
+    for (position, interval) in theirs.into_iter().enumerate() {
+        match mine.get_mut(position) {
+            Some(ours) => {
+                ours.length = ours.length.max(interval.length);
+                ours.tally.merge(&interval.tally);
+                ours.response_time.merge(&interval.response_time);
+            }
+            None => mine.push(interval),
+        }
+    }
+}
+
+/// Merges neighbours: half as many intervals, each twice as long.
+pub fn coarsen(intervals: &mut Vec<Interval>) {
+    let mut merged: Vec<Interval> = Vec::with_capacity(intervals.len() / 2 + 1);
+    for (position, interval) in intervals.drain(..).enumerate() {
+        match merged.last_mut() {
+            Some(last) if position % 2 == 1 => {
+                last.length += interval.length;
+                last.tally.merge(&interval.tally);
+                last.response_time.merge(&interval.response_time);
+            }
+            _ => merged.push(interval),
+        }
+    }
+    *intervals = merged;
+}
+
+impl Interval {
+    /// An empty one.
+    pub fn new(start: Span, length: Span) -> Self {
+        Self {
+            start,
+            length,
+            tally: Tally::default(),
+            response_time: Distribution::new(Shape::INTERVAL),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+use super::*;
+
+fn record(seed: u64, intervals: u64) -> Record {
+    let mut record = Record {
+        window: Span::from_s(intervals),
+        ..Record::default()
+    };
+    for second in 0..intervals {
+        let mut interval = Interval::new(Span::from_s(second), Span::from_s(1));
+        for n in 0..seed + second {
+            interval.tally.outcomes[Outcome::Ok] += 1;
+            interval.response_time.record(Span::from_us(10 + n * seed));
+            record.response_time.record(Span::from_us(10 + n * seed));
+        }
+        record.total.merge(&interval.tally);
+        record.intervals.push(interval);
+    }
+    record.total.bytes_content = Bytes::new(seed * 100);
+    record.examples.push(Example {
+        outcome: Outcome::Timeout,
+        text: format!("seen by {seed}"),
+        at: Some(Span::from_ms(seed)),
+    });
+    record.rate_it();
+    record
+}
+
+#[test]
+fn merging_does_not_depend_on_the_order() {
+    let [a, b, c] = [record(3, 4), record(5, 4), record(7, 4)];
+    let together = |parts: [&Record; 3]| {
+        let mut all = Record::default();
+        for part in parts {
+            all.merge(part.clone());
+        }
+        all
+    };
+    let mut right = b.clone();
+    right.merge(c.clone());
+    let mut nested = a.clone();
+    nested.merge(right);
+    assert_eq!(together([&a, &b, &c]), together([&c, &a, &b]));
+    assert_eq!(together([&a, &b, &c]), nested);
+    assert_eq!(nested.examples[0].text, "seen by 3");
+}
+
+#[test]
+fn intervals_of_different_resolution_merge() {
+    let mut coarse = record(2, 8);
+    coarsen(&mut coarse.intervals);
+    assert_eq!(coarse.intervals.len(), 4);
+    let before = coarse.total.outcomes.total() + record(3, 8).total.outcomes.total();
+    coarse.merge(record(3, 8));
+    assert_eq!(coarse.intervals.len(), 4);
+    let sum: u64 = coarse
+        .intervals
+        .iter()
+        .map(|i| i.tally.outcomes.total())
+        .sum();
+    assert_eq!(sum, before);
+}
+
+#[test]
+fn a_record_is_read_back() {
+    let record = record(3, 4);
+    let json = serde_json::to_string(&record).unwrap();
+    assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
+}

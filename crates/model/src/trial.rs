@@ -1,0 +1,141 @@
+//! One execution of one point: what is stored, sent and judged.
+//!
+//! A stored trial can be judged again by later rules from its file alone, so everything a rule may
+//! want from elsewhere is copied into [`Context`] when the trial is stored.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment::Environment;
+use crate::finding::{Claim, Verdict};
+use crate::plan::PlanFile;
+use crate::record::Record;
+use crate::usage::Usage;
+
+/// Plan + environment + record + usage, and what they are worth.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Trial {
+    /// [`crate::plan::FORMAT`].
+    pub format: u32,
+    /// Which point of which experiment; none for a single run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<Point>,
+    /// What was asked.
+    pub plan: PlanFile,
+    /// Where it ran.
+    pub environment: Environment,
+    /// What was measured.
+    pub record: Record,
+    /// What it cost.
+    pub usage: Usage,
+    /// What rules need to know from outside the trial.
+    #[serde(default)]
+    pub context: Context,
+    /// What it is worth, by the rules of the program that stored it.
+    pub verdict: Verdict,
+}
+
+impl Trial {
+    /// The claims that a trial of this plan makes.
+    pub fn claims(&self) -> Vec<Claim> {
+        let mut claims = match self.plan.arrivals.rate() {
+            None => vec![Claim::Capacity, Claim::Resources],
+            Some(_) => vec![Claim::Latency, Claim::Resources],
+        };
+        if self.point.is_some() {
+            claims.push(Claim::Comparison);
+        }
+        claims
+    }
+}
+
+/// A cell of an experiment's grid, and its place in the order of execution.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Point {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The server's label: unique in the experiment, `nginx` or `nginx 2 cores log on`.
+    pub server: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Connections.
+    pub connections: u32,
+    /// Axis values that this cell has beside server, workload and connections, by axis.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub axes: BTreeMap<String, String>,
+    /// The round (block), from 1.
+    pub round: u32,
+    /// Position in the order of execution of the whole experiment, from 1.
+    pub sequence: u32,
+    /// The seed that the order came from.
+    pub order_seed: u64,
+    /// Whether this measures the ceiling: origin's null responder in the server's place.
+    #[serde(default)]
+    pub ceiling: bool,
+}
+
+/// What rules need to know from outside the trial.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Context {
+    /// The ceiling at this trial's point, measured in the same round.
+    pub ceiling: Option<Ceiling>,
+    /// The server, where the lab or a local look-up knows it.
+    pub server: Option<Server>,
+    /// How the generator's CPUs were chosen, in words.
+    pub cpu_choice: Option<String>,
+    /// CPUs that generator and server share, where both are known.
+    pub shared_cpus: Option<Vec<u32>>,
+}
+
+/// What this generator reaches with the same plan on the same CPUs against a null responder.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// Right answers per second, interpolated to this trial's connections.
+    pub rate: f64,
+    /// Whether the responder was the limit: then the true ceiling is higher.
+    pub at_least: bool,
+    /// Whether origin itself is the system under test: then the ceiling says nothing.
+    pub same_server: bool,
+}
+
+/// The system under test as it really was.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Server {
+    /// The product: `nginx`.
+    pub product: String,
+    /// Its version as it says itself.
+    pub version: String,
+    /// The preset: `stock`, `tuned` or a path.
+    pub preset: String,
+    /// The command that started it.
+    pub command: Vec<String>,
+    /// Its configuration files by name, exactly as used.
+    pub configuration: BTreeMap<String, String>,
+    /// CPUs it was given.
+    pub cpus: Vec<u32>,
+    /// CPUs that its threads may really use, read during the run.
+    pub cpus_allowed: Option<Vec<u32>>,
+    /// Worker processes or threads it was told to have.
+    pub workers: u32,
+    /// `off`, `on` or `buffered`.
+    pub access_log: String,
+    /// Whether the process that owns the listening socket is in the tree we started.
+    pub listener_is_ours: Option<bool>,
+    /// The process that owns the listening socket otherwise.
+    pub listener_owner: Option<String>,
+    /// Processes of the tree before the window: pid and start time.
+    pub processes_before: Option<Vec<(u32, u64)>>,
+    /// The same after it.
+    pub processes_after: Option<Vec<(u32, u64)>>,
+    /// Lines that its error log gained during the trial, the first 20.
+    pub error_log: Vec<String>,
+    /// How many it gained in all.
+    pub error_log_lines: u64,
+    /// The smallest limit of open files in the tree.
+    pub open_files_limit: Option<u64>,
+    /// The listener's accept queue limit, as the kernel has it.
+    pub listen_backlog: Option<u32>,
+    /// How it ended, if it ended before it was told to.
+    pub exit: Option<String>,
+}

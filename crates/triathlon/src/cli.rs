@@ -1,0 +1,30 @@
+//! The command line: one table from which parsing, help, man pages and completions are made.
+
+use clap::{Parser, Subcommand};
+
+use crate::cmd;
+use crate::exit::Exit;
+
+/// Web-server benchmarks that can be defended.
+#[derive(Debug, Parser)]
+#[command(name = "triathlon", version, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The legs of the race.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Judge stored trials again, by the rules of this program.
+    Judge(cmd::judge::Args),
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match self {
+            Self::Judge(args) => cmd::judge::run(&args),
+        }
+    }
+}

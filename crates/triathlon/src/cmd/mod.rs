@@ -1,0 +1,3 @@
+//! One file per subcommand: its arguments, and the wiring of the rooms it needs.
+
+pub(crate) mod judge;

@@ -1,0 +1,27 @@
+//! The door: reads the command line, calls the room that does the work, prints, exits.
+
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the only crate that speaks to the person at the terminal"
+)]
+
+mod cli;
+mod cmd;
+mod exit;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli.command.run() {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("triathlon: {error:#}");
+            exit::Exit::of(&error).into()
+        }
+    }
+}
