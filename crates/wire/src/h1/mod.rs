@@ -1,0 +1,3 @@
+//! HTTP/1.1 (RFC 9112).
+
+pub mod body;
