@@ -9,6 +9,7 @@
 pub mod distribution;
 pub mod environment;
 pub mod event;
+pub mod experiment;
 pub mod finding;
 pub mod outcome;
 pub mod plan;
@@ -20,6 +21,7 @@ pub mod usage;
 pub use distribution::Distribution;
 pub use environment::Environment;
 pub use event::Event;
+pub use experiment::{Experiment, ExperimentFile, Gap, Manifest, Results};
 pub use finding::{Claim, Finding, Severity, Status, Verdict};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use plan::{Plan, PlanFile};

@@ -1,0 +1,285 @@
+//! The file form of an experiment: TOML for people, the same in JSON beside the results.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::units::{Bytes, Rate, Span};
+
+/// An experiment as it is written.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentFile {
+    /// What is asked and how often.
+    pub experiment: HeaderFile,
+    /// Who is asked.
+    #[serde(default)]
+    pub server: Vec<ServerFile>,
+    /// What is fetched.
+    #[serde(default)]
+    pub workload: Vec<WorkloadFile>,
+    /// How hard.
+    pub load: LoadFile,
+}
+
+/// `[experiment]`.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderFile {
+    /// Names its results directory too.
+    pub name: String,
+    /// What the experiment answers, in a sentence.
+    pub question: String,
+    /// Complete blocks of all points.
+    pub rounds: u32,
+    /// When servers are started afresh.
+    #[serde(default)]
+    pub restart: Restart,
+    /// How long a freshly started server is warmed up.
+    #[serde(default = "three_seconds", with = "span")]
+    pub warmup: Span,
+    /// The measured window of one trial.
+    #[serde(with = "span")]
+    pub duration: Span,
+    /// What the order of points is drawn from; taken from the clock where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+const fn three_seconds() -> Span {
+    Span::from_s(3)
+}
+
+const fn five_seconds() -> Span {
+    Span::from_s(5)
+}
+
+/// When servers are started afresh.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Restart {
+    /// Once in each round.
+    #[default]
+    Round,
+    /// Before each trial.
+    Trial,
+}
+
+/// `[[server]]`.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerFile {
+    /// A row of the lab's table.
+    pub product: String,
+    /// Its name in charts, where the product's own is not enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// `stock`, `tuned` or the path of a template.
+    #[serde(default = "tuned")]
+    pub preset: String,
+    /// How many cores it gets: one number or an axis.
+    #[serde(default = "one_core")]
+    pub cores: OneOrMany<u32>,
+    /// Whether and how it logs each request: one word or an axis.
+    #[serde(default = "log_off")]
+    pub access_log: OneOrMany<AccessLog>,
+}
+
+fn tuned() -> String {
+    "tuned".to_owned()
+}
+
+const fn one_core() -> OneOrMany<u32> {
+    OneOrMany::One(1)
+}
+
+const fn log_off() -> OneOrMany<AccessLog> {
+    OneOrMany::One(AccessLog::Off)
+}
+
+/// Whether and how a server logs each request.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessLog {
+    /// Many lines at a time.
+    Buffered,
+    /// Not at all.
+    #[default]
+    Off,
+    /// As the product does unless told otherwise.
+    On,
+}
+
+impl AccessLog {
+    /// The word in files, labels and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Buffered => "buffered",
+            Self::Off => "off",
+            Self::On => "on",
+        }
+    }
+}
+
+/// `[[workload]]`.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadFile {
+    /// Its name in charts.
+    pub name: String,
+    /// What is fetched.
+    pub body: Body,
+    /// Exactly so many exchanges on a connection, enforced by the generator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<u32>,
+}
+
+/// The content of the file that is fetched.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// Its length: `7`, `"100k"`.
+    #[serde(deserialize_with = "quantity")]
+    pub bytes: Bytes,
+}
+
+/// `[load]`.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadFile {
+    /// What makes a request due.
+    #[serde(default)]
+    pub mode: LoadMode,
+    /// Connections in total.
+    pub connections: Counts,
+    /// The intended load of an open loop: one rate or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<OneOrMany<RateText>>,
+    /// How arrivals are spaced in an open loop.
+    #[serde(default)]
+    pub arrivals: ArrivalKind,
+    /// From sent to the last byte.
+    #[serde(default = "five_seconds", with = "span")]
+    pub timeout: Span,
+}
+
+/// What makes a request due.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadMode {
+    /// The end of the one before it on the same connection.
+    #[default]
+    Closed,
+    /// A schedule.
+    Open,
+}
+
+/// How arrivals are spaced in an open loop.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalKind {
+    /// Evenly.
+    Fixed,
+    /// With independent exponential gaps.
+    #[default]
+    Poisson,
+}
+
+/// An axis of whole numbers.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(
+    untagged,
+    expecting = "write a number, a list of numbers, or { from = 10, to = 1000, step = 10 }"
+)]
+pub enum Counts {
+    /// A single point.
+    One(u32),
+    /// Given points.
+    List(Vec<u32>),
+    /// Evenly spaced points, both ends included where the step allows.
+    Steps {
+        /// The first.
+        from: u32,
+        /// The last.
+        to: u32,
+        /// From one to the next.
+        step: u32,
+    },
+}
+
+/// One value, or several: an axis.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum OneOrMany<T> {
+    /// No axis.
+    One(T),
+    /// An axis.
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    /// The values.
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Many(values) => values,
+        }
+    }
+}
+
+/// A rate as people write it: `2000` or `"2k"`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RateText(pub Rate);
+
+impl<'de> Deserialize<'de> for RateText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        quantity(deserializer).map(Self)
+    }
+}
+
+impl Serialize for RateText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0.as_per_second_f64())
+    }
+}
+
+/// A quantity written as text with its unit, or as a bare number.
+fn quantity<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: fmt::Display>,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "write a number, or text with its unit")]
+    enum Written {
+        Whole(u64),
+        Fraction(f64),
+        Text(String),
+    }
+    let text = match Written::deserialize(deserializer)? {
+        Written::Whole(number) => number.to_string(),
+        Written::Fraction(number) => number.to_string(),
+        Written::Text(text) => text,
+    };
+    text.parse().map_err(serde::de::Error::custom)
+}
+
+/// A time written as text with its unit: `"350ms"`.
+mod span {
+    use super::{Deserializer, Serializer, Span};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        super::quantity(from)
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    pub(super) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
+        let ns = span.as_ns();
+        to.serialize_str(&match ns {
+            _ if ns.is_multiple_of(1_000_000_000) => format!("{}s", ns / 1_000_000_000),
+            _ if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
+            _ => format!("{ns}ns"),
+        })
+    }
+}

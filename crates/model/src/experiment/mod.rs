@@ -1,0 +1,326 @@
+//! A question: servers, workloads, load, repetitions; and what a results directory holds of it.
+//!
+//! [`ExperimentFile`] is what was written; [`Experiment`] is what it means. An `Experiment` that
+//! exists can be expanded into plans; whether its products are installed is the lab's to find out.
+
+mod file;
+mod results;
+
+use std::collections::BTreeSet;
+
+use crate::units::{Bytes, Rate, Span};
+
+pub use file::{
+    AccessLog, ArrivalKind, Body, Counts, ExperimentFile, HeaderFile, LoadFile, LoadMode,
+    OneOrMany, RateText, Restart, ServerFile, WorkloadFile,
+};
+pub use results::{Gap, Manifest, Results};
+
+/// More points on one axis are a slip of the pen.
+const AXIS_MAX: usize = 10_000;
+
+/// What is wrong with an experiment: which key, and why.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{key}: {why}")]
+pub struct ExperimentError {
+    /// The key by its path from the top: `server[1].cores`.
+    pub key: String,
+    /// What is wrong with its value, and what to write instead.
+    pub why: String,
+}
+
+fn wrong(key: impl Into<String>, why: impl Into<String>) -> ExperimentError {
+    ExperimentError {
+        key: key.into(),
+        why: why.into(),
+    }
+}
+
+/// One configuration of one product: what a round starts once.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ServerVariant {
+    /// Unique in the experiment: `nginx`, `nginx 2 cores log on`.
+    pub label: String,
+    /// A row of the lab's table.
+    pub product: String,
+    /// `stock`, `tuned` or the path of a template.
+    pub preset: String,
+    /// How many cores it gets.
+    pub cores: u32,
+    /// Whether and how it logs each request.
+    pub access_log: AccessLog,
+}
+
+/// What is fetched, and how connections are used for it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Workload {
+    /// Its name in charts.
+    pub name: String,
+    /// The length of the content.
+    pub bytes: Bytes,
+    /// Enforced by the generator.
+    pub requests_per_connection: Option<u32>,
+}
+
+/// An experiment that can be expanded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    file: ExperimentFile,
+    servers: Vec<ServerVariant>,
+    workloads: Vec<Workload>,
+    connections: Vec<u32>,
+    rates: Vec<Rate>,
+}
+
+impl Experiment {
+    /// As it is written.
+    pub const fn file(&self) -> &ExperimentFile {
+        &self.file
+    }
+
+    /// Its name: also that of its results directory.
+    pub fn name(&self) -> &str {
+        &self.file.experiment.name
+    }
+
+    /// Rounds: each is a complete block of all points.
+    pub const fn rounds(&self) -> u32 {
+        self.file.experiment.rounds
+    }
+
+    /// When servers are started afresh.
+    pub const fn restart(&self) -> Restart {
+        self.file.experiment.restart
+    }
+
+    /// How long a freshly started server is warmed up.
+    pub const fn warmup(&self) -> Span {
+        self.file.experiment.warmup
+    }
+
+    /// The measured window of one trial.
+    pub const fn duration(&self) -> Span {
+        self.file.experiment.duration
+    }
+
+    /// From sent to the last byte.
+    pub const fn timeout(&self) -> Span {
+        self.file.load.timeout
+    }
+
+    /// How arrivals are spaced in an open loop.
+    pub const fn arrivals(&self) -> ArrivalKind {
+        self.file.load.arrivals
+    }
+
+    /// All server configurations, in the order of the file.
+    pub fn servers(&self) -> &[ServerVariant] {
+        &self.servers
+    }
+
+    /// All workloads, in the order of the file.
+    pub fn workloads(&self) -> &[Workload] {
+        &self.workloads
+    }
+
+    /// The axis of connections, ascending, each once.
+    pub fn connections(&self) -> &[u32] {
+        &self.connections
+    }
+
+    /// The axis of intended loads; empty in a closed loop.
+    pub fn rates(&self) -> &[Rate] {
+        &self.rates
+    }
+}
+
+impl TryFrom<ExperimentFile> for Experiment {
+    type Error = ExperimentError;
+
+    fn try_from(file: ExperimentFile) -> Result<Self, ExperimentError> {
+        check_header(&file.experiment)?;
+        let servers = expand_servers(&file.server)?;
+        let workloads = read_workloads(&file.workload)?;
+        let connections = read_connections(&file.load.connections)?;
+        let rates = read_rates(&file.load)?;
+        if file.load.timeout.is_zero() {
+            return Err(wrong("load.timeout", "give more than 0"));
+        }
+        Ok(Self {
+            file,
+            servers,
+            workloads,
+            connections,
+            rates,
+        })
+    }
+}
+
+fn check_header(header: &HeaderFile) -> Result<(), ExperimentError> {
+    let name_is_a_folder = !header.name.is_empty()
+        && !header.name.starts_with('.')
+        && header
+            .name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_.".contains(c));
+    if !name_is_a_folder {
+        return Err(wrong(
+            "experiment.name",
+            format!(
+                "'{}' names a folder too: use letters, digits, '-', '_' and '.'",
+                header.name
+            ),
+        ));
+    }
+    if header.rounds == 0 {
+        return Err(wrong("experiment.rounds", "give at least 1"));
+    }
+    if header.duration < Span::from_ms(10) {
+        return Err(wrong("experiment.duration", "give at least 10ms"));
+    }
+    Ok(())
+}
+
+fn expand_servers(files: &[ServerFile]) -> Result<Vec<ServerVariant>, ExperimentError> {
+    if files.is_empty() {
+        return Err(wrong("server", "give at least one [[server]]"));
+    }
+    let mut variants = Vec::new();
+    let mut labels = BTreeSet::new();
+    for (index, file) in files.iter().enumerate() {
+        let key = |name: &str| format!("server[{index}].{name}");
+        let cores = file.cores.as_slice();
+        let logs = file.access_log.as_slice();
+        if cores.is_empty() || cores.contains(&0) {
+            return Err(wrong(key("cores"), "give at least 1"));
+        }
+        if logs.is_empty() {
+            return Err(wrong(
+                key("access_log"),
+                "give at least one of off, on, buffered",
+            ));
+        }
+        for &count in cores {
+            for &access_log in logs {
+                let label = label_of(file, count, access_log);
+                if !labels.insert(label.clone()) {
+                    return Err(wrong(
+                        key("product"),
+                        format!("there is a '{label}' already; give this one a label of its own"),
+                    ));
+                }
+                variants.push(ServerVariant {
+                    label,
+                    product: file.product.clone(),
+                    preset: file.preset.clone(),
+                    cores: count,
+                    access_log,
+                });
+            }
+        }
+    }
+    Ok(variants)
+}
+
+/// What tells this configuration from its siblings, and nothing else.
+fn label_of(file: &ServerFile, cores: u32, access_log: AccessLog) -> String {
+    let mut label = match &file.label {
+        Some(label) => label.clone(),
+        None if file.preset == "tuned" => file.product.clone(),
+        None => {
+            let preset = file.preset.rsplit('/').next().unwrap_or_default();
+            format!("{} {preset}", file.product)
+        }
+    };
+    if file.cores.as_slice().len() > 1 {
+        let unit = if cores == 1 { "core" } else { "cores" };
+        label.push_str(&format!(" {cores} {unit}"));
+    }
+    if file.access_log.as_slice().len() > 1 {
+        label.push_str(&format!(" log {}", access_log.name()));
+    }
+    label
+}
+
+fn read_workloads(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentError> {
+    if files.is_empty() {
+        return Err(wrong("workload", "give at least one [[workload]]"));
+    }
+    let mut names = BTreeSet::new();
+    let mut workloads = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let key = |name: &str| format!("workload[{index}].{name}");
+        if file.name.trim().is_empty() {
+            return Err(wrong(key("name"), "give it a name"));
+        }
+        if !names.insert(file.name.as_str()) {
+            return Err(wrong(
+                key("name"),
+                format!("there is a workload '{}' already", file.name),
+            ));
+        }
+        if file.requests_per_connection == Some(0) {
+            return Err(wrong(key("requests_per_connection"), "give at least 1"));
+        }
+        if file.body.bytes > Bytes::new(1 << 30) {
+            return Err(wrong(key("body.bytes"), "give at most 1G"));
+        }
+        workloads.push(Workload {
+            name: file.name.clone(),
+            bytes: file.body.bytes,
+            requests_per_connection: file.requests_per_connection,
+        });
+    }
+    Ok(workloads)
+}
+
+fn read_connections(counts: &Counts) -> Result<Vec<u32>, ExperimentError> {
+    let mut list = match *counts {
+        Counts::One(count) => vec![count],
+        Counts::List(ref list) => list.clone(),
+        Counts::Steps { step: 0, .. } => {
+            return Err(wrong("load.connections.step", "give at least 1"));
+        }
+        Counts::Steps { from, to, .. } if from > to => {
+            return Err(wrong(
+                "load.connections.from",
+                format!("{from} is more than to = {to}"),
+            ));
+        }
+        Counts::Steps { from, to, step } => {
+            let step_size = usize::try_from(step).unwrap_or(usize::MAX);
+            (from..=to).step_by(step_size).take(AXIS_MAX + 1).collect()
+        }
+    };
+    list.sort_unstable();
+    list.dedup();
+    if list.is_empty() || list[0] == 0 {
+        return Err(wrong("load.connections", "give at least 1"));
+    }
+    if list.len() > AXIS_MAX {
+        return Err(wrong(
+            "load.connections",
+            format!("these are more than {AXIS_MAX} points; take a larger step"),
+        ));
+    }
+    Ok(list)
+}
+
+fn read_rates(load: &LoadFile) -> Result<Vec<Rate>, ExperimentError> {
+    let rates = load.rate.as_ref().map_or(&[][..], OneOrMany::as_slice);
+    match load.mode {
+        LoadMode::Closed if load.rate.is_some() => Err(wrong(
+            "load.rate",
+            "a closed loop has no rate; write mode = \"open\" or leave it out",
+        )),
+        LoadMode::Closed => Ok(Vec::new()),
+        LoadMode::Open if rates.is_empty() => Err(wrong(
+            "load.rate",
+            "an open loop needs a rate: rate = 2000 or [\"1k\", \"2k\"]",
+        )),
+        LoadMode::Open => Ok(rates.iter().map(|rate| rate.0).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+use super::*;
+
+fn file(change: impl FnOnce(&mut serde_json::Value)) -> ExperimentFile {
+    let mut value = serde_json::json!({
+        "experiment": {
+            "name": "small", "question": "Which?", "rounds": 6, "warmup": "1s", "duration": "350ms"
+        },
+        "server": [{ "product": "nginx" }],
+        "workload": [{ "name": "seven", "body": { "bytes": 7 } }],
+        "load": { "connections": [1, 16] }
+    });
+    change(&mut value);
+    serde_json::from_value(value).unwrap()
+}
+
+fn error(change: impl FnOnce(&mut serde_json::Value)) -> ExperimentError {
+    Experiment::try_from(file(change)).unwrap_err()
+}
+
+#[test]
+fn defaults_are_the_documented_ones() {
+    let experiment = Experiment::try_from(file(|_| ())).unwrap();
+    assert_eq!(experiment.restart(), Restart::Round);
+    assert_eq!(experiment.timeout(), Span::from_s(5));
+    assert_eq!(experiment.duration(), Span::from_ms(350));
+    assert_eq!(experiment.connections(), [1, 16]);
+    assert!(experiment.rates().is_empty());
+    let nginx = &experiment.servers()[0];
+    assert_eq!(
+        (nginx.label.as_str(), nginx.preset.as_str()),
+        ("nginx", "tuned")
+    );
+    assert_eq!((nginx.cores, nginx.access_log), (1, AccessLog::Off));
+}
+
+#[test]
+fn axes_of_a_server_expand_and_label_themselves() {
+    let experiment = Experiment::try_from(file(|value| {
+        value["server"] = serde_json::json!([
+            { "product": "nginx", "cores": [1, 2], "access_log": ["off", "on"] },
+            { "product": "nginx", "preset": "stock" },
+            { "product": "nginx", "label": "control" },
+        ]);
+    }))
+    .unwrap();
+    let labels: Vec<_> = experiment
+        .servers()
+        .iter()
+        .map(|s| s.label.as_str())
+        .collect();
+    assert_eq!(
+        labels,
+        [
+            "nginx 1 core log off",
+            "nginx 1 core log on",
+            "nginx 2 cores log off",
+            "nginx 2 cores log on",
+            "nginx stock",
+            "control"
+        ]
+    );
+}
+
+#[test]
+fn connections_are_a_number_a_list_or_steps() {
+    let check = |written: serde_json::Value, expected: &[u32]| {
+        let experiment =
+            Experiment::try_from(file(|value| value["load"]["connections"] = written)).unwrap();
+        assert_eq!(experiment.connections(), expected);
+    };
+    check(serde_json::json!(8), &[8]);
+    check(serde_json::json!([64, 1, 16, 16]), &[1, 16, 64]);
+    check(
+        serde_json::json!({ "from": 10, "to": 35, "step": 10 }),
+        &[10, 20, 30],
+    );
+}
+
+#[test]
+fn an_open_loop_has_rates() {
+    let experiment = Experiment::try_from(file(|value| {
+        value["load"]["mode"] = "open".into();
+        value["load"]["rate"] = serde_json::json!(["2k", 500]);
+    }))
+    .unwrap();
+    assert_eq!(
+        experiment.rates(),
+        [Rate::per_second(2_000), Rate::per_second(500)]
+    );
+}
+
+#[test]
+fn what_is_wrong_names_its_key() {
+    let check = |expected: &str, change: fn(&mut serde_json::Value)| {
+        let error = error(change);
+        assert_eq!(error.key, expected, "{error}");
+        assert!(!error.why.is_empty());
+    };
+    check("experiment.name", |v| {
+        v["experiment"]["name"] = "../up".into();
+    });
+    check("experiment.rounds", |v| {
+        v["experiment"]["rounds"] = 0.into();
+    });
+    check("experiment.duration", |v| {
+        v["experiment"]["duration"] = "1ms".into();
+    });
+    check("server", |v| v["server"] = serde_json::json!([]));
+    check("server[0].cores", |v| {
+        v["server"][0]["cores"] = serde_json::json!([1, 0]);
+    });
+    check("server[1].product", |v| {
+        v["server"] = serde_json::json!([{ "product": "nginx" }, { "product": "nginx" }]);
+    });
+    check("workload", |v| v["workload"] = serde_json::json!([]));
+    check("workload[0].body.bytes", |v| {
+        v["workload"][0]["body"]["bytes"] = "2G".into();
+    });
+    check("workload[0].requests_per_connection", |v| {
+        v["workload"][0]["requests_per_connection"] = 0.into();
+    });
+    check("load.connections", |v| v["load"]["connections"] = 0.into());
+    check("load.connections.step", |v| {
+        v["load"]["connections"] = serde_json::json!({ "from": 1, "to": 2, "step": 0 });
+    });
+    check("load.rate", |v| v["load"]["mode"] = "open".into());
+    check("load.rate", |v| v["load"]["rate"] = 5.into());
+    check("load.timeout", |v| v["load"]["timeout"] = 0.into());
+}
+
+#[test]
+fn the_file_form_survives_a_round_trip() {
+    let written = file(|value| {
+        value["load"]["mode"] = "open".into();
+        value["load"]["rate"] = serde_json::json!(["2k", 500]);
+        value["experiment"]["seed"] = 7.into();
+    });
+    let json = serde_json::to_string(&written).unwrap();
+    let read: ExperimentFile = serde_json::from_str(&json).unwrap();
+    assert_eq!(read, written, "{json}");
+}
