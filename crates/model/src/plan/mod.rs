@@ -3,7 +3,6 @@
 //! [`PlanFile`] is what was written; [`Plan`] is what it means. A `Plan` that exists is a plan
 //! that can run: its only constructor checks everything that can be known without the network.
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use base64::Engine as _;
@@ -11,6 +10,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Rate, Span};
+
+mod url;
+
+pub use url::Url;
 
 /// The version of the plan and trial files that this program writes.
 pub const FORMAT: u32 = 1;
@@ -238,119 +241,6 @@ fn field(field: &'static str, why: impl Into<String>) -> PlanError {
         field,
         why: why.into(),
     }
-}
-
-/// The parts of an `http:` URL.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Url {
-    /// A name or a literal address, without brackets.
-    pub host: String,
-    /// 80 unless given.
-    pub port: u16,
-    /// From the slash on, with the query, without the fragment.
-    pub path: String,
-    /// As it stands in the Host field: brackets and a port that is not the default.
-    pub authority: String,
-}
-
-impl Url {
-    /// Reads `http://host[:port][/path][?query]`; the scheme may be left out.
-    pub fn parse(text: &str) -> Result<Self, PlanError> {
-        let wrong = |why| PlanError::Url {
-            url: text.to_owned(),
-            why,
-        };
-        let rest = match text.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
-                return Err(wrong("TLS is not supported yet; use http://"));
-            }
-            Some(_) => return Err(wrong("the scheme must be http://")),
-            None => text,
-        };
-        let rest = rest.split('#').next().unwrap_or_default();
-        let cut = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(cut);
-        if authority.contains('@') {
-            return Err(wrong("it carries a user name; use -H 'Authorization: ...'"));
-        }
-        let (host, port) = split_authority(authority).map_err(wrong)?;
-        if path
-            .bytes()
-            .any(|byte| byte <= b' ' || byte == 0x7f || byte >= 0x80)
-        {
-            return Err(wrong(
-                "the path has a blank, control or non-ASCII character; percent-encode it",
-            ));
-        }
-        let path = match path.as_bytes().first() {
-            None => "/".to_owned(),
-            Some(b'?') => format!("/{path}"),
-            Some(_) => path.to_owned(),
-        };
-        let bracketed = if host.contains(':') {
-            format!("[{host}]")
-        } else {
-            host.to_owned()
-        };
-        let authority = if port == 80 {
-            bracketed
-        } else {
-            format!("{bracketed}:{port}")
-        };
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-            path,
-            authority,
-        })
-    }
-}
-
-impl fmt::Display for Url {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.authority, self.path)
-    }
-}
-
-fn split_authority(authority: &str) -> Result<(&str, u16), &'static str> {
-    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
-        let (host, port) = rest
-            .split_once(']')
-            .ok_or("the bracket of the IPv6 address is not closed")?;
-        if host.parse::<std::net::Ipv6Addr>().is_err() {
-            return Err("what stands in brackets is not an IPv6 address");
-        }
-        (
-            host,
-            port.strip_prefix(':')
-                .or_else(|| port.is_empty().then_some(""))
-                .ok_or("a port follows a colon")?,
-        )
-    } else {
-        match authority.split_once(':') {
-            Some((_, port)) if port.contains(':') => {
-                return Err("an IPv6 address goes in brackets: http://[::1]/");
-            }
-            Some((_, "")) => return Err("the port is missing after the colon"),
-            Some((host, port)) => (host, port),
-            None => (authority, ""),
-        }
-    };
-    if host.is_empty() {
-        return Err("the host is missing");
-    }
-    if host.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
-        return Err("the host has a blank, control or non-ASCII character");
-    }
-    let port = match port {
-        "" => 80,
-        digits => match digits.parse::<u16>() {
-            Ok(port) if port > 0 => port,
-            _ => return Err("the port is not a number from 1 to 65535"),
-        },
-    };
-    Ok((host, port))
 }
 
 /// One request, its URL and body read.

@@ -10,7 +10,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A point on the trial's monotonic clock, in nanoseconds since an origin that only the clock knows.
+/// A point on the trial's monotonic clock, in nanoseconds since an origin that only the clock
+/// knows.
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
