@@ -1,0 +1,118 @@
+//! `cargo xtask check`: all that needs nothing but Rust, in the order in which it fails fastest.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::command::{cargo, step, watch};
+use crate::tidy;
+
+/// How many tests did what.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Counts {
+    /// Tests that passed.
+    pub(crate) passed: u64,
+    /// Tests that failed.
+    pub(crate) failed: u64,
+    /// Tests marked to be ignored: there are none, and tidy keeps it so.
+    pub(crate) ignored: u64,
+}
+
+impl Counts {
+    /// Adds what another step counted.
+    pub(crate) const fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+    }
+
+    /// Reads `test result: ok. 3 passed; 0 failed; 0 ignored; ...`, as the test harness prints it.
+    pub(crate) fn add_line(&mut self, line: &str) {
+        let Some(rest) = line.strip_prefix("test result: ") else {
+            return;
+        };
+        for part in rest.split([';', '.']) {
+            let mut words = part.split_whitespace();
+            let (Some(count), Some(what)) = (words.next(), words.next()) else {
+                continue;
+            };
+            let Ok(count) = count.parse::<u64>() else {
+                continue;
+            };
+            match what {
+                "passed" => self.passed += count,
+                "failed" => self.failed += count,
+                "ignored" => self.ignored += count,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Runs it.
+pub(crate) fn run(_: &[String]) -> Result<()> {
+    let counts = all()?;
+    println!("{} passed, {} failed", counts.passed, counts.failed);
+    if counts.failed > 0 {
+        bail!("{} tests failed", counts.failed);
+    }
+    Ok(())
+}
+
+/// Formatting, the house rules, lints, docs; then every test that needs no other program.
+pub(crate) fn all() -> Result<Counts> {
+    all_with(&|_| {})
+}
+
+/// The same, with `prepare` told of each test command before it starts.
+pub(crate) fn all_with(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
+    step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
+    tidy::run(&[])?;
+    let lints = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "-Dwarnings",
+    ];
+    step("lints", &mut cargo(&lints))?;
+    let docs = [
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+        "--quiet",
+    ];
+    step("docs", cargo(&docs).env("RUSTDOCFLAGS", "-Dwarnings"))?;
+    let mut counts = Counts::default();
+    let rooms = [
+        "test",
+        "--workspace",
+        "--exclude=triathlon",
+        "--no-fail-fast",
+    ];
+    let door = ["test", "--package=triathlon", "--bins", "--no-fail-fast"];
+    for (title, arguments) in [
+        ("unit and simulation tests", rooms),
+        ("unit tests of the door", door),
+    ] {
+        let mut command = cargo(&arguments);
+        prepare(&mut command);
+        counts.add(tests_by(title, &mut command)?);
+    }
+    Ok(counts)
+}
+
+/// Runs a test command and counts. A failure to build is an error, a failed test a count.
+pub(crate) fn tests_by(title: &str, command: &mut Command) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let good = watch(title, command, &mut |line| counts.add_line(line))?;
+    if !good && counts.failed == 0 {
+        bail!("{title} could not be run to the end");
+    }
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests;

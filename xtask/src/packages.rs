@@ -1,0 +1,197 @@
+//! What the full test suite needs beside Rust: the real web servers, the peers, a browser.
+//!
+//! On Debian and its kin they are installed by name. Services stay stopped: a `policy-rc.d` that
+//! forbids their start is in place while apt works, and what stood there before is put back.
+
+use std::fs;
+use std::io::{self, BufRead as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::command::{command, output, step};
+
+/// Debian packages, each with the program that proves it is there and what it is for.
+const PACKAGES: &[(&str, &str, &str)] = &[
+    (
+        "nginx",
+        "nginx",
+        "a server under test, and the second opinion on our counts",
+    ),
+    ("apache2", "apache2", "a server under test"),
+    ("lighttpd", "lighttpd", "a server under test"),
+    ("wrk", "wrk", "a stranger that drives origin"),
+    ("apache2-utils", "ab", "a stranger that drives origin"),
+    ("nghttp2-client", "h2load", "a stranger that drives origin"),
+    ("curl", "curl", "a stranger that drives origin"),
+    ("chromium", "chromium", "opens reports as a reader would"),
+    ("iproute2", "ip", "network namespaces for tests"),
+    (
+        "gcc",
+        "cc",
+        "builds the small programs that probes compare themselves with",
+    ),
+    ("libc6-dev", "", "headers for the compiler"),
+];
+
+/// Programs that Debian puts where a plain PATH does not look.
+const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+
+/// Brings what is missing: installs it if told to or allowed to, else asks; names it elsewhere.
+pub(crate) fn bring(install: bool) -> Result<()> {
+    let missing: Vec<_> = PACKAGES
+        .iter()
+        .filter(|(_, program, _)| !program.is_empty() && find(program).is_none())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    println!("Missing for the full test suite:");
+    for (package, program, purpose) in &missing {
+        println!("  {package:<16} {program}: {purpose}");
+    }
+    let names: Vec<&str> = missing.iter().map(|(package, ..)| *package).collect();
+    if find("apt-get").is_none() {
+        println!("This system has no apt; install them by its own means, under their names here.");
+        return Ok(());
+    }
+    if !install && !agreed()? {
+        println!("Going on without them: the tests that need them are listed as not run.");
+        return Ok(());
+    }
+    install_packages(&names)
+}
+
+/// Where a program is, if it is anywhere.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(SYSTEM_FOLDERS.map(PathBuf::from))
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+fn agreed() -> Result<bool> {
+    print!("Install them now with apt-get, services not started? [y/N] ");
+    io::stdout().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn install_packages(names: &[&str]) -> Result<()> {
+    let quiet = Quiet::begin()?;
+    let services = running_units();
+    let refresh = ["-o", "Acquire::Retries=3", "-qq", "update"];
+    // A mirror that is down for one source must not stop what the others can give.
+    if let Err(error) = step("apt-get update", apt().args(refresh)) {
+        println!("{error:#}; trying with the lists that are there");
+    }
+    let how = [
+        "-o",
+        "Acquire::Retries=3",
+        "-o",
+        "Dpkg::Use-Pty=0",
+        "-qq",
+        "--yes",
+        "--no-install-recommends",
+        "install",
+    ];
+    if step("apt-get install", apt().args(how).args(names)).is_err() {
+        // One package that this release lacks must not cost us the others.
+        for name in names {
+            if step(name, apt().args(how).arg(name)).is_err() {
+                println!("{name} could not be installed");
+            }
+        }
+    }
+    leave_disabled(&services);
+    quiet.end()
+}
+
+/// `apt-get`, as root, asking nothing.
+fn apt() -> Command {
+    let mut apt = privileged("env");
+    apt.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+    apt
+}
+
+fn is_root() -> bool {
+    output(command("id").arg("-u")).as_deref() == Some("0")
+}
+
+fn privileged(program: &str) -> Command {
+    if is_root() {
+        return command(program);
+    }
+    let mut sudo = command("sudo");
+    sudo.arg(program);
+    sudo
+}
+
+/// The servers' units that are enabled, so that the others can be disabled again.
+fn running_units() -> Vec<&'static str> {
+    ["nginx", "apache2", "lighttpd"]
+        .into_iter()
+        .filter(|unit| output(command("systemctl").args(["is-enabled", unit])).is_some())
+        .collect()
+}
+
+/// A package enables its service for the next boot; one that was not there before stays off.
+fn leave_disabled(before: &[&str]) {
+    if !Path::new("/run/systemd/system").exists() {
+        return;
+    }
+    for unit in running_units() {
+        if !before.contains(&unit) {
+            let disabled = output(privileged("systemctl").args(["disable", "--quiet", unit]));
+            if disabled.is_none() {
+                println!("{unit} is enabled for the next boot: sudo systemctl disable {unit}");
+            }
+        }
+    }
+}
+
+/// Keeps packages from starting services while it lives: Debian's `policy-rc.d`.
+struct Quiet {
+    /// What stood there before, moved aside.
+    aside: Option<PathBuf>,
+}
+
+impl Quiet {
+    const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+    fn begin() -> Result<Self> {
+        let policy = Path::new(Self::POLICY);
+        let aside = policy.exists().then(|| policy.with_extension("d.aside"));
+        if let Some(aside) = &aside {
+            privileged_move(policy, aside)?;
+        }
+        let own = std::env::temp_dir().join(format!("policy-rc.d.{}", std::process::id()));
+        fs::write(&own, "#!/bin/sh\nexit 101\n").context("cannot write policy-rc.d")?;
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o755))?;
+        privileged_move(&own, policy)?;
+        Ok(Self { aside })
+    }
+
+    fn end(self) -> Result<()> {
+        let policy = Path::new(Self::POLICY);
+        match &self.aside {
+            Some(aside) => privileged_move(aside, policy),
+            None => finish(privileged("rm").arg(policy), "remove policy-rc.d"),
+        }
+    }
+}
+
+fn privileged_move(from: &Path, to: &Path) -> Result<()> {
+    finish(privileged("mv").arg(from).arg(to), "set policy-rc.d")
+}
+
+fn finish(command: &mut Command, what: &str) -> Result<()> {
+    if !command.status().is_ok_and(|status| status.success()) {
+        bail!("cannot {what}; run as root or where sudo is allowed");
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! `cargo xtask test`: the whole suite, with the real servers and tools that it needs.
+//!
+//! A test that cannot run here, for want of a privilege or a product, passes for the test
+//! harness and leaves a line in the file that `TRIATHLON_NOT_RUN` names. The lines are
+//! printed at the end; where `CI=true` nothing may be missing, so there each is a failure.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::check::{self, Counts};
+use crate::command::{cargo, step};
+use crate::packages;
+
+/// Open files that the suite needs: a thousand connections on both ends, twice, and room.
+const OPEN_FILES: &str = "65536";
+
+/// Runs it.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
+    let install = match arguments {
+        [] => ci,
+        [flag] if flag == "--install" => true,
+        _ => bail!("usage: cargo xtask test [--install]"),
+    };
+    if std::env::var_os("TRIATHLON_LIMITS_RAISED").is_none() {
+        return again_with_limits(arguments);
+    }
+    packages::bring(install)?;
+    let not_run = crate::root().join("target/not-run.txt");
+    fs::create_dir_all(crate::root().join("target")).context("cannot make target/")?;
+    fs::write(&not_run, "").with_context(|| format!("cannot write {}", not_run.display()))?;
+    // The only environment that tests read; inherited by every step from here on.
+    let mut counts = check::all_with(&|command: &mut Command| {
+        command
+            .env("TRIATHLON_SLOW_TESTS", "1")
+            .env("TRIATHLON_NOT_RUN", &not_run);
+    })?;
+    step(
+        "release binary",
+        &mut cargo(&["build", "--release", "--package=triathlon"]),
+    )?;
+    let end_to_end = check::tests_by(
+        "end-to-end tests",
+        cargo(&[
+            "test",
+            "--release",
+            "--package=triathlon",
+            "--test=it",
+            "--no-fail-fast",
+        ])
+        .env("TRIATHLON_SLOW_TESTS", "1")
+        .env("TRIATHLON_NOT_RUN", &not_run),
+    )?;
+    counts.add(end_to_end);
+    summarise(counts, &fs::read_to_string(&not_run)?, ci)
+}
+
+/// Starts this program once more below a shell that raised the limit of open files.
+fn again_with_limits(arguments: &[String]) -> Result<()> {
+    let script =
+        format!("ulimit -n {OPEN_FILES} 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; exec \"$@\"");
+    let own = std::env::current_exe().context("cannot find this program")?;
+    let status = Command::new("sh")
+        .args(["-c", &script, "sh"])
+        .arg(own)
+        .arg("test")
+        .args(arguments)
+        .env("TRIATHLON_LIMITS_RAISED", "1")
+        .status()
+        .context("cannot start a shell to raise limits")?;
+    if !status.success() {
+        bail!("see above");
+    }
+    Ok(())
+}
+
+/// Prints what was not run, then the one line that counts.
+fn summarise(mut counts: Counts, not_run: &str, strict: bool) -> Result<()> {
+    let mut lines: Vec<&str> = not_run.lines().collect();
+    lines.sort_unstable();
+    lines.dedup();
+    for line in &lines {
+        println!("not run, because {line}");
+    }
+    let missing = u64::try_from(lines.len())?;
+    counts.passed = counts.passed.saturating_sub(missing);
+    if strict {
+        counts.failed += missing;
+    }
+    println!("{} passed, {} failed", counts.passed, counts.failed);
+    if counts.failed > 0 {
+        bail!("{} tests failed", counts.failed);
+    }
+    Ok(())
+}
