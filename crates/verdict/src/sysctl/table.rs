@@ -1,0 +1,178 @@
+//! What is known of each key: its default by kernel, and what it can matter for.
+
+use super::kernel::{Kernel, KernelRange};
+
+/// The kernel's own documentation of network settings.
+pub(super) const IP_SYSCTL: &str = "Documentation/networking/ip-sysctl.rst";
+/// The kernel's own documentation of core network settings.
+pub(super) const NET_SYSCTL: &str = "Documentation/admin-guide/sysctl/net.rst";
+
+/// A default value over a range of kernels.
+pub(super) struct Default {
+    pub(super) key: &'static str,
+    pub(super) kernels: KernelRange,
+    pub(super) value: &'static str,
+    pub(super) source: &'static str,
+}
+
+const fn always(key: &'static str, value: &'static str) -> Default {
+    Default {
+        key,
+        kernels: KernelRange::ALL,
+        value,
+        source: IP_SYSCTL,
+    }
+}
+
+/// Defaults that do not depend on the size of the machine.
+pub(super) const DEFAULTS: &[Default] = &[
+    Default {
+        key: "net.core.netdev_max_backlog",
+        kernels: KernelRange::ALL,
+        value: "1000",
+        source: NET_SYSCTL,
+    },
+    Default {
+        key: "net.core.somaxconn",
+        kernels: KernelRange::before(Kernel::new(5, 4)),
+        value: "128",
+        source: IP_SYSCTL,
+    },
+    Default {
+        key: "net.core.somaxconn",
+        kernels: KernelRange::from(Kernel::new(5, 4)),
+        value: "4096",
+        source: IP_SYSCTL,
+    },
+    always("net.ipv4.ip_local_port_range", "32768 60999"),
+    always("net.ipv4.tcp_abort_on_overflow", "0"),
+    always("net.ipv4.tcp_ecn", "2"),
+    always("net.ipv4.tcp_fin_timeout", "60"),
+    always("net.ipv4.tcp_keepalive_intvl", "75"),
+    always("net.ipv4.tcp_keepalive_probes", "9"),
+    always("net.ipv4.tcp_keepalive_time", "7200"),
+    always("net.ipv4.tcp_moderate_rcvbuf", "1"),
+    always("net.ipv4.tcp_retries2", "15"),
+    always("net.ipv4.tcp_rfc1337", "0"),
+    always("net.ipv4.tcp_sack", "1"),
+    always("net.ipv4.tcp_slow_start_after_idle", "1"),
+    always("net.ipv4.tcp_synack_retries", "5"),
+    always("net.ipv4.tcp_syncookies", "1"),
+    always("net.ipv4.tcp_timestamps", "1"),
+    Default {
+        key: "net.ipv4.tcp_tw_reuse",
+        kernels: KernelRange::before(Kernel::new(4, 19)),
+        value: "0",
+        source: IP_SYSCTL,
+    },
+    Default {
+        key: "net.ipv4.tcp_tw_reuse",
+        kernels: KernelRange::from(Kernel::new(4, 19)),
+        value: "2",
+        source: "commit 79e9fed46038 (4.19)",
+    },
+    always("net.ipv4.tcp_window_scaling", "1"),
+];
+
+/// A key that cannot change what is measured, and why.
+pub(super) struct Irrelevant {
+    /// A key, or the beginning of one before a `*`, or the end of one after it.
+    pub(super) key: &'static str,
+    pub(super) why: &'static str,
+    pub(super) source: &'static str,
+}
+
+/// Keys that cannot matter for requests to a web server over healthy connections.
+pub(super) const IRRELEVANT: &[Irrelevant] = &[
+    Irrelevant {
+        key: "fs.file-max",
+        why: "It limits open files of the whole machine; what a server runs into first is its own \
+              RLIMIT_NOFILE, which this does not change.",
+        source: "Documentation/admin-guide/sysctl/fs.rst",
+    },
+    Irrelevant {
+        key: "net.core.optmem_max",
+        why: "It limits ancillary data of sendmsg; TCP connections of a web server use none \
+              (zero-copy sends apart).",
+        source: NET_SYSCTL,
+    },
+    Irrelevant {
+        key: "net.core.rmem_max",
+        why: "It caps what a program may ask for by SO_RCVBUF; TCP sizes its buffers by the third \
+              number of tcp_rmem unless the program asks.",
+        source: IP_SYSCTL,
+    },
+    Irrelevant {
+        key: "net.core.wmem_max",
+        why: "It caps what a program may ask for by SO_SNDBUF; TCP sizes its buffers by the third \
+              number of tcp_wmem unless the program asks.",
+        source: IP_SYSCTL,
+    },
+    Irrelevant {
+        key: "*.rp_filter",
+        why: "It drops packets whose source is not reachable through the interface they came by: \
+              a matter of routing, not of speed; the strict mode (1) can drop load from many \
+              source addresses.",
+        source: IP_SYSCTL,
+    },
+    Irrelevant {
+        key: "net.ipv4.tcp_ecn",
+        why: "It matters only where a router or queue on the path marks congestion.",
+        source: IP_SYSCTL,
+    },
+    Irrelevant {
+        key: "net.ipv4.tcp_sack",
+        why: "It matters only where packets are lost.",
+        source: IP_SYSCTL,
+    },
+    Irrelevant {
+        key: "net.ipv4.tcp_synack_retries",
+        why: "It counts repetitions of a SYN-ACK that nobody answered: a benchmark that needs \
+              them is invalid already.",
+        source: IP_SYSCTL,
+    },
+    Irrelevant {
+        key: "net.ipv4.tcp_keepalive_*",
+        why: "TCP keep-alive probes connections that have been silent for hours; HTTP keep-alive \
+              is another thing, set in the server.",
+        source: IP_SYSCTL,
+    },
+    Irrelevant {
+        key: "net.ipv4.tcp_max_orphans",
+        why: "It limits sockets that no process holds any more, which appear only when the server \
+              closes with data unsent; a benchmark over kept connections has none.",
+        source: IP_SYSCTL,
+    },
+];
+
+/// Whether a table key covers `key`.
+pub(super) fn covers(pattern: &str, key: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(end), _) => key.ends_with(end),
+        (_, Some(start)) => key.starts_with(start),
+        _ => pattern == key,
+    }
+}
+
+/// Keys without a rule of their own that are known all the same: nothing to object to.
+pub(super) const KNOWN: &[&str] = &[
+    "fs.nr_open",
+    "kernel.pid_max",
+    "kernel.threads-max",
+    "net.core.busy_poll",
+    "net.core.busy_read",
+    "net.core.default_qdisc",
+    "net.core.netdev_budget",
+    "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.ip_nonlocal_bind",
+    "net.ipv4.tcp_fastopen",
+    "net.ipv4.tcp_limit_output_bytes",
+    "net.ipv4.tcp_min_tso_segs",
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.tcp_notsent_lowat",
+    "net.ipv4.tcp_syn_retries",
+    "vm.max_map_count",
+    "vm.overcommit_memory",
+    "vm.swappiness",
+];

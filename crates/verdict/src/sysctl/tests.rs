@@ -1,0 +1,204 @@
+use super::*;
+
+const ROOTUSERS: &str = include_str!("fixtures/rootusers-2016.conf");
+const REAL_LOAD: &str = include_str!("fixtures/real-load-2022.conf");
+const DEBIAN_12: &str = include_str!("fixtures/debian-12.conf");
+
+fn on(version: &str) -> Machine {
+    let mut machine = Machine::new(version.parse().unwrap());
+    machine.memory = Some(Bytes::new(4 << 30));
+    machine
+}
+
+fn find<'a>(objections: &'a [Objection], key: &str, kind: Kind) -> Option<&'a Objection> {
+    objections.iter().find(|o| o.key == key && o.kind == kind)
+}
+
+/// What a reader of the study of 2016 objected to, as (key, kind, word that must be in it).
+const READER: &[(&str, Kind, &str)] = &[
+    ("net.ipv4.tcp_mem", Kind::Unit, "114.44 GiB"),
+    ("net.core.somaxconn", Kind::Width, "34464"),
+    ("net.ipv4.tcp_rmem", Kind::Size, "every socket starts with"),
+    ("net.ipv4.tcp_wmem", Kind::Size, "every socket starts with"),
+    ("net.ipv4.tcp_rmem", Kind::Irrelevant, "small answers"),
+    ("net.ipv4.tcp_tw_recycle", Kind::Dangerous, "Never set it"),
+    (
+        "net.core.netdev_max_backlog",
+        Kind::RoundNumber,
+        "padded with zeros",
+    ),
+    (
+        "net.core.optmem_max",
+        Kind::RoundNumber,
+        "padded with zeros",
+    ),
+    (
+        "net.ipv4.tcp_max_tw_buckets",
+        Kind::RoundNumber,
+        "padded with zeros",
+    ),
+    ("net.ipv4.tcp_max_syn_backlog", Kind::Size, "SYN cookies"),
+    ("net.core.optmem_max", Kind::Irrelevant, "ancillary"),
+    (
+        "net.core.rmem_default",
+        Kind::Irrelevant,
+        "TCP does not read it",
+    ),
+    (
+        "net.core.wmem_default",
+        Kind::Irrelevant,
+        "TCP does not read it",
+    ),
+    ("net.core.rmem_max", Kind::Irrelevant, "SO_RCVBUF"),
+    ("net.core.wmem_max", Kind::Irrelevant, "SO_SNDBUF"),
+    ("net.ipv4.tcp_sack", Kind::AlreadyDefault, "default"),
+    ("net.ipv4.tcp_timestamps", Kind::AlreadyDefault, "default"),
+];
+
+#[test]
+fn the_list_of_2016_gets_every_objection_of_its_reader() {
+    let objections = judge(ROOTUSERS, on("3.10.0-327.10.1.el7.x86_64"));
+    for (key, kind, word) in READER {
+        let objection = find(&objections, key, *kind)
+            .unwrap_or_else(|| panic!("{key}: no objection of kind {kind:?}"));
+        assert!(objection.say.contains(word), "{key}: {}", objection.say);
+        assert!(objection.holds, "{key}: {}", objection.kernels);
+        assert!(!objection.source.is_empty());
+    }
+}
+
+#[test]
+fn what_no_longer_holds_says_since_when() {
+    let objections = judge(ROOTUSERS, on("6.18"));
+    let width = find(&objections, "net.core.somaxconn", Kind::Width).unwrap();
+    assert!(
+        !width.holds && width.say.contains("No longer so since Linux 4.1"),
+        "{}",
+        width.say
+    );
+    assert_eq!(width.severity, Severity::Note);
+    let recycle = find(&objections, "net.ipv4.tcp_tw_recycle", Kind::Dangerous).unwrap();
+    assert!(
+        !recycle.holds && recycle.say.contains("since Linux 4.12"),
+        "{}",
+        recycle.say
+    );
+    assert!(
+        find(&objections, "net.ipv4.tcp_tw_recycle", Kind::Removed)
+            .unwrap()
+            .holds
+    );
+    assert!(
+        find(&objections, "net.ipv4.tcp_mem", Kind::Unit)
+            .unwrap()
+            .holds
+    );
+}
+
+#[test]
+fn between_the_two_a_wide_somaxconn_is_refused() {
+    let objections = judge("net.core.somaxconn = 100000", on("4.0"));
+    let width = find(&objections, "net.core.somaxconn", Kind::Width).unwrap();
+    assert!(
+        width.holds && width.say.contains("refused"),
+        "{}",
+        width.say
+    );
+}
+
+#[test]
+fn the_list_of_2022_is_judged_too() {
+    let objections = judge(REAL_LOAD, on("4.18.0-305.el8"));
+    let check = |key: &str, kind: Kind| {
+        assert!(
+            find(&objections, key, kind).is_some(),
+            "{key} {kind:?}: {objections:#?}"
+        );
+    };
+    check("fs.file-max", Kind::Irrelevant);
+    check("net.ipv4.tcp_synack_retries", Kind::Irrelevant);
+    check("net.ipv4.tcp_max_orphans", Kind::Irrelevant);
+    check("net.ipv4.tcp_fin_timeout", Kind::Misunderstood);
+    check("net.ipv4.ip_local_port_range", Kind::Misunderstood);
+    check("net.core.somaxconn", Kind::Size);
+    check("net.core.rmem_max", Kind::Irrelevant);
+    // 256 raised the default of that kernel; on a later one it lowers it.
+    let later = judge(REAL_LOAD, on("6.1"));
+    let lowered = find(&later, "net.core.somaxconn", Kind::Size).unwrap();
+    assert!(
+        lowered.say.contains("lowers the kernel's default of 4096"),
+        "{}",
+        lowered.say
+    );
+    assert_eq!(lowered.severity, Severity::Suspect);
+}
+
+#[test]
+fn a_stock_server_gets_notes_only() {
+    let objections = judge(DEBIAN_12, on("6.1.0-18-amd64"));
+    assert!(
+        objections.iter().all(|o| o.severity == Severity::Note),
+        "{objections:#?}"
+    );
+}
+
+#[test]
+fn each_rule_is_silent_on_a_sane_value() {
+    let sane = "net.ipv4.tcp_mem = 92160 122880 184320\n\
+                net.ipv4.tcp_rmem = 4096 131072 33554432\n\
+                net.ipv4.tcp_wmem = 4096 16384 4194304\n\
+                net.core.somaxconn = 4096\n\
+                net.ipv4.tcp_max_syn_backlog = 4096\n\
+                net.ipv4.tcp_syncookies = 1\n\
+                net.ipv4.tcp_tw_recycle = 0\n\
+                net.ipv4.tcp_tw_reuse = 2\n\
+                net.ipv4.tcp_max_tw_buckets = 131072\n\
+                net.core.netdev_max_backlog = 1000\n\
+                net.ipv4.tcp_fin_timeout = 60\n\
+                vm.max_map_count = 65530\n";
+    for objection in judge(sane, on("6.1")) {
+        assert!(
+            matches!(objection.kind, Kind::AlreadyDefault | Kind::Unknown),
+            "{objection:#?}"
+        );
+    }
+}
+
+#[test]
+fn files_are_read_as_sysctl_reads_them() {
+    let text = "# a remark\n; another\n\n-net/core/somaxconn=512 # why\nnonsense\nkernel.pid_max =\n\
+                net.core.somaxconn = 1024\n";
+    let (settings, malformed) = parse(text);
+    assert_eq!(settings.len(), 2);
+    assert_eq!(
+        (settings[0].key.as_str(), settings[0].value.as_str()),
+        ("net.core.somaxconn", "512")
+    );
+    assert_eq!(malformed.iter().map(|m| m.line).collect::<Vec<_>>(), [5, 6]);
+    let objections = judge(text, on("6.1"));
+    assert!(find(&objections, "net.core.somaxconn", Kind::Repeated).is_some());
+    assert_eq!(
+        objections
+            .iter()
+            .filter(|o| o.kind == Kind::Malformed)
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn a_key_that_nobody_knows_is_said_to_be_unknown() {
+    let objections = judge("net.ipv4.tcp_go_faster = 1", on("6.1"));
+    assert_eq!(objections[0].kind, Kind::Unknown);
+}
+
+#[test]
+fn kernel_versions_are_read_and_ordered() {
+    let check = |text: &str, expected: Kernel| assert_eq!(text.parse(), Ok(expected), "{text}");
+    check("3.10", Kernel::new(3, 10));
+    check("Linux 6.18.44-fc-v657", Kernel::new(6, 18));
+    check("3.10.0-327.10.1.el7.x86_64", Kernel::new(3, 10));
+    check("v5.4-rc1", Kernel::new(5, 4));
+    assert!("new".parse::<Kernel>().is_err());
+    assert!(Kernel::new(4, 9) < Kernel::new(4, 10));
+}
