@@ -11,6 +11,8 @@ pub mod environment;
 pub mod event;
 pub mod experiment;
 pub mod finding;
+#[doc(hidden)]
+pub mod fixture;
 pub mod outcome;
 pub mod plan;
 pub mod record;

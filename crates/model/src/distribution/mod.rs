@@ -4,6 +4,8 @@
 //! base64) is read by any HdrHistogram tool. Recording is a shift, a subtraction and four adds;
 //! with [`Shape::TOTAL`] an array is 265 KiB, of which only touched pages cost memory.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::{
@@ -77,7 +79,7 @@ impl Shape {
 }
 
 /// How often each length of time was seen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Distribution {
     shape: Shape,
     counts: Box<[u64]>,
@@ -87,6 +89,20 @@ pub struct Distribution {
     max_ns: u64,
     clamped: u64,
     censored: u64,
+}
+
+impl fmt::Debug for Distribution {
+    /// Without its thousands of buckets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Distribution")
+            .field("count", &self.count)
+            .field("min", &self.min())
+            .field("p50", &self.quantile(0.5))
+            .field("max", &self.max())
+            .field("clamped", &self.clamped)
+            .field("censored", &self.censored)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Distribution {
