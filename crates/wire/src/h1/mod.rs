@@ -1,3 +1,6 @@
 //! HTTP/1.1 (RFC 9112).
 
 pub mod body;
+pub mod client;
+pub(crate) mod encode;
+pub mod parse;

@@ -1,0 +1,174 @@
+//! The client side of a connection: what every protocol offers to the loop that drives it.
+
+use model::Instant;
+
+use crate::message::{Head, Request};
+
+/// One exchange on a connection; numbered from 0 in the order in which they begin.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct StreamId(pub u32);
+
+/// Whether a connection can take another exchange.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Availability {
+    /// As many are in flight as may be.
+    Busy,
+    /// It takes no more: one side has said so.
+    Closing,
+    /// It takes at least one more.
+    Ready,
+}
+
+/// Why an exchange could not begin.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Refused {
+    /// As many are in flight as may be.
+    Busy,
+    /// The connection takes no more.
+    Closing,
+}
+
+/// How the peer ended the byte stream.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum End {
+    /// It will send no more.
+    Finished,
+    /// It broke the connection.
+    Reset,
+}
+
+/// How far an answer had come when the connection ended under it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Broken {
+    /// Not one byte of it had come.
+    Unanswered,
+    /// Its head was incomplete.
+    InHead,
+    /// Its content was incomplete.
+    InContent,
+}
+
+/// What should be sent next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Transmit {
+    /// Bytes fixed before the run: sent from where they lie.
+    Fixed {
+        /// All of them.
+        bytes: &'static [u8],
+        /// The exchange whose first byte is among them.
+        starts: Option<StreamId>,
+    },
+    /// Nothing for now.
+    Nothing,
+    /// Bytes appended to `out`.
+    Written {
+        /// The exchange whose first byte is among them.
+        starts: Option<StreamId>,
+    },
+}
+
+/// What the peer sent is not the protocol that was agreed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum ProtocolError {
+    /// The first bytes are not those of an answer.
+    #[error("the answer does not begin with HTTP/1.")]
+    NotHttp,
+    /// The head breaks the grammar.
+    #[error("the head of the answer is malformed: {0}")]
+    BadHead(&'static str),
+    /// The head is longer than we read.
+    #[error("the head of the answer is longer than {0} bytes")]
+    HeadTooLong(usize),
+    /// Content-Length is not a number, or several differ.
+    #[error("Content-Length is not one number")]
+    BadLength,
+    /// The chunked coding breaks the grammar.
+    #[error("the chunked coding is malformed")]
+    BadChunk,
+    /// More bytes than the head announced.
+    #[error("more bytes came than the answer announced")]
+    Excess,
+    /// Bytes that answer nothing.
+    #[error("bytes came that answer no request")]
+    Unsolicited,
+    /// Interim answers without an end.
+    #[error("more than {0} interim answers came before the final one")]
+    TooManyInterim(u32),
+    /// 101 without being asked.
+    #[error("the server switched protocols without being asked")]
+    Switched,
+}
+
+/// Where a connection tells what happens on it.
+pub trait Sink {
+    /// The first byte of an answer has come. May be told more than once; the first counts.
+    fn first_byte(&mut self, stream: StreamId);
+    /// The head of the final answer is complete.
+    fn head(&mut self, stream: StreamId, head: &Head<'_>);
+    /// A slice of the content, in order.
+    fn content(&mut self, stream: StreamId, bytes: &[u8]);
+    /// So many bytes of content were drained unread.
+    fn skipped(&mut self, stream: StreamId, count: u64);
+    /// The answer is complete.
+    fn complete(&mut self, stream: StreamId);
+    /// The connection ended before the answer was complete.
+    fn broken(&mut self, stream: StreamId, how: Broken);
+}
+
+/// The client side of one HTTP connection over a byte stream. It owns no socket and no clock.
+pub trait Client: Sized {
+    /// What the connections of one worker have in common.
+    type Shared;
+
+    /// A connection on which nothing has happened yet.
+    fn new(shared: &mut Self::Shared) -> Self;
+
+    /// Whether [`Client::begin`] would succeed.
+    fn availability(&self) -> Availability;
+
+    /// Begins an exchange, or refuses.
+    ///
+    /// # Errors
+    ///
+    /// As many are in flight as may be, or the connection takes no more.
+    fn begin(&mut self, request: &Request) -> Result<StreamId, Refused>;
+
+    /// Takes what was received. `bytes` may be changed in place (TLS) and are dead on return; `sink`
+    /// gets heads, slices of content and ends: no copy.
+    ///
+    /// # Errors
+    ///
+    /// The peer broke the protocol: the connection is of no more use, and the exchanges that the
+    /// sink was not told the end of have failed.
+    fn handle_bytes(
+        &mut self,
+        shared: &mut Self::Shared,
+        now: Instant,
+        bytes: &mut [u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), ProtocolError>;
+
+    /// The peer finished or reset: decides close-delimited content and truncation.
+    fn handle_end(
+        &mut self,
+        shared: &mut Self::Shared,
+        now: Instant,
+        how: End,
+        sink: &mut impl Sink,
+    );
+
+    /// How many content bytes may be drained unread.
+    fn skippable(&self) -> u64;
+
+    /// The news that `count` bytes, at most [`Client::skippable`], were drained unread.
+    fn handle_skipped(&mut self, now: Instant, count: u64, sink: &mut impl Sink);
+
+    /// The instant that [`Client::poll_timeout`] named has come.
+    fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink);
+
+    /// What should be sent next: called until it says nothing.
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Transmit;
+
+    /// When the protocol itself wants to be woken.
+    fn poll_timeout(&self) -> Option<Instant>;
+}

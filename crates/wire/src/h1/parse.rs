@@ -1,0 +1,266 @@
+//! Heads of answers: complete, partial or bad.
+//!
+//! `httparse` knows the grammar. Around it: the end of the head is found first, so that a head that
+//! comes byte by byte is parsed once; and a head that equals the last parsed one but for its
+//! Date is not parsed at all, which leaves two comparisons of a cache line or three.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use crate::client::ProtocolError;
+use crate::message::{Framing, Version};
+
+/// How answers of HTTP/1.x begin.
+const PREFIX: &[u8] = b"HTTP/1.";
+/// An IMF-fixdate (RFC 9110 §5.6.7) has one length.
+const DATE_BYTES: usize = 29;
+/// Fields parsed without allocating; more are parsed the slow way.
+const FIELDS: usize = 64;
+/// Heads above this are not remembered.
+const REMEMBERED_BYTES: usize = 4096;
+
+/// What the head of an answer says about the message and the connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ResponseHead {
+    /// The status code.
+    pub status: u16,
+    /// The version.
+    pub version: Version,
+    /// How its content is framed, were it the answer to a GET with content.
+    pub framing: Framing,
+    /// Whether neither side of the connection is asked to close it.
+    pub keep_alive: bool,
+}
+
+/// Finds the end of the head that starts `bytes`, not looking before `from`: the position after the
+/// empty line. `from` is the length that was searched before, in vain.
+///
+/// # Errors
+///
+/// The bytes cannot be the start of an HTTP/1.x answer.
+pub fn head_end(bytes: &[u8], from: usize) -> Result<Option<usize>, ProtocolError> {
+    let shared = bytes.len().min(PREFIX.len());
+    if bytes[..shared] != PREFIX[..shared] {
+        return Err(ProtocolError::NotHttp);
+    }
+    let from = from.saturating_sub(2);
+    for line_end in memchr::memchr_iter(b'\n', &bytes[from..]) {
+        match &bytes[from + line_end + 1..] {
+            [b'\n', ..] => return Ok(Some(from + line_end + 2)),
+            [b'\r', b'\n', ..] => return Ok(Some(from + line_end + 3)),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Parses a complete head: `bytes` ends where [`head_end`] says. Also returns where the value of its
+/// Date field lies, if it has one of the usual form.
+///
+/// # Errors
+///
+/// The head breaks the grammar or contradicts itself.
+pub fn response(bytes: &[u8]) -> Result<(ResponseHead, Option<Range<usize>>), ProtocolError> {
+    let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
+    match parse_with(bytes, &mut fields) {
+        Err(httparse::Error::TooManyHeaders) => {
+            let lines = memchr::memchr_iter(b'\n', bytes).count();
+            let mut fields = vec![MaybeUninit::uninit(); lines];
+            interpret(bytes, parse_with(bytes, &mut fields))
+        }
+        parsed => interpret(bytes, parsed),
+    }
+}
+
+type Parsed<'head, 'fields> = (Version, u16, &'fields [httparse::Header<'head>]);
+
+fn parse_with<'head, 'fields>(
+    bytes: &'head [u8],
+    fields: &'fields mut [MaybeUninit<httparse::Header<'head>>],
+) -> Result<Parsed<'head, 'fields>, httparse::Error> {
+    let mut response = httparse::Response::new(&mut []);
+    let status = httparse::ParserConfig::default()
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .parse_response_with_uninit_headers(&mut response, bytes, fields)?;
+    match (status, response.version, response.code) {
+        (httparse::Status::Complete(_), Some(version), Some(code)) => {
+            let version = if version == 0 {
+                Version::Http10
+            } else {
+                Version::Http11
+            };
+            Ok((version, code, response.headers))
+        }
+        _ => Err(httparse::Error::NewLine),
+    }
+}
+
+/// Reads the fields that frame the message and keep or close the connection (RFC 9112 §6.3, §9.3).
+fn interpret(
+    bytes: &[u8],
+    parsed: Result<Parsed<'_, '_>, httparse::Error>,
+) -> Result<(ResponseHead, Option<Range<usize>>), ProtocolError> {
+    let (version, status, fields) =
+        parsed.map_err(|error| ProtocolError::BadHead(reason(error)))?;
+    let mut length = None;
+    let mut coding = None;
+    let (mut close, mut keep) = (false, false);
+    let mut date = None;
+    for field in fields {
+        match field.name.len() {
+            4 if field.name.eq_ignore_ascii_case("date") && field.value.len() == DATE_BYTES => {
+                let start = field.value.as_ptr().addr() - bytes.as_ptr().addr();
+                date = Some(start..start + DATE_BYTES);
+            }
+            10 if field.name.eq_ignore_ascii_case("connection") => {
+                for token in tokens(field.value) {
+                    close |= token.eq_ignore_ascii_case(b"close");
+                    keep |= token.eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+            14 if field.name.eq_ignore_ascii_case("content-length") => {
+                length = Some(same_length(length, field.value)?);
+            }
+            17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
+                coding = tokens(field.value).last().or(coding);
+            }
+            _ => {}
+        }
+    }
+    let framing = match (coding, length) {
+        (Some(last), _) if last.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
+        (None, Some(length)) => Framing::Length(length),
+        (Some(_), _) | (None, None) => Framing::Close,
+    };
+    let keep_alive = match version {
+        Version::Http11 => !close,
+        Version::Http10 => keep && !close && coding.is_none(),
+    };
+    Ok((
+        ResponseHead {
+            status,
+            version,
+            framing,
+            keep_alive,
+        },
+        date,
+    ))
+}
+
+/// The elements of a comma-separated list, without blanks around them and without empty ones.
+fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value
+        .split(|byte| *byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .filter(|token| !token.is_empty())
+}
+
+/// The number that `value` says once or several times, which must be `before` if that is there.
+fn same_length(before: Option<u64>, value: &[u8]) -> Result<u64, ProtocolError> {
+    let mut length = before;
+    let mut seen = false;
+    for token in tokens(value) {
+        let number = decimal(token).ok_or(ProtocolError::BadLength)?;
+        if length.is_some_and(|length| length != number) {
+            return Err(ProtocolError::BadLength);
+        }
+        length = Some(number);
+        seen = true;
+    }
+    length.filter(|_| seen).ok_or(ProtocolError::BadLength)
+}
+
+/// Digits only: no sign, no blank.
+fn decimal(token: &[u8]) -> Option<u64> {
+    token.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+const fn reason(error: httparse::Error) -> &'static str {
+    match error {
+        httparse::Error::HeaderName => "a field name",
+        httparse::Error::HeaderValue => "a field value",
+        httparse::Error::NewLine => "a line end",
+        httparse::Error::Status => "the status line",
+        httparse::Error::Token => "a character that is not allowed",
+        httparse::Error::TooManyHeaders => "too many fields",
+        httparse::Error::Version => "the version",
+    }
+}
+
+/// The fields of a complete head, names as received.
+pub(crate) fn fields(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let lines = memchr::memchr_iter(b'\n', bytes).count();
+    let mut fields = vec![MaybeUninit::uninit(); lines];
+    let parsed = parse_with(bytes, &mut fields);
+    parsed.map_or_else(
+        |_| Vec::new(),
+        |(_, _, fields)| {
+            fields
+                .iter()
+                .map(|field| (field.name.to_owned(), field.value.to_vec()))
+                .collect()
+        },
+    )
+}
+
+/// The last head that was parsed, so that its like is recognised instead of parsed.
+#[derive(Debug)]
+pub struct KnownHead {
+    bytes: Vec<u8>,
+    date: Range<usize>,
+    head: Option<ResponseHead>,
+}
+
+impl Default for KnownHead {
+    fn default() -> Self {
+        Self {
+            bytes: Vec::with_capacity(REMEMBERED_BYTES),
+            date: 0..0,
+            head: None,
+        }
+    }
+}
+
+impl KnownHead {
+    /// If `bytes` start with the known head, but for its Date value: what it says, and its length.
+    #[inline]
+    pub fn recognise(&mut self, bytes: &[u8]) -> Option<(ResponseHead, usize)> {
+        let length = self.bytes.len();
+        let head = self.head?;
+        let candidate = bytes.get(..length)?;
+        if candidate == self.bytes || self.differs_in_date_only(candidate) {
+            Some((head, length))
+        } else {
+            None
+        }
+    }
+
+    /// Once per second and connection group: the new Date becomes the known one.
+    #[cold]
+    fn differs_in_date_only(&mut self, candidate: &[u8]) -> bool {
+        let Range { start, end } = self.date;
+        let date = &candidate[start..end];
+        let same = start < end
+            && candidate[..start] == self.bytes[..start]
+            && candidate[end..] == self.bytes[end..]
+            && date.iter().all(|byte| (b' '..0x7f).contains(byte));
+        if same {
+            self.bytes[start..end].copy_from_slice(date);
+        }
+        same
+    }
+
+    /// Remembers the head that [`response`] has just parsed from `bytes`.
+    pub fn remember(&mut self, bytes: &[u8], head: ResponseHead, date: Option<Range<usize>>) {
+        self.head = None;
+        if bytes.len() <= REMEMBERED_BYTES {
+            self.bytes.clear();
+            self.bytes.extend_from_slice(bytes);
+            self.date = date.unwrap_or(0..0);
+            self.head = Some(head);
+        }
+    }
+}

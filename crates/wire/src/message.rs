@@ -1,0 +1,123 @@
+//! What both sides of every protocol talk about: requests, response heads, how content is framed.
+
+use std::fmt;
+
+use crate::h1;
+
+/// One request, compiled to the bytes of every protocol before the run.
+///
+/// The bytes live as long as the program: the kernel may read them at any time, so nothing has
+/// to be counted or copied when they are sent. A plan has a handful of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The whole message as HTTP/1.1 sends it.
+    h1: &'static [u8],
+    is_head: bool,
+    closes: bool,
+}
+
+/// What a request says, before it is compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestParts<'a> {
+    /// The method token.
+    pub method: &'a str,
+    /// From the slash on, with the query.
+    pub target: &'a str,
+    /// As it stands in the Host field.
+    pub authority: &'a str,
+    /// Names and values, sent after Host and in this order.
+    pub fields: &'a [(String, String)],
+    /// The content; none sends no Content-Length.
+    pub content: Option<&'a [u8]>,
+}
+
+impl Request {
+    /// Compiles `parts`; `closes` asks the server to close the connection after its answer.
+    pub fn compile(parts: &RequestParts<'_>, closes: bool) -> Self {
+        Self {
+            h1: h1::encode::request(parts, closes).leak(),
+            is_head: parts.method == "HEAD",
+            closes,
+        }
+    }
+
+    /// The whole message as HTTP/1.1 sends it.
+    pub const fn h1_bytes(&self) -> &'static [u8] {
+        self.h1
+    }
+
+    /// Whether the answer has no content whatever its head says (RFC 9110 §9.3.2).
+    pub const fn is_head(&self) -> bool {
+        self.is_head
+    }
+
+    /// Whether it asks for the connection to be closed after the answer.
+    pub const fn closes(&self) -> bool {
+        self.closes
+    }
+}
+
+/// The version of HTTP that an answer names.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+        })
+    }
+}
+
+/// How the end of the content is told.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Framing {
+    /// In chunks, the last one empty.
+    Chunked,
+    /// The end of the connection is the end of the content.
+    Close,
+    /// So many bytes.
+    Length(u64),
+    /// There is none, whatever the fields say: HEAD, 204, 304.
+    None,
+}
+
+impl Framing {
+    /// The name used in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Chunked => "chunked",
+            Self::Close => "close",
+            Self::Length(_) => "length",
+            Self::None => "none",
+        }
+    }
+}
+
+/// The head of a final answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// The status code.
+    pub status: u16,
+    /// The version it names.
+    pub version: Version,
+    /// How its content is framed.
+    pub framing: Framing,
+    /// Whether the connection may carry another exchange.
+    pub keep_alive: bool,
+    /// As received; the fields are read from it on demand.
+    pub bytes: &'a [u8],
+}
+
+impl Head<'_> {
+    /// Field names and values in the order received. For the fetches before a run, not for the loop.
+    pub fn fields(&self) -> Vec<(String, Vec<u8>)> {
+        h1::parse::fields(self.bytes)
+    }
+}
