@@ -1,1 +1,18 @@
-//! Being built.
+//! The kernel, made safe: sockets, one event loop with several backends, clocks, CPUs.
+//!
+//! This is the only crate of the workspace with `unsafe` in it. It knows nothing of HTTP and keeps
+//! no statistics beyond what it did itself.
+
+#![allow(
+    unsafe_code,
+    reason = "the only crate that talks to the kernel; each block says why it is sound"
+)]
+
+pub mod clock;
+pub mod cpu;
+mod errno;
+pub mod reactor;
+pub mod slots;
+pub mod socket;
+
+pub use errno::Errno;
