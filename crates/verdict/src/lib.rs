@@ -1,5 +1,23 @@
-//! Being built.
+//! What a trial is worth: a pure function from stored facts to a verdict.
+//!
+//! [`judge`] reads one trial; [`judge_set`] reads all trials of an experiment and lets the rules
+//! look across rounds and points too. A rule judges claims, not runs, and a rule that cannot read
+//! its fact says what was missing: that is `unknown`, never "passed". Start reading at the table in
+//! `checks`.
 
 #![forbid(unsafe_code)]
 
+mod check;
+mod checks;
+mod judge;
 pub mod sysctl;
+pub mod thresholds;
+pub mod words;
+
+pub use check::Check;
+pub use judge::{SET, judge, judge_set};
+
+/// All rules, in the order of the catalogue.
+pub fn rules() -> &'static [&'static Check] {
+    checks::ALL
+}

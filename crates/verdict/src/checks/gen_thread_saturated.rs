@@ -1,0 +1,42 @@
+//! GEN-01: a worker that is busy all the time measures itself.
+
+use model::finding::Claim::{Capacity, Latency};
+
+use crate::check::{Check, Facts, Found, Judgement};
+use crate::thresholds::BUSY_SHARE;
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "GEN-01",
+    name: "gen-thread-saturated",
+    claims: &[Capacity, Latency],
+    mandatory: true,
+    source: "Kogias et al., Lancet, ATC 2019; Zhang et al., Treadmill, ISCA 2016",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    if facts.is_ceiling() {
+        return Judgement::NotApplicable;
+    }
+    let Some((worker, busy)) = facts.busiest_worker() else {
+        return Judgement::unknown("the busy share of the generator's workers");
+    };
+    let Some(severity) = BUSY_SHARE.severity(busy) else {
+        return Judgement::Silent;
+    };
+    let workers = facts.record.workers.len();
+    Found::all(
+        &[Capacity, Latency],
+        severity,
+        format!(
+            "Generator thread {worker} of {workers} was {} busy: its queue is measured too.",
+            words::share(busy)
+        ),
+    )
+    .evidence("worker", worker)
+    .evidence("busy_share", busy)
+    .limit(&BUSY_SHARE)
+    .fix("Give the generator more CPUs (-t, --cpus) or another machine, or lower the load")
+    .into()
+}

@@ -1,0 +1,141 @@
+//! Lets every rule have its say and puts their answers together, claim by claim.
+
+use std::collections::BTreeMap;
+
+use model::Trial;
+use model::finding::{Claim, ClaimVerdict, Coverage, Finding, Severity, Status, Verdict};
+
+use crate::check::{Check, Facts, Judgement};
+use crate::checks;
+
+/// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
+pub const SET: &str = "1";
+
+/// What one trial is worth, read alone.
+pub fn judge(trial: &Trial) -> Verdict {
+    verdict(&Facts::new(trial))
+}
+
+/// What each trial of an experiment is worth, with the rules that look across rounds and points.
+pub fn judge_set(trials: &[Trial]) -> Vec<Verdict> {
+    trials.iter().map(judge).collect()
+}
+
+/// Rules whose objection means that the generator set the rate.
+const GENERATOR_LIMITS: [&str; 4] = ["GEN-01", "GEN-02", "GEN-04", "GEN-05"];
+
+fn verdict(facts: &Facts<'_>) -> Verdict {
+    let made = facts.trial.claims();
+    let mut tallied = Tallied::default();
+    for check in checks::ALL {
+        tallied.add(check, facts, &made);
+    }
+    let Tallied {
+        mut findings,
+        coverage,
+        mandatory,
+    } = tallied;
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.worst()));
+    let claims: BTreeMap<Claim, ClaimVerdict> = made
+        .iter()
+        .map(|claim| (*claim, claim_verdict(*claim, &findings, &mandatory)))
+        .collect();
+    Verdict {
+        set: SET.to_owned(),
+        status: claims
+            .values()
+            .map(|claim| claim.status)
+            .max()
+            .unwrap_or_default(),
+        headroom: checks::headroom(facts),
+        generator_limited: findings.iter().any(|finding| {
+            finding.worst() == Severity::Invalid
+                && GENERATOR_LIMITS.contains(&finding.rule.as_str())
+        }),
+        quantiles: Vec::new(),
+        claims,
+        findings,
+        coverage,
+    }
+}
+
+/// What the rules answered.
+#[derive(Default)]
+struct Tallied {
+    findings: Vec<Finding>,
+    coverage: Coverage,
+    /// Mandatory rules that apply, and whether each could be evaluated.
+    mandatory: Vec<(&'static Check, bool)>,
+}
+
+impl Tallied {
+    fn add(&mut self, check: &'static Check, facts: &Facts<'_>, made: &[Claim]) {
+        self.coverage.rules += 1;
+        let judgement = if check.claims.iter().any(|claim| made.contains(claim)) {
+            (check.judge)(facts)
+        } else {
+            Judgement::NotApplicable
+        };
+        let evaluated = match judgement {
+            Judgement::NotApplicable => {
+                self.coverage.not_applicable += 1;
+                return;
+            }
+            Judgement::Unknown(missing) => {
+                self.coverage.unknown.insert(check.id.to_owned(), missing);
+                false
+            }
+            Judgement::Silent => true,
+            Judgement::Found(found) => {
+                self.findings.extend(found.about(check, made));
+                true
+            }
+        };
+        self.coverage.evaluated += u32::from(evaluated);
+        if check.mandatory {
+            self.mandatory.push((check, evaluated));
+        }
+    }
+}
+
+fn claim_verdict(
+    claim: Claim,
+    findings: &[Finding],
+    mandatory: &[(&'static Check, bool)],
+) -> ClaimVerdict {
+    let objections = |at_least: Severity| {
+        findings
+            .iter()
+            .filter(move |finding| finding.waived.is_none())
+            .filter(move |finding| finding.severity.get(&claim) == Some(&at_least))
+            .map(|finding| finding.rule.clone())
+            .collect::<Vec<_>>()
+    };
+    let applicable = || {
+        mandatory
+            .iter()
+            .filter(|(check, _)| check.claims.contains(&claim))
+    };
+    let unread = applicable().filter(|(_, evaluated)| !evaluated).count();
+    let (status, because) = [
+        (Status::Invalid, objections(Severity::Invalid)),
+        (Status::Suspect, objections(Severity::Suspect)),
+    ]
+    .into_iter()
+    .find(|(_, because)| !because.is_empty())
+    .unwrap_or_else(|| {
+        // With most of what must be known unread, silence of the rest says nothing.
+        let blind = unread * 2 > applicable().count();
+        let status = if blind {
+            Status::Unknown
+        } else {
+            Status::Valid
+        };
+        (status, Vec::new())
+    });
+    ClaimVerdict {
+        status,
+        because,
+        partial: unread > 0,
+    }
+}

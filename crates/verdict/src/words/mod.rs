@@ -1,0 +1,77 @@
+//! Numbers as people read them in findings and tables.
+
+/// A whole number with commas: `412,345`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number per second: whole from 100 on, else with three significant digits.
+pub fn rate(per_second: f64) -> String {
+    if per_second >= 99.5 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive; far below 2^53"
+        )]
+        return count(per_second.round() as u64);
+    }
+    if per_second >= 9.95 {
+        format!("{per_second:.1}")
+    } else {
+        format!("{per_second:.2}")
+    }
+}
+
+/// A part of a whole in per cent: `98 %`, `2.3 %`, `0.041 %`.
+pub fn share(part: f64) -> String {
+    let percent = part * 100.0;
+    let size = percent.abs();
+    if size >= 10.0 || size <= 0.0 {
+        format!("{percent:.0} %")
+    } else if size >= 0.1 {
+        format!("{percent:.1} %")
+    } else if size >= 0.001 {
+        format!("{percent:.3} %")
+    } else {
+        format!("{percent:.1e} %")
+    }
+}
+
+/// `1 core`, `2 cores`: a whole number and its noun.
+pub fn plural(number: u64, noun: &str) -> String {
+    let many = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{many}", count(number))
+}
+
+/// CPUs as ranges: `0-3,8`.
+pub fn cpus(list: &[u32]) -> String {
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in sorted {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    let shown: Vec<String> = ranges
+        .iter()
+        .map(|(first, last)| match last - first {
+            0 => first.to_string(),
+            _ => format!("{first}-{last}"),
+        })
+        .collect();
+    shown.join(",")
+}
+
+#[cfg(test)]
+mod tests;
