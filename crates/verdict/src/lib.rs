@@ -9,6 +9,7 @@
 
 mod check;
 mod checks;
+pub mod growth;
 mod judge;
 pub mod sysctl;
 pub mod thresholds;

@@ -1,0 +1,148 @@
+//! The answers as sentences.
+
+use model::Span;
+use model::probe::{Curve, Growth};
+
+use super::branches::Found;
+use super::thresholds::{GROWING_RATIO, PASSES, POINTS_PER_BIN, SPAN};
+
+/// Nanoseconds with a unit that fits.
+fn time(ns: f64) -> String {
+    if ns < 100.0 {
+        format!("{ns:.1} ns")
+    } else if ns < 10_000.0 {
+        format!("{ns:.0} ns")
+    } else {
+        Span::from_ns(whole(ns)).to_string()
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive number of nanoseconds, below 104 days"
+)]
+fn whole(value: f64) -> u64 {
+    value.max(0.0).round() as u64
+}
+
+/// A whole number with its thousands apart.
+fn count(n: f64) -> String {
+    let digits = whole(n).to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn range(growth: &Growth) -> String {
+    format!("from {} to {}", count(growth.from), count(growth.to))
+}
+
+/// Why there is no answer.
+pub(super) fn too_little(passes: &[Vec<(u32, f64)>]) -> String {
+    if passes.iter().any(Vec::is_empty) || passes.is_empty() {
+        return "nothing was measured".to_owned();
+    }
+    format!(
+        "too few points for a class: each pass needs {POINTS_PER_BIN} in every bin over a span \
+         of {SPAN:.0}"
+    )
+}
+
+/// Flat.
+pub(super) fn flat(growth: &Growth, highest: f64) -> String {
+    let decades = (growth.to / growth.from).log10();
+    let (estimate, low, high) = growth.ratio;
+    if estimate < 0.8 {
+        return format!(
+            "flat: it never grows {}; it falls to {:.0} % of where it began (95 % bounds {:.0} \
+             and {:.0})",
+            range(growth),
+            estimate * 100.0,
+            low * 100.0,
+            high * 100.0
+        );
+    }
+    format!(
+        "flat: {} about {}; at most {:.0} % more anywhere, {:.0} % per decade (95 % bound)",
+        range(growth),
+        time(growth.typical_ns.0),
+        (highest - 1.0) * 100.0,
+        ((highest.ln() / decades).exp() - 1.0) * 100.0
+    )
+}
+
+/// A class by its name.
+pub(super) fn named(growth: &Growth, curve: &Curve) -> String {
+    let times = format!(
+        "{:.2} times as dear at the end (95 % bounds {:.2} and {:.2}), Akaike weight {:.2}",
+        growth.ratio.0, growth.ratio.1, growth.ratio.2, growth.confidence
+    );
+    let shape = match *curve {
+        Curve::Constant { a } => format!("flat at {}", time(a)),
+        Curve::Logarithmic { a, b } => format!(
+            "logarithmic: {} and {} more for each doubling",
+            time(a),
+            time(b * std::f64::consts::LN_2)
+        ),
+        Curve::Linear { a, b } => format!(
+            "linear: {} and {} more for each thousand",
+            time(a),
+            time(b * 1e3)
+        ),
+        Curve::LogLinear { a, b } => format!(
+            "worse than linear: {} and {} times n log n",
+            time(a),
+            time(b)
+        ),
+        Curve::Quadratic { a, b } => format!(
+            "worse than linear: {} and {} times the square of n in thousands",
+            time(a),
+            time(b * 1e6)
+        ),
+        Curve::Step { a, b, at } => format!(
+            "a step at about {}: {} before, {} after",
+            count(at),
+            time(a),
+            time(b)
+        ),
+    };
+    format!("{shape}; {}, {times}", range(growth))
+}
+
+/// More than one class.
+pub(super) fn between(growth: &Growth, why: &str) -> String {
+    if !growth.ratio.1.is_finite() || growth.ratio.1 == 0.0 {
+        return format!("{}: {why}; {PASSES} passes are the least", growth.word());
+    }
+    format!(
+        "{}: {why}; {} {:.2} times as dear at the end (95 % bounds {:.2} and {:.2}; growth is \
+         named from {GROWING_RATIO} on)",
+        growth.word(),
+        range(growth),
+        growth.ratio.0,
+        growth.ratio.1,
+        growth.ratio.2
+    )
+}
+
+/// Two branches.
+pub(super) fn branches(growth: &Growth, found: &Found) -> String {
+    let [cheap, dear] = &found.curves;
+    format!(
+        "two branches: {:.0} % of the points are on the dear one, in {:.0} % of the bins; {} \
+         the cheap one ({}) ends at {}, the dear one ({}) at {}",
+        found.share * 100.0,
+        found.bins * 100.0,
+        range(growth),
+        cheap.class().word(),
+        time(cheap.value(growth.to)),
+        dear.class().word(),
+        time(dear.value(growth.to))
+    )
+}

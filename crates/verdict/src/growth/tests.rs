@@ -1,0 +1,118 @@
+//! Curves without noise and edges of the rules; the noisy ones are in `tests/growth.rs`.
+
+use super::*;
+
+/// Five passes over `population`, each point `cost(n, pass)`.
+fn passes(population: u32, cost: impl Fn(f64, u32) -> f64) -> Vec<Vec<(u32, f64)>> {
+    (0..5)
+        .map(|pass| {
+            (1..=population)
+                .map(|n| {
+                    let ripple = 1.0 + 0.01 * f64::from((n * 7 + pass * 3) % 5);
+                    (n, cost(f64::from(n), pass) * ripple)
+                })
+                .collect()
+        })
+        .collect()
+}
+
+fn check(cost: impl Fn(f64, u32) -> f64, expected: &[Class]) {
+    let growth = classify("x", &passes(4_000, cost));
+    assert_eq!(growth.classes, expected, "{}", growth.sentence);
+}
+
+#[test]
+fn clean_curves_get_their_names() {
+    check(|_, _| 500.0, &[Class::Flat]);
+    check(|n, _| 500.0 + 1e-9 * n, &[Class::Flat]);
+    check(|n, _| 300.0 + 100.0 * n.ln(), &[Class::Logarithmic]);
+    check(|n, _| 500.0 + n, &[Class::Linear]);
+    check(|n, _| 500.0 + 0.01 * n * n, &[Class::Worse]);
+    check(|n, _| 50.0 + n * n.ln(), &[Class::Worse]);
+    check(|n, _| if n < 900.0 { 400.0 } else { 900.0 }, &[Class::Step]);
+}
+
+#[test]
+fn what_falls_does_not_grow() {
+    check(|n, _| 500.0 + 2_000.0 / n.sqrt(), &[Class::Flat]);
+}
+
+#[test]
+fn points_that_alternate_are_on_two_branches() {
+    check(
+        |n, pass| {
+            if (n + f64::from(pass)) % 3.0 < 1.0 {
+                500.0 + n
+            } else {
+                500.0
+            }
+        },
+        &[Class::TwoBranches],
+    );
+}
+
+#[test]
+fn a_slow_pass_is_not_a_branch() {
+    let growth = classify(
+        "x",
+        &passes(4_000, |_, pass| if pass == 2 { 900.0 } else { 500.0 }),
+    );
+    assert_eq!(growth.classes, [Class::Flat], "{}", growth.sentence);
+}
+
+#[test]
+fn a_rare_spike_is_not_a_branch() {
+    check(
+        |n, _| if n % 16.0 < 1.0 { 5_000.0 } else { 500.0 },
+        &[Class::Flat],
+    );
+}
+
+#[test]
+fn two_passes_name_nothing_but_flat_is_possible() {
+    let two = &passes(4_000, |n, _| 500.0 + n)[..2];
+    let growth = classify("x", two);
+    assert!(growth.classes.len() > 1, "{}", growth.sentence);
+}
+
+#[test]
+fn too_few_points_are_unclear() {
+    for points in [vec![], passes(30, |_, _| 5.0), vec![vec![]; 5]] {
+        let growth = classify("x", &points);
+        assert!(growth.classes.is_empty(), "{}", growth.sentence);
+        assert_eq!(growth.word(), "unclear");
+    }
+}
+
+#[test]
+fn sparse_points_are_binned_by_where_they_are() {
+    let sparse: Vec<Vec<(u32, f64)>> = (0..5)
+        .map(|_| {
+            (1..=500)
+                .flat_map(|k| (0..5).map(move |_| (k * 10, 700.0 + f64::from(k) * 20.0)))
+                .collect()
+        })
+        .collect();
+    let growth = classify("request", &sparse);
+    assert_eq!(growth.classes, [Class::Linear], "{}", growth.sentence);
+    assert!(growth.to / growth.from > 30.0);
+}
+
+#[test]
+fn an_end_that_straddles_the_bounds_is_between() {
+    let growth = classify(
+        "x",
+        &passes(4_000, |n, _| 500.0 * (1.0 + 0.3 * n / 4_000.0)),
+    );
+    assert!(growth.classes.contains(&Class::Flat), "{}", growth.sentence);
+}
+
+#[test]
+fn every_answer_survives_its_file_form() {
+    for count in 1..=5 {
+        let growth = classify("x", &passes(4_000, |n, _| 900.0 - n.ln() * 40.0)[..count]);
+        let text = serde_json::to_string(&growth).unwrap();
+        let again: Growth = serde_json::from_str(&text).unwrap();
+        assert_eq!(again.classes, growth.classes);
+    }
+}
