@@ -9,8 +9,10 @@
 )]
 
 pub mod clock;
+pub mod counters;
 pub mod cpu;
 mod errno;
+pub mod process;
 pub mod reactor;
 pub mod slots;
 pub mod socket;

@@ -1,0 +1,147 @@
+//! Listening sockets: who owns them, how long their accept queue is and may be.
+//!
+//! Asked of the kernel by sock_diag, because `/proc/net/tcp` has no limit of the queue and lists
+//! every connection in TIME_WAIT before it comes to an end. Cost: one socket, one reply.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+/// One listening TCP socket.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Listener {
+    /// Its port.
+    pub port: u16,
+    /// The inode that `/proc/PID/fd` shows: 0 when the kernel shows none.
+    pub inode: u64,
+    /// Connections that wait to be accepted.
+    pub queue: u32,
+    /// How many may wait: the least of what the server asked and `net.core.somaxconn`.
+    pub queue_limit: u32,
+}
+
+/// All listening sockets on `port` in this network namespace, IPv4 and IPv6.
+pub fn listeners(port: u16) -> io::Result<Vec<Listener>> {
+    let mut found = Vec::new();
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        found.extend(dump(family)?.into_iter().filter(|one| one.port == port));
+    }
+    Ok(found)
+}
+
+/// Sizes and offsets of `struct inet_diag_msg` and of netlink headers (linux/inet_diag.h).
+const HEADER: usize = 16;
+const MESSAGE: usize = 72;
+/// `SOCK_DIAG_BY_FAMILY` (linux/sock_diag.h).
+const BY_FAMILY: u16 = 20;
+/// TCP_LISTEN as a bit of the states that are asked for.
+const LISTEN: u32 = 1 << 10;
+
+fn dump(family: libc::c_int) -> io::Result<Vec<Listener>> {
+    // SAFETY: socket takes numbers and returns a new descriptor.
+    let fd = unsafe {
+        libc::socket(
+            libc::AF_NETLINK,
+            libc::SOCK_RAW | libc::SOCK_CLOEXEC,
+            libc::NETLINK_SOCK_DIAG,
+        )
+    };
+    if fd == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    let request = request(family);
+    // SAFETY: the buffer is live and as long as said.
+    let sent = unsafe {
+        libc::send(
+            socket.as_raw_fd(),
+            request.as_ptr().cast(),
+            request.len(),
+            0,
+        )
+    };
+    if sent == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut found = Vec::new();
+    let mut buffer = vec![0_u8; 32 * 1024];
+    // A bound on replies: 10,000 of 32 KB hold more listeners than a machine has ports.
+    for _ in 0..10_000 {
+        // SAFETY: the buffer is live and as long as said.
+        let got = unsafe {
+            libc::recv(
+                socket.as_raw_fd(),
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                0,
+            )
+        };
+        let length = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        if !parse(&buffer[..length], &mut found)? {
+            return Ok(found);
+        }
+    }
+    Err(io::Error::other("sock_diag does not come to an end"))
+}
+
+/// `struct nlmsghdr` and `struct inet_diag_req_v2`, asking for every listener.
+fn request(family: libc::c_int) -> Vec<u8> {
+    const LENGTH: u32 = 72;
+    let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_DUMP).expect("two small bits");
+    let mut bytes = Vec::with_capacity(72);
+    bytes.extend(LENGTH.to_ne_bytes());
+    bytes.extend(BY_FAMILY.to_ne_bytes());
+    bytes.extend(flags.to_ne_bytes());
+    bytes.extend(1_u32.to_ne_bytes()); // sequence
+    bytes.extend(0_u32.to_ne_bytes()); // port: the kernel
+    bytes.push(u8::try_from(family).expect("address families are small"));
+    bytes.push(u8::try_from(libc::IPPROTO_TCP).expect("it is 6"));
+    bytes.extend([0, 0]); // extensions, padding
+    bytes.extend(LISTEN.to_ne_bytes());
+    bytes.resize(72, 0); // any address
+    bytes
+}
+
+/// Reads the messages of one reply; false when it was the last.
+fn parse(mut bytes: &[u8], found: &mut Vec<Listener>) -> io::Result<bool> {
+    while bytes.len() >= HEADER {
+        let length = usize::try_from(u32_at(bytes, 0)).unwrap_or(usize::MAX);
+        let kind = libc::c_int::from(u16::from_ne_bytes([bytes[4], bytes[5]]));
+        if length < HEADER || length > bytes.len() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "sock_diag sent a message cut short",
+            ));
+        }
+        let body = &bytes[HEADER..length];
+        if kind == libc::NLMSG_DONE {
+            return Ok(false);
+        }
+        if kind == libc::NLMSG_ERROR {
+            let errno = if body.len() >= 4 {
+                i32::from_ne_bytes([body[0], body[1], body[2], body[3]])
+            } else {
+                0
+            };
+            return Err(io::Error::from_raw_os_error(-errno));
+        }
+        if body.len() >= MESSAGE {
+            found.push(Listener {
+                // Ports travel in network order after family, state, timer and retransmits.
+                port: u16::from_be_bytes([body[4], body[5]]),
+                queue: u32_at(body, 56),
+                queue_limit: u32_at(body, 60),
+                inode: u64::from(u32_at(body, 68)),
+            });
+        }
+        bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
+    }
+    Ok(true)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+
+use super::*;
+use crate::counters::process;
+
+#[test]
+fn a_listener_is_found_with_its_owner_and_its_queue() {
+    let ours = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = ours.local_addr().unwrap();
+    let _waiting = TcpStream::connect(address).unwrap();
+    let found = listeners(address.port()).unwrap();
+    let [listener] = found.as_slice() else {
+        panic!("one socket, not {found:?}");
+    };
+    assert_eq!(listener.queue, 1);
+    assert!(listener.queue_limit > 1, "{listener:?}");
+    let sockets = process::sockets(Path::new("/proc"), std::process::id()).unwrap();
+    assert!(sockets.contains(&listener.inode));
+}
+
+#[test]
+fn an_ipv6_listener_is_found_too() {
+    // A machine without IPv6 has nothing to find.
+    let Ok(ours) = TcpListener::bind("[::1]:0") else {
+        return;
+    };
+    let found = listeners(ours.local_addr().unwrap().port()).unwrap();
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn a_cut_message_is_refused() {
+    let mut bytes = 200_u32.to_ne_bytes().to_vec();
+    bytes.resize(40, 0);
+    assert!(parse(&bytes, &mut Vec::new()).is_err());
+    assert!(parse(&[], &mut Vec::new()).unwrap());
+}

@@ -1,0 +1,146 @@
+//! The machine as a whole: time of each CPU, and the kernel's network and memory counters.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use model::Span;
+use model::usage::CpuUsage;
+
+use super::ticks;
+
+/// Time that one CPU has spent in each way since boot, in steps of a tick.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct CpuTime {
+    /// Its number.
+    pub cpu: u32,
+    /// In user mode, niced included.
+    pub user: Span,
+    /// In the kernel for a task.
+    pub system: Span,
+    /// Idle, waiting for I/O included: what the kernel calls iowait is idle with a story.
+    pub idle: Span,
+    /// In interrupts and softirqs.
+    pub interrupt: Span,
+    /// Given to another guest.
+    pub steal: Span,
+}
+
+/// Reads the per-CPU lines of `/proc/stat`.
+pub fn cpu_times(root: &Path) -> io::Result<Vec<CpuTime>> {
+    let text = fs::read_to_string(root.join("stat"))?;
+    Ok(text.lines().filter_map(parse_cpu_line).collect())
+}
+
+fn parse_cpu_line(line: &str) -> Option<CpuTime> {
+    let rest = line.strip_prefix("cpu")?;
+    let mut fields = rest.split_ascii_whitespace();
+    // The line of the whole machine has a blank where the others have a number.
+    let cpu = rest
+        .starts_with(|c: char| c.is_ascii_digit())
+        .then(|| fields.next()?.parse().ok())??;
+    let mut next = || fields.next()?.parse().ok().map(ticks);
+    let (user, nice, system, idle) = (next()?, next()?, next()?, next()?);
+    let (waiting, irq, softirq, steal) = (
+        next().unwrap_or_default(),
+        next().unwrap_or_default(),
+        next().unwrap_or_default(),
+        next().unwrap_or_default(),
+    );
+    Some(CpuTime {
+        cpu,
+        user: user + nice,
+        system,
+        idle: idle + waiting,
+        interrupt: irq + softirq,
+        steal,
+    })
+}
+
+/// The shares of the time between two readings, for each CPU that is in both.
+pub fn cpu_shares(before: &[CpuTime], after: &[CpuTime]) -> Vec<CpuUsage> {
+    after
+        .iter()
+        .filter_map(|later| {
+            let earlier = before.iter().find(|earlier| earlier.cpu == later.cpu)?;
+            let went = |field: fn(&CpuTime) -> Span| {
+                field(later).saturating_sub(field(earlier)).as_s_f64()
+            };
+            let (user, system, idle) = (went(|t| t.user), went(|t| t.system), went(|t| t.idle));
+            let (interrupt, steal) = (went(|t| t.interrupt), went(|t| t.steal));
+            let whole = user + system + idle + interrupt + steal;
+            (whole > 0.0).then(|| CpuUsage {
+                cpu: later.cpu,
+                busy: (whole - idle) / whole,
+                user: user / whole,
+                system: system / whole,
+                interrupt: interrupt / whole,
+                steal: steal / whole,
+            })
+        })
+        .collect()
+}
+
+/// All counters of the network stack and of memory, by name: `TcpExt.ListenOverflows`,
+/// `Tcp.RetransSegs`, `vmstat.pswpin`. A file that is missing contributes nothing.
+pub fn counters(root: &Path) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for file in ["net/snmp", "net/netstat"] {
+        if let Ok(text) = fs::read_to_string(root.join(file)) {
+            parse_pairs(&text, &mut all);
+        }
+    }
+    if let Ok(text) = fs::read_to_string(root.join("vmstat")) {
+        for line in text.lines() {
+            if let Some((name, value)) = line.split_once(' ')
+                && let Ok(value) = value.trim().parse()
+            {
+                all.insert(format!("vmstat.{name}"), value);
+            }
+        }
+    }
+    all
+}
+
+/// Two lines per protocol: names, then values.
+fn parse_pairs(text: &str, into: &mut BTreeMap<String, u64>) {
+    let mut lines = text.lines();
+    while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+        let (Some((protocol, names)), Some((_, values))) =
+            (names.split_once(':'), values.split_once(':'))
+        else {
+            continue;
+        };
+        let pairs = names
+            .split_ascii_whitespace()
+            .zip(values.split_ascii_whitespace());
+        for (name, value) in pairs {
+            // Tcp.MaxConn is -1: no counter.
+            if let Ok(value) = value.parse() {
+                into.insert(format!("{protocol}.{name}"), value);
+            }
+        }
+    }
+}
+
+/// `/proc/net/sockstat` by name: `TCP.inuse`, `TCP.tw`, `TCP.mem`. Levels, not counters.
+pub fn socket_levels(root: &Path) -> io::Result<BTreeMap<String, u64>> {
+    let text = fs::read_to_string(root.join("net/sockstat"))?;
+    let mut levels = BTreeMap::new();
+    for line in text.lines() {
+        let Some((kind, rest)) = line.split_once(':') else {
+            continue;
+        };
+        let mut words = rest.split_ascii_whitespace();
+        while let (Some(name), Some(value)) = (words.next(), words.next()) {
+            if let Ok(value) = value.parse() {
+                levels.insert(format!("{kind}.{name}"), value);
+            }
+        }
+    }
+    Ok(levels)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+use super::*;
+
+fn fixture(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    root
+}
+
+#[test]
+fn time_of_each_cpu_and_its_shares() {
+    let before = fixture(&[(
+        "stat",
+        "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 100 800 0 0 0 0 0 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\n\
+         intr 5\nctxt 7\n",
+    )]);
+    let after = fixture(&[(
+        "stat",
+        "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 120 10 130 810 5 1 14 10 0 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\n",
+    )]);
+    let before = cpu_times(before.path()).unwrap();
+    assert_eq!(before.len(), 2);
+    assert_eq!(before[0].user, Span::from_s(1));
+    let shares = cpu_shares(&before, &cpu_times(after.path()).unwrap());
+    let [cpu] = shares.as_slice() else {
+        panic!("a CPU without any time has no shares: {shares:?}");
+    };
+    let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}");
+    near(cpu.user, 0.3);
+    near(cpu.system, 0.3);
+    near(cpu.interrupt, 0.15);
+    near(cpu.steal, 0.1);
+    near(cpu.busy, 0.85);
+}
+
+#[test]
+fn counters_have_their_protocols_name() {
+    let root = fixture(&[
+        (
+            "net/snmp",
+            "Tcp: MaxConn RetransSegs\nTcp: -1 7\nUdp: InDatagrams\nUdp: 3\n",
+        ),
+        (
+            "net/netstat",
+            "TcpExt: ListenOverflows ListenDrops\nTcpExt: 1 2\n",
+        ),
+        ("vmstat", "pswpin 0\npswpout 4\n"),
+    ]);
+    let all = counters(root.path());
+    assert_eq!(all.get("Tcp.RetransSegs"), Some(&7));
+    assert_eq!(all.get("Tcp.MaxConn"), None);
+    assert_eq!(all.get("TcpExt.ListenDrops"), Some(&2));
+    assert_eq!(all.get("vmstat.pswpout"), Some(&4));
+    assert_eq!(counters(&root.path().join("missing")), BTreeMap::new());
+}
+
+#[test]
+fn socket_levels_are_by_kind() {
+    let root = fixture(&[(
+        "net/sockstat",
+        "sockets: used 290\nTCP: inuse 5 orphan 0 tw 12 alloc 8 mem 3\n",
+    )]);
+    let levels = socket_levels(root.path()).unwrap();
+    assert_eq!(levels.get("TCP.tw"), Some(&12));
+    assert_eq!(levels.get("sockets.used"), Some(&290));
+}

@@ -1,0 +1,347 @@
+//! Child processes: started in a session of their own, confined, stopped for certain, reaped.
+//!
+//! A session of its own, because some servers signal their whole process group when they stop
+//! (lighttpd and Cherokee: `kill(0, SIGTERM)`), and would take us along. A subreaper, because a
+//! server's orphans must come back to us to be counted and ended.
+
+mod leaf;
+mod signal;
+
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{ChildStdin, ChildStdout, Command};
+use std::time::{Duration, Instant};
+
+use model::Span;
+
+use crate::counters::process as reading;
+
+pub use leaf::{Leaf, LeafCpu};
+pub use signal::{Interrupt, Readiness, wait_readable};
+
+/// What a child may use.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Confinement<'a> {
+    /// CPUs it may run on; empty: those of its parent.
+    pub cpus: &'a [u32],
+    /// A control group of its own, where there is one.
+    pub leaf: Option<&'a Leaf>,
+}
+
+/// A signal that we send.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Signal {
+    /// SIGINT.
+    Interrupt,
+    /// SIGKILL.
+    Kill,
+    /// SIGQUIT.
+    Quit,
+    /// SIGTERM.
+    Terminate,
+}
+
+impl Signal {
+    const fn number(self) -> libc::c_int {
+        match self {
+            Self::Interrupt => libc::SIGINT,
+            Self::Kill => libc::SIGKILL,
+            Self::Quit => libc::SIGQUIT,
+            Self::Terminate => libc::SIGTERM,
+        }
+    }
+}
+
+/// How a child ended, and what it and the children it reaped had used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ended {
+    /// Its exit code, if it left by itself.
+    pub code: Option<i32>,
+    /// The signal that ended it otherwise.
+    pub signal: Option<i32>,
+    /// User CPU time.
+    pub user: Span,
+    /// System CPU time.
+    pub system: Span,
+}
+
+impl Ended {
+    /// Whether it left with code 0.
+    pub fn is_success(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "exit code {code}"),
+            (None, Some(signal)) => write!(f, "ended by signal {signal}"),
+            (None, None) => write!(f, "ended"),
+        }
+    }
+}
+
+/// A child that we started and have to end.
+#[derive(Debug)]
+pub struct Child {
+    inner: std::process::Child,
+    pid: u32,
+    pidfd: Option<OwnedFd>,
+    ended: Option<Ended>,
+}
+
+/// Starts `command` as the leader of a new session, on its CPUs, in its control group, and such
+/// that it gets SIGTERM when the thread that started it ends.
+pub fn start(command: &mut Command, confinement: Confinement<'_>) -> io::Result<Child> {
+    let cpus = cpu_set(confinement.cpus)?;
+    let group = confinement.leaf.map(Leaf::door).transpose()?;
+    let group_fd = group.as_ref().map(std::os::fd::AsRawFd::as_raw_fd);
+    let parent = std::process::id();
+    let confine = move || {
+        // SAFETY: setsid takes nothing and is async-signal-safe.
+        check(unsafe { libc::setsid() })?;
+        // SAFETY: PR_SET_PDEATHSIG takes a signal number; async-signal-safe.
+        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) })?;
+        // SAFETY: getppid takes nothing and is async-signal-safe.
+        let now = unsafe { libc::getppid() };
+        if u32::try_from(now) != Ok(parent) {
+            // The parent went away before the death signal was armed.
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        if let Some(cpus) = &cpus {
+            // SAFETY: the set lives in this closure and has the size given.
+            check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), cpus) })?;
+        }
+        if let Some(fd) = group_fd {
+            // SAFETY: the descriptor stays open in the parent over the fork; two bytes are read.
+            // A child that cannot enter its control group is still worth running: meters notice.
+            let _entered = unsafe { libc::write(fd, b"0\n".as_ptr().cast(), 2) };
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes async-signal-safe calls only and does not
+    // allocate: what it needs was prepared before.
+    unsafe { command.pre_exec(confine) };
+    let inner = command.spawn()?;
+    let pid = inner.id();
+    Ok(Child {
+        inner,
+        pid,
+        pidfd: pidfd_open(pid).ok(),
+        ended: None,
+    })
+}
+
+impl Child {
+    /// Its process id: also that of its session and process group.
+    pub const fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The writing end of its standard input, once, if it was piped.
+    pub const fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.inner.stdin.take()
+    }
+
+    /// The reading end of its standard output, once, if it was piped.
+    pub const fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.inner.stdout.take()
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<Ended> {
+        if self.ended.is_none() {
+            self.ended = reap(self.pid, false).ok().flatten();
+        }
+        self.ended
+    }
+
+    /// Sends it a signal, unless it has ended.
+    pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
+        if self.ended().is_some() {
+            return Ok(());
+        }
+        send(self.pid, signal)
+    }
+
+    /// Waits until it has ended, at most so long.
+    pub fn wait(&mut self, at_most: Duration) -> Option<Ended> {
+        let until = Instant::now() + at_most;
+        loop {
+            if let Some(ended) = self.ended() {
+                return Some(ended);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            match &self.pidfd {
+                // A pidfd becomes readable when its process ends.
+                Some(pidfd) => drop(wait_readable(pidfd.as_raw_fd(), left)),
+                None => std::thread::sleep(left.min(Duration::from_millis(2))),
+            }
+        }
+    }
+
+    /// Asks it to leave, waits, then kills what is left of its session. Returns how it ended.
+    pub fn stop(&mut self, signal: Signal, patience: Duration, leaf: Option<&Leaf>) -> Ended {
+        let gone = self.signal(signal).is_ok() && self.wait(patience).is_some();
+        let proc_root = Path::new("/proc");
+        for _ in 0..100 {
+            let mut left = reading::session_members(proc_root, self.pid);
+            if let Some(leaf) = leaf {
+                left.extend(leaf.members());
+            }
+            if !gone {
+                left.push(self.pid);
+            }
+            left.sort_unstable();
+            left.dedup();
+            left.retain(|&pid| pid != self.pid || self.ended().is_none());
+            if left.is_empty() {
+                break;
+            }
+            for &pid in &left {
+                let _already_gone = send(pid, Signal::Kill);
+            }
+            for &pid in &left {
+                // Orphans of the session are our children (subreaper): reap those that are.
+                if pid != self.pid {
+                    let _not_ours = reap(pid, false);
+                }
+            }
+            let _still_dying = self.wait(Duration::from_millis(2));
+            if self.ended.is_some() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.ended().unwrap_or(Ended {
+            code: None,
+            signal: None,
+            user: Span::ZERO,
+            system: Span::ZERO,
+        })
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            let _ended = self.stop(Signal::Kill, Duration::from_secs(1), None);
+        }
+    }
+}
+
+/// Makes orphans of our descendants our own children.
+pub fn become_subreaper() -> io::Result<()> {
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes a flag.
+    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) })
+}
+
+/// Raises this process's limit of open files, inherited by children, to `wanted` or as near as is
+/// permitted; returns the limit that holds.
+pub fn raise_open_files(wanted: u64) -> io::Result<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the kernel fills the struct that it is given.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
+    if limit.rlim_cur >= wanted {
+        return Ok(limit.rlim_cur);
+    }
+    // Beyond the hard limit needs a privilege; without it the hard limit is as far as it goes.
+    for target in [wanted.max(limit.rlim_max), limit.rlim_max] {
+        let raised = libc::rlimit {
+            rlim_cur: wanted.min(target),
+            rlim_max: target,
+        };
+        // SAFETY: the kernel reads the struct that it is given.
+        if check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) }).is_ok() {
+            return Ok(raised.rlim_cur);
+        }
+    }
+    Ok(limit.rlim_cur)
+}
+
+/// The effective user id of this process: 0 is root.
+pub fn effective_user() -> u32 {
+    // SAFETY: geteuid takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Sends a signal to one process.
+fn send(pid: u32, signal: Signal) -> io::Result<()> {
+    let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
+    debug_assert!(pid > 0, "0 and below mean groups");
+    // SAFETY: kill takes numbers.
+    check(unsafe { libc::kill(pid, signal.number()) })
+}
+
+fn reap(pid: u32, block: bool) -> io::Result<Option<Ended>> {
+    let target = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
+    let mut status = 0;
+    let options = if block { 0 } else { libc::WNOHANG };
+    // SAFETY: rusage is plain numbers, for which all zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel fills status and usage, both live.
+    let got = unsafe { libc::wait4(target, &raw mut status, options, &raw mut usage) };
+    match got {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(None),
+        _ => Ok(Some(Ended {
+            code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+            signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+            user: span_of(usage.ru_utime),
+            system: span_of(usage.ru_stime),
+        })),
+    }
+}
+
+fn span_of(time: libc::timeval) -> Span {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    Span::from_s(seconds) + Span::from_us(micros)
+}
+
+fn pidfd_open(pid: u32) -> io::Result<OwnedFd> {
+    // SAFETY: pidfd_open takes numbers and returns a new descriptor.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let fd = i32::try_from(fd).map_err(io::Error::other)?;
+    check(fd)?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn cpu_set(cpus: &[u32]) -> io::Result<Option<libc::cpu_set_t>> {
+    if cpus.is_empty() {
+        return Ok(None);
+    }
+    // SAFETY: a cpu_set_t is a bit mask, for which all zero is a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for &cpu in cpus {
+        let index = usize::try_from(cpu).map_err(io::Error::other)?;
+        if index >= size_of::<libc::cpu_set_t>() * 8 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("CPU {cpu} is beyond what an affinity mask holds"),
+            ));
+        }
+        // SAFETY: the index was checked against the size of the set.
+        unsafe { libc::CPU_SET(index, &mut set) };
+    }
+    Ok(Some(set))
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
