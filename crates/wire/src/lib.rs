@@ -1,14 +1,18 @@
 //! HTTP as state machines: bytes in, events out. No socket, no clock, no thread; `now` is an argument.
 //!
-//! [`Client`] is the side that asks. Nothing that comes from the network can make it panic.
+//! [`Client`] is the side that asks, [`Service`] the side that answers. Nothing that comes from the
+//! network can make either panic.
 
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod date;
 pub mod h1;
 pub mod message;
+pub mod service;
 
 pub use client::{
     Availability, Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit,
 };
 pub use message::{Framing, Head, Request, RequestParts, Version};
+pub use service::{Handler, Part, Persistence, Service};

@@ -4,3 +4,5 @@ pub mod body;
 pub mod client;
 pub(crate) mod encode;
 pub mod parse;
+pub mod request;
+pub mod server;

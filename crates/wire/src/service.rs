@@ -1,0 +1,144 @@
+//! The server side of a connection: what every protocol offers to the loop that drives it.
+
+use model::{Instant, Span};
+
+use crate::h1::request::{Rejection, RequestHead};
+
+/// Whether the connection goes on after an answer, and what its head must say about that.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Persistence {
+    /// It ends: `Connection: close`.
+    Close,
+    /// It goes on because the client asked: `Connection: keep-alive` (HTTP/1.0).
+    KeepAlive,
+    /// It goes on, as is usual in HTTP/1.1.
+    Usual,
+}
+
+/// A part of an answer, sent after the bytes that were written at once, in order.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Part<F> {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The connection ends here, whatever was promised.
+    Close,
+    /// A part of a file, from where it lies.
+    File {
+        /// Which.
+        file: F,
+        /// Where in it.
+        offset: u64,
+        /// How much of it.
+        length: u64,
+    },
+    /// So many bytes of filler.
+    Filler(u64),
+    /// Nothing for a while.
+    Pause(Span),
+    /// The connection is reset here, whatever was promised.
+    Reset,
+    /// Nothing ever again; the connection stays open until a limit of time ends it.
+    Stall,
+}
+
+/// Who answers.
+pub trait Handler {
+    /// An open file, whatever that is to the one who sends it.
+    type File;
+
+    /// Answers at once if `bytes` begin with the head of a request without a body that was answered
+    /// before, on a connection that goes on, and the answer still holds. Tells how long that head is.
+    fn repeat(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize>;
+
+    /// Whether a body should be sent at all. Where not, the answer goes out without it.
+    fn wants_body(&mut self, request: &RequestHead<'_>) -> bool;
+
+    /// Appends the head of an answer, and as much of its content as is at hand, to `out`; returns the
+    /// rest. The body of the request has been read and dropped.
+    fn answer(
+        &mut self,
+        request: &RequestHead<'_>,
+        persistence: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Vec<Part<Self::File>>;
+
+    /// Appends the answer to what is no acceptable request to `out`. `line` is as much of the request
+    /// line as is known. The connection ends after it.
+    fn reject(&mut self, status: u16, line: &[u8], why: &str, out: &mut Vec<u8>);
+}
+
+/// What should happen next on the way to the client.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Transmit<F> {
+    /// The bytes in `out` should be sent.
+    Bytes,
+    /// Everything is sent; the connection should be closed.
+    Close {
+        /// The client may still be sending: stop sending, and read on for a while before closing, so
+        /// that a reset does not overtake the answer (RFC 9112 §9.6).
+        linger: bool,
+    },
+    /// A part of a file should be sent.
+    File {
+        /// Which.
+        file: F,
+        /// Where in it.
+        offset: u64,
+        /// How much of it.
+        length: u64,
+    },
+    /// Nothing for now.
+    Nothing,
+    /// Nothing for a while; then ask again.
+    Pause(Span),
+    /// The connection should be reset.
+    Reset,
+}
+
+/// The server side of one HTTP connection over a byte stream. It owns no socket and no clock.
+pub trait Service {
+    /// An open file.
+    type File;
+
+    /// Takes what was received. Answers are ready for [`Service::poll_transmit`] on return.
+    fn handle_bytes(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        handler: &mut impl Handler<File = Self::File>,
+    );
+
+    /// The peer will send no more. What it asked before is still answered.
+    fn handle_end(&mut self);
+
+    /// What should be sent next: asked when all before is sent, until it says nothing. `out` is empty.
+    fn poll_transmit(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<u8>,
+        handler: &mut impl Handler<File = Self::File>,
+    ) -> Transmit<Self::File>;
+
+    /// The instant that [`Service::poll_timeout`] named has come.
+    fn handle_timeout(&mut self, handler: &mut impl Handler<File = Self::File>);
+
+    /// When the protocol itself wants to be woken. Does not hold while something is being sent.
+    fn poll_timeout(&self) -> Instant;
+
+    /// Whether nothing more should be received for now: the client asks faster than it reads.
+    fn is_full(&self) -> bool;
+
+    /// Whether no request is under way.
+    fn is_idle(&self) -> bool;
+
+    /// No request after the one under way, if any.
+    fn finish(&mut self);
+}
+
+impl Rejection {
+    /// The request line, or as much of it as there is.
+    pub(crate) fn line_of(bytes: &[u8]) -> &[u8] {
+        let end = memchr::memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len());
+        &bytes[..end.min(8 * 1024)]
+    }
+}
