@@ -11,6 +11,7 @@ mod check;
 mod checks;
 pub mod growth;
 mod judge;
+pub mod summary;
 pub mod sysctl;
 pub mod thresholds;
 pub mod words;

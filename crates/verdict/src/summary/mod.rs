@@ -1,0 +1,288 @@
+//! What numbers a sample can carry: quantiles with support, intervals over rounds, ratios of pairs.
+//!
+//! Requests inside a round are not independent samples of a server; rounds are. So intervals for
+//! headline numbers come from rounds, by order statistics, which assume no shape of distribution.
+
+mod points;
+
+use model::units::Span;
+use model::{Distribution, Trial};
+
+pub use points::{PointKey, PointSummary, PointVerdict, point_verdict, points};
+
+/// A quantile that reports know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantile {
+    /// As in files: `p99_9`.
+    pub name: &'static str,
+    /// As for people: `p99.9`.
+    pub label: &'static str,
+    /// From 0 to 1.
+    pub q: f64,
+}
+
+/// All of them, from the median up.
+pub const QUANTILES: [Quantile; 6] = [
+    quantile("p50", "p50", 0.5),
+    quantile("p75", "p75", 0.75),
+    quantile("p90", "p90", 0.9),
+    quantile("p99", "p99", 0.99),
+    quantile("p99_9", "p99.9", 0.999),
+    quantile("p99_99", "p99.99", 0.9999),
+];
+
+const fn quantile(name: &'static str, label: &'static str, q: f64) -> Quantile {
+    Quantile { name, label, q }
+}
+
+/// How well a sample carries a quantile.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Support {
+    /// Fewer than 10 values beyond it: not shown.
+    TooFew,
+    /// Fewer than 100 values beyond it: its rank is known within 20 % at best.
+    Thin,
+    /// At least 100 values beyond it.
+    Firm,
+}
+
+/// Values beyond a quantile below which it is not shown, and below which it is thin.
+const BEYOND_SHOWN: f64 = 10.0;
+const BEYOND_FIRM: f64 = 100.0;
+
+/// How well `count` values carry quantile `q`.
+#[expect(clippy::cast_precision_loss, reason = "a count below 2^53")]
+pub fn support(count: u64, q: f64) -> Support {
+    // 1 - 0.99 is a little more than 0.01: a thousand values have ten beyond their p99.
+    let beyond = count as f64 * (1.0 - q).min(q) + 1e-6;
+    if beyond < BEYOND_SHOWN {
+        Support::TooFew
+    } else if beyond < BEYOND_FIRM {
+        Support::Thin
+    } else {
+        Support::Firm
+    }
+}
+
+/// What can be said about a quantile of a distribution.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reading {
+    /// Too few values to say anything.
+    TooFew,
+    /// It lies among those that ended unanswered: longer than any value seen.
+    Censored,
+    /// Its value.
+    Value(Span),
+}
+
+/// Reads quantile `q` of `distribution`, if the sample carries it.
+pub fn read(distribution: &Distribution, q: f64) -> Reading {
+    let all = distribution.count() + distribution.censored();
+    if support(all, q) == Support::TooFew {
+        return Reading::TooFew;
+    }
+    distribution
+        .quantile(q)
+        .map_or(Reading::Censored, Reading::Value)
+}
+
+/// A 95 % interval of quantile `q` by order statistics; the end that falls outside what was seen is
+/// none. None at all where the quantile itself is not shown.
+///
+/// It takes the values as independent, which those of one run are not quite: it is a lower bound
+/// of the doubt.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "ranks below 2^53"
+)]
+pub fn quantile_interval(
+    distribution: &Distribution,
+    q: f64,
+) -> Option<(Option<Span>, Option<Span>)> {
+    let count = distribution.count() + distribution.censored();
+    if support(count, q) == Support::TooFew {
+        return None;
+    }
+    let n = count as f64;
+    let reach = Z_95 * (n * q * (1.0 - q)).sqrt();
+    let low = (n * q - reach).floor().max(0.0) as u64;
+    let high = (n * q + reach).ceil() as u64 + 1;
+    Some((
+        distribution.value_at_rank(low),
+        distribution.value_at_rank(high),
+    ))
+}
+
+/// The 97.5 % point of the normal distribution.
+const Z_95: f64 = 1.959_963_985;
+
+/// Two numbers between which the truth lies with a probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// With this probability at least.
+    pub coverage: f64,
+}
+
+impl Interval {
+    /// Whether `value` lies inside or on an end.
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// Whether the two have a point in common.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+}
+
+/// One number over the rounds of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rounds {
+    /// Each round's value, sorted.
+    pub values: Vec<f64>,
+    /// Their median.
+    pub median: f64,
+    /// A 95 % interval of the median; none below 6 rounds, where none exists.
+    pub interval: Option<Interval>,
+}
+
+impl Rounds {
+    /// The median of `values` with its interval; none if there are no values.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
+        values.sort_by(f64::total_cmp);
+        Some(Self {
+            median: median(&values)?,
+            interval: median_interval(&values),
+            values,
+        })
+    }
+
+    /// Half the width of the interval in terms of the median: how precisely it is known.
+    pub fn half_width(&self) -> Option<f64> {
+        let interval = self.interval?;
+        (self.median > 0.0).then(|| (interval.high - interval.low) / 2.0 / self.median)
+    }
+}
+
+/// The middle of sorted values.
+pub fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    if sorted.is_empty() {
+        None
+    } else if sorted.len().is_multiple_of(2) {
+        Some(f64::midpoint(sorted[middle - 1], sorted[middle]))
+    } else {
+        Some(sorted[middle])
+    }
+}
+
+/// The narrowest pair of order statistics that covers the median with 95 %: exact, by the
+/// binomial distribution, whatever the values are distributed like. Below 6 values none does.
+pub fn median_interval(sorted: &[f64]) -> Option<Interval> {
+    let n = sorted.len();
+    // below[k] = P(fewer than k + 1 of n values lie below the median)
+    let mut below = Vec::with_capacity(n / 2 + 1);
+    let mut term = 0.5f64.powi(i32::try_from(n).ok()?);
+    let mut sum = 0.0;
+    for k in 0..=n / 2 {
+        sum += term;
+        below.push(sum);
+        #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
+        let next = (n - k) as f64 / (k + 1) as f64;
+        term *= next;
+    }
+    let depth = below.iter().take_while(|p| **p <= 0.025).count();
+    (depth > 0).then(|| Interval {
+        low: sorted[depth - 1],
+        high: sorted[n - depth],
+        coverage: 1.0 - 2.0 * below[depth - 1],
+    })
+}
+
+/// How `one` relates to `other` over paired rounds: the Hodges-Lehmann estimate of the ratio, and
+/// its interval by the Wilcoxon signed-rank distribution (none below 6 pairs).
+pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<(f64, Option<Interval>)> {
+    let logs: Vec<f64> = pairs
+        .iter()
+        .filter(|(one, other)| *one > 0.0 && *other > 0.0)
+        .map(|(one, other)| (one / other).ln())
+        .collect();
+    let mut walsh: Vec<f64> = Vec::with_capacity(logs.len() * (logs.len() + 1) / 2);
+    for (position, one) in logs.iter().enumerate() {
+        walsh.extend(
+            logs[position..]
+                .iter()
+                .map(|other| f64::midpoint(*one, *other)),
+        );
+    }
+    walsh.sort_by(f64::total_cmp);
+    let middle = median(&walsh)?.exp();
+    let interval = signed_rank_depth(logs.len()).map(|(depth, coverage)| Interval {
+        low: walsh[depth].exp(),
+        high: walsh[walsh.len() - 1 - depth].exp(),
+        coverage,
+    });
+    Some((middle, interval))
+}
+
+/// The largest K with P(W <= K) <= 2.5 % under the signed-rank distribution of `n` pairs, and the
+/// coverage of the interval that leaves out K averages on each side.
+fn signed_rank_depth(n: usize) -> Option<(usize, f64)> {
+    // ways[w]: of the 2^n choices of signs, how many have rank sum w; as shares of all.
+    let mut ways = vec![0.0f64; n * (n + 1) / 2 + 1];
+    ways[0] = 1.0;
+    for rank in 1..=n {
+        for sum in (0..ways.len()).rev() {
+            let with = if sum >= rank { ways[sum - rank] } else { 0.0 };
+            ways[sum] = f64::midpoint(ways[sum], with);
+        }
+    }
+    let mut tail = 0.0;
+    let mut found = None;
+    for (sum, share) in ways.iter().enumerate() {
+        tail += share;
+        if tail > 0.025 {
+            break;
+        }
+        found = Some((sum, 1.0 - 2.0 * tail));
+    }
+    found
+}
+
+/// CPU time of the server per exchange that ended, in microseconds: user and system together, and
+/// each apart where the window was long enough to tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuPerRequest {
+    /// User and system time.
+    pub total_us: f64,
+    /// User and system time apart.
+    pub split_us: Option<(f64, f64)>,
+}
+
+/// What a request cost the server of `trial`; none where its CPU time could not be read.
+#[expect(clippy::cast_precision_loss, reason = "a count below 2^53")]
+pub fn cpu_per_request(trial: &Trial) -> Option<CpuPerRequest> {
+    let server = trial.usage.server.as_ref()?;
+    let ended = trial.record.total.outcomes.total();
+    if ended == 0 {
+        return None;
+    }
+    let each = |span: Span| span.as_us_f64() / ended as f64;
+    Some(CpuPerRequest {
+        total_us: each(server.cpu?),
+        split_us: server
+            .user
+            .zip(server.system)
+            .map(|(u, s)| (each(u), each(s))),
+    })
+}
+
+#[cfg(test)]
+mod tests;

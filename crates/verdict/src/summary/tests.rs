@@ -1,0 +1,151 @@
+use model::distribution::Shape;
+use model::fixture;
+
+use super::*;
+
+fn values(n: u64) -> Distribution {
+    let mut distribution = Distribution::new(Shape::TOTAL);
+    for value in 1..=n {
+        distribution.record(Span::from_us(value));
+    }
+    distribution
+}
+
+#[test]
+fn a_quantile_needs_ten_values_beyond_it() {
+    let check = |count, q, expected| assert_eq!(support(count, q), expected, "{count} {q}");
+    check(19, 0.5, Support::TooFew);
+    check(20, 0.5, Support::Thin);
+    check(200, 0.5, Support::Firm);
+    check(999, 0.99, Support::TooFew);
+    check(1_000, 0.99, Support::Thin);
+    check(9_999, 0.99, Support::Thin);
+    check(10_000, 0.99, Support::Firm);
+    check(9_999, 0.999, Support::TooFew);
+    check(10_000, 0.999, Support::Thin);
+    check(0, 0.5, Support::TooFew);
+}
+
+#[test]
+fn a_quantile_among_the_unanswered_has_no_value() {
+    let mut distribution = values(980);
+    for _ in 0..20 {
+        distribution.record_censored();
+    }
+    assert_eq!(read(&distribution, 0.99), Reading::Censored);
+    assert_eq!(read(&distribution, 0.999), Reading::TooFew);
+    assert!(matches!(read(&distribution, 0.5), Reading::Value(_)));
+    let (low, high) = quantile_interval(&distribution, 0.97).unwrap();
+    assert!(low.is_some());
+    assert_eq!(high, None, "the upper end is longer than anything seen");
+}
+
+#[test]
+fn the_interval_of_a_quantile_is_a_pair_of_ranks() {
+    // n = 10,000, p = 0.99: ranks 9,880 and 9,921.
+    let (low, high) = quantile_interval(&values(10_000), 0.99).unwrap();
+    let near = |span: Option<Span>, us: f64| {
+        let got = span.unwrap().as_us_f64();
+        assert!((got - us).abs() < us / 500.0, "{got} {us}");
+    };
+    near(low, 9_880.0);
+    near(high, 9_921.0);
+}
+
+/// Ranks and coverages computed from the binomial distribution.
+#[test]
+fn the_interval_of_a_median_over_rounds() {
+    let check = |n: u32, expected: Option<(f64, f64, f64)>| {
+        let sorted: Vec<f64> = (1..=n).map(f64::from).collect();
+        let got = median_interval(&sorted);
+        match (got, expected) {
+            (None, None) => {}
+            (Some(got), Some((low, high, coverage))) => {
+                assert_eq!((got.low, got.high), (low, high), "{n}");
+                assert!(
+                    (got.coverage * 100.0 - coverage).abs() < 0.06,
+                    "{n}: {got:?}"
+                );
+            }
+            other => panic!("{n}: {other:?}"),
+        }
+    };
+    for n in 0..6 {
+        check(n, None);
+    }
+    check(6, Some((1.0, 6.0, 96.9)));
+    check(7, Some((1.0, 7.0, 98.4)));
+    check(8, Some((1.0, 8.0, 99.2)));
+    check(9, Some((2.0, 8.0, 96.1)));
+    check(10, Some((2.0, 9.0, 97.9)));
+    check(12, Some((3.0, 10.0, 96.1)));
+    check(15, Some((4.0, 12.0, 96.5)));
+    check(20, Some((6.0, 15.0, 95.9)));
+    check(30, Some((10.0, 21.0, 95.7)));
+}
+
+/// Critical values of the signed-rank test at 2.5 % on each side, from published tables.
+#[test]
+fn the_signed_rank_depth_is_the_published_one() {
+    let check = |n, expected: Option<usize>| {
+        assert_eq!(
+            signed_rank_depth(n).map(|(depth, _)| depth),
+            expected,
+            "{n}"
+        );
+    };
+    check(5, None);
+    check(6, Some(0));
+    check(7, Some(2));
+    check(8, Some(3));
+    check(9, Some(5));
+    check(10, Some(8));
+    check(15, Some(25));
+    check(20, Some(52));
+    check(25, Some(89));
+}
+
+#[test]
+fn a_ratio_of_pairs_ignores_what_both_share() {
+    // Each round has its own speed; the one is 10 % faster in every round, give or take.
+    let pairs: Vec<(f64, f64)> = [1.0f64, 2.0, 0.5, 3.0, 1.5, 0.8]
+        .into_iter()
+        .zip([1.09, 1.11, 1.10, 1.10, 1.08, 1.12])
+        .map(|(speed, ratio)| (speed * ratio, speed))
+        .collect();
+    let (ratio, interval) = paired_ratio(&pairs).unwrap();
+    let interval = interval.unwrap();
+    assert!((ratio - 1.10).abs() < 0.005, "{ratio}");
+    assert!(
+        interval.low >= 1.079 && interval.high <= 1.121,
+        "{interval:?}"
+    );
+    assert!((interval.coverage - 0.968_75).abs() < 1e-9);
+    assert_eq!(paired_ratio(&pairs[..5]).unwrap().1, None);
+    assert_eq!(paired_ratio(&[]), None);
+}
+
+#[test]
+fn rounds_of_a_point_are_found_and_summed_up() {
+    let trials = fixture::Heat {
+        connections: vec![1, 64],
+        workloads: vec![("seven-bytes", 7)],
+        ..fixture::Heat::default()
+    }
+    .trials();
+    let points = points(&trials);
+    assert_eq!(points.len(), 5 * 2);
+    for point in &points {
+        assert_eq!(point.trials.len(), 6);
+        let rounds: Vec<u32> = point
+            .trials
+            .iter()
+            .map(|p| trials[*p].point.as_ref().unwrap().round)
+            .collect();
+        assert_eq!(rounds, [1, 2, 3, 4, 5, 6]);
+        let interval = point.rate.interval.unwrap();
+        assert!(interval.contains(point.rate.median));
+        assert!(point.rate.half_width().unwrap() < 0.05);
+        assert_eq!(point.ceiling, point.key.server == "null");
+    }
+}
