@@ -16,5 +16,6 @@ pub mod process;
 pub mod reactor;
 pub mod slots;
 pub mod socket;
+pub mod syscall;
 
 pub use errno::Errno;
