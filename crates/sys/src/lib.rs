@@ -17,5 +17,6 @@ pub mod reactor;
 pub mod slots;
 pub mod socket;
 pub mod syscall;
+mod timer;
 
 pub use errno::Errno;

@@ -34,6 +34,10 @@
 //! The backends: `uring` (Linux 6.1 and later, where permitted), `readiness` (epoll) and `sim` (a
 //! virtual clock and network, for tests).
 
+mod meter;
+mod outgoing;
+mod readiness;
+
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
@@ -42,6 +46,7 @@ use std::sync::Arc;
 
 use model::units::{Instant, Span};
 
+pub use self::readiness::Readiness;
 use crate::Errno;
 pub use crate::slots::Key;
 
@@ -364,3 +369,6 @@ impl Waker {
         crate::socket::write_number(event, one);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,6 +83,22 @@ impl<T> Slots<T> {
         })
     }
 
+    /// Puts `value` in, making room if all places are taken: for what is not in a hot loop.
+    pub fn insert_growing(&mut self, value: T) -> Key {
+        if self.free.is_empty() {
+            let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 values");
+            self.slots.push(Slot {
+                generation: 0,
+                value: None,
+            });
+            self.free.push(index);
+        }
+        match self.insert(value) {
+            Ok(key) => key,
+            Err(_) => unreachable!("there is a free place"),
+        }
+    }
+
     /// Takes the value of `key` out; its key finds nobody from now on.
     pub fn remove(&mut self, key: Key) -> Option<T> {
         let slot = self.slots.get_mut(key.index())?;

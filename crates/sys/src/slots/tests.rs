@@ -34,3 +34,15 @@ fn indexes_are_dense() {
         Some(1)
     );
 }
+
+#[test]
+fn a_set_may_grow_where_that_is_asked_for() {
+    let mut slots = Slots::new(0);
+    let first = slots.insert_growing('a');
+    let second = slots.insert_growing('b');
+    assert_eq!(slots.remove(first), Some('a'));
+    let third = slots.insert_growing('c');
+    assert_eq!(third.index(), first.index());
+    assert_eq!(slots.get(second), Some(&'b'));
+    assert_eq!(slots.capacity(), 2);
+}

@@ -1,0 +1,321 @@
+//! One connection of the readiness reactor: what is known to be ready, and the next step of it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use model::units::Instant;
+
+use super::super::outgoing::{Outgoing, Queue, Rest};
+use super::super::{Event, Refused, Transmit};
+use crate::{Errno, clock, socket};
+
+/// Before a body that is skipped only the head is read: what is copied with it is wasted.
+const HEAD_BYTES: usize = 4 * 1024;
+/// So many receives after the last skip are still kept small.
+const SMALL_RECEIVES: u8 = 8;
+/// One discarding call asks for at most this, so that the count fits everywhere.
+const DISCARD_BYTES: u64 = 1 << 30;
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: OwnedFd,
+    phase: Phase,
+    /// The kernel may have something to read.
+    readable: bool,
+    /// The peer has finished or broken: read on until that comes.
+    peer_ended: bool,
+    writable: bool,
+    paused: bool,
+    finishing: bool,
+    /// Sends asked to be told of have gone.
+    notice: bool,
+    send_failed: Option<Errno>,
+    small_receives: u8,
+    skipping: u64,
+    sends: Queue,
+    sent_at: Instant,
+    taken: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    Connecting,
+    Established,
+    /// The end of the stream was told.
+    Ended,
+    /// Refused at once, to be told.
+    Refused(Errno),
+}
+
+/// What advancing a connection brought.
+#[derive(Debug)]
+pub(super) enum Step {
+    Nothing,
+    /// So many bytes lie in the buffer.
+    Received(usize),
+    Event(Event<'static>),
+}
+
+/// Accepts a connection, if one waits.
+pub(super) fn do_accept(listener: &OwnedFd) -> io::Result<Option<OwnedFd>> {
+    loop {
+        match socket::accept(listener) {
+            Ok(socket) => return Ok(Some(socket)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            // The peer gave up while in line (accept(2)): the next one.
+            Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl Connection {
+    pub(super) fn connecting(socket: OwnedFd, sent_at: Instant, failed: Option<Errno>) -> Self {
+        let phase = match failed {
+            Some(error) if error.number() != libc::EINPROGRESS => Phase::Refused(error),
+            _ => Phase::Connecting,
+        };
+        Self::new(socket, phase, sent_at)
+    }
+
+    pub(super) fn accepted(socket: OwnedFd) -> Self {
+        Self::new(socket, Phase::Established, Instant::ZERO)
+    }
+
+    fn new(socket: OwnedFd, phase: Phase, sent_at: Instant) -> Self {
+        Self {
+            socket,
+            phase,
+            readable: false,
+            peer_ended: false,
+            writable: false,
+            paused: false,
+            finishing: false,
+            notice: false,
+            send_failed: None,
+            small_receives: 0,
+            skipping: 0,
+            sends: Queue::default(),
+            sent_at,
+            taken: 0,
+        }
+    }
+
+    pub(super) const fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    pub(super) const fn sent_at(&self) -> Instant {
+        self.sent_at
+    }
+
+    pub(super) const fn bytes_taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes note of what the kernel says.
+    pub(super) fn note(&mut self, event: &mio::event::Event) {
+        let broken = event.is_error() || event.is_write_closed();
+        self.readable |= event.is_readable() || broken;
+        self.writable |= event.is_writable() || broken;
+        self.peer_ended |= event.is_read_closed() || broken;
+    }
+
+    /// Whether there is a step to take without further word from the kernel.
+    pub(super) const fn has_more(&self) -> bool {
+        self.notice
+            || self.send_failed.is_some()
+            || match self.phase {
+                Phase::Connecting => self.writable,
+                Phase::Established => {
+                    (self.readable && !self.paused) || (self.writable && !self.sends.is_empty())
+                }
+                Phase::Ended => self.writable && !self.sends.is_empty(),
+                Phase::Refused(_) => true,
+            }
+    }
+
+    /// Takes one step.
+    pub(super) fn advance(&mut self, outgoing: &mut Outgoing, buffer: &mut [u8]) -> Step {
+        match self.phase {
+            Phase::Connecting if self.writable => return self.connected(),
+            Phase::Connecting => return Step::Nothing,
+            Phase::Refused(error) => return Step::Event(Event::ConnectFailed { error }),
+            Phase::Established | Phase::Ended => {}
+        }
+        if self.writable && !self.sends.is_empty() {
+            self.send_on(outgoing);
+        }
+        if let Some(error) = self.send_failed.take() {
+            return Step::Event(Event::SendFailed { error });
+        }
+        if std::mem::take(&mut self.notice) {
+            return Step::Event(Event::Sent);
+        }
+        if !self.readable || self.paused || self.phase == Phase::Ended {
+            return Step::Nothing;
+        }
+        if self.skipping > 0 {
+            self.discard()
+        } else {
+            self.receive(buffer)
+        }
+    }
+
+    /// Sends at once what it can; whether there is something to tell.
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        outgoing: &mut Outgoing,
+        transmit: Transmit<'_>,
+    ) -> Result<bool, Refused> {
+        if !matches!(self.phase, Phase::Established | Phase::Ended) || self.finishing {
+            return Err(Refused::Stale);
+        }
+        if self.sends.is_full() {
+            return Err(Refused::Queue);
+        }
+        let at_once = self.sends.is_empty();
+        self.sends.push(outgoing.piece(transmit)?);
+        if at_once {
+            self.send_on(outgoing);
+        }
+        Ok(self.notice || self.send_failed.is_some())
+    }
+
+    /// Sends until the kernel takes no more.
+    #[inline]
+    fn send_on(&mut self, outgoing: &mut Outgoing) {
+        while let Some(piece) = self.sends.front_mut() {
+            self.sent_at = clock::monotonic();
+            let result = match outgoing.rest(piece) {
+                Rest::Bytes(bytes) => socket::send(&self.socket, bytes, piece.more),
+                Rest::File(file, offset, length) => {
+                    let length = usize::try_from(length.min(DISCARD_BYTES)).unwrap_or(0);
+                    match socket::send_file(&self.socket, file, offset, length) {
+                        Ok(0) if length > 0 => Err(Errno::new(libc::EIO).into()),
+                        other => other,
+                    }
+                }
+            };
+            match result {
+                Ok(count) => {
+                    piece.done += count as u64;
+                    self.taken += count as u64;
+                    if piece.done == piece.length
+                        && let Some(piece) = self.sends.pop()
+                    {
+                        self.notice |= piece.notify;
+                        outgoing.release(&piece);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.writable = false;
+                    return;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.send_failed = Some(Errno::of(&error));
+                    self.sends.clear(outgoing);
+                }
+            }
+        }
+        if self.finishing {
+            self.shutdown();
+        }
+    }
+
+    pub(super) const fn skip(&mut self, count: u64) {
+        self.skipping += count;
+        self.small_receives = SMALL_RECEIVES;
+    }
+
+    pub(super) const fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Goes on receiving; whether something may be there already.
+    pub(super) const fn resume(&mut self) -> bool {
+        self.paused = false;
+        self.has_more()
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.finishing = true;
+        if self.sends.is_empty() {
+            self.shutdown();
+        }
+    }
+
+    /// Lets go of what was to be sent.
+    pub(super) fn release(&mut self, outgoing: &mut Outgoing) {
+        self.sends.clear(outgoing);
+    }
+
+    fn shutdown(&self) {
+        // It fails only on a connection that is broken already, which receiving will tell.
+        drop(socket::shutdown_write(&self.socket));
+    }
+
+    fn connected(&mut self) -> Step {
+        match socket::take_error(&self.socket) {
+            None => {
+                self.phase = Phase::Established;
+                Step::Event(Event::Connected)
+            }
+            Some(error) => Step::Event(Event::ConnectFailed { error }),
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> Step {
+        let size = if self.small_receives > 0 {
+            self.small_receives -= 1;
+            HEAD_BYTES.min(buffer.len())
+        } else {
+            buffer.len()
+        };
+        match socket::receive(&self.socket, &mut buffer[..size]) {
+            Ok(0) => self.ended(None),
+            Ok(count) => {
+                // Less than was asked for: the socket is drained, unless its end is there too.
+                self.readable = count == size || self.peer_ended;
+                Step::Received(count)
+            }
+            Err(error) => self.no_bytes(&error),
+        }
+    }
+
+    fn discard(&mut self) -> Step {
+        let asked = self.skipping.min(DISCARD_BYTES);
+        match socket::discard(&self.socket, usize::try_from(asked).unwrap_or(0)) {
+            Ok(0) => self.ended(None),
+            Ok(count) => {
+                let count = count as u64;
+                debug_assert!(count <= self.skipping, "no more than asked for");
+                self.skipping -= count;
+                self.readable = count == asked || self.peer_ended;
+                Step::Event(Event::Skipped { count })
+            }
+            Err(error) => self.no_bytes(&error),
+        }
+    }
+
+    fn no_bytes(&mut self, error: &io::Error) -> Step {
+        match error.kind() {
+            io::ErrorKind::WouldBlock => {
+                self.readable = false;
+                Step::Nothing
+            }
+            io::ErrorKind::Interrupted => Step::Nothing,
+            _ => self.ended(Some(Errno::of(error))),
+        }
+    }
+
+    const fn ended(&mut self, error: Option<Errno>) -> Step {
+        self.phase = Phase::Ended;
+        self.readable = false;
+        Step::Event(Event::Ended { error })
+    }
+}

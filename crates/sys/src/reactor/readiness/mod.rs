@@ -1,0 +1,411 @@
+//! The reactor on readiness (epoll through `mio`, edge-triggered): works wherever Linux does.
+//!
+//! An exchange costs one receive and one send, and a share of one epoll_wait: each socket is
+//! registered once, a receive that was not filled is known to have drained the socket, and sends
+//! go out at once. Received bytes land in one buffer for all connections, because only one
+//! completion is lent at a time.
+//!
+//! `mio` waits in whole milliseconds. A wait is cut to the last whole millisecond before its
+//! deadline, and a registered timer in nanoseconds ends what remains.
+
+mod connection;
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use model::units::{Instant, Span};
+
+use self::connection::{Connection, Step, do_accept};
+use super::meter::Meter;
+use super::outgoing::Outgoing;
+use super::{Activity, Completion, Event, Reactor, Refused, Settings, Stored, Transmit, Waker};
+use crate::slots::{Key, Slots};
+use crate::{clock, socket, timer};
+
+/// One receive takes at most this: half of a usual L2 cache, and a 100 KB body in two.
+const RECEIVE_BYTES: usize = 64 * 1024;
+/// Accepts per batch and listener, so that a flood of them does not starve connections.
+const ACCEPTS_PER_BATCH: u32 = 64;
+/// Events taken from the kernel at once.
+const EVENTS_MAX: usize = 1_024;
+
+const TIMER: Token = Token(usize::MAX - 1);
+const WAKER: Token = Token(usize::MAX - 2);
+/// Listeners stand above all connections.
+const LISTENERS: usize = 1 << 40;
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Readiness {
+    poll: Poll,
+    events: Events,
+    connections: Slots<Connection>,
+    listeners: Vec<OwnedFd>,
+    outgoing: Outgoing,
+    /// Places of connections, and of listeners above [`LISTENERS`], that have something to do.
+    ready: VecDeque<usize>,
+    /// Whether a connection's place is in `ready`.
+    queued: Vec<bool>,
+    /// How many of `ready` belong to this batch.
+    batch: usize,
+    accepts_left: u32,
+    /// An accept failed, usually for want of descriptors: try again when one is free.
+    accepts_stalled: bool,
+    buffer: Box<[u8]>,
+    timer: OwnedFd,
+    wakeup: Arc<OwnedFd>,
+    meter: Meter,
+}
+
+impl Readiness {
+    /// A reactor with room for what `settings` say.
+    pub fn new(settings: &Settings) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let timer = timer::timer()?;
+        let wakeup = Arc::new(timer::event()?);
+        for (socket, token) in [(&timer, TIMER), (&*wakeup, WAKER)] {
+            let fd = socket.as_raw_fd();
+            poll.registry()
+                .register(&mut SourceFd(&fd), token, Interest::READABLE)?;
+        }
+        let places = settings.connections as usize;
+        Ok(Self {
+            poll,
+            events: Events::with_capacity(EVENTS_MAX),
+            connections: Slots::new(settings.connections),
+            listeners: Vec::new(),
+            outgoing: Outgoing::new(settings),
+            ready: VecDeque::with_capacity(places + 64),
+            queued: vec![false; places],
+            batch: 0,
+            accepts_left: 0,
+            accepts_stalled: false,
+            buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
+            timer,
+            wakeup,
+            meter: Meter::default(),
+        })
+    }
+
+    fn enqueue(&mut self, place: usize) {
+        if !std::mem::replace(&mut self.queued[place], true) {
+            self.ready.push_back(place);
+        }
+    }
+
+    fn register(&self, socket: &OwnedFd, token: Token, interest: Interest) -> io::Result<()> {
+        let fd = socket.as_raw_fd();
+        self.poll
+            .registry()
+            .register(&mut SourceFd(&fd), token, interest)
+    }
+
+    /// Asks the kernel, for at most `timeout`, and puts those with something to do in line.
+    fn collect(&mut self, timeout: Option<Duration>) {
+        // An interrupted wait is one that brought nothing; other errors cannot occur on a valid
+        // descriptor and buffer.
+        if self.poll.poll(&mut self.events, timeout).is_err() {
+            return;
+        }
+        let mut events = std::mem::replace(&mut self.events, Events::with_capacity(0));
+        for event in &events {
+            match event.token() {
+                TIMER | WAKER => {}
+                Token(place) if place >= LISTENERS => self.ready.push_back(place),
+                Token(place) => {
+                    if let Some(connection) = self.connections.at_mut(place) {
+                        connection.note(event);
+                        self.enqueue(place);
+                    }
+                }
+            }
+        }
+        events.clear();
+        self.events = events;
+    }
+
+    /// Blocks until something is there, `deadline` has passed, or something interrupts.
+    fn block(&mut self, now: Instant, deadline: Instant) {
+        const MILLISECOND: u64 = 1_000_000;
+        if deadline == Instant::FAR_FUTURE {
+            return self.collect(None);
+        }
+        let milliseconds = deadline.saturating_since(now).as_ns() / MILLISECOND;
+        if milliseconds > 0 {
+            return self.collect(Some(Duration::from_millis(milliseconds)));
+        }
+        timer::set(&self.timer, deadline);
+        self.collect(None);
+    }
+
+    fn begin_batch(&mut self, now: Instant) {
+        self.batch = self.ready.len();
+        self.accepts_left = ACCEPTS_PER_BATCH;
+        self.meter.returned(now, self.batch > 0);
+    }
+
+    /// Accepts one connection; its key. The listener stays in line until nobody waits.
+    fn accept(&mut self, place: usize) -> Option<(Key, usize)> {
+        let index = place - LISTENERS;
+        let listener = self.listeners.get(index)?;
+        let socket = match do_accept(listener) {
+            Ok(Some(socket)) => socket,
+            Ok(None) => return None,
+            Err(_) => {
+                self.meter.activity.accepts_failed += 1;
+                self.accepts_stalled = true;
+                return None;
+            }
+        };
+        if self.accepts_left > 0 {
+            self.accepts_left -= 1;
+            self.batch += 1;
+            self.ready.push_front(place);
+        } else {
+            self.ready.push_back(place);
+        }
+        match self.admit(Connection::accepted(socket)) {
+            Ok(key) => Some((key, index)),
+            Err(_) => {
+                self.meter.activity.accepts_refused += 1;
+                None
+            }
+        }
+    }
+
+    fn admit(&mut self, connection: Connection) -> Result<Key, Refused> {
+        let key = self
+            .connections
+            .insert(connection)
+            .map_err(|_| Refused::Slots)?;
+        let Some(connection) = self.connections.get(key) else {
+            return Err(Refused::Slots);
+        };
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let registered = self.register(connection.socket(), Token(key.index()), interest);
+        if let Err(error) = registered {
+            self.connections.remove(key);
+            return Err(Refused::Kernel(crate::Errno::of(&error)));
+        }
+        Ok(key)
+    }
+
+    fn remove(&mut self, key: Key) -> Option<Connection> {
+        let mut connection = self.connections.remove(key)?;
+        connection.release(&mut self.outgoing);
+        if std::mem::take(&mut self.accepts_stalled) {
+            self.ready
+                .extend((0..self.listeners.len()).map(|index| LISTENERS + index));
+        }
+        Some(connection)
+    }
+}
+
+impl Reactor for Readiness {
+    fn name(&self) -> &'static str {
+        "readiness"
+    }
+
+    fn wait_resolution(&self) -> Span {
+        Span::from_ns(1)
+    }
+
+    fn slots(&self) -> usize {
+        self.connections.capacity()
+    }
+
+    fn now(&self) -> Instant {
+        clock::monotonic()
+    }
+
+    fn activity(&self) -> Activity {
+        self.meter.activity
+    }
+
+    fn waker(&self) -> io::Result<Waker> {
+        Ok(Waker {
+            event: Some(Arc::clone(&self.wakeup)),
+        })
+    }
+
+    fn store(&mut self, bytes: Vec<u8>) -> Stored {
+        self.outgoing.store(bytes)
+    }
+
+    fn discard(&mut self, bytes: Stored) {
+        self.outgoing.discard(bytes);
+    }
+
+    fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
+        let token = Token(LISTENERS + self.listeners.len());
+        self.register(&listener, token, Interest::READABLE)?;
+        self.listeners.push(listener);
+        Ok(())
+    }
+
+    fn stop_listening(&mut self) {
+        self.listeners.clear();
+    }
+
+    fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused> {
+        if self.connections.is_full() {
+            return Err(Refused::Slots);
+        }
+        self.meter.work();
+        let refused = |error: io::Error| Refused::Kernel(crate::Errno::of(&error));
+        let socket = socket::outgoing(target, source).map_err(refused)?;
+        let sent_at = clock::monotonic();
+        // A refusal at once (loopback) is told like any other: as a completion.
+        let failed = socket::connect(&socket, target).err();
+        let failed = failed.map(|error| crate::Errno::of(&error));
+        let key = self.admit(Connection::connecting(socket, sent_at, failed))?;
+        if failed.is_some() {
+            self.enqueue(key.index());
+        }
+        Ok(key)
+    }
+
+    fn peer(&self, key: Key) -> Option<SocketAddr> {
+        let connection = self.connections.get(key)?;
+        socket::peer_address(connection.socket()).ok()
+    }
+
+    #[inline]
+    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<(), Refused> {
+        self.meter.work();
+        let connection = self.connections.get_mut(key).ok_or(Refused::Stale)?;
+        let pending = connection.send(&mut self.outgoing, transmit)?;
+        if pending {
+            self.enqueue(key.index());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn sent_at(&self, key: Key) -> Instant {
+        let connection = self.connections.get(key);
+        connection.map_or(Instant::ZERO, Connection::sent_at)
+    }
+
+    fn bytes_taken(&self, key: Key) -> u64 {
+        let connection = self.connections.get(key);
+        connection.map_or(0, Connection::bytes_taken)
+    }
+
+    fn skip(&mut self, key: Key, count: u64) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.skip(count);
+        }
+    }
+
+    fn pause(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.pause();
+        }
+    }
+
+    fn resume(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && connection.resume()
+        {
+            self.enqueue(key.index());
+        }
+    }
+
+    fn finish(&mut self, key: Key) {
+        self.meter.work();
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.finish();
+        }
+    }
+
+    fn close(&mut self, key: Key) {
+        self.meter.work();
+        // Dropping the socket closes it, and with that the kernel forgets its registration.
+        drop(self.remove(key));
+    }
+
+    fn reset(&mut self, key: Key) {
+        self.meter.work();
+        if let Some(connection) = self.remove(key) {
+            // On a socket that is broken already the option may fail; closing is all that is left.
+            drop(socket::set_reset_on_close(connection.socket()));
+        }
+    }
+
+    fn submit(&mut self) {}
+
+    fn wait(&mut self, deadline: Instant) -> Instant {
+        self.collect(Some(Duration::ZERO));
+        let mut now = clock::monotonic();
+        while self.ready.is_empty() && now < deadline {
+            let start = now;
+            self.block(start, deadline);
+            now = clock::monotonic();
+            self.meter.blocked(start, now);
+            let to_go = deadline.saturating_since(now);
+            // Woken before the last whole millisecond had passed: by the waker or a signal.
+            if to_go >= Span::from_ms(1) {
+                break;
+            }
+        }
+        self.begin_batch(now);
+        now
+    }
+
+    fn poll(&mut self) -> Instant {
+        self.collect(Some(Duration::ZERO));
+        let now = clock::monotonic();
+        self.begin_batch(now);
+        now
+    }
+
+    fn next(&mut self) -> Option<Completion<'_>> {
+        let (key, at, step) = loop {
+            self.batch = self.batch.checked_sub(1)?;
+            let place = self.ready.pop_front()?;
+            if place >= LISTENERS {
+                if let Some((key, listener)) = self.accept(place) {
+                    let at = clock::monotonic();
+                    break (key, at, Step::Event(Event::Accepted { listener }));
+                }
+                continue;
+            }
+            self.queued[place] = false;
+            let Some(key) = self.connections.key_at(place) else {
+                continue;
+            };
+            let Some(connection) = self.connections.at_mut(place) else {
+                continue;
+            };
+            let step = connection.advance(&mut self.outgoing, &mut self.buffer);
+            let at = clock::monotonic();
+            if connection.has_more() {
+                self.enqueue(place);
+            }
+            if !matches!(step, Step::Nothing) {
+                break (key, at, step);
+            }
+        };
+        self.meter.activity.events += 1;
+        let event = match step {
+            Step::Received(count) => Event::Received {
+                bytes: &mut self.buffer[..count],
+            },
+            Step::Event(event) => {
+                if let Event::ConnectFailed { .. } = event {
+                    drop(self.remove(key));
+                }
+                event
+            }
+            Step::Nothing => return None,
+        };
+        Some(Completion { key, at, event })
+    }
+}

@@ -1,0 +1,567 @@
+//! What every backend must do alike. The peer is a thread on plain blocking sockets.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::thread::JoinHandle;
+
+use super::*;
+use crate::socket;
+
+/// What the peer does with a request, which is a line.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) bytes: Vec<u8>,
+    pub(super) then: Then,
+}
+
+/// What the peer does after an answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Then {
+    Continue,
+    Finish,
+    Reset,
+}
+
+/// `echo TEXT`, `body COUNT`, `last COUNT` (then FIN), `break COUNT` (then RST).
+pub(super) fn answer(line: &str) -> Answer {
+    let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let count = rest.parse().unwrap_or(0);
+    let (bytes, then) = match verb {
+        "echo" => (rest.as_bytes().to_vec(), Then::Continue),
+        "body" => (pattern(count), Then::Continue),
+        "last" => (pattern(count), Then::Finish),
+        "break" => (pattern(count), Then::Reset),
+        _ => panic!("no such request: {verb}"),
+    };
+    Answer { bytes, then }
+}
+
+/// Bytes in which every shift shows.
+pub(super) fn pattern(count: usize) -> Vec<u8> {
+    (0..=250).cycle().take(count).collect()
+}
+
+/// Serves `connections` connections, each until it ends, then stops.
+fn peer(connections: usize) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let thread = std::thread::spawn(move || {
+        let serving: Vec<_> = (0..connections)
+            .map(|_| {
+                let (stream, _) = listener.accept().unwrap();
+                std::thread::spawn(move || serve(stream))
+            })
+            .collect();
+        for thread in serving {
+            thread.join().unwrap();
+        }
+    });
+    (address, thread)
+}
+
+fn serve(mut stream: TcpStream) {
+    let mut line = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(count) => count,
+        };
+        for byte in &buffer[..count] {
+            if *byte != b'\n' {
+                line.push(*byte);
+                continue;
+            }
+            let answer = answer(std::str::from_utf8(&line).unwrap());
+            line.clear();
+            if stream.write_all(&answer.bytes).is_err() {
+                return;
+            }
+            match answer.then {
+                Then::Continue => {}
+                Then::Finish => return,
+                Then::Reset => {
+                    let socket = OwnedFd::from(stream);
+                    socket::set_reset_on_close(&socket).unwrap();
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A completion without its loan.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Seen {
+    Accepted,
+    ConnectFailed(Errno),
+    Connected,
+    Ended(Option<Errno>),
+    Received(Vec<u8>),
+    SendFailed(Errno),
+    Sent,
+    Skipped(u64),
+}
+
+fn owned(event: Event<'_>) -> Seen {
+    match event {
+        Event::Accepted { .. } => Seen::Accepted,
+        Event::ConnectFailed { error } => Seen::ConnectFailed(error),
+        Event::Connected => Seen::Connected,
+        Event::Ended { error } => Seen::Ended(error),
+        Event::Received { bytes } => Seen::Received(bytes.to_vec()),
+        Event::SendFailed { error } => Seen::SendFailed(error),
+        Event::Sent => Seen::Sent,
+        Event::Skipped { count } => Seen::Skipped(count),
+    }
+}
+
+/// The next completion, within a bound that only a broken backend reaches.
+fn next<R: Reactor>(reactor: &mut R) -> (Key, Seen) {
+    let deadline = reactor.now() + Span::from_s(20);
+    loop {
+        if let Some(Completion { key, at, event }) = reactor.next() {
+            assert!(at <= deadline, "{}", reactor.name());
+            return (key, owned(event));
+        }
+        let now = reactor.wait(deadline);
+        assert!(now < deadline, "{}: nothing happened", reactor.name());
+    }
+}
+
+fn connected<R: Reactor>(reactor: &mut R, target: SocketAddr) -> Key {
+    let key = reactor.connect(target, None).unwrap();
+    assert_eq!(next(reactor), (key, Seen::Connected), "{}", reactor.name());
+    assert!(reactor.sent_at(key) > Instant::ZERO);
+    key
+}
+
+/// Receives exactly `count` bytes on `key`.
+fn receive<R: Reactor>(reactor: &mut R, key: Key, count: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while bytes.len() < count {
+        match next(reactor) {
+            (of, Seen::Received(more)) if of == key => bytes.extend(more),
+            other => panic!("{}: {other:?} after {}", reactor.name(), bytes.len()),
+        }
+    }
+    assert_eq!(bytes.len(), count, "{}", reactor.name());
+    bytes
+}
+
+pub(super) fn echoes<R: Reactor>(reactor: &mut R, target: SocketAddr) {
+    let stored = reactor.store(b"echo hello\n".to_vec());
+    let key = connected(reactor, target);
+    for round in 0..100 {
+        reactor.send(key, Transmit::stored(stored)).unwrap();
+        reactor.submit();
+        let sent = reactor.sent_at(key);
+        assert!(sent > Instant::ZERO && sent <= reactor.now());
+        assert_eq!(receive(reactor, key, 5), b"hello", "{round}");
+        let text = format!("echo number {round}\n");
+        let copied = Transmit::copied(text.as_bytes()).with_notice();
+        reactor.send(key, copied).unwrap();
+        let mut bytes = Vec::new();
+        let mut sent = 0;
+        while sent == 0 || bytes.len() + 6 < text.len() {
+            match next(reactor) {
+                (_, Seen::Received(more)) => bytes.extend(more),
+                (_, Seen::Sent) => sent += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(bytes, text.as_bytes()[5..text.len() - 1]);
+    }
+    assert!(reactor.bytes_taken(key) > 100 * 11);
+    assert!(reactor.activity().events > 200);
+    reactor.close(key);
+    assert_eq!(
+        reactor.send(key, Transmit::stored(stored)),
+        Err(Refused::Stale)
+    );
+}
+
+pub(super) fn receives_large_bodies<R: Reactor>(reactor: &mut R, target: SocketAddr) {
+    let key = connected(reactor, target);
+    for count in [1, 4_095, 4_096, 4_097, 65_536, 100_000, 3_000_000, 7] {
+        let text = format!("body {count}\n");
+        reactor
+            .send(key, Transmit::copied(text.as_bytes()))
+            .unwrap();
+        let bytes = receive(reactor, key, count);
+        assert!(bytes == pattern(count), "{}: {count}", reactor.name());
+    }
+    reactor.close(key);
+}
+
+pub(super) fn skips_exactly<R: Reactor>(reactor: &mut R, target: SocketAddr) {
+    let key = connected(reactor, target);
+    for (count, first) in [
+        (100_000, 1_000),
+        (100_000, 1),
+        (3_000_000, 50),
+        (5_000, 10),
+        (6, 3),
+    ] {
+        for after in [0, 1, 20] {
+            let text = format!("body {count}\n");
+            reactor
+                .send(key, Transmit::copied(text.as_bytes()))
+                .unwrap();
+            // As a client does: some bytes are read, then most of what remains is skipped.
+            let mut head = Vec::new();
+            while head.len() < first {
+                match next(reactor) {
+                    (_, Seen::Received(bytes)) => head.extend(bytes),
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(head, pattern(count)[..head.len()]);
+            if head.len() + after >= count {
+                let rest = receive(reactor, key, count - head.len());
+                assert_eq!(rest, pattern(count)[head.len()..]);
+                continue;
+            }
+            let to_skip = (count - head.len() - after) as u64;
+            reactor.skip(key, to_skip);
+            let mut skipped = 0;
+            while skipped < to_skip {
+                match next(reactor) {
+                    (_, Seen::Skipped(more)) => skipped += more,
+                    other => panic!("{}: {other:?} {skipped}/{to_skip}", reactor.name()),
+                }
+            }
+            assert_eq!(skipped, to_skip, "{}", reactor.name());
+            let rest = receive(reactor, key, after);
+            assert_eq!(rest, pattern(count)[count - after..]);
+        }
+    }
+    // Everything of an answer, asked for before it is there, and the answer after it.
+    reactor.skip(key, 1_000);
+    reactor
+        .send(key, Transmit::copied(b"body 1000\necho x\n"))
+        .unwrap();
+    let mut skipped = 0;
+    while skipped < 1_000 {
+        match next(reactor) {
+            (_, Seen::Skipped(more)) => skipped += more,
+            other => panic!("{}: {other:?}", reactor.name()),
+        }
+    }
+    assert_eq!(receive(reactor, key, 1), b"x");
+    // The stream ends while something is still to be skipped.
+    reactor.send(key, Transmit::copied(b"last 10\n")).unwrap();
+    reactor.skip(key, 1_000_000);
+    let mut skipped = 0;
+    loop {
+        match next(reactor) {
+            (_, Seen::Skipped(more)) => skipped += more,
+            (_, Seen::Ended(None)) => break,
+            other => panic!("{}: {other:?}", reactor.name()),
+        }
+    }
+    assert_eq!(skipped, 10, "{}", reactor.name());
+    reactor.close(key);
+}
+
+pub(super) fn tells_how_streams_end<R: Reactor>(reactor: &mut R, target: SocketAddr) {
+    let key = connected(reactor, target);
+    reactor.send(key, Transmit::copied(b"last 100\n")).unwrap();
+    assert_eq!(receive(reactor, key, 100), pattern(100));
+    assert_eq!(next(reactor), (key, Seen::Ended(None)));
+    reactor.close(key);
+
+    let key = connected(reactor, target);
+    reactor.send(key, Transmit::copied(b"break 0\n")).unwrap();
+    let reset = Errno::new(libc::ECONNRESET);
+    assert_eq!(next(reactor), (key, Seen::Ended(Some(reset))));
+    reactor.reset(key);
+}
+
+pub(super) fn tells_refusals<R: Reactor>(reactor: &mut R, nobody: SocketAddr) {
+    let refused = Seen::ConnectFailed(Errno::new(libc::ECONNREFUSED));
+    for _ in 0..3 {
+        let key = reactor.connect(nobody, None).unwrap();
+        assert_eq!(next(reactor), (key, refused.clone()), "{}", reactor.name());
+        assert_eq!(
+            reactor.send(key, Transmit::copied(b"x")),
+            Err(Refused::Stale)
+        );
+    }
+}
+
+/// Connections come and go by the hundred; places are reused, and no word of a dead one is heard.
+pub(super) fn keeps_many_apart<R: Reactor>(reactor: &mut R, target: SocketAddr, count: usize) {
+    for round in 0..3 {
+        let keys: Vec<Key> = (0..count)
+            .map(|_| reactor.connect(target, None).unwrap())
+            .collect();
+        for _ in &keys {
+            assert_eq!(next(reactor).1, Seen::Connected);
+        }
+        for (n, key) in keys.iter().enumerate() {
+            let text = format!("echo {round} {n}\n");
+            reactor
+                .send(*key, Transmit::copied(text.as_bytes()))
+                .unwrap();
+        }
+        for _ in &keys {
+            let (key, seen) = next(reactor);
+            let n = keys.iter().position(|k| *k == key).expect("one of ours");
+            assert_eq!(seen, Seen::Received(format!("{round} {n}").into_bytes()));
+        }
+        for key in keys {
+            reactor.close(key);
+        }
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        connections: 128,
+        copies: 128,
+        copy_bytes: 256,
+    }
+}
+
+fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap()
+}
+
+/// Runs what needs a peer for so many connections, and sees that the peer got its end of each.
+fn with_peer<R: Reactor>(mut reactor: R, connections: usize, run: fn(&mut R, SocketAddr)) {
+    let (address, thread) = peer(connections);
+    run(&mut reactor, address);
+    reactor.submit();
+    thread.join().unwrap();
+}
+
+/// Everything that needs a network, on whatever `new` makes.
+pub(super) fn conforms<R: Reactor>(new: impl Fn(&Settings) -> R) {
+    let new = || new(&settings());
+    with_peer(new(), 1, echoes);
+    with_peer(new(), 1, receives_large_bodies);
+    with_peer(new(), 1, skips_exactly);
+    with_peer(new(), 2, tells_how_streams_end);
+    with_peer(new(), 300, |reactor, target| {
+        keeps_many_apart(reactor, target, 100);
+    });
+    tells_refusals(&mut new(), nobody());
+    pauses(new());
+    serves_itself(new());
+    sends_what_does_not_fit(new());
+    sends_files(new());
+    waits_until_its_deadline(new());
+    wakes_up(new());
+    bounds_its_queues(new());
+}
+
+/// A listener for `reactor`, on a port of the kernel's choice.
+fn listening<R: Reactor>(reactor: &mut R) -> SocketAddr {
+    let listener = socket::listen((Ipv4Addr::LOCALHOST, 0).into(), 128, false).unwrap();
+    let address = socket::local_address(&listener).unwrap();
+    reactor.listen(listener).unwrap();
+    address
+}
+
+/// Both ends of a connection of a reactor with itself: ours, then the accepted one.
+fn both_ends<R: Reactor>(reactor: &mut R) -> (Key, Key) {
+    let address = listening(reactor);
+    let ours = reactor.connect(address, None).unwrap();
+    let mut theirs = None;
+    let mut connected = false;
+    while theirs.is_none() || !connected {
+        match next(reactor) {
+            (key, Seen::Connected) if key == ours => connected = true,
+            (key, Seen::Accepted) => theirs = Some(key),
+            other => panic!("{}: {other:?}", reactor.name()),
+        }
+    }
+    let theirs = theirs.expect("just seen");
+    assert_eq!(reactor.peer(ours), Some(address));
+    assert!(reactor.peer(theirs).is_some());
+    (ours, theirs)
+}
+
+fn serves_itself<R: Reactor>(mut reactor: R) {
+    let (ours, theirs) = both_ends(&mut reactor);
+    let stored = reactor.store(b"ping".to_vec());
+    for _ in 0..50 {
+        reactor.send(ours, Transmit::stored(stored)).unwrap();
+        assert_eq!(receive(&mut reactor, theirs, 4), b"ping");
+        reactor
+            .send(theirs, Transmit::copied(b"pong").with_more())
+            .unwrap();
+        reactor.send(theirs, Transmit::stored(stored)).unwrap();
+        assert_eq!(receive(&mut reactor, ours, 8), b"pongping");
+    }
+    reactor.discard(stored);
+    assert_eq!(
+        reactor.send(ours, Transmit::stored(stored)),
+        Err(Refused::Stale)
+    );
+    // Half closed: the other direction still carries.
+    reactor.send(ours, Transmit::copied(b"bye")).unwrap();
+    reactor.finish(ours);
+    assert_eq!(receive(&mut reactor, theirs, 3), b"bye");
+    assert_eq!(next(&mut reactor), (theirs, Seen::Ended(None)));
+    reactor.send(theirs, Transmit::copied(b"late")).unwrap();
+    assert_eq!(receive(&mut reactor, ours, 4), b"late");
+    reactor.close(theirs);
+    assert_eq!(next(&mut reactor), (ours, Seen::Ended(None)));
+    reactor.close(ours);
+
+    let (ours, theirs) = both_ends(&mut reactor);
+    reactor.reset(ours);
+    let reset = Errno::new(libc::ECONNRESET);
+    assert_eq!(next(&mut reactor), (theirs, Seen::Ended(Some(reset))));
+    reactor.close(theirs);
+    reactor.stop_listening();
+}
+
+/// More than the socket buffers hold: partial sends go on by themselves, in order.
+fn sends_what_does_not_fit<R: Reactor>(mut reactor: R) {
+    let (ours, theirs) = both_ends(&mut reactor);
+    let size = 8_000_000;
+    let stored = reactor.store(pattern(size));
+    reactor.send(ours, Transmit::stored(stored)).unwrap();
+    reactor
+        .send(ours, Transmit::copied(b"end").with_notice())
+        .unwrap();
+    reactor.finish(ours);
+    let (mut bytes, mut sent) = (Vec::new(), false);
+    loop {
+        match next(&mut reactor) {
+            (key, Seen::Received(more)) if key == theirs => bytes.extend(more),
+            (key, Seen::Sent) if key == ours && !sent => sent = true,
+            (key, Seen::Ended(None)) if key == theirs => break,
+            other => panic!("{}: {other:?}", reactor.name()),
+        }
+    }
+    if !sent {
+        assert_eq!(next(&mut reactor), (ours, Seen::Sent));
+    }
+    assert_eq!(bytes.len(), size + 3, "{}", reactor.name());
+    assert!(bytes[..size] == pattern(size));
+    assert_eq!(&bytes[size..], b"end");
+    assert_eq!(reactor.bytes_taken(ours), size as u64 + 3);
+}
+
+fn sends_files<R: Reactor>(mut reactor: R) {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&pattern(1_000_000)).unwrap();
+    let file = Arc::new(file);
+    let (ours, theirs) = both_ends(&mut reactor);
+    for (offset, length) in [(0, 1_000_000), (1, 100_000), (999_999, 1), (7, 70_000)] {
+        reactor
+            .send(theirs, Transmit::copied(b"head").with_more())
+            .unwrap();
+        reactor
+            .send(
+                theirs,
+                Transmit::file(Arc::clone(&file), offset as u64, length as u64),
+            )
+            .unwrap();
+        reactor.send(theirs, Transmit::copied(b"tail")).unwrap();
+        let bytes = receive(&mut reactor, ours, length + 8);
+        assert_eq!(&bytes[..4], b"head");
+        assert!(bytes[4..4 + length] == pattern(1_000_000)[offset..offset + length]);
+        assert_eq!(&bytes[4 + length..], b"tail");
+    }
+    // A file that turns out shorter than was said.
+    reactor
+        .send(theirs, Transmit::file(Arc::clone(&file), 999_990, 20))
+        .unwrap();
+    let mut received = 0;
+    let error = loop {
+        match next(&mut reactor) {
+            (key, Seen::Received(bytes)) if key == ours => received += bytes.len(),
+            (key, Seen::SendFailed(error)) if key == theirs => break error,
+            other => panic!("{}: {other:?}", reactor.name()),
+        }
+    };
+    assert!(received <= 10);
+    assert_eq!(error, Errno::new(libc::EIO));
+}
+
+fn pauses<R: Reactor>(mut reactor: R) {
+    let (ours, theirs) = both_ends(&mut reactor);
+    reactor.send(theirs, Transmit::copied(b"one")).unwrap();
+    assert_eq!(receive(&mut reactor, ours, 3), b"one");
+    reactor.pause(ours);
+    reactor.submit();
+    let stored = reactor.store(pattern(4_000_000));
+    reactor.send(theirs, Transmit::stored(stored)).unwrap();
+    let mut early = Vec::new();
+    let deadline = reactor.now() + Span::from_ms(20);
+    while reactor.wait(deadline) < deadline {
+        while let Some(completion) = reactor.next() {
+            match owned(completion.event) {
+                Seen::Received(bytes) => early.extend(bytes),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(early.len() < 1_000_000, "{}", reactor.name());
+    reactor.resume(ours);
+    let rest = receive(&mut reactor, ours, 4_000_000 - early.len());
+    early.extend(rest);
+    assert!(early == pattern(4_000_000), "{}", reactor.name());
+}
+
+fn waits_until_its_deadline<R: Reactor>(mut reactor: R) {
+    for us in [0, 1, 50, 300, 1_500, 3_250] {
+        let before = reactor.activity();
+        let deadline = reactor.now() + Span::from_us(us);
+        let now = reactor.wait(deadline);
+        assert!(now >= deadline, "{}: {us} us", reactor.name());
+        assert!(reactor.next().is_none());
+        let activity = reactor.activity().since(&before);
+        assert_eq!((activity.batches, activity.events), (0, 0));
+        assert!(us < 50 || activity.waited > Span::ZERO, "{us}");
+    }
+    let before = reactor.activity().spun;
+    reactor.poll();
+    let now = reactor.poll();
+    assert!(reactor.activity().spun > before);
+    assert!(now <= reactor.now());
+}
+
+fn wakes_up<R: Reactor>(mut reactor: R) {
+    for _ in 0..3 {
+        let waker = reactor.waker().unwrap();
+        let thread = std::thread::spawn(move || waker.wake());
+        let deadline = reactor.now() + Span::from_s(20);
+        assert!(reactor.wait(deadline) < deadline, "{}", reactor.name());
+        assert!(reactor.next().is_none());
+        thread.join().unwrap();
+    }
+}
+
+fn bounds_its_queues<R: Reactor>(mut reactor: R) {
+    let (ours, _) = both_ends(&mut reactor);
+    assert_eq!(
+        reactor.send(ours, Transmit::copied(&[0; 257])),
+        Err(Refused::TooLong)
+    );
+    let stored = reactor.store(vec![b'x'; 32_000_000]);
+    for _ in 0..SENDS_MAX {
+        reactor.send(ours, Transmit::stored(stored)).unwrap();
+    }
+    assert_eq!(
+        reactor.send(ours, Transmit::stored(stored)),
+        Err(Refused::Queue)
+    );
+    reactor.reset(ours);
+    let slots = reactor.slots();
+    let refused = (0..=slots)
+        .find_map(|_| reactor.connect(nobody(), None).err())
+        .expect("there is a bound");
+    assert_eq!(refused, Refused::Slots);
+}
+
+#[test]
+fn readiness_conforms() {
+    conforms(|settings| Readiness::new(settings).unwrap());
+}
