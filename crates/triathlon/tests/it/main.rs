@@ -1,0 +1,16 @@
+//! The program from outside: what it prints, writes and answers, against servers and clients that
+//! share nothing with it.
+//!
+//! Quick tests need nothing but this program. Those that start other people's servers or take
+//! seconds run where `TRIATHLON_SLOW_TESTS=1`, as `cargo xtask test` sets it; a test that cannot run
+//! says why in the file that `TRIATHLON_NOT_RUN` names.
+
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::print_stderr,
+    reason = "a test that cannot run here says so to whoever watches"
+)]
+
+mod door;
+#[allow(dead_code, reason = "each file of tests uses its part")]
+mod support;

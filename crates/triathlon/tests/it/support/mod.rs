@@ -1,0 +1,98 @@
+//! What the tests share: running the program within bounds, free ports, other people's servers,
+//! and servers that misbehave on purpose.
+
+pub(crate) mod nginx;
+pub(crate) mod plan;
+pub(crate) mod process;
+pub(crate) mod stub;
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Nothing in these tests may take longer; what does has hung.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// A port of 127.0.0.1 that was free a moment ago.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .expect("loopback has a free port")
+        .port()
+}
+
+/// Waits for `ready`, looking often, for at most [`LIMIT`].
+pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !ready() {
+        assert!(start.elapsed() < LIMIT, "waited too long until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether tests that take seconds or need other programs are wanted.
+pub(crate) fn slow() -> bool {
+    std::env::var_os("TRIATHLON_SLOW_TESTS").is_some_and(|value| value == "1")
+}
+
+/// Tells that test `name` was not run, and why.
+pub(crate) fn not_run(name: &str, why: &str) {
+    eprintln!("not run, because {why}: {name}");
+    if let Some(path) = std::env::var_os("TRIATHLON_NOT_RUN") {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .expect("the list of tests not run can be written");
+        writeln!(file, "{why}: {name}").expect("the list of tests not run can be written");
+    }
+}
+
+/// Where a program is: in PATH, or where Debian keeps servers.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from))
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+/// The programs that slow test `name` needs, in order; none if it is not to run here.
+pub(crate) fn need<const N: usize>(name: &str, programs: [&str; N]) -> Option<[PathBuf; N]> {
+    if !slow() {
+        eprintln!("not run, because TRIATHLON_SLOW_TESTS is not 1: {name}");
+        return None;
+    }
+    let mut found = [const { PathBuf::new() }; N];
+    for (place, program) in found.iter_mut().zip(programs) {
+        let Some(path) = find(program) else {
+            not_run(name, &format!("{program} is not installed"));
+            return None;
+        };
+        *place = path;
+    }
+    Some(found)
+}
+
+/// A shell in a mount namespace of its own that runs `script` with the arguments
+/// added later as `$1` and so on; none where the system does not permit it.
+pub(crate) fn isolated(name: &str, script: &str) -> Option<Command> {
+    for user in [&[][..], &["--user", "--map-root-user"]] {
+        let with = |tail: &[&str]| {
+            let mut command = Command::new("unshare");
+            command.args(user).arg("--mount").args(tail);
+            command
+        };
+        let probe = with(&["true"]).stderr(Stdio::null()).status();
+        if probe.is_ok_and(|status| status.success()) {
+            let mut command = with(&["sh", "-c", script, "sh"]);
+            command.stdin(Stdio::null());
+            return Some(command);
+        }
+    }
+    not_run(name, "mount namespaces are not permitted");
+    None
+}

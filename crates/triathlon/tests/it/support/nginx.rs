@@ -1,0 +1,151 @@
+//! A private nginx with one worker: a server that keeps its own books.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+
+use super::process::Running;
+use super::{free_port, wait_until};
+
+/// The configuration; PORT and BIND stand for the address.
+const CONFIGURATION: &str = "
+daemon off;
+user root;
+worker_processes 1;
+pid nginx.pid;
+error_log stderr error;
+events { worker_connections 4096; }
+http {
+  log_format books '$connection $connection_requests $bytes_sent $request_length $status $uri';
+  access_log access.log books;
+  client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u;
+  scgi_temp_path s;
+  keepalive_requests 100000000;
+  server {
+    listen ADDRESS;
+    root www;
+    location = /status { stub_status; access_log off; }
+  }
+}
+";
+
+/// It runs until dropped.
+pub(crate) struct Nginx {
+    folder: tempfile::TempDir,
+    address: SocketAddr,
+    running: Running,
+}
+
+/// One line of its access log.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Line {
+    /// Serial number of the connection.
+    pub(crate) connection: u64,
+    /// Requests made on it so far, this one included.
+    pub(crate) nth: u64,
+    /// Bytes sent to the client.
+    pub(crate) bytes_sent: u64,
+    /// Bytes of the request.
+    pub(crate) request_length: u64,
+    pub(crate) status: u16,
+}
+
+/// What `stub_status` counts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Status {
+    pub(crate) accepts: u64,
+    pub(crate) requests: u64,
+}
+
+impl Nginx {
+    /// Starts `program` on a free port with `files` (name and content) to serve.
+    pub(crate) fn start(program: &Path, host: &str, files: &[(&str, &[u8])]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(folder.path().join("www")).expect("a folder");
+        for (name, content) in files {
+            fs::write(folder.path().join("www").join(name), content).expect("a file");
+        }
+        let address: SocketAddr = format!("{host}:{}", free_port())
+            .parse()
+            .expect("an address");
+        let configuration = CONFIGURATION.replace("ADDRESS", &address.to_string());
+        fs::write(folder.path().join("nginx.conf"), configuration).expect("a file");
+        let mut running =
+            Running::start(Command::new(program).arg("-p").arg(folder.path()).args([
+                "-c",
+                "nginx.conf",
+                "-e",
+                "stderr",
+            ]));
+        wait_until("nginx listens", || {
+            assert!(!running.ended(), "nginx ended: {}", running.stderr());
+            TcpStream::connect(address).is_ok()
+        });
+        Self {
+            folder,
+            address,
+            running,
+        }
+    }
+
+    pub(crate) fn url(&self, file: &str) -> String {
+        format!("http://{}/{file}", self.address)
+    }
+
+    pub(crate) const fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Its own counters. Asking costs it one connection and one request, counted in the answer.
+    pub(crate) fn status(&self) -> Status {
+        let mut stream = TcpStream::connect(self.address).expect("nginx listens");
+        stream
+            .write_all(b"GET /status HTTP/1.1\r\nHost: books\r\nConnection: close\r\n\r\n")
+            .expect("a request can be sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        let numbers = text
+            .split_once("accepts handled requests")
+            .map(|(_, rest)| rest.split_whitespace().map_while(|word| word.parse().ok()))
+            .map(Iterator::collect::<Vec<u64>>);
+        match numbers.as_deref() {
+            Some([accepts, _, requests, ..]) => Status {
+                accepts: *accepts,
+                requests: *requests,
+            },
+            other => panic!("not a status page: {other:?} {text}"),
+        }
+    }
+
+    /// Lets it finish what it does, and reads its log of requests for files.
+    pub(crate) fn quit(mut self) -> Vec<Line> {
+        self.running.signal("QUIT");
+        wait_until("nginx has quit", || self.running.ended());
+        let text = fs::read_to_string(self.folder.path().join("access.log")).expect("a log");
+        text.lines().map(line).collect()
+    }
+}
+
+/// Requests per connection, by connection.
+pub(crate) fn per_connection(lines: &[Line]) -> BTreeMap<u64, u64> {
+    let mut counts = BTreeMap::new();
+    for line in lines {
+        *counts.entry(line.connection).or_default() += 1;
+    }
+    counts
+}
+
+fn line(text: &str) -> Line {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let number = |index: usize| words[index].parse().expect("a number in the log");
+    Line {
+        connection: number(0),
+        nth: number(1),
+        bytes_sent: number(2),
+        request_length: number(3),
+        status: words[4].parse().expect("a status in the log"),
+    }
+}

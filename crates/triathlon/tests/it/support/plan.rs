@@ -1,0 +1,105 @@
+//! Plans as other programs hand them to `triathlon load --plan -`, and the lines that come back.
+
+use std::net::SocketAddr;
+use std::process::Stdio;
+
+use model::event::{Event, Phase};
+use model::plan::{
+    Arrivals, Backend, Expectation, FORMAT, Level, PlanFile, Protocol, RequestFile, Spin, Stop,
+};
+use model::{Rate, Span, Trial};
+
+use super::process::{Run, Running, command};
+
+/// A plan of `count` exchanges in closed loop on 4 connections and 2 workers.
+pub(crate) fn counted(url: &str, count: u64) -> PlanFile {
+    PlanFile {
+        format: FORMAT,
+        requests: vec![RequestFile {
+            url: url.to_owned(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body_base64: None,
+        }],
+        addresses: Vec::new(),
+        sources: Vec::new(),
+        protocol: Protocol::Http1,
+        arrivals: Arrivals::Closed,
+        stop: Stop::Count(count),
+        warmup: Span::ZERO,
+        connections: 4,
+        requests_per_connection: None,
+        pipeline: 1,
+        timeout: Span::from_ms(1_000),
+        seed: 1,
+        workers: 2,
+        cpus: Vec::new(),
+        spin: Spin::Never,
+        backend: Backend::Auto,
+        expect: Expectation {
+            level: Level::Body,
+            ..Expectation::default()
+        },
+        samples: 0,
+        interval: Span::from_s(1),
+    }
+}
+
+/// The same, `rate` exchanges per second in open loop for some seconds.
+pub(crate) fn paced(url: &str, rate: u64, seconds: u64) -> PlanFile {
+    PlanFile {
+        arrivals: Arrivals::Fixed {
+            rate_per_1000_s: Rate::per_1000_s(rate * 1000),
+        },
+        stop: Stop::DurationNs(Span::from_s(seconds)),
+        ..counted(url, 1)
+    }
+}
+
+/// The same plan over these addresses.
+pub(crate) fn over(mut plan: PlanFile, addresses: &[SocketAddr]) -> PlanFile {
+    plan.addresses = addresses.to_vec();
+    plan
+}
+
+/// A generator at work on a plan.
+pub(crate) fn start(plan: &PlanFile) -> Running {
+    let text = serde_json::to_string(plan).expect("a plan can be written");
+    let mut running = Running::start(command(["load", "--plan", "-"]).stdin(Stdio::piped()));
+    running.feed(&text);
+    running
+}
+
+/// Runs a plan to its end.
+pub(crate) fn run(plan: &PlanFile) -> (Run, Trial) {
+    finish(start(plan))
+}
+
+/// Waits for the end and takes the trial from the last line.
+pub(crate) fn finish(running: Running) -> (Run, Trial) {
+    let run = running.finish();
+    match events(&run.stdout).pop() {
+        Some(Event::Trial(trial)) => (run, *trial),
+        other => panic!("the last line is no trial but {other:?}: {run:#?}"),
+    }
+}
+
+/// Whether a phase has begun, by what was printed so far.
+pub(crate) fn reached(running: &mut Running, wanted: Phase) -> bool {
+    // The last line may be cut in two, the others are whole.
+    let text = running.stdout();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    events(whole)
+        .iter()
+        .any(|event| matches!(event, Event::Phase { phase, .. } if *phase == wanted))
+}
+
+/// The lines, each an event.
+pub(crate) fn events(text: &str) -> Vec<Event> {
+    text.lines()
+        .map(|line| {
+            serde_json::from_str(line)
+                .unwrap_or_else(|error| panic!("not an event ({error}): {line}"))
+        })
+        .collect()
+}

@@ -1,0 +1,197 @@
+//! Processes within bounds: none outlives its test, none is waited for without end.
+
+use std::ffi::OsStr;
+use std::io::{Read, Seek as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::LIMIT;
+
+/// This program, built for the test.
+pub(crate) const TRIATHLON: &str = env!("CARGO_BIN_EXE_triathlon");
+
+/// A finished run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// The exit code; none after a signal.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// How long it took.
+    pub(crate) wall: Duration,
+}
+
+impl Run {
+    /// The trial that stands on stdout.
+    pub(crate) fn trial(&self) -> model::Trial {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
+            panic!("stdout is not a trial ({error}): {self:#?}");
+        })
+    }
+
+    /// Asserts that the exit code is `code`, showing everything if not.
+    #[track_caller]
+    pub(crate) fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// Asserts one clear complaint on stderr that has these words, and no panic.
+    #[track_caller]
+    pub(crate) fn expect_complaint(self, words: &[&str]) -> Self {
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        let text = self.stderr.to_lowercase();
+        for word in words {
+            assert!(
+                text.contains(&word.to_lowercase()),
+                "no '{word}' in {self:#?}"
+            );
+        }
+        self
+    }
+}
+
+/// A process in a group of its own, killed with all of it on drop.
+pub(crate) struct Running {
+    child: Child,
+    stdout: std::fs::File,
+    stderr: std::fs::File,
+    start: Instant,
+}
+
+impl Running {
+    /// Starts `command`. Output goes to files without names, so that it never blocks.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let file = || tempfile::tempfile().expect("a temporary file");
+        let (stdout, stderr) = (file(), file());
+        let copy = |file: &std::fs::File| file.try_clone().expect("a copy of a descriptor");
+        let child = command
+            .stdout(copy(&stdout))
+            .stderr(copy(&stderr))
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        Self {
+            child,
+            stdout,
+            stderr,
+            start: Instant::now(),
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Writes all of `text` to its standard input, which must be piped, and closes it.
+    pub(crate) fn feed(&mut self, text: &str) {
+        let mut stdin = self.child.stdin.take().expect("standard input is piped");
+        // It may have gone with an error already, which the test sees by its exit code.
+        stdin.write_all(text.as_bytes()).unwrap_or_default();
+    }
+
+    /// What it wrote to stderr so far.
+    pub(crate) fn stderr(&mut self) -> String {
+        text_of(&mut self.stderr)
+    }
+
+    /// What it wrote to stdout so far.
+    pub(crate) fn stdout(&mut self) -> String {
+        text_of(&mut self.stdout)
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn ended(&mut self) -> bool {
+        self.child
+            .try_wait()
+            .expect("a child can be asked")
+            .is_some()
+    }
+
+    /// Sends a signal by name to the process alone.
+    pub(crate) fn signal(&self, name: &str) {
+        signal(name, &self.pid().to_string());
+    }
+
+    /// Sends a signal by name to the process and its descendants.
+    pub(crate) fn signal_group(&self, name: &str) {
+        signal(name, &format!("-{}", self.pid()));
+    }
+
+    /// Waits for its end, for at most [`LIMIT`].
+    pub(crate) fn finish(self) -> Run {
+        self.finish_within(LIMIT)
+    }
+
+    /// Waits for its end; longer than `limit` is a failure.
+    pub(crate) fn finish_within(mut self, limit: Duration) -> Run {
+        let status = self.wait(limit);
+        Run {
+            code: status.code(),
+            stdout: self.stdout(),
+            stderr: self.stderr(),
+            wall: self.start.elapsed(),
+        }
+    }
+
+    fn wait(&mut self, limit: Duration) -> ExitStatus {
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                return status;
+            }
+            if self.start.elapsed() > limit {
+                panic!(
+                    "still running after {limit:?}\nstdout: {}\nstderr: {}",
+                    self.stdout(),
+                    self.stderr()
+                );
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A group whose leader was waited for may still have members; an empty one is no harm.
+        self.signal_group("CONT");
+        self.signal_group("KILL");
+        self.child.wait().map_or((), |_| ());
+    }
+}
+
+/// `kill`, by the shell, which every system has.
+fn signal(name: &str, target: &str) {
+    let script = format!("kill -s {name} -- {target}");
+    Command::new("sh")
+        .args(["-c", &script])
+        .stderr(Stdio::null())
+        .status()
+        .expect("there is a shell");
+}
+
+fn text_of(file: &mut std::fs::File) -> String {
+    let mut bytes = Vec::new();
+    file.rewind().expect("a file can be rewound");
+    file.read_to_end(&mut bytes).expect("a file can be read");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The program with arguments, not started yet.
+pub(crate) fn command<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(TRIATHLON);
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs the program to its end.
+pub(crate) fn triathlon<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
+    Running::start(&mut command(arguments)).finish()
+}
+
+/// Runs `triathlon load` with the words of `flags`, its trial on stdout.
+pub(crate) fn load(url: &str, flags: &str) -> Run {
+    let words = ["load", url, "--json", "-"];
+    triathlon(words.into_iter().chain(flags.split_whitespace()))
+}
