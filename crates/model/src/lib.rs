@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod condition;
 pub mod distribution;
 pub mod environment;
 pub mod event;
@@ -21,6 +22,7 @@ pub mod trial;
 pub mod units;
 pub mod usage;
 
+pub use condition::Condition;
 pub use distribution::Distribution;
 pub use environment::Environment;
 pub use event::Event;

@@ -85,20 +85,26 @@ impl Found {
 
     /// As a finding about the claims that were made; none if it touches none of them.
     pub(crate) fn about(self, check: &Check, made: &[Claim]) -> Option<Finding> {
+        self.finding((check.id, check.name, check.source), made)
+    }
+
+    /// The same for a rule known by its id, its name and its source.
+    pub(crate) fn finding(self, rule: (&str, &str, &str), made: &[Claim]) -> Option<Finding> {
+        let (id, name, source) = rule;
         let severity: BTreeMap<_, _> = self
             .severity
             .into_iter()
             .filter(|(claim, _)| made.contains(claim))
             .collect();
         (!severity.is_empty()).then(|| Finding {
-            rule: check.id.to_owned(),
-            name: check.name.to_owned(),
+            rule: id.to_owned(),
+            name: name.to_owned(),
             severity,
             evidence: self.evidence,
             threshold: self.threshold,
             say: self.say,
             fix: self.fix,
-            source: check.source.to_owned(),
+            source: source.to_owned(),
             waived: None,
         })
     }

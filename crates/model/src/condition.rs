@@ -1,0 +1,105 @@
+//! The state of a machine, and of a server on it, at one moment: what the doctor looks at.
+//!
+//! [`Environment`] is what stays as it is for a while; this adds what moves. Whatever cannot be
+//! read is none.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment::Environment;
+use crate::units::Bytes;
+
+/// A machine at one moment.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Condition {
+    /// What stays as it is.
+    pub environment: Environment,
+    /// Memory that programs could still have.
+    pub memory_available: Option<Bytes>,
+    /// Memory that lies in swap.
+    pub swap_used: Option<Bytes>,
+    /// Sockets of the machine by state: `TCP.tw`, `TCP.orphan`, `TCP.mem` (pages).
+    pub sockets: BTreeMap<String, u64>,
+    /// Connections that the firewall tracks now.
+    pub tracked_connections: Option<u64>,
+    /// How many it may.
+    pub tracked_connections_max: Option<u64>,
+    /// Share of time since boot that the hypervisor gave to others, 0 to 1.
+    pub steal: Option<f64>,
+    /// Network links by name.
+    pub links: Vec<Link>,
+    /// The file system that results and logs go to.
+    pub disk: Option<Disk>,
+    /// Whether mains power is off.
+    pub on_battery: Option<bool>,
+    /// CPU capacities where the kernel tells them: they differ on machines of mixed cores.
+    pub cpu_capacities: Vec<u64>,
+    /// Lines of the kernel log that matter for a benchmark; none where it may not be read.
+    pub kernel_log: Option<Vec<String>>,
+    /// The server that was asked about.
+    pub server: Option<ServerCondition>,
+}
+
+/// A network link.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Link {
+    /// Its name: `lo`, `eth0`.
+    pub name: String,
+    /// Its largest packet.
+    pub mtu: Option<u64>,
+    /// Its speed in megabits per second; none where the driver does not say.
+    pub speed_mbit: Option<u64>,
+}
+
+/// A file system.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Disk {
+    /// The folder that was asked about.
+    pub path: String,
+    /// What it can hold.
+    pub size: Bytes,
+    /// What it can still hold.
+    pub free: Bytes,
+}
+
+/// A server at one moment.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct ServerCondition {
+    /// The process that was asked about, or that owns the listening socket.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its processes: itself and all descendants.
+    pub processes: Vec<u32>,
+    /// CPUs that its threads may use, all together.
+    pub cpus_allowed: Option<Vec<u32>>,
+    /// The smallest limit of open files among its processes.
+    pub open_files_limit: Option<u64>,
+    /// Sockets it listens on.
+    pub listeners: Vec<ListenerCondition>,
+    /// Whether a debugger or tracer holds one of its processes.
+    pub traced: Option<bool>,
+    /// Memory of its processes that lies in swap.
+    pub swap_used: Option<Bytes>,
+}
+
+/// A listening socket.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct ListenerCondition {
+    /// Where it listens.
+    pub address: String,
+    /// Connections that wait to be accepted.
+    pub waiting: u32,
+    /// How many may wait.
+    pub backlog: u32,
+}
+
+/// Something to do about a finding, and how to undo it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Remedy {
+    /// The command that mends it.
+    pub apply: String,
+    /// The command that restores what was; none where nothing need be restored.
+    pub undo: Option<String>,
+}

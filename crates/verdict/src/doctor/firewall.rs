@@ -1,0 +1,97 @@
+//! Connection tracking and links.
+
+use model::condition::Condition;
+use model::finding::Claim::{Capacity, Comparison, Resources};
+use model::finding::{Claim, Severity};
+
+use super::{Answer, Rule, sysctl};
+use crate::check::Found;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "CT-02",
+        name: "conntrack-full",
+        reads: "net.netfilter.nf_conntrack_count, net.netfilter.nf_conntrack_max",
+        source: "kernel Documentation/networking/nf_conntrack-sysctl.rst",
+        examine: tracking,
+    },
+    Rule {
+        id: "LNK-02",
+        name: "loopback",
+        reads: "/sys/class/net: links other than lo",
+        source: "loopback charges the receiver's work to the sender",
+        examine: loopback,
+    },
+    Rule {
+        id: "LNK-03",
+        name: "mtu",
+        reads: "/sys/class/net/*/mtu",
+        source: "MDA2AV/HttpArena sets lo to 1500",
+        examine: mtu,
+    },
+];
+
+fn tracking(condition: &Condition) -> Answer {
+    let (Some(count), Some(max)) = (
+        condition.tracked_connections,
+        condition.tracked_connections_max,
+    ) else {
+        // Without the module there is no table that could fill.
+        return Answer::NotApplicable;
+    };
+    if count * 10 >= max * 9 {
+        let say = format!(
+            "The firewall tracks {count} connections of at most {max}: new ones are dropped."
+        );
+        let found = Found::all(&Claim::ALL, Severity::Invalid, say)
+            .evidence("count", count)
+            .evidence("max", max);
+        let key = "net.netfilter.nf_conntrack_max";
+        return Answer::Found(found, vec![sysctl(condition, key, &(max * 4).to_string())]);
+    }
+    if count == 0 {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "The firewall tracks connections ({count} now). If it tracks those of the benchmark, every \
+         packet pays for a look-up; only a trial tells (rule CT-01)."
+    );
+    Found::all(&[Capacity, Comparison], Severity::Note, say)
+        .evidence("count", count)
+        .fix("iptables -t raw -I PREROUTING -p tcp --dport PORT -j NOTRACK; iptables -t raw -I OUTPUT -p tcp --sport PORT -j NOTRACK")
+        .into()
+}
+
+fn loopback(condition: &Condition) -> Answer {
+    if condition.links.is_empty() {
+        return Answer::unknown("/sys/class/net");
+    }
+    let say = "Over loopback there is no network card and no wire, and the kernel does the \
+               receiver's work in the sender's time: CPU per request belongs to both sides \
+               together, and numbers are not those of two machines.";
+    Found::all(&[Resources, Capacity], Severity::Note, say.to_owned()).into()
+}
+
+fn mtu(condition: &Condition) -> Answer {
+    let Some(mtu) = condition
+        .links
+        .iter()
+        .find(|link| link.name == "lo")
+        .and_then(|lo| lo.mtu)
+    else {
+        return Answer::unknown("the largest packet of lo");
+    };
+    if mtu == 65_536 {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "The largest packet of lo is {mtu} bytes, not the stock 65536: large bodies are cut into \
+         more packets than elsewhere."
+    );
+    let remedy = model::condition::Remedy {
+        apply: "ip link set lo mtu 65536".to_owned(),
+        undo: Some(format!("ip link set lo mtu {mtu}")),
+    };
+    let found = Found::all(&[Comparison, Capacity], Severity::Note, say).evidence("mtu", mtu);
+    Answer::Found(found, vec![remedy])
+}

@@ -1,0 +1,140 @@
+//! What the generator brings along: its build, its clock, its environment.
+
+use model::condition::Condition;
+use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
+use model::finding::{Claim, Severity};
+
+use super::{Answer, Rule};
+use crate::check::Found;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "GEN-06",
+        name: "shared-cpus",
+        reads: "CPUs online, CPUs that this program and the server may use",
+        source: "pyperf, system tuning; measurement on loopback",
+        examine: shared_cpus,
+    },
+    Rule {
+        id: "GEN-11",
+        name: "clock",
+        reads: "/sys/devices/system/clocksource/clocksource0/current_clocksource, 100,000 readings",
+        source: "kernel Documentation/virt/kvm/x86/timekeeping.rst",
+        examine: clock,
+    },
+    Rule {
+        id: "GEN-14",
+        name: "debug-build",
+        reads: "how this program was built, TracerPid of its status",
+        source: "a build without optimisation measures itself",
+        examine: debug_build,
+    },
+    Rule {
+        id: "GEN-15",
+        name: "env-proxy-dns",
+        reads: "proxy variables of the environment",
+        source: "curl(1), environment",
+        examine: proxies,
+    },
+];
+
+fn shared_cpus(condition: &Condition) -> Answer {
+    let allowed = &condition.environment.cpus_allowed;
+    if allowed.is_empty() {
+        return Answer::unknown("the CPUs that this program may use");
+    }
+    let server = condition
+        .server
+        .as_ref()
+        .map(|server| server.cpus_allowed.as_ref());
+    match server {
+        None if allowed.len() > 1 => Answer::NotApplicable,
+        None => {
+            found_shared("this program may use one CPU only, so a server on this machine shares it")
+        }
+        Some(None) => Answer::unknown("the CPUs that the server may use"),
+        Some(Some(server)) => {
+            let free = allowed.iter().any(|cpu| !server.contains(cpu));
+            if free {
+                return Answer::Silent;
+            }
+            found_shared("the server may run on every CPU that the generator may use")
+        }
+    }
+}
+
+fn found_shared(what: &str) -> Answer {
+    let say = format!(
+        "Server and generator share CPUs: {what}. The generator then takes the server's time and \
+         its queue becomes part of every answer."
+    );
+    Found::all(
+        &[Capacity, Latency, Resources, Comparison],
+        Severity::Suspect,
+        say,
+    )
+    .fix("taskset -acp 0 PID   # the server on CPU 0; then run the generator with --cpus 1")
+    .into()
+}
+
+/// Clock sources that are read without a system call.
+const CHEAP: &[&str] = &[
+    "tsc",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "arch_sys_counter",
+];
+
+fn clock(condition: &Condition) -> Answer {
+    let Some(source) = &condition.environment.clocksource else {
+        return Answer::unknown("the kernel's clock source");
+    };
+    let cost = condition.environment.clock_cost_ns;
+    let dear = cost.is_some_and(|ns| ns > 100.0);
+    if CHEAP.contains(&source.as_str()) && !dear {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "The clock source is {source}{}: every time stamp becomes a system call and part of what \
+         is measured.",
+        cost.map_or_else(String::new, |ns| format!(", one reading costs {ns:.0} ns"))
+    );
+    Found::all(&[Latency], Severity::Suspect, say)
+        .evidence("clocksource", source.clone())
+        .fix("boot with tsc=reliable if the processor's counter is stable (constant_tsc nonstop_tsc)")
+        .into()
+}
+
+fn debug_build(condition: &Condition) -> Answer {
+    let tool = &condition.environment.tool;
+    if !tool.debug_build && !tool.traced {
+        return Answer::Silent;
+    }
+    let what = if tool.debug_build {
+        "was built without optimisation"
+    } else {
+        "runs under a debugger"
+    };
+    Found::all(
+        &Claim::ALL,
+        Severity::Invalid,
+        format!("This program {what}: it measures itself."),
+    )
+    .fix("cargo build --release, and run without a debugger")
+    .into()
+}
+
+fn proxies(condition: &Condition) -> Answer {
+    let proxies = &condition.environment.proxies;
+    if proxies.is_empty() {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "The environment names a proxy ({}). This generator goes straight to the server, other \
+         tools do not: comparisons with them would measure the proxy.",
+        proxies.join(", ")
+    );
+    Found::all(&[Comparison], Severity::Note, say)
+        .fix("unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY")
+        .into()
+}

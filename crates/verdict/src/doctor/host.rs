@@ -1,0 +1,256 @@
+//! The machine itself: processors, memory, disk, kernel log.
+
+use model::condition::{Condition, Remedy};
+use model::finding::Claim::{Comparison, Latency, Resources};
+use model::finding::{Claim, Severity};
+
+use super::{Answer, Rule};
+use crate::check::Found;
+use crate::words;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "CPU-01",
+        name: "steal",
+        reads: "/proc/stat: steal since boot",
+        source: "kernel Documentation/virt/kvm/x86/msr.rst (MSR_KVM_STEAL_TIME)",
+        examine: steal,
+    },
+    Rule {
+        id: "CPU-03",
+        name: "virtualised",
+        reads: "the hypervisor flag of /proc/cpuinfo, /sys/class/dmi/id",
+        source: "Bulej et al., ICPE 2020; Maricq et al., OSDI 2018",
+        examine: virtualised,
+    },
+    Rule {
+        id: "CPU-04",
+        name: "governor",
+        reads: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+        source: "pyperf, system tuning; arXiv 2410.11554",
+        examine: governor,
+    },
+    Rule {
+        id: "CPU-10",
+        name: "cfs-throttled",
+        reads: "cpu.max or cpu.cfs_quota_us of this control group and those above it",
+        source: "kernel Documentation/admin-guide/cgroup-v2.rst",
+        examine: quota,
+    },
+    Rule {
+        id: "CPU-12",
+        name: "mixed-cores",
+        reads: "/sys/devices/system/cpu/cpu*/cpu_capacity",
+        source: "kernel Documentation/scheduler/sched-capacity.rst",
+        examine: mixed_cores,
+    },
+    Rule {
+        id: "CPU-15",
+        name: "battery",
+        reads: "/sys/class/power_supply/*/online",
+        source: "firmware lowers clocks on battery",
+        examine: battery,
+    },
+    Rule {
+        id: "MEM-01",
+        name: "swap",
+        reads: "/proc/meminfo: SwapTotal, SwapFree; VmSwap of the server",
+        source: "a page in swap costs milliseconds",
+        examine: swap,
+    },
+    Rule {
+        id: "MEM-03",
+        name: "reclaim",
+        reads: "/proc/meminfo: MemAvailable, MemTotal",
+        source: "kernel Documentation/filesystems/proc.rst",
+        examine: memory,
+    },
+    Rule {
+        id: "DSK-01",
+        name: "disk-fills",
+        reads: "statvfs of the folder for results",
+        source: "a study of 2016 filled its disk with access logs",
+        examine: disk,
+    },
+    Rule {
+        id: "ENV-04",
+        name: "kernel-log",
+        reads: "/dev/kmsg",
+        source: "kernel Documentation/ABI/testing/dev-kmsg",
+        examine: kernel_log,
+    },
+];
+
+fn steal(condition: &Condition) -> Answer {
+    let Some(share) = condition.steal else {
+        return Answer::unknown("/proc/stat");
+    };
+    let severity = match share {
+        s if s > 0.05 => Severity::Suspect,
+        s if s > 0.005 => Severity::Note,
+        _ => return Answer::Silent,
+    };
+    let say = format!(
+        "Since boot the hypervisor gave {} of this machine's time to others. What matters is the \
+         share during a run.",
+        words::share(share)
+    );
+    Found::all(&Claim::ALL, severity, say)
+        .evidence("steal", share)
+        .into()
+}
+
+fn virtualised(condition: &Condition) -> Answer {
+    match condition.environment.virtualised {
+        None => Answer::unknown("whether this is a virtual machine"),
+        Some(false) => Answer::Silent,
+        Some(true) => {
+            let product = condition
+                .environment
+                .product
+                .as_deref()
+                .unwrap_or("unnamed");
+            let say = format!(
+                "This is a virtual machine ({product}): its CPUs may be shared with others and \
+                 not every hypervisor reports the time it takes. Compare within one session only."
+            );
+            Found::all(&[Comparison, Latency], Severity::Note, say).into()
+        }
+    }
+}
+
+fn governor(condition: &Condition) -> Answer {
+    let Some(governor) = condition.environment.governor.as_deref() else {
+        return Answer::unknown("cpufreq: the governor of CPU frequency");
+    };
+    if governor == "performance" {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "CPU frequency is governed by '{governor}': at partial load clocks fall, and response \
+         times below half load measure the governor."
+    );
+    let path = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
+    let remedy = Remedy {
+        apply: format!("echo performance | tee {path}"),
+        undo: Some(format!("echo {governor} | tee {path}")),
+    };
+    let found = Found::all(&[Latency, Comparison], Severity::Note, say)
+        .evidence("governor", governor.to_owned());
+    Answer::Found(found, vec![remedy])
+}
+
+fn quota(condition: &Condition) -> Answer {
+    let Some(quota) = condition.environment.cpu_quota else {
+        return Answer::Silent;
+    };
+    let say = format!(
+        "This control group may use {quota:.2} CPUs: when they are spent, all of it stands still \
+         for the rest of each 100 ms."
+    );
+    Found::all(&Claim::ALL, Severity::Suspect, say)
+        .evidence("cpu_quota", quota)
+        .fix("start the container without a CPU quota (--cpus), and pin by cpuset instead")
+        .into()
+}
+
+fn mixed_cores(condition: &Condition) -> Answer {
+    let capacities = &condition.cpu_capacities;
+    let (Some(least), Some(most)) = (capacities.iter().min(), capacities.iter().max()) else {
+        return Answer::NotApplicable;
+    };
+    if least == most {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "The CPUs differ (capacities from {least} to {most}): give each server CPUs of one kind."
+    );
+    Found::all(&[Comparison], Severity::Suspect, say).into()
+}
+
+fn battery(condition: &Condition) -> Answer {
+    match condition.on_battery {
+        None => Answer::NotApplicable,
+        Some(false) => Answer::Silent,
+        Some(true) => {
+            let say = "The machine runs on battery: its firmware lowers the clocks.";
+            Found::all(&Claim::ALL, Severity::Suspect, say.to_owned())
+                .fix("plug it in")
+                .into()
+        }
+    }
+}
+
+fn swap(condition: &Condition) -> Answer {
+    let of_server = condition
+        .server
+        .as_ref()
+        .and_then(|server| server.swap_used);
+    if let Some(bytes) = of_server.filter(|bytes| bytes.count() > 0) {
+        let say = format!("{bytes} of the server lie in swap: touching them costs milliseconds.");
+        return Found::all(&Claim::ALL, Severity::Invalid, say)
+            .fix("restart the server, and free memory first")
+            .into();
+    }
+    let Some(used) = condition.swap_used else {
+        return Answer::unknown("/proc/meminfo");
+    };
+    if used.count() == 0 {
+        return Answer::Silent;
+    }
+    let say = format!("{used} of memory lie in swap; the machine was short of memory before.");
+    Found::all(&[Latency], Severity::Note, say).into()
+}
+
+fn memory(condition: &Condition) -> Answer {
+    let (Some(free), Some(all)) = (condition.memory_available, condition.environment.memory) else {
+        return Answer::unknown("/proc/meminfo");
+    };
+    if free.count() * 10 >= all.count() {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "Only {free} of {all} of memory are available: the kernel will reclaim during a run."
+    );
+    Found::all(&[Latency, Resources], Severity::Suspect, say).into()
+}
+
+fn disk(condition: &Condition) -> Answer {
+    let Some(disk) = &condition.disk else {
+        return Answer::unknown("the file system of the results");
+    };
+    let share = model::Ratio::of(bytes(disk.free), bytes(disk.size)).map_or(0.0, model::Ratio::get);
+    if share >= 0.05 && disk.free.count() >= 1 << 30 {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "{} has {} free of {}: access logs fill it (100,000 requests a second write 9 MB/s), and a \
+         full disk slows some servers and loses results.",
+        disk.path, disk.free, disk.size
+    );
+    Found::all(&Claim::ALL, Severity::Suspect, say)
+        .fix("free space, or send results and logs elsewhere with --results")
+        .into()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share of a disk")]
+fn bytes(bytes: model::Bytes) -> f64 {
+    bytes.count() as f64
+}
+
+fn kernel_log(condition: &Condition) -> Answer {
+    let Some(lines) = &condition.kernel_log else {
+        return Answer::unknown("/dev/kmsg (kernel.dmesg_restrict, or no permission)");
+    };
+    let Some(first) = lines.first() else {
+        return Answer::Silent;
+    };
+    let say = format!(
+        "The kernel log has {} lines of trouble, the last: {}",
+        lines.len(),
+        lines.last().unwrap_or(first)
+    );
+    Found::all(&Claim::ALL, Severity::Note, say)
+        .evidence("lines", lines.clone())
+        .into()
+}

@@ -1,0 +1,150 @@
+//! The server that was asked about.
+
+use model::condition::{Condition, Remedy, ServerCondition};
+use model::finding::Claim::{Capacity, Comparison, Latency};
+use model::finding::{Claim, Severity};
+
+use super::{Answer, Rule};
+use crate::check::Found;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "TCP-07",
+        name: "backlog-too-small",
+        reads: "the accept queue of the listening socket (sock_diag)",
+        source: "kernel Documentation/networking/snmp_counter.rst",
+        examine: backlog,
+    },
+    Rule {
+        id: "CPU-11",
+        name: "cores-not-delivered",
+        reads: "Cpus_allowed_list of the server's threads, its processes, CPUs online",
+        source: "nginx counts CPUs online, not CPUs allowed",
+        examine: cores,
+    },
+    Rule {
+        id: "CPU-16",
+        name: "instrumented",
+        reads: "TracerPid of the server's processes",
+        source: "ptrace(2)",
+        examine: traced,
+    },
+    Rule {
+        id: "SRV-01",
+        name: "wrong-server",
+        reads: "the owner of the listening socket (sock_diag, /proc/*/fd)",
+        source: "two servers on one port answer in turn",
+        examine: owner,
+    },
+    Rule {
+        id: "SRV-03",
+        name: "nofile",
+        reads: "/proc/PID/limits: Max open files",
+        source: "a study of 2016 ran at 10,000",
+        examine: open_files,
+    },
+];
+
+/// Connections that a benchmark opens at once, unless told otherwise.
+const AT_ONCE: u32 = 1_000;
+
+fn of_server(condition: &Condition, rule: impl Fn(&ServerCondition) -> Answer) -> Answer {
+    condition
+        .server
+        .as_ref()
+        .map_or(Answer::NotApplicable, rule)
+}
+
+fn backlog(condition: &Condition) -> Answer {
+    of_server(condition, |server| {
+        let Some(listener) = server
+            .listeners
+            .iter()
+            .min_by_key(|listener| listener.backlog)
+        else {
+            return Answer::unknown("the server's listening sockets");
+        };
+        if listener.backlog >= AT_ONCE {
+            return Answer::Silent;
+        }
+        let say = format!(
+            "{} on {} lets {} connections wait to be accepted: more opened at once are retried \
+             after a second.",
+            server.name, listener.address, listener.backlog
+        );
+        Found::all(&[Latency, Capacity], Severity::Suspect, say)
+            .evidence("backlog", listener.backlog)
+            .fix("nginx: listen ... backlog=4096; Apache: ListenBackLog 4096; lighttpd: server.listen-backlog = 4096")
+            .into()
+    })
+}
+
+fn cores(condition: &Condition) -> Answer {
+    of_server(condition, |server| {
+        let Some(cpus) = &server.cpus_allowed else {
+            return Answer::unknown("the CPUs that the server's threads may use");
+        };
+        let online = condition.environment.cpus_online.len();
+        if cpus.len() >= online || server.processes.len() <= cpus.len() + 1 {
+            return Answer::Silent;
+        }
+        let say = format!(
+            "{} runs {} processes on {} of {online} CPUs: workers take turns on one CPU.",
+            server.name,
+            server.processes.len(),
+            cpus.len()
+        );
+        Found::all(&[Capacity, Comparison], Severity::Note, say)
+            .fix("give it as many workers as CPUs, and its CPUs by name")
+            .into()
+    })
+}
+
+fn traced(condition: &Condition) -> Answer {
+    of_server(condition, |server| match server.traced {
+        None => Answer::unknown("TracerPid of the server's processes"),
+        Some(false) => Answer::Silent,
+        Some(true) => {
+            let say = format!("{} runs under a debugger or tracer.", server.name);
+            Found::all(&Claim::ALL, Severity::Invalid, say)
+                .fix("detach it")
+                .into()
+        }
+    })
+}
+
+fn owner(condition: &Condition) -> Answer {
+    of_server(condition, |server| {
+        if server.listeners.is_empty() {
+            let say = format!(
+                "{} (process {}) listens on no TCP socket.",
+                server.name, server.pid
+            );
+            return Found::all(&Claim::ALL, Severity::Invalid, say).into();
+        }
+        Answer::Silent
+    })
+}
+
+fn open_files(condition: &Condition) -> Answer {
+    of_server(condition, |server| {
+        let Some(limit) = server.open_files_limit else {
+            return Answer::unknown("/proc/PID/limits");
+        };
+        let needed = u64::from(AT_ONCE) * 2 + 64;
+        if limit >= needed {
+            return Answer::Silent;
+        }
+        let say = format!(
+            "A process of {} may open {limit} files; {AT_ONCE} connections with their files need \
+             up to {needed}.",
+            server.name
+        );
+        let remedies = server.processes.iter().map(|pid| Remedy {
+            apply: format!("prlimit --pid {pid} --nofile=65535:65535"),
+            undo: Some(format!("prlimit --pid {pid} --nofile={limit}")),
+        });
+        let found = Found::all(&[Capacity], Severity::Suspect, say).evidence("limit", limit);
+        Answer::Found(found, remedies.collect())
+    })
+}

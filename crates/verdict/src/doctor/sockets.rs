@@ -1,0 +1,202 @@
+//! Ports, queues and memory of TCP.
+
+use model::Bytes;
+use model::condition::Condition;
+use model::finding::Claim::{Capacity, Comparison, Latency};
+use model::finding::{Claim, Severity};
+
+use super::{Answer, Rule, number, numbers, sysctl};
+use crate::check::Found;
+
+const IP_SYSCTL: &str = "kernel Documentation/networking/ip-sysctl.rst";
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "TCP-01",
+        name: "port-exhaustion",
+        reads: "net.ipv4.ip_local_port_range",
+        source: IP_SYSCTL,
+        examine: ports,
+    },
+    Rule {
+        id: "TCP-02",
+        name: "time-wait-residue",
+        reads: "/proc/net/sockstat (TCP tw), net.ipv4.ip_local_port_range",
+        source: IP_SYSCTL,
+        examine: time_wait,
+    },
+    Rule {
+        id: "TCP-08",
+        name: "somaxconn-absurd",
+        reads: "net.core.somaxconn",
+        source: IP_SYSCTL,
+        examine: somaxconn,
+    },
+    Rule {
+        id: "TCP-09",
+        name: "tcp-mem-unit",
+        reads: "net.ipv4.tcp_mem (pages), /proc/net/sockstat (TCP mem), memory",
+        source: IP_SYSCTL,
+        examine: tcp_mem,
+    },
+    Rule {
+        id: "TCP-10",
+        name: "socket-default-buffers",
+        reads: "net.ipv4.tcp_rmem, net.ipv4.tcp_wmem (second numbers), memory",
+        source: IP_SYSCTL,
+        examine: buffers,
+    },
+    Rule {
+        id: "TCP-11",
+        name: "tcp-tw-recycle",
+        reads: "net.ipv4.tcp_tw_recycle",
+        source: "commit 4396e46187ca (removed in 4.12)",
+        examine: recycle,
+    },
+];
+
+/// Ports that the side which connects may take.
+fn port_count(condition: &Condition) -> Option<u64> {
+    match numbers(condition, "net.ipv4.ip_local_port_range")?.as_slice() {
+        [low, high] => Some((high + 1).saturating_sub(*low)),
+        _ => None,
+    }
+}
+
+fn ports(condition: &Condition) -> Answer {
+    let Some(count) = port_count(condition) else {
+        return Answer::unknown("net.ipv4.ip_local_port_range");
+    };
+    let per_second = count / 60;
+    if count >= 20_000 {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "One source address has {count} ports. Without keep-alive each stays in TIME_WAIT for 60 s \
+         after we close it, so more than {per_second} new connections a second run out of them."
+    );
+    let found = Found::all(&[Capacity, Latency], Severity::Suspect, say).evidence("ports", count);
+    let remedy = sysctl(condition, "net.ipv4.ip_local_port_range", "32768 60999");
+    Answer::Found(found, vec![remedy])
+}
+
+fn time_wait(condition: &Condition) -> Answer {
+    let (Some(count), Some(tw)) = (port_count(condition), condition.sockets.get("TCP.tw")) else {
+        return Answer::unknown("/proc/net/sockstat or net.ipv4.ip_local_port_range");
+    };
+    if *tw * 10 <= count {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "{tw} connections are in TIME_WAIT, of {count} ports that one source address has: the next \
+         run pays for the last one."
+    );
+    Found::all(&[Capacity, Comparison], Severity::Suspect, say)
+        .evidence("time_wait", *tw)
+        .fix("wait 60 s before measuring")
+        .into()
+}
+
+fn somaxconn(condition: &Condition) -> Answer {
+    let Some(value) = number(condition, "net.core.somaxconn") else {
+        return Answer::unknown("net.core.somaxconn");
+    };
+    let (severity, what) = match value {
+        0..1024 => (
+            Severity::Suspect,
+            "more connections opened at once than that overflow it and are retried after a second",
+        ),
+        1024..=65_535 => return Answer::Silent,
+        _ => (
+            Severity::Note,
+            "kernels before 4.1 cut or refuse more than 65535, and no server needs more",
+        ),
+    };
+    let say = format!("The kernel lets at most {value} connections wait to be accepted: {what}.");
+    let found = Found::all(&[Latency, Capacity], severity, say).evidence("somaxconn", value);
+    Answer::Found(found, vec![sysctl(condition, "net.core.somaxconn", "4096")])
+}
+
+fn tcp_mem(condition: &Condition) -> Answer {
+    let limits = numbers(condition, "net.ipv4.tcp_mem");
+    let (Some([_, pressure, max]), Some(memory)) = (
+        limits.and_then(|n| <[u64; 3]>::try_from(n).ok()),
+        condition.environment.memory,
+    ) else {
+        return Answer::unknown("net.ipv4.tcp_mem or the size of memory");
+    };
+    let used = condition.sockets.get("TCP.mem").copied().unwrap_or(0);
+    if used > pressure {
+        let say = format!(
+            "TCP holds {used} pages, more than the {pressure} from which it saves memory: windows \
+             shrink and connections are dropped."
+        );
+        return Found::all(&Claim::ALL, Severity::Invalid, say)
+            .evidence("tcp_mem_used_pages", used)
+            .fix("close what holds the connections (ss -tm), then measure")
+            .into();
+    }
+    let allowed = Bytes::new(max.saturating_mul(4096));
+    if allowed <= memory {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "The unit of tcp_mem is pages: it allows TCP {allowed} on a machine that has {memory}. \
+         The limit that should protect the machine is gone."
+    );
+    Found::all(&[Capacity, Comparison], Severity::Suspect, say)
+        .evidence("tcp_mem_max_pages", max)
+        .fix("remove net.ipv4.tcp_mem from /etc/sysctl.conf and /etc/sysctl.d, and reboot: the kernel sizes it")
+        .into()
+}
+
+fn buffers(condition: &Condition) -> Answer {
+    let start = |key| match numbers(condition, key)?.as_slice() {
+        [_, start, _] => Some(*start),
+        _ => None,
+    };
+    let (Some(read), Some(write)) = (start("net.ipv4.tcp_rmem"), start("net.ipv4.tcp_wmem")) else {
+        return Answer::unknown("net.ipv4.tcp_rmem or net.ipv4.tcp_wmem");
+    };
+    if read.max(write) <= 1 << 20 && read >= 32 << 10 {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "The second numbers of tcp_rmem and tcp_wmem are the buffers that every socket starts \
+         with: {} and {}. Stock are 128 KiB and 16 KiB; the kernel grows them by itself.",
+        Bytes::new(read),
+        Bytes::new(write)
+    );
+    let found = Found::all(&[Capacity, Comparison], Severity::Suspect, say)
+        .evidence("tcp_rmem_default", read)
+        .evidence("tcp_wmem_default", write);
+    let stock = |key: &str, head: &str| {
+        let max = numbers(condition, key)
+            .and_then(|n| n.last().copied())
+            .unwrap_or(6 << 20);
+        sysctl(condition, key, &format!("{head} {max}"))
+    };
+    let remedies = vec![
+        stock("net.ipv4.tcp_rmem", "4096 131072"),
+        stock("net.ipv4.tcp_wmem", "4096 16384"),
+    ];
+    Answer::Found(found, remedies)
+}
+
+fn recycle(condition: &Condition) -> Answer {
+    if condition.environment.sysctls.is_empty() {
+        return Answer::unknown("kernel settings");
+    }
+    match number(condition, "net.ipv4.tcp_tw_recycle") {
+        None | Some(0) => Answer::Silent,
+        Some(_) => {
+            let say = "tcp_tw_recycle is on: connections from behind one address whose clocks \
+                       differ are dropped without a word.";
+            let found = Found::all(&Claim::ALL, Severity::Invalid, say.to_owned());
+            Answer::Found(
+                found,
+                vec![sysctl(condition, "net.ipv4.tcp_tw_recycle", "0")],
+            )
+        }
+    }
+}

@@ -1,0 +1,341 @@
+use super::*;
+use model::Bytes;
+use model::condition::{Disk, Link, ListenerCondition, ServerCondition};
+
+/// A stock Debian 12 server on hardware, with a healthy nginx.
+fn healthy() -> Condition {
+    let mut condition = Condition {
+        memory_available: Some(Bytes::new(20 << 30)),
+        swap_used: Some(Bytes::ZERO),
+        sockets: [("TCP.tw", 12), ("TCP.mem", 40), ("TCP.orphan", 0)]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into(),
+        tracked_connections: Some(0),
+        tracked_connections_max: Some(262_144),
+        steal: Some(0.0),
+        links: vec![Link {
+            name: "lo".to_owned(),
+            mtu: Some(65_536),
+            speed_mbit: None,
+        }],
+        disk: Some(Disk {
+            path: "results".to_owned(),
+            size: Bytes::new(100 << 30),
+            free: Bytes::new(50 << 30),
+        }),
+        on_battery: Some(false),
+        cpu_capacities: vec![1024, 1024],
+        kernel_log: Some(Vec::new()),
+        server: Some(ServerCondition {
+            pid: 42,
+            name: "nginx".to_owned(),
+            processes: vec![42, 43],
+            cpus_allowed: Some(vec![0]),
+            open_files_limit: Some(65_535),
+            listeners: vec![ListenerCondition {
+                address: "127.0.0.1:8080".to_owned(),
+                waiting: 0,
+                backlog: 4096,
+            }],
+            traced: Some(false),
+            swap_used: Some(Bytes::ZERO),
+        }),
+        ..Condition::default()
+    };
+    let environment = &mut condition.environment;
+    environment.cpus_online = vec![0, 1];
+    environment.cpus_allowed = vec![0, 1];
+    environment.memory = Some(Bytes::new(24 << 30));
+    environment.virtualised = Some(false);
+    environment.clocksource = Some("tsc".to_owned());
+    environment.clock_cost_ns = Some(20.0);
+    environment.governor = Some("performance".to_owned());
+    for (key, value) in [
+        ("net.core.somaxconn", "4096"),
+        ("net.ipv4.ip_local_port_range", "32768\t60999"),
+        ("net.ipv4.tcp_mem", "283902\t378538\t567804"),
+        ("net.ipv4.tcp_rmem", "4096\t131072\t6291456"),
+        ("net.ipv4.tcp_wmem", "4096\t16384\t4194304"),
+    ] {
+        environment.sysctls.insert(key.to_owned(), value.to_owned());
+    }
+    condition
+}
+
+fn set(condition: &mut Condition, key: &str, value: &str) {
+    condition
+        .environment
+        .sysctls
+        .insert(key.to_owned(), value.to_owned());
+}
+
+type Change = fn(&mut Condition);
+
+/// Each rule, what provokes it, how bad that is, and what makes it unreadable.
+const CASES: &[(&str, Severity, Change, Option<Change>)] = &[
+    (
+        "GEN-06",
+        Severity::Suspect,
+        |c| c.server.as_mut().unwrap().cpus_allowed = Some(vec![0, 1]),
+        Some(|c| c.environment.cpus_allowed.clear()),
+    ),
+    (
+        "GEN-11",
+        Severity::Suspect,
+        |c| c.environment.clocksource = Some("hpet".to_owned()),
+        Some(|c| c.environment.clocksource = None),
+    ),
+    (
+        "GEN-14",
+        Severity::Invalid,
+        |c| c.environment.tool.debug_build = true,
+        None,
+    ),
+    (
+        "GEN-15",
+        Severity::Note,
+        |c| c.environment.proxies.push("http_proxy".to_owned()),
+        None,
+    ),
+    (
+        "TCP-01",
+        Severity::Suspect,
+        |c| set(c, "net.ipv4.ip_local_port_range", "40000 40099"),
+        Some(|c| drop(c.environment.sysctls.remove("net.ipv4.ip_local_port_range"))),
+    ),
+    (
+        "TCP-02",
+        Severity::Suspect,
+        |c| {
+            c.sockets.insert("TCP.tw".to_owned(), 9_000);
+        },
+        Some(|c| c.sockets.clear()),
+    ),
+    (
+        "TCP-07",
+        Severity::Suspect,
+        |c| c.server.as_mut().unwrap().listeners[0].backlog = 4,
+        Some(|c| c.server.as_mut().unwrap().listeners.clear()),
+    ),
+    (
+        "TCP-08",
+        Severity::Suspect,
+        |c| set(c, "net.core.somaxconn", "128"),
+        Some(|c| drop(c.environment.sysctls.remove("net.core.somaxconn"))),
+    ),
+    (
+        "TCP-09",
+        Severity::Suspect,
+        |c| set(c, "net.ipv4.tcp_mem", "30000000 30000000 30000000"),
+        Some(|c| drop(c.environment.sysctls.remove("net.ipv4.tcp_mem"))),
+    ),
+    (
+        "TCP-10",
+        Severity::Suspect,
+        |c| set(c, "net.ipv4.tcp_rmem", "4096 30000000 30000000"),
+        Some(|c| drop(c.environment.sysctls.remove("net.ipv4.tcp_rmem"))),
+    ),
+    (
+        "TCP-11",
+        Severity::Invalid,
+        |c| set(c, "net.ipv4.tcp_tw_recycle", "1"),
+        Some(|c| c.environment.sysctls.clear()),
+    ),
+    (
+        "CT-02",
+        Severity::Invalid,
+        |c| c.tracked_connections = Some(262_000),
+        None,
+    ),
+    (
+        "LNK-03",
+        Severity::Note,
+        |c| c.links[0].mtu = Some(1_500),
+        Some(|c| c.links.clear()),
+    ),
+    (
+        "CPU-01",
+        Severity::Suspect,
+        |c| c.steal = Some(0.08),
+        Some(|c| c.steal = None),
+    ),
+    (
+        "CPU-03",
+        Severity::Note,
+        |c| c.environment.virtualised = Some(true),
+        Some(|c| c.environment.virtualised = None),
+    ),
+    (
+        "CPU-04",
+        Severity::Note,
+        |c| c.environment.governor = Some("powersave".to_owned()),
+        Some(|c| c.environment.governor = None),
+    ),
+    (
+        "CPU-10",
+        Severity::Suspect,
+        |c| c.environment.cpu_quota = Some(2.0),
+        None,
+    ),
+    (
+        "CPU-11",
+        Severity::Note,
+        |c| c.server.as_mut().unwrap().processes = vec![42, 43, 44, 45],
+        Some(|c| c.server.as_mut().unwrap().cpus_allowed = None),
+    ),
+    (
+        "CPU-12",
+        Severity::Suspect,
+        |c| c.cpu_capacities = vec![1024, 512],
+        None,
+    ),
+    (
+        "CPU-15",
+        Severity::Suspect,
+        |c| c.on_battery = Some(true),
+        None,
+    ),
+    (
+        "CPU-16",
+        Severity::Invalid,
+        |c| c.server.as_mut().unwrap().traced = Some(true),
+        Some(|c| c.server.as_mut().unwrap().traced = None),
+    ),
+    (
+        "MEM-01",
+        Severity::Invalid,
+        |c| c.server.as_mut().unwrap().swap_used = Some(Bytes::new(4096)),
+        Some(|c| c.swap_used = None),
+    ),
+    (
+        "MEM-03",
+        Severity::Suspect,
+        |c| c.memory_available = Some(Bytes::new(1 << 30)),
+        Some(|c| c.memory_available = None),
+    ),
+    (
+        "DSK-01",
+        Severity::Suspect,
+        |c| c.disk.as_mut().unwrap().free = Bytes::new(1 << 20),
+        Some(|c| c.disk = None),
+    ),
+    (
+        "ENV-04",
+        Severity::Note,
+        |c| c.kernel_log = Some(vec!["TCP: out of memory".to_owned()]),
+        Some(|c| c.kernel_log = None),
+    ),
+    (
+        "SRV-01",
+        Severity::Invalid,
+        |c| c.server.as_mut().unwrap().listeners.clear(),
+        None,
+    ),
+    (
+        "SRV-03",
+        Severity::Suspect,
+        |c| c.server.as_mut().unwrap().open_files_limit = Some(1_024),
+        Some(|c| c.server.as_mut().unwrap().open_files_limit = None),
+    ),
+];
+
+#[test]
+fn a_healthy_machine_gets_notes_only() {
+    let examination = examine(&healthy());
+    let found: Vec<_> = examination
+        .diagnoses
+        .iter()
+        .map(|d| d.finding.rule.as_str())
+        .collect();
+    assert_eq!(found, ["LNK-02"], "{examination:#?}");
+    assert_eq!(examination.worst(), Some(Severity::Note));
+    assert!(examination.unknown.is_empty(), "{:?}", examination.unknown);
+}
+
+#[test]
+fn each_rule_fires_when_provoked_and_is_silent_otherwise() {
+    for (rule, severity, provoke, _) in CASES {
+        let silent = examine(&healthy()).silent;
+        assert!(
+            silent.iter().any(|id| id == rule),
+            "{rule} is not silent: {silent:?}"
+        );
+        let mut condition = healthy();
+        provoke(&mut condition);
+        let examination = examine(&condition);
+        let diagnosis = examination
+            .diagnoses
+            .iter()
+            .find(|d| d.finding.rule == *rule);
+        let diagnosis = diagnosis.unwrap_or_else(|| panic!("{rule} does not fire"));
+        assert_eq!(diagnosis.finding.worst(), *severity, "{rule}");
+        assert!(
+            !diagnosis.reads.is_empty() && !diagnosis.finding.source.is_empty(),
+            "{rule}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_unknown() {
+    for (rule, _, _, hide) in CASES {
+        let Some(hide) = hide else { continue };
+        let mut condition = healthy();
+        hide(&mut condition);
+        let unknown = examine(&condition).unknown;
+        assert!(unknown.contains_key(*rule), "{rule}: {unknown:?}");
+    }
+}
+
+#[test]
+fn every_rule_has_a_case() {
+    for rule in rules().filter(|rule| rule.id != "LNK-02") {
+        assert!(
+            CASES.iter().any(|case| case.0 == rule.id),
+            "{} has no case",
+            rule.id
+        );
+    }
+    let mut nothing = Condition::default();
+    assert!(examine(&nothing).unknown.contains_key("LNK-02"));
+    nothing.links.push(Link::default());
+    assert!(
+        examine(&nothing)
+            .diagnoses
+            .iter()
+            .any(|d| d.finding.rule == "LNK-02")
+    );
+}
+
+#[test]
+fn without_a_server_its_rules_do_not_apply() {
+    let mut condition = healthy();
+    condition.server = None;
+    let examination = examine(&condition);
+    for rule in ["TCP-07", "CPU-11", "CPU-16", "SRV-01", "SRV-03", "GEN-06"] {
+        assert!(
+            examination.not_applicable.iter().any(|id| id == rule),
+            "{rule}"
+        );
+    }
+}
+
+#[test]
+fn what_mends_a_setting_can_be_undone() {
+    let mut condition = healthy();
+    set(&mut condition, "net.core.somaxconn", "128");
+    let examination = examine(&condition);
+    let remedy = &examination.diagnoses[0].remedies[0];
+    assert_eq!(remedy.apply, "sysctl -w net.core.somaxconn='4096'");
+    assert_eq!(
+        remedy.undo.as_deref(),
+        Some("sysctl -w net.core.somaxconn='128'")
+    );
+}
+
+#[test]
+fn rules_that_need_a_trial_are_named() {
+    let examination = examine(&healthy());
+    assert!(examination.need_a_trial.iter().any(|id| id == "GEN-01"));
+    assert!(!examination.need_a_trial.iter().any(|id| id == "GEN-06"));
+}
