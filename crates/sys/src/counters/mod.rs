@@ -3,6 +3,8 @@
 //! Every reader takes the root of `/proc` as an argument, so that tests feed it fixtures. A file
 //! that is missing is an error or none, never a zero.
 
+pub mod disk;
+pub mod log;
 pub mod process;
 pub mod socket;
 pub mod system;

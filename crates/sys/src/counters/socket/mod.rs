@@ -21,10 +21,15 @@ pub struct Listener {
 
 /// All listening sockets on `port` in this network namespace, IPv4 and IPv6.
 pub fn listeners(port: u16) -> io::Result<Vec<Listener>> {
-    let mut found = Vec::new();
-    for family in [libc::AF_INET, libc::AF_INET6] {
-        found.extend(dump(family)?.into_iter().filter(|one| one.port == port));
-    }
+    let mut found = all_listeners()?;
+    found.retain(|one| one.port == port);
+    Ok(found)
+}
+
+/// All listening sockets in this network namespace, IPv4 and IPv6.
+pub fn all_listeners() -> io::Result<Vec<Listener>> {
+    let mut found = dump(libc::AF_INET)?;
+    found.extend(dump(libc::AF_INET6)?);
     Ok(found)
 }
 

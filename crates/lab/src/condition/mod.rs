@@ -1,0 +1,235 @@
+//! Reads what the doctor looks at: a machine at this moment, and a server on it.
+//!
+//! The roots of `/proc`, `/sys` and `/dev` are arguments, so that tests feed fixtures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::condition::{Condition, Disk, Link, ListenerCondition, ServerCondition};
+use model::{Bytes, Environment};
+use sys::counters::{disk, log, parse_cpu_list, process, socket, system};
+
+/// Where the kernel tells about itself.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    /// `/proc`.
+    pub proc: PathBuf,
+    /// `/sys`.
+    pub sys: PathBuf,
+    /// `/dev`.
+    pub dev: PathBuf,
+}
+
+impl Default for Roots {
+    fn default() -> Self {
+        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
+    }
+}
+
+/// Reads the condition of the machine and, if one is asked about, of the server `server`.
+pub fn read(
+    roots: &Roots,
+    environment: Environment,
+    results: &Path,
+    server: Option<u32>,
+) -> Condition {
+    let memory = |key: &str| meminfo(&roots.proc, key);
+    let tracking = |name: &str| {
+        number(&roots.proc.join("sys/net/netfilter").join(format!("nf_conntrack_{name}")))
+    };
+    Condition {
+        memory_available: memory("MemAvailable"),
+        swap_used: memory("SwapTotal")
+            .zip(memory("SwapFree"))
+            .map(|(total, free)| Bytes::new(total.count().saturating_sub(free.count()))),
+        sockets: system::socket_levels(&roots.proc).unwrap_or_default(),
+        tracked_connections: tracking("count"),
+        tracked_connections_max: tracking("max"),
+        steal: steal(&roots.proc),
+        links: links(&roots.sys),
+        disk: read_disk(results),
+        on_battery: on_battery(&roots.sys),
+        cpu_capacities: capacities(&roots.sys),
+        kernel_log: kernel_log(&roots.dev),
+        server: server.map(|pid| read_server(&roots.proc, pid)),
+        environment,
+    }
+}
+
+fn number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+fn meminfo(proc: &Path, key: &str) -> Option<Bytes> {
+    let text = fs::read_to_string(proc.join("meminfo")).ok()?;
+    let rest = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    let kilobytes: u64 = rest.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(Bytes::new(kilobytes * 1024))
+}
+
+fn steal(proc: &Path) -> Option<f64> {
+    let times = system::cpu_times(proc).ok()?;
+    let sum = |part: fn(&system::CpuTime) -> model::Span| -> f64 {
+        times.iter().map(|time| part(time).as_s_f64()).sum()
+    };
+    let steal = sum(|time| time.steal);
+    let all = sum(|time| time.user + time.system + time.idle + time.interrupt) + steal;
+    (all > 0.0).then(|| steal / all)
+}
+
+fn links(sys: &Path) -> Vec<Link> {
+    let mut links: Vec<Link> = fs::read_dir(sys.join("class/net"))
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            Some(Link {
+                name: entry.file_name().into_string().ok()?,
+                mtu: number(&entry.path().join("mtu")),
+                // An unknown speed reads -1, which is no number here.
+                speed_mbit: number(&entry.path().join("speed")),
+            })
+        })
+        .collect();
+    links.sort_by(|one, other| one.name.cmp(&other.name));
+    links
+}
+
+/// The nearest folder that exists: results may not be there yet.
+fn read_disk(results: &Path) -> Option<Disk> {
+    let absolute = std::path::absolute(results).ok()?;
+    let folder = absolute.ancestors().find(|folder| folder.is_dir())?;
+    let (size, free) = disk::space(folder).ok()?;
+    Some(Disk { path: results.display().to_string(), size, free })
+}
+
+/// Whether all mains supplies are off; none where there is no supply to ask.
+fn on_battery(sys: &Path) -> Option<bool> {
+    let mains: Vec<u64> = fs::read_dir(sys.join("class/power_supply"))
+        .ok()?
+        .filter_map(|entry| number(&entry.ok()?.path().join("online")))
+        .collect();
+    (!mains.is_empty()).then(|| mains.iter().all(|online| *online == 0))
+}
+
+fn capacities(sys: &Path) -> Vec<u64> {
+    let cpus = sys.join("devices/system/cpu");
+    let online = fs::read_to_string(cpus.join("online")).unwrap_or_default();
+    parse_cpu_list(&online)
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|cpu| number(&cpus.join(format!("cpu{cpu}/cpu_capacity"))))
+        .collect()
+}
+
+/// What in the kernel's log spoils a measurement, as the kernel words it.
+const TROUBLE: &[&str] = &[
+    "possible SYN flooding",
+    "Possible SYN flooding",
+    "nf_conntrack: table full",
+    "TCP: out of memory",
+    "too many orphaned sockets",
+    "Out of memory: Killed",
+    "clock throttled",
+    "Marking clocksource",
+    "soft lockup",
+    "NETDEV WATCHDOG",
+    "hrtimer: interrupt took",
+    "perf: interrupt took too long",
+    "page allocation failure",
+    "Link is Down",
+];
+
+fn kernel_log(dev: &Path) -> Option<Vec<String>> {
+    let mut lines = log::messages(&dev.join("kmsg")).ok()?;
+    lines.retain(|line| TROUBLE.iter().any(|trouble| line.contains(trouble)));
+    // The newest say most.
+    lines.drain(..lines.len().saturating_sub(20));
+    Some(lines)
+}
+
+fn read_server(proc: &Path, pid: u32) -> ServerCondition {
+    let tree = process::tree(proc, pid);
+    let processes: Vec<u32> = tree.iter().map(|stat| stat.pid).collect();
+    let statuses: Vec<_> =
+        processes.iter().filter_map(|pid| process::status(proc, *pid).ok()).collect();
+    let tracers: Option<Vec<u32>> = statuses.iter().map(|status| status.tracer).collect();
+    ServerCondition {
+        pid,
+        name: fs::read_to_string(proc.join(format!("{pid}/comm")))
+            .map(|name| name.trim().to_owned())
+            .unwrap_or_default(),
+        cpus_allowed: cpus_of(proc, &processes),
+        open_files_limit: processes
+            .iter()
+            .filter_map(|pid| process::open_files_limit(proc, *pid).ok().flatten())
+            .min(),
+        listeners: listeners_of(proc, &processes),
+        traced: tracers.filter(|all| !all.is_empty()).map(|all| all.iter().any(|pid| *pid != 0)),
+        swap_used: swap_of(proc, &processes),
+        processes,
+    }
+}
+
+/// All CPUs that any thread of these processes may use.
+fn cpus_of(proc: &Path, processes: &[u32]) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for pid in processes {
+        for task in process::tasks(proc, *pid) {
+            let status = process::task_status(proc, *pid, task).ok();
+            cpus.extend(status.and_then(|status| status.cpus_allowed).unwrap_or_default());
+        }
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    (!cpus.is_empty()).then_some(cpus)
+}
+
+fn listeners_of(proc: &Path, processes: &[u32]) -> Vec<ListenerCondition> {
+    let owned: Vec<u64> =
+        processes.iter().flat_map(|pid| process::sockets(proc, *pid).unwrap_or_default()).collect();
+    let mut listeners: Vec<ListenerCondition> = socket::all_listeners()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|listener| owned.contains(&listener.inode))
+        .map(|listener| ListenerCondition {
+            address: format!("port {}", listener.port),
+            waiting: listener.queue,
+            backlog: listener.queue_limit,
+        })
+        .collect();
+    listeners.sort_by(|one, other| one.address.cmp(&other.address));
+    listeners
+}
+
+fn swap_of(proc: &Path, processes: &[u32]) -> Option<Bytes> {
+    let of = |pid: &u32| {
+        let text = fs::read_to_string(proc.join(format!("{pid}/status"))).ok()?;
+        let rest = text.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
+        let kilobytes: u64 = rest.trim().trim_end_matches("kB").trim().parse().ok()?;
+        Some(Bytes::new(kilobytes * 1024))
+    };
+    let each: Vec<Bytes> = processes.iter().filter_map(of).collect();
+    (!each.is_empty()).then(|| each.into_iter().sum())
+}
+
+/// The process that listens on `port`; none if nobody does or it is not readable.
+pub fn owner_of(proc: &Path, port: u16) -> Option<u32> {
+    let inodes: Vec<u64> =
+        socket::listeners(port).ok()?.into_iter().map(|listener| listener.inode).collect();
+    let owners: Vec<u32> = process::all(proc)
+        .into_iter()
+        .filter(|pid| {
+            let sockets = process::sockets(proc, *pid).unwrap_or_default();
+            sockets.iter().any(|inode| inodes.contains(inode))
+        })
+        .collect();
+    // A parent opens the socket and its workers share it: the one that is no other's child.
+    owners
+        .iter()
+        .find(|pid| process::stat(proc, **pid).is_ok_and(|stat| !owners.contains(&stat.parent)))
+        .copied()
+}
+
+#[cfg(test)]
+mod tests;
