@@ -22,7 +22,11 @@ pub struct Roots {
 
 impl Default for Roots {
     fn default() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
+        Self {
+            proc: "/proc".into(),
+            sys: "/sys".into(),
+            dev: "/dev".into(),
+        }
     }
 }
 
@@ -35,7 +39,12 @@ pub fn read(
 ) -> Condition {
     let memory = |key: &str| meminfo(&roots.proc, key);
     let tracking = |name: &str| {
-        number(&roots.proc.join("sys/net/netfilter").join(format!("nf_conntrack_{name}")))
+        number(
+            &roots
+                .proc
+                .join("sys/net/netfilter")
+                .join(format!("nf_conntrack_{name}")),
+        )
     };
     Condition {
         memory_available: memory("MemAvailable"),
@@ -62,7 +71,9 @@ fn number(path: &Path) -> Option<u64> {
 
 fn meminfo(proc: &Path, key: &str) -> Option<Bytes> {
     let text = fs::read_to_string(proc.join("meminfo")).ok()?;
-    let rest = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    let rest = text
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     let kilobytes: u64 = rest.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(Bytes::new(kilobytes * 1024))
 }
@@ -100,7 +111,11 @@ fn read_disk(results: &Path) -> Option<Disk> {
     let absolute = std::path::absolute(results).ok()?;
     let folder = absolute.ancestors().find(|folder| folder.is_dir())?;
     let (size, free) = disk::space(folder).ok()?;
-    Some(Disk { path: results.display().to_string(), size, free })
+    Some(Disk {
+        path: results.display().to_string(),
+        size,
+        free,
+    })
 }
 
 /// Whether all mains supplies are off; none where there is no supply to ask.
@@ -151,8 +166,10 @@ fn kernel_log(dev: &Path) -> Option<Vec<String>> {
 fn read_server(proc: &Path, pid: u32) -> ServerCondition {
     let tree = process::tree(proc, pid);
     let processes: Vec<u32> = tree.iter().map(|stat| stat.pid).collect();
-    let statuses: Vec<_> =
-        processes.iter().filter_map(|pid| process::status(proc, *pid).ok()).collect();
+    let statuses: Vec<_> = processes
+        .iter()
+        .filter_map(|pid| process::status(proc, *pid).ok())
+        .collect();
     let tracers: Option<Vec<u32>> = statuses.iter().map(|status| status.tracer).collect();
     ServerCondition {
         pid,
@@ -165,7 +182,9 @@ fn read_server(proc: &Path, pid: u32) -> ServerCondition {
             .filter_map(|pid| process::open_files_limit(proc, *pid).ok().flatten())
             .min(),
         listeners: listeners_of(proc, &processes),
-        traced: tracers.filter(|all| !all.is_empty()).map(|all| all.iter().any(|pid| *pid != 0)),
+        traced: tracers
+            .filter(|all| !all.is_empty())
+            .map(|all| all.iter().any(|pid| *pid != 0)),
         swap_used: swap_of(proc, &processes),
         processes,
     }
@@ -177,7 +196,11 @@ fn cpus_of(proc: &Path, processes: &[u32]) -> Option<Vec<u32>> {
     for pid in processes {
         for task in process::tasks(proc, *pid) {
             let status = process::task_status(proc, *pid, task).ok();
-            cpus.extend(status.and_then(|status| status.cpus_allowed).unwrap_or_default());
+            cpus.extend(
+                status
+                    .and_then(|status| status.cpus_allowed)
+                    .unwrap_or_default(),
+            );
         }
     }
     cpus.sort_unstable();
@@ -186,8 +209,10 @@ fn cpus_of(proc: &Path, processes: &[u32]) -> Option<Vec<u32>> {
 }
 
 fn listeners_of(proc: &Path, processes: &[u32]) -> Vec<ListenerCondition> {
-    let owned: Vec<u64> =
-        processes.iter().flat_map(|pid| process::sockets(proc, *pid).unwrap_or_default()).collect();
+    let owned: Vec<u64> = processes
+        .iter()
+        .flat_map(|pid| process::sockets(proc, *pid).unwrap_or_default())
+        .collect();
     let mut listeners: Vec<ListenerCondition> = socket::all_listeners()
         .unwrap_or_default()
         .into_iter()
@@ -215,8 +240,11 @@ fn swap_of(proc: &Path, processes: &[u32]) -> Option<Bytes> {
 
 /// The process that listens on `port`; none if nobody does or it is not readable.
 pub fn owner_of(proc: &Path, port: u16) -> Option<u32> {
-    let inodes: Vec<u64> =
-        socket::listeners(port).ok()?.into_iter().map(|listener| listener.inode).collect();
+    let inodes: Vec<u64> = socket::listeners(port)
+        .ok()?
+        .into_iter()
+        .map(|listener| listener.inode)
+        .collect();
     let owners: Vec<u32> = process::all(proc)
         .into_iter()
         .filter(|pid| {

@@ -10,7 +10,11 @@ fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
         fs::write(path, text).unwrap();
     }
     let at = |name: &str| folder.path().join(name);
-    let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+    let roots = Roots {
+        proc: at("proc"),
+        sys: at("sys"),
+        dev: at("dev"),
+    };
     (folder, roots)
 }
 
@@ -21,7 +25,10 @@ fn a_machine_is_read_from_its_files() {
             "proc/meminfo",
             "MemTotal: 4000 kB\nMemAvailable: 3000 kB\nSwapTotal: 900 kB\nSwapFree: 400 kB\n",
         ),
-        ("proc/net/sockstat", "sockets: used 9\nTCP: inuse 2 orphan 0 tw 17 alloc 3 mem 5\n"),
+        (
+            "proc/net/sockstat",
+            "sockets: used 9\nTCP: inuse 2 orphan 0 tw 17 alloc 3 mem 5\n",
+        ),
         ("proc/stat", "cpu  0 0\ncpu0 10 0 10 70 0 0 0 10 0 0\n"),
         ("proc/sys/net/netfilter/nf_conntrack_count", "3\n"),
         ("proc/sys/net/netfilter/nf_conntrack_max", "100\n"),
@@ -32,16 +39,31 @@ fn a_machine_is_read_from_its_files() {
         ("sys/devices/system/cpu/online", "0-1\n"),
         ("sys/devices/system/cpu/cpu0/cpu_capacity", "1024\n"),
         ("sys/devices/system/cpu/cpu1/cpu_capacity", "512\n"),
-        ("dev/kmsg", "4,1,2,-;TCP: out of memory -- consider tuning tcp_mem\n6,2,3,-;all well\n"),
+        (
+            "dev/kmsg",
+            "4,1,2,-;TCP: out of memory -- consider tuning tcp_mem\n6,2,3,-;all well\n",
+        ),
     ]);
     let condition = read(&roots, Environment::default(), folder.path(), None);
     assert_eq!(condition.memory_available, Some(Bytes::new(3000 * 1024)));
     assert_eq!(condition.swap_used, Some(Bytes::new(500 * 1024)));
     assert_eq!(condition.sockets.get("TCP.tw"), Some(&17));
-    assert_eq!(condition.tracked_connections.zip(condition.tracked_connections_max), Some((3, 100)));
-    assert!(condition.steal.is_some_and(|share| (share - 0.1).abs() < 1e-9));
+    assert_eq!(
+        condition
+            .tracked_connections
+            .zip(condition.tracked_connections_max),
+        Some((3, 100))
+    );
+    assert!(
+        condition
+            .steal
+            .is_some_and(|share| (share - 0.1).abs() < 1e-9)
+    );
     assert_eq!(condition.links.len(), 2);
-    assert_eq!((condition.links[0].speed_mbit, condition.links[1].mtu), (None, Some(65_536)));
+    assert_eq!(
+        (condition.links[0].speed_mbit, condition.links[1].mtu),
+        (None, Some(65_536))
+    );
     assert_eq!(condition.on_battery, Some(true));
     assert_eq!(condition.cpu_capacities, [1024, 512]);
     assert_eq!(condition.kernel_log.unwrap().len(), 1);
@@ -52,7 +74,10 @@ fn a_machine_is_read_from_its_files() {
 fn what_is_not_there_is_none() {
     let (folder, roots) = machine(&[]);
     let condition = read(&roots, Environment::default(), folder.path(), None);
-    let expected = Condition { disk: condition.disk.clone(), ..Condition::default() };
+    let expected = Condition {
+        disk: condition.disk.clone(),
+        ..Condition::default()
+    };
     assert_eq!(condition, expected);
 }
 
@@ -62,11 +87,18 @@ fn a_listener_leads_to_its_process() {
     let port = listener.local_addr().unwrap().port();
     let roots = Roots::default();
     assert_eq!(owner_of(&roots.proc, port), Some(std::process::id()));
-    let condition =
-        read(&roots, Environment::default(), Path::new("."), Some(std::process::id()));
+    let condition = read(
+        &roots,
+        Environment::default(),
+        Path::new("."),
+        Some(std::process::id()),
+    );
     let server = condition.server.unwrap();
     let ours = format!("port {port}");
-    assert!(server.listeners.iter().any(|one| one.address == ours), "{server:?}");
+    assert!(
+        server.listeners.iter().any(|one| one.address == ours),
+        "{server:?}"
+    );
     assert!(server.cpus_allowed.is_some() && server.open_files_limit.is_some());
     drop(listener);
 }

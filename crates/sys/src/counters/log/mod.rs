@@ -10,7 +10,10 @@ const RECORDS_MAX: usize = 100_000;
 
 /// The messages of the log at `path` (`/dev/kmsg`), oldest first, without their prefixes.
 pub fn messages(path: &Path) -> io::Result<Vec<String>> {
-    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
     let mut messages = Vec::new();
     let mut record = vec![0_u8; 8192];
     for _ in 0..RECORDS_MAX {
