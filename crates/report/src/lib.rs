@@ -1,1 +1,5 @@
 //! Being built.
+
+#![forbid(unsafe_code)]
+
+pub mod doctor;

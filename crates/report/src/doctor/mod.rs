@@ -1,0 +1,186 @@
+//! What the doctor says, for a terminal, and the script that does what it advises.
+
+use std::fmt::Write as _;
+
+use model::condition::Remedy;
+use model::finding::Severity;
+use verdict::doctor::{Diagnosis, Examination};
+use verdict::sysctl::{Kernel, Objection};
+
+/// Width that lines are wrapped to.
+const WIDTH: usize = 80;
+
+/// An examination as text, the worst first.
+pub fn examination(examination: &Examination) -> String {
+    let mut text = String::new();
+    for severity in [Severity::Invalid, Severity::Suspect, Severity::Note] {
+        for diagnosis in &examination.diagnoses {
+            if diagnosis.finding.worst() == severity {
+                push_diagnosis(&mut text, diagnosis);
+            }
+        }
+    }
+    let count = |severity| {
+        examination
+            .diagnoses
+            .iter()
+            .filter(|one| one.finding.worst() == severity)
+            .count()
+    };
+    let _ = writeln!(
+        text,
+        "{} invalid, {} suspect, {} noted; {} rules silent, {} unknown.",
+        count(Severity::Invalid),
+        count(Severity::Suspect),
+        count(Severity::Note),
+        examination.silent.len(),
+        examination.unknown.len()
+    );
+    if !examination.unknown.is_empty() {
+        let _ = writeln!(text, "\nUnknown, because it could not be read:");
+        for (rule, missing) in &examination.unknown {
+            push_wrapped(&mut text, &format!("  {rule}  "), missing);
+        }
+    }
+    if !examination.need_a_trial.is_empty() {
+        let _ = writeln!(text, "\nOnly a trial tells:");
+        push_wrapped(&mut text, "  ", &examination.need_a_trial.join(", "));
+        let _ = writeln!(
+            text,
+            "  triathlon load URL        judges a server that you started"
+        );
+        let _ = writeln!(
+            text,
+            "  triathlon lab first-heat  starts, measures and judges servers"
+        );
+    }
+    text
+}
+
+fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
+    let finding = &diagnosis.finding;
+    let touches: Vec<&str> = finding
+        .severity
+        .iter()
+        .filter(|(_, severity)| **severity == finding.worst())
+        .map(|(claim, _)| claim.name())
+        .collect();
+    let _ = writeln!(
+        text,
+        "{:<8} {} {} ({})",
+        finding.worst().name(),
+        finding.rule,
+        finding.name,
+        touches.join(", ")
+    );
+    push_wrapped(text, "  ", &finding.say);
+    push_wrapped(text, "  read:   ", &diagnosis.reads);
+    for fix in &finding.fix {
+        let _ = writeln!(text, "  mend:   {fix}");
+    }
+    push_wrapped(text, "  source: ", &finding.source);
+    text.push('\n');
+}
+
+/// What is wrong with a file of kernel settings, line by line.
+pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String {
+    let mut text = format!("{file}, judged for Linux {kernel}\n\n");
+    let mut line = 0;
+    for objection in objections {
+        if objection.line != line {
+            line = objection.line;
+            let _ = writeln!(text, "line {line}: {} = {}", objection.key, objection.value);
+        }
+        let mark = if objection.holds {
+            objection.severity.name()
+        } else {
+            "past"
+        };
+        push_wrapped(&mut text, &format!("  {mark:<8}"), &objection.say);
+        let _ = writeln!(text, "          instead: {}", objection.fix);
+        push_wrapped(
+            &mut text,
+            "          ",
+            &format!("holds: {}; source: {}", objection.kernels, objection.source),
+        );
+    }
+    let count = |severity| {
+        objections
+            .iter()
+            .filter(|one| one.holds && one.severity == severity)
+            .count()
+    };
+    let _ = writeln!(
+        text,
+        "\n{} invalid, {} suspect, {} noted, {} no longer so for this kernel.",
+        count(Severity::Invalid),
+        count(Severity::Suspect),
+        count(Severity::Note),
+        objections.iter().filter(|one| !one.holds).count()
+    );
+    text
+}
+
+/// A script that does what the examination advises; `sh fix.sh undo` restores what was.
+pub fn fix_script(examination: &Examination) -> String {
+    let remedies: Vec<(&Diagnosis, &Remedy)> = examination
+        .diagnoses
+        .iter()
+        .flat_map(|diagnosis| {
+            diagnosis
+                .remedies
+                .iter()
+                .map(move |remedy| (diagnosis, remedy))
+        })
+        .collect();
+    let mut script = String::from(
+        "#!/bin/sh\n# Mends what triathlon doctor found. Read it before you run it, as root:\n\
+         #   sh fix.sh        applies\n#   sh fix.sh undo   restores what was there\nset -eu\n\n",
+    );
+    if remedies.is_empty() {
+        script.push_str("# Nothing was found that a command mends.\n");
+        return script;
+    }
+    let mut part = |name: &str, command: fn(&Remedy) -> Option<&str>| {
+        let _ = writeln!(script, "{name}() {{\n  :");
+        for (diagnosis, remedy) in &remedies {
+            if let Some(command) = command(remedy) {
+                let _ = writeln!(
+                    script,
+                    "  # {} {}",
+                    diagnosis.finding.rule, diagnosis.finding.name
+                );
+                let _ = writeln!(script, "  {command}");
+            }
+        }
+        script.push_str("}\n\n");
+    };
+    part("apply", |remedy| Some(&remedy.apply));
+    part("undo", |remedy| remedy.undo.as_deref());
+    script.push_str("case \"${1:-apply}\" in\n  apply) apply ;;\n  undo) undo ;;\n");
+    script.push_str("  *) echo \"usage: $0 [apply|undo]\" >&2; exit 2 ;;\nesac\n");
+    script
+}
+
+/// Adds `words` behind `head`, wrapped, with later lines indented as far as the head reaches.
+fn push_wrapped(text: &mut String, head: &str, words: &str) {
+    let indent = " ".repeat(head.chars().count());
+    let mut line = head.to_owned();
+    let mut is_empty = true;
+    for word in words.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(text, "{}", line.trim_end());
+            line.clone_from(&indent);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    let _ = writeln!(text, "{}", line.trim_end());
+}
+
+#[cfg(test)]
+mod tests;
