@@ -67,6 +67,8 @@ pub(crate) fn all() -> Result<Counts> {
 /// The same, with `prepare` told of each test command before it starts.
 pub(crate) fn all_with(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
     step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
+    let fuzz = ["fmt", "--manifest-path=fuzz/Cargo.toml", "--check"];
+    step("format of the fuzz targets", &mut cargo(&fuzz))?;
     tidy::run(&[])?;
     let lints = [
         "clippy",
