@@ -1,5 +1,16 @@
-//! Being built.
+//! Pages, tables and text: values in, bytes out. No I/O, no measurement.
+//!
+//! Start reading at [`run::Run`], which is filled trial by trial; [`html::page()`] makes the
+//! one-file report of it, [`csv::rows`] a table for other programs.
 
 #![forbid(unsafe_code)]
 
+pub mod chart;
+pub mod csv;
 pub mod doctor;
+pub mod html;
+pub mod number;
+pub mod plots;
+pub mod run;
+
+pub use run::Run;

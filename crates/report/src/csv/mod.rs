@@ -1,0 +1,176 @@
+//! The trials as CSV (RFC 4180): a row for each, columns with units in their names.
+
+use model::{Claim, Outcome};
+
+use crate::run::{Digest, QUANTILES, Run};
+
+/// The columns, each with what it holds.
+pub const COLUMNS: [(&str, &str); 38] = [
+    ("server", "the server's label"),
+    ("workload", "the workload's name"),
+    ("connections", "connections"),
+    ("round", "the round, from 1"),
+    ("sequence", "position in the order of execution"),
+    (
+        "ceiling",
+        "1 where this measures the generator's ceiling, else 0",
+    ),
+    ("time", "when the trial began, RFC 3339 in UTC"),
+    ("window_s", "measured window in seconds"),
+    (
+        "intended_rate_per_s",
+        "intended load; empty in a closed loop",
+    ),
+    ("achieved_rate_per_s", "right answers per second"),
+    (
+        "rate_at_least",
+        "1 where the generator set the rate, else 0",
+    ),
+    (
+        "goodput_bytes_per_s",
+        "content bytes of right answers per second",
+    ),
+    (
+        "response_time_p50_us",
+        "response time in microseconds; empty where the sample does not support it",
+    ),
+    ("response_time_p75_us", "the same"),
+    ("response_time_p90_us", "the same"),
+    ("response_time_p95_us", "the same"),
+    ("response_time_p99_us", "the same"),
+    ("response_time_p99_5_us", "the same"),
+    ("response_time_p99_9_us", "the same"),
+    ("response_time_p99_95_us", "the same"),
+    ("response_time_p99_99_us", "the same"),
+    ("late_time_p99_us", "how late the generator itself was"),
+    ("ok", "right answers"),
+    ("failures", "exchanges that failed"),
+    ("timeouts", "of those, unanswered in time"),
+    (
+        "connections_established",
+        "connects that succeeded in the window",
+    ),
+    (
+        "server_cpu_user_us",
+        "user CPU time per right answer, microseconds",
+    ),
+    (
+        "server_cpu_system_us",
+        "system CPU time per right answer, microseconds",
+    ),
+    ("server_cpu_us", "both, per right answer, microseconds"),
+    (
+        "generator_cpu_us",
+        "the generator's CPU time per right answer, microseconds",
+    ),
+    (
+        "generator_busy_share",
+        "busy share of the busiest worker, 0 to 1",
+    ),
+    (
+        "server_memory_bytes",
+        "proportional set size of the server's processes",
+    ),
+    (
+        "ceiling_rate_per_s",
+        "the generator's ceiling at this point in this round",
+    ),
+    (
+        "headroom",
+        "the larger of ceiling / rate and 1 / busy share",
+    ),
+    (
+        "status",
+        "valid, suspect, invalid or unknown: the worst over the claims",
+    ),
+    (
+        "capacity",
+        "what the claim of capacity is worth; empty where not made",
+    ),
+    ("latency", "the same for latency"),
+    ("resources", "the same for resources"),
+];
+
+/// All trials of `run`, a heading first.
+pub fn rows(run: &Run) -> String {
+    let mut out = String::new();
+    line(&mut out, COLUMNS.iter().map(|(name, _)| (*name).to_owned()));
+    for digest in run.digests() {
+        line(&mut out, row(digest).into_iter());
+    }
+    out
+}
+
+fn row(digest: &Digest) -> Vec<String> {
+    let claim = |claim: Claim| {
+        digest
+            .claims
+            .get(&claim)
+            .map_or_else(String::new, |(status, _)| status.name().to_owned())
+    };
+    let flag = |on: bool| if on { "1" } else { "0" }.to_owned();
+    let mut cells = vec![
+        digest.server.clone(),
+        digest.workload.clone(),
+        digest.connections.to_string(),
+        digest.round.to_string(),
+        digest.sequence.to_string(),
+        flag(digest.ceiling),
+        digest.time.clone().unwrap_or_default(),
+        number(Some(digest.window_s)),
+        number(digest.rate_intended),
+        number(Some(digest.rate)),
+        flag(digest.generator_limited),
+        number(Some(digest.goodput)),
+    ];
+    cells.extend(
+        QUANTILES
+            .iter()
+            .enumerate()
+            .map(|(n, _)| number(digest.response_us[n])),
+    );
+    cells.extend([
+        number(digest.late_p99_us),
+        digest.outcomes[Outcome::Ok].to_string(),
+        digest.outcomes.failures().to_string(),
+        digest.outcomes[Outcome::Timeout].to_string(),
+        digest.established.to_string(),
+        number(digest.user_us),
+        number(digest.system_us),
+        number(digest.cpu_us),
+        number(digest.generator_us),
+        number(digest.busy),
+        number(digest.memory),
+        number(digest.ceiling_here.as_ref().map(|ceiling| ceiling.rate)),
+        number(digest.headroom),
+        digest.status.name().to_owned(),
+        claim(Claim::Capacity),
+        claim(Claim::Latency),
+        claim(Claim::Resources),
+    ]);
+    cells
+}
+
+/// Full precision, the shortest text that reads back as the same number.
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn line(out: &mut String, cells: impl Iterator<Item = String>) {
+    for (position, cell) in cells.enumerate() {
+        if position > 0 {
+            out.push(',');
+        }
+        if cell.contains([',', '"', '\n', '\r']) {
+            out.push('"');
+            out.push_str(&cell.replace('"', "\"\""));
+            out.push('"');
+        } else {
+            out.push_str(&cell);
+        }
+    }
+    out.push_str("\r\n");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What went wrong: failed exchanges with their first examples, and what error logs gained.
+
+use std::fmt::Write as _;
+
+use model::Outcome;
+
+use super::escape;
+use super::table::Table;
+use crate::number;
+use crate::run::{Cell, Run};
+
+/// So many lines of error log are shown per server.
+const LINES_MAX: usize = 20;
+
+/// The section.
+pub(super) fn section(run: &Run) -> String {
+    let mut html = String::new();
+    let mut table = Table::new(
+        "Exchanges that failed, over all rounds of a point",
+        &[
+            "server",
+            "workload",
+            "#connections",
+            "outcome",
+            "#failed",
+            "#of all",
+            "first seen",
+        ],
+    );
+    let mut total = 0;
+    for workload in run.workloads() {
+        for cell in run.cells(&workload) {
+            total += cell.ok() + cell.failures();
+            rows(&mut table, &workload, &cell);
+        }
+    }
+    if table.is_empty() {
+        let _ = writeln!(
+            html,
+            "<p>None: each of {} exchanges ended with a complete answer of the expected status, length and body.</p>",
+            number::count(total)
+        );
+    } else {
+        html.push_str("<p>A failed exchange is a result about the server unless a rule above says otherwise. It does not count as goodput.</p>\n");
+        html.push_str(&table.finish());
+    }
+    html.push_str(&logs(run));
+    html
+}
+
+fn rows(table: &mut Table, workload: &str, cell: &Cell<'_>) {
+    for outcome in Outcome::ALL {
+        if outcome == Outcome::Ok {
+            continue;
+        }
+        let count: u64 = cell
+            .rounds
+            .iter()
+            .map(|digest| digest.outcomes[outcome])
+            .sum();
+        // Shed and unfinished are the run's own doing: shown, but only where they are.
+        if count == 0 {
+            continue;
+        }
+        let all: u64 = cell
+            .rounds
+            .iter()
+            .map(|digest| digest.outcomes.total())
+            .sum();
+        let example = cell
+            .rounds
+            .iter()
+            .flat_map(|digest| &digest.examples)
+            .find(|example| example.outcome == outcome);
+        table
+            .row()
+            .head(&escape(cell.server()))
+            .text(workload)
+            .number(&number::count(u64::from(cell.connections())))
+            .text(outcome.name())
+            .number(&number::count(count))
+            .number(&escape(&share(count, all)))
+            .cell(&example.map_or_else(String::new, |example| {
+                format!("<code>{}</code>", escape(&example.text))
+            }));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+fn share(part: u64, all: u64) -> String {
+    if all == 0 {
+        return String::new();
+    }
+    number::Unit::Share.show(part as f64 / all as f64)
+}
+
+fn logs(run: &Run) -> String {
+    let mut html = String::new();
+    for label in run.labels() {
+        let mut lines: Vec<&str> = Vec::new();
+        let mut all = 0;
+        for digest in run.digests().iter().filter(|digest| digest.server == label) {
+            all += digest.error_log_lines;
+            for line in &digest.error_log {
+                if lines.len() < LINES_MAX && !lines.contains(&line.as_str()) {
+                    lines.push(line);
+                }
+            }
+        }
+        if lines.is_empty() {
+            continue;
+        }
+        let _ = write!(
+            html,
+            "<details><summary>Error log of {}: {} gained during trials</summary><pre>{}</pre></details>\n",
+            escape(&label),
+            number::plural(usize::try_from(all).unwrap_or(usize::MAX), "line"),
+            escape(&lines.join("\n"))
+        );
+    }
+    html
+}

@@ -1,0 +1,211 @@
+//! The numbers: per workload a table of what each server reached, then the charts.
+
+use std::fmt::Write as _;
+
+use model::Claim;
+
+use super::chart::{figure, standing};
+use super::table::Table;
+use super::{escape, verdicts};
+use crate::chart::Standing;
+use crate::number::{self, Unit};
+use crate::plots::{PLOTS, Subject};
+use crate::run::{Cell, Measure, QUANTILES, Run};
+
+/// The section.
+pub(super) fn section(run: &Run) -> String {
+    let mut html = String::new();
+    let workloads = run.workloads();
+    for (position, workload) in workloads.iter().enumerate() {
+        let _ = write!(
+            html,
+            "<section class=\"workload\" aria-labelledby=\"workload-{0}\">\n<h3 id=\"workload-{0}\">{1}</h3>\n",
+            position + 1,
+            escape(workload)
+        );
+        let cells = run.cells(workload);
+        html.push_str(&best(&cells));
+        let subject = Subject {
+            run,
+            workload,
+            position,
+        };
+        html.push_str("<div class=\"charts\">\n");
+        for plot in PLOTS {
+            for mut chart in plot(&subject) {
+                chart.thin();
+                html.push_str(&figure(&chart, 4));
+            }
+        }
+        html.push_str("</div>\n</section>\n");
+    }
+    html
+}
+
+/// A server's best point.
+struct Best<'a> {
+    cell: Cell<'a>,
+    rate: Measure,
+}
+
+/// What each server reached, each at its own best connection count.
+fn best(cells: &[Cell<'_>]) -> String {
+    let mut best: Vec<Best<'_>> = Vec::new();
+    for cell in cells {
+        let Some(rate) = cell.rate() else { continue };
+        match best
+            .iter_mut()
+            .find(|other| other.cell.server() == cell.server())
+        {
+            Some(other) => {
+                if better(&rate, &other.rate) {
+                    *other = Best {
+                        cell: cell.clone(),
+                        rate,
+                    };
+                }
+            }
+            None => best.push(Best {
+                cell: cell.clone(),
+                rate,
+            }),
+        }
+    }
+    best.sort_by(|a, b| {
+        (a.rate.standing == Standing::Struck)
+            .cmp(&(b.rate.standing == Standing::Struck))
+            .then(b.rate.median.total_cmp(&a.rate.median))
+    });
+    let places: Vec<Option<usize>> = best.iter().map(|one| place(one, &best)).collect();
+    let ranked = places.iter().any(Option::is_some) && best.len() > 1;
+    let mut columns = vec![
+        "server",
+        "verdict",
+        "#rate",
+        "#95 % interval",
+        "#at connections",
+        "#CPU per request",
+        "#user",
+        "#system",
+        "#p50",
+        "#p99",
+        "#memory",
+        "#headroom",
+    ];
+    if ranked {
+        columns.insert(0, "#place");
+    }
+    let mut table = Table::new("Each server at its own best connection count", &columns);
+    for (one, place) in best.iter().zip(&places) {
+        row(&mut table, one, ranked.then_some(*place));
+    }
+    let mut html = table.finish();
+    if ranked {
+        html.push_str("<p class=\"note\">Place: one more than the number of servers whose interval lies wholly above this one's. Servers whose intervals overlap are not told apart by these rounds and share a place; so may neighbours of neighbours.</p>\n");
+    } else if best.len() > 1 {
+        html.push_str("<p class=\"note\">No places are given: without an interval (6 valid rounds or more) a difference may be chance.</p>\n");
+    }
+    html
+}
+
+/// Struck numbers never win against others.
+fn better(one: &Measure, other: &Measure) -> bool {
+    let struck = |measure: &Measure| measure.standing == Standing::Struck;
+    match (struck(one), struck(other)) {
+        (false, true) => true,
+        (true, false) => false,
+        _ => one.median > other.median,
+    }
+}
+
+/// Where a rate may lie: "at least" has no upper end.
+fn reach(best: &Best<'_>) -> Option<(f64, f64)> {
+    let forbidden = best
+        .cell
+        .claims()
+        .get(&Claim::Comparison)
+        .is_some_and(|(status, _)| *status == model::Status::Invalid);
+    if forbidden || best.rate.standing == Standing::Struck {
+        return None;
+    }
+    let (low, high) = best.rate.interval?;
+    Some(if best.rate.standing == Standing::AtLeast {
+        (low, f64::INFINITY)
+    } else {
+        (low, high)
+    })
+}
+
+/// One more than the number of servers that are surely faster.
+fn place(one: &Best<'_>, all: &[Best<'_>]) -> Option<usize> {
+    let (_, high) = reach(one)?;
+    Some(
+        1 + all
+            .iter()
+            .filter_map(reach)
+            .filter(|(low, _)| *low > high)
+            .count(),
+    )
+}
+
+fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
+    let cell = &best.cell;
+    table.row();
+    if let Some(place) = place {
+        table.number(&place.map_or_else(|| "–".to_owned(), |place| place.to_string()));
+    }
+    let show = |unit: Unit, measure: Option<Measure>| {
+        measure.map_or_else(
+            || "<span class=\"none\">–</span>".to_owned(),
+            |measure| standing(&unit.show(measure.median), measure.standing),
+        )
+    };
+    let interval = best.rate.interval.map_or_else(
+        || "<span class=\"none\">–</span>".to_owned(),
+        |(low, high)| {
+            escape(&format!(
+                "{} – {}",
+                Unit::PerSecond.show(low),
+                Unit::PerSecond.show(high)
+            ))
+        },
+    );
+    let claim = if cell.rounds.iter().any(|digest| digest.open_loop) {
+        Claim::Latency
+    } else {
+        Claim::Capacity
+    };
+    let response = |position: usize| {
+        debug_assert!(position < QUANTILES.len());
+        show(
+            Unit::Microseconds,
+            cell.value(claim, |digest| digest.response_us[position]),
+        )
+    };
+    let cost = |value: fn(&crate::run::Digest) -> Option<f64>| {
+        show(Unit::Microseconds, cell.value(Claim::Resources, value))
+    };
+    table
+        .head(&escape(cell.server()))
+        .cell(&verdicts::mark(cell, true))
+        .number(&show(Unit::PerSecond, Some(best.rate.clone())))
+        .number(&interval)
+        .number(&number::count(u64::from(cell.connections())))
+        .number(&cost(|digest| digest.cpu_us))
+        .number(&cost(|digest| digest.user_us))
+        .number(&cost(|digest| digest.system_us))
+        .number(&response(0))
+        .number(&response(4))
+        .number(&show(
+            Unit::Bytes,
+            cell.value(Claim::Resources, |digest| digest.memory),
+        ))
+        .number(
+            &cell
+                .value(Claim::Capacity, |digest| digest.headroom)
+                .map_or_else(
+                    || "<span class=\"none\">–</span>".to_owned(),
+                    |measure| format!("{} ×", number::digits(measure.median)),
+                ),
+        );
+}

@@ -1,0 +1,233 @@
+//! How the numbers came about: the servers, the machine, and the command that repeats it.
+
+use std::fmt::Write as _;
+
+use model::environment::Environment;
+use model::trial::Server;
+
+use super::escape;
+use super::table::Table;
+use crate::number;
+use crate::run::Run;
+
+/// The servers, each with its exact configuration.
+pub(super) fn servers(run: &Run) -> String {
+    let mut html = String::new();
+    for (label, server) in run.servers() {
+        html.push_str(&one_server(label, server));
+    }
+    html
+}
+
+fn one_server(label: &str, server: &Server) -> String {
+    let mut html = format!("<h3>{}</h3>\n<dl class=\"facts\">", escape(label));
+    let list = |cpus: &[u32]| {
+        cpus.iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let mut fact = |name: &str, value: String| {
+        if !value.is_empty() {
+            let _ = write!(
+                html,
+                "<div><dt>{name}</dt><dd>{}</dd></div>",
+                escape(&value)
+            );
+        }
+    };
+    fact("version", server.version.clone());
+    fact("preset", server.preset.clone());
+    fact("workers", server.workers.to_string());
+    fact("CPUs", list(&server.cpus));
+    fact("access log", server.access_log.clone());
+    fact(
+        "accept queue",
+        server
+            .listen_backlog
+            .map_or_else(String::new, |n| n.to_string()),
+    );
+    fact(
+        "open files limit",
+        server
+            .open_files_limit
+            .map_or_else(String::new, number::count),
+    );
+    fact("ended early", server.exit.clone().unwrap_or_default());
+    html.push_str("</dl>\n");
+    if !server.command.is_empty() {
+        let _ = write!(
+            html,
+            "<p class=\"note\">Started by:</p>\n<pre>{}</pre>\n",
+            escape(&shell(&server.command))
+        );
+    }
+    for (file, text) in &server.configuration {
+        let _ = write!(
+            html,
+            "<details class=\"configuration\"><summary><code>{}</code>, {}</summary><pre>{}</pre></details>\n",
+            escape(file),
+            number::plural(text.lines().count(), "line"),
+            escape(text)
+        );
+    }
+    html
+}
+
+/// A command as one could type it.
+fn shell(words: &[String]) -> String {
+    let plain = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&b))
+    };
+    words
+        .iter()
+        .map(|word| {
+            if plain(word) {
+                word.clone()
+            } else {
+                format!("'{}'", word.replace('\'', "'\\''"))
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The machine that the first trial ran on.
+pub(super) fn machine(run: &Run) -> String {
+    let Some(environment) = run.environment() else {
+        return String::new();
+    };
+    let mut html = String::new();
+    let mut table = Table::new("What was read of the machine", &["fact", "value"]);
+    for (name, value) in facts(environment) {
+        table.row().head(&escape(name)).text(&value);
+    }
+    html.push_str(&table.finish());
+    for (title, values) in [
+        ("Kernel settings", &environment.sysctls),
+        ("CPU vulnerabilities", &environment.mitigations),
+        ("Further facts", &environment.facts),
+    ] {
+        if values.is_empty() {
+            continue;
+        }
+        let mut table = Table::new(title, &["name", "value"]);
+        for (name, value) in values {
+            table
+                .row()
+                .head(&format!("<code>{}</code>", escape(name)))
+                .cell(&format!("<code>{}</code>", escape(value)));
+        }
+        let _ = write!(
+            html,
+            "<details><summary>{title} ({})</summary>{}</details>\n",
+            values.len(),
+            table.finish()
+        );
+    }
+    html
+}
+
+fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
+    let unknown = || "unknown: could not be read".to_owned();
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(unknown);
+    let list = |cpus: &[u32]| {
+        cpus.iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let mut facts = vec![
+        ("CPU", text(&environment.cpu_model)),
+        ("CPUs online", list(&environment.cpus_online)),
+        ("CPUs allowed", list(&environment.cpus_allowed)),
+        (
+            "memory",
+            environment
+                .memory
+                .map_or_else(unknown, |bytes| bytes.to_string()),
+        ),
+        ("kernel", text(&environment.kernel)),
+        ("system", text(&environment.system)),
+        ("architecture", text(&environment.architecture)),
+        (
+            "virtual machine",
+            environment.virtualised.map_or_else(unknown, |yes| {
+                let product = environment.product.as_deref().unwrap_or("unnamed");
+                if yes {
+                    format!("yes ({product})")
+                } else {
+                    "no".to_owned()
+                }
+            }),
+        ),
+        ("frequency governor", text(&environment.governor)),
+        ("clock source", text(&environment.clocksource)),
+        (
+            "one clock reading",
+            environment
+                .clock_cost_ns
+                .map_or_else(unknown, |ns| number::Unit::Nanoseconds.show(ns)),
+        ),
+        (
+            "open files limit",
+            environment
+                .open_files_limit
+                .map_or_else(unknown, number::count),
+        ),
+        ("io_uring", text(&environment.io_uring)),
+    ];
+    if let Some(quota) = environment.cpu_quota {
+        facts.push(("CPU quota", format!("{} CPUs", number::digits(quota))));
+    }
+    if let Some(line) = &environment.command_line {
+        facts.push(("kernel command line", line.clone()));
+    }
+    if environment.tool.debug_build {
+        facts.push((
+            "this program",
+            "built without optimisation: no measurement".to_owned(),
+        ));
+    }
+    facts
+}
+
+/// The command, the seed, the experiment.
+pub(super) fn repeat(run: &Run) -> String {
+    let mut html = String::new();
+    if let Some(command) = &run.command {
+        let _ = write!(
+            html,
+            "<p>The same experiment in the same order:</p>\n<pre>{}</pre>\n",
+            escape(command)
+        );
+    }
+    let mut seeds: Vec<u64> = run
+        .digests()
+        .iter()
+        .filter(|digest| digest.round > 0)
+        .map(|digest| digest.order_seed)
+        .collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    if !seeds.is_empty() {
+        let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+        let _ = writeln!(
+            html,
+            "<p>Order of execution: every round visits every server once and walks its points in random order, from seed <code>{}</code>.</p>",
+            seeds.join("</code>, <code>")
+        );
+    }
+    if let Some(text) = &run.experiment {
+        let _ = write!(
+            html,
+            "<details class=\"configuration\"><summary>The experiment file, {}</summary><pre>{}</pre></details>\n",
+            number::plural(text.lines().count(), "line"),
+            escape(text)
+        );
+    }
+    html
+}

@@ -1,0 +1,109 @@
+//! Every trial, one row each: nothing that was measured is left out.
+
+use model::{Claim, Outcome, Status};
+
+use super::chart::standing;
+use super::escape;
+use super::table::Table;
+use crate::chart::Standing;
+use crate::number::{self, Unit, plural};
+use crate::run::{Digest, Run};
+
+/// The section.
+pub(super) fn section(run: &Run) -> String {
+    if run.digests().is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(
+        "All trials in the order of execution",
+        &[
+            "#no",
+            "server",
+            "workload",
+            "#connections",
+            "#round",
+            "verdict",
+            "#rate",
+            "#p50",
+            "#p99",
+            "#CPU per request",
+            "#memory",
+            "#failed",
+            "#generator busy",
+            "rules",
+        ],
+    );
+    for (position, digest) in run.digests().iter().enumerate() {
+        row(&mut table, position, digest);
+    }
+    format!(
+        "<details class=\"all\"><summary>{}, ceilings included</summary>\n{}</details>\n",
+        plural(run.digests().len(), "trial"),
+        table.finish()
+    )
+}
+
+fn row(table: &mut Table, position: usize, digest: &Digest) {
+    let show = |unit: Unit, value: Option<f64>, level: Standing| {
+        value.map_or_else(
+            || "–".to_owned(),
+            |value| standing(&unit.show(value), level),
+        )
+    };
+    let claim = if digest.open_loop {
+        Claim::Latency
+    } else {
+        Claim::Capacity
+    };
+    let resources = digest.standing(Claim::Resources);
+    let number = if digest.sequence > 0 {
+        u64::from(digest.sequence)
+    } else {
+        position as u64 + 1
+    };
+    let server = if digest.ceiling {
+        "<em>ceiling</em>".to_owned()
+    } else {
+        escape(&digest.server)
+    };
+    let verdict = if digest.ceiling && digest.status == Status::Unknown {
+        "–".to_owned()
+    } else {
+        format!("<span class=\"v {0}\">{0}</span>", digest.status.name())
+    };
+    let cut = if digest.interrupted {
+        " (cut short)"
+    } else {
+        ""
+    };
+    table
+        .row()
+        .number(&number.to_string())
+        .cell(&server)
+        .text(&digest.workload)
+        .number(&number::count(u64::from(digest.connections)))
+        .number(&digest.round.to_string())
+        .cell(&verdict)
+        .number(&show(
+            Unit::PerSecond,
+            Some(digest.rate),
+            digest.rate_standing(),
+        ))
+        .number(&show(
+            Unit::Microseconds,
+            digest.response_us[0],
+            digest.standing(claim),
+        ))
+        .number(&show(
+            Unit::Microseconds,
+            digest.response_us[4],
+            digest.standing(claim),
+        ))
+        .number(&show(Unit::Microseconds, digest.cpu_us, resources))
+        .number(&show(Unit::Bytes, digest.memory, resources))
+        .number(&number::count(
+            digest.outcomes.failures() + digest.outcomes[Outcome::Shed],
+        ))
+        .number(&show(Unit::Share, digest.busy, Standing::Sound))
+        .text(&format!("{}{cut}", digest.rules.join(" ")));
+}

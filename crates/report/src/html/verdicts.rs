@@ -1,0 +1,304 @@
+//! What may be believed: the verdict of every point, and why, before any number.
+
+use std::fmt::Write as _;
+
+use model::{Claim, Finding, Severity, Status};
+
+use super::escape;
+use super::table::Table;
+use crate::number::plural;
+use crate::run::{Cell, Heard, Run, is_loud};
+
+/// Above so many columns the cells of the grid hold marks alone.
+const COLUMNS_WITH_WORDS: usize = 8;
+
+/// The section.
+pub(super) fn section(run: &Run) -> String {
+    let mut html = String::new();
+    html.push_str(&summary(run));
+    for note in &run.notes {
+        let _ = writeln!(html, "<p class=\"missing\">{}</p>", escape(note));
+    }
+    for (fact, values) in run.differences() {
+        let _ = writeln!(
+            html,
+            "<p class=\"missing\">Not all trials ran under the same {}: {}. Compare across them with care.</p>",
+            escape(fact),
+            escape(&values.join("; "))
+        );
+    }
+    for workload in run.workloads() {
+        html.push_str(&grid(run, &workload));
+    }
+    html.push_str(KEY);
+    html.push_str(&findings(run));
+    html
+}
+
+const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every rule that applies was evaluated and none objects · \
+<span class=\"v suspect\">suspect</span> a rule doubts a claim: read why · \
+<span class=\"v invalid\">invalid</span> a rule forbids a claim: its numbers are struck through · \
+<span class=\"v unknown\">unknown</span> what would be needed to say could not be read. \
+A degree sign (°) marks verdicts that some mandatory rule could not take part in.</p>\n";
+
+/// One or two sentences, and what each claim is worth.
+fn summary(run: &Run) -> String {
+    let mut html = String::new();
+    let cells: Vec<Cell<'_>> = run
+        .workloads()
+        .iter()
+        .flat_map(|workload| run.cells(workload))
+        .collect();
+    let all = cells.len();
+    if all == 0 {
+        return "<p class=\"lead\">No trial was measured.</p>\n".to_owned();
+    }
+    let of = |status: Status| cells.iter().filter(|cell| cell.status() == status).count();
+    let parts: Vec<String> = [
+        Status::Valid,
+        Status::Suspect,
+        Status::Invalid,
+        Status::Unknown,
+    ]
+    .into_iter()
+    .filter(|status| of(*status) > 0)
+    .map(|status| format!("<b class=\"v {0}\">{1} {0}</b>", status.name(), of(status)))
+    .collect();
+    let _ = write!(
+        html,
+        "<p class=\"lead\">Of {}: {}.",
+        plural(all, "point"),
+        parts.join(", ")
+    );
+    let limited = cells
+        .iter()
+        .filter(|cell| cell.rounds.iter().any(|digest| digest.generator_limited))
+        .count();
+    if limited > 0 {
+        let _ = write!(
+            html,
+            " At {} the generator set the rate in at least one round; where it set the median the rate reads “at least”.",
+            plural(limited, "point")
+        );
+    }
+    html.push_str("</p>\n");
+    let mut table = Table::new(
+        "What each claim is worth",
+        &[
+            "claim", "means", "#valid", "#suspect", "#invalid", "#unknown",
+        ],
+    );
+    for claim in Claim::ALL {
+        let statuses: Vec<Status> = cells
+            .iter()
+            .filter_map(|cell| cell.claims().get(&claim).map(|(status, _)| *status))
+            .collect();
+        if statuses.is_empty() {
+            continue;
+        }
+        table.row().head(claim.name()).text(meaning(claim));
+        for status in [
+            Status::Valid,
+            Status::Suspect,
+            Status::Invalid,
+            Status::Unknown,
+        ] {
+            let count = statuses.iter().filter(|other| **other == status).count();
+            table.number(&if count == 0 {
+                "<span class=\"none\">–</span>".to_owned()
+            } else {
+                format!("<span class=\"v {}\">{count}</span>", status.name())
+            });
+        }
+    }
+    if !table.is_empty() {
+        html.push_str(&table.finish());
+    }
+    html
+}
+
+const fn meaning(claim: Claim) -> &'static str {
+    match claim {
+        Claim::Capacity => "this is as fast as the server goes",
+        Claim::Comparison => "this is better than that",
+        Claim::Latency => "this is how long an answer takes",
+        Claim::Resources => "this is what a request costs",
+    }
+}
+
+/// A row per server, a column per connection count.
+fn grid(run: &Run, workload: &str) -> String {
+    let cells = run.cells(workload);
+    let mut counts: Vec<u32> = cells.iter().map(Cell::connections).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let caption = format!("Verdict of every point: {workload}, by connections");
+    let heads: Vec<String> = counts.iter().map(ToString::to_string).collect();
+    let mut columns = vec!["server"];
+    columns.extend(heads.iter().map(String::as_str));
+    let mut table = Table::new(&caption, &columns);
+    let words = counts.len() <= COLUMNS_WITH_WORDS;
+    for label in run.labels() {
+        let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.server() == label).collect();
+        if row.is_empty() {
+            continue;
+        }
+        table.row().head(&escape(&label));
+        for count in &counts {
+            match row.iter().find(|cell| cell.connections() == *count) {
+                Some(cell) => table.cell(&mark(cell, words)),
+                None => table.cell("<span class=\"none\" title=\"not measured\">–</span>"),
+            };
+        }
+    }
+    table.finish()
+}
+
+/// A point's verdict with the rules behind it.
+pub(super) fn mark(cell: &Cell<'_>, words: bool) -> String {
+    let status = cell.status();
+    let partial = status == Status::Valid && cell.claims().values().any(|(_, partial)| *partial);
+    let rules: Vec<&str> = cell.rules().into_iter().collect();
+    let here = cell.count(status);
+    let rounds = cell.rounds.len();
+    let mut title = format!("{} in {here} of {}", status.name(), plural(rounds, "round"));
+    for (claim, (status, _)) in cell.claims() {
+        let _ = write!(title, "; {}: {}", claim.name(), status.name());
+    }
+    if !rules.is_empty() {
+        let _ = write!(title, "; {}", rules.join(" "));
+    }
+    let degree = if partial { "°" } else { "" };
+    let word = if words {
+        let mut text = status.name().to_owned();
+        if here < rounds {
+            let _ = write!(text, " <small>{here}/{rounds}</small>");
+        }
+        text
+    } else {
+        format!("<span class=\"hide\">{}</span>", status.name())
+    };
+    format!(
+        "<span class=\"v {}\" title=\"{}\">{word}{degree}</span>",
+        status.name(),
+        escape(&title)
+    )
+}
+
+/// The rules that spoke, the worst first; notes apart.
+fn findings(run: &Run) -> String {
+    let heard = run.heard();
+    let mut html = String::new();
+    let (loud, notes): (Vec<&Heard>, Vec<&Heard>) =
+        heard.into_iter().partition(|heard| is_loud(&heard.finding));
+    if loud.is_empty() && run.findings.iter().all(|finding| !is_loud(finding)) {
+        html.push_str("<p>No rule doubts or forbids anything.</p>\n");
+    } else {
+        html.push_str("<h3>Why</h3>\n");
+    }
+    for finding in &run.findings {
+        html.push_str(&article(finding, "the whole run"));
+    }
+    for heard in loud {
+        html.push_str(&article(&heard.finding, &place(run, heard)));
+    }
+    if !notes.is_empty() {
+        let _ = write!(
+            html,
+            "<details class=\"notes\"><summary>{} that take nothing from any claim</summary>\n",
+            plural(notes.len(), "note")
+        );
+        for heard in notes {
+            html.push_str(&article(&heard.finding, &place(run, heard)));
+        }
+        html.push_str("</details>\n");
+    }
+    html
+}
+
+/// Where a rule spoke, in words.
+fn place(run: &Run, heard: &Heard) -> String {
+    let all = run
+        .digests()
+        .iter()
+        .filter(|digest| !digest.ceiling)
+        .count();
+    if heard.trials == all && all > 1 {
+        return format!("all {all} trials");
+    }
+    let mut servers: Vec<&str> = heard.points.iter().map(|point| point.0.as_str()).collect();
+    servers.sort_unstable();
+    servers.dedup();
+    let mut connections: Vec<u32> = heard.points.iter().map(|point| point.2).collect();
+    connections.sort_unstable();
+    connections.dedup();
+    let named = if servers.len() <= 4 {
+        servers.join(", ")
+    } else {
+        plural(servers.len(), "server")
+    };
+    let at = match connections.as_slice() {
+        [only] => format!(" at {}", plural(*only as usize, "connection")),
+        [first, .., last] => format!(" at {first} to {last} connections"),
+        [] => String::new(),
+    };
+    format!("{} of {all}: {named}{at}", plural(heard.trials, "trial"))
+}
+
+fn article(finding: &Finding, place: &str) -> String {
+    let worst = finding.worst();
+    let class = match worst {
+        Severity::Note => "unknown",
+        Severity::Suspect => "suspect",
+        Severity::Invalid => "invalid",
+    };
+    let claims: Vec<&str> = finding
+        .severity
+        .iter()
+        .filter(|(_, severity)| **severity == worst)
+        .map(|(claim, _)| claim.name())
+        .collect();
+    let mut html = format!(
+        "<article class=\"finding\"><p class=\"rule\"><b class=\"v {class}\">{} for {}</b> <span class=\"where\">{}</span></p>\n<p>{}</p>\n",
+        worst.name(),
+        escape(&claims.join(", ")),
+        escape(place),
+        escape(&finding.say)
+    );
+    if let Some(why) = &finding.waived {
+        let _ = writeln!(html, "<p class=\"note\">Waived: {}</p>", escape(why));
+    }
+    for fix in &finding.fix {
+        let _ = writeln!(html, "<pre class=\"fix\">{}</pre>", escape(fix));
+    }
+    let pairs = |values: &std::collections::BTreeMap<String, serde_json::Value>| {
+        values
+            .iter()
+            .map(|(name, value)| match value {
+                serde_json::Value::String(text) => format!("{name} = {text}"),
+                other => format!("{name} = {other}"),
+            })
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let _ = write!(
+        html,
+        "<details><summary>{} {}</summary><p class=\"note\">Read: {}.",
+        escape(&finding.rule),
+        escape(&finding.name),
+        escape(&pairs(&finding.evidence))
+    );
+    if !finding.threshold.is_empty() {
+        let _ = write!(
+            html,
+            " Held against: {}.",
+            escape(&pairs(&finding.threshold))
+        );
+    }
+    let _ = write!(
+        html,
+        " Source: {}.</p></details></article>\n",
+        escape(&finding.source)
+    );
+    html
+}

@@ -1,0 +1,219 @@
+//! Numbers as people read them: a unit on each, as many digits as mean something.
+
+/// What an axis or a column counts. Values are kept in the base unit that the variant names.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// A plain count.
+    Count,
+    /// Microseconds.
+    Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Per second.
+    PerSecond,
+    /// A share of a whole, from 0 to 1.
+    Share,
+    /// Seconds.
+    Seconds,
+}
+
+impl Unit {
+    /// `value` with its unit, scaled so that it reads well: `1.25 ms`, `128,456/s`.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Bytes => bytes(value),
+            Self::Count => plain(value),
+            Self::Microseconds => time_us(value),
+            Self::Nanoseconds => time_us(value / 1e3),
+            Self::PerSecond => format!("{}/s", plain(value)),
+            Self::Share => format!("{} %", digits(value * 100.0)),
+            Self::Seconds => time_us(value * 1e6),
+        }
+    }
+
+    /// `value` as a mark on an axis: short.
+    pub fn tick(self, value: f64) -> String {
+        match self {
+            Self::Count | Self::PerSecond => short(value),
+            Self::Share => format!("{}%", trimmed(value * 100.0)),
+            Self::Bytes => {
+                let (scale, name) = byte_scale(value);
+                format!("{} {name}", trimmed(value / scale))
+            }
+            Self::Microseconds => tick_us(value),
+            Self::Nanoseconds => tick_us(value / 1e3),
+            Self::Seconds => tick_us(value * 1e6),
+        }
+    }
+
+    /// The unit's own name, for headings and for the script that shows values on the page.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Count => "count",
+            Self::Microseconds => "us",
+            Self::Nanoseconds => "ns",
+            Self::PerSecond => "per_second",
+            Self::Share => "share",
+            Self::Seconds => "s",
+        }
+    }
+}
+
+/// Three significant digits below a thousand, whole numbers in groups of three above.
+pub fn plain(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    if value.fract() == 0.0 || value.abs() >= 999.5 {
+        return grouped(value);
+    }
+    digits(value)
+}
+
+/// A whole number in groups of three.
+pub fn count(value: u64) -> String {
+    group(&value.to_string())
+}
+
+/// Three significant digits, no exponent, no trailing zeros lost: `0.0213`, `2.10`, `21.0`, `210`.
+pub fn digits(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = if size >= 99.95 {
+        0
+    } else if size >= 9.995 {
+        1
+    } else if size >= 0.9995 {
+        2
+    } else if size >= 0.000_1 {
+        3 + leading_zeros(size)
+    } else {
+        return format!("{value:.1e}");
+    };
+    if size >= 999.5 {
+        return grouped(value);
+    }
+    format!("{value:.decimals$}")
+}
+
+/// How many zeros stand between the point and the first digit of a number below one.
+fn leading_zeros(size: f64) -> usize {
+    let mut zeros = 0;
+    let mut scaled = size * 10.0;
+    while scaled < 0.9995 && zeros < 6 {
+        scaled *= 10.0;
+        zeros += 1;
+    }
+    zeros
+}
+
+/// A time in microseconds, in the unit a person would choose.
+pub fn time_us(us: f64) -> String {
+    let (scale, name) = time_scale(us.abs());
+    format!("{} {name}", digits(us / scale))
+}
+
+/// Bytes in powers of 1024.
+pub fn bytes(value: f64) -> String {
+    let (scale, name) = byte_scale(value);
+    format!("{} {name}", digits(value / scale))
+}
+
+fn time_scale(us: f64) -> (f64, &'static str) {
+    if us == 0.0 {
+        (1.0, "µs")
+    } else if us < 0.9995 {
+        (1e-3, "ns")
+    } else if us < 999.5 {
+        (1.0, "µs")
+    } else if us < 999_500.0 {
+        (1e3, "ms")
+    } else {
+        (1e6, "s")
+    }
+}
+
+fn byte_scale(value: f64) -> (f64, &'static str) {
+    match value.abs() {
+        size if size < 1024.0 => (1.0, "B"),
+        size if size < 1_048_576.0 => (1024.0, "KiB"),
+        size if size < 1_073_741_824.0 => (1_048_576.0, "MiB"),
+        _ => (1_073_741_824.0, "GiB"),
+    }
+}
+
+fn tick_us(us: f64) -> String {
+    let (scale, name) = time_scale(us);
+    format!("{} {name}", trimmed(us / scale))
+}
+
+/// `12 k`, `1.5 M`: for marks on axes, where room is short.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1e9 {
+        format!("{} G", trimmed(value / 1e9))
+    } else if size >= 1e6 {
+        format!("{} M", trimmed(value / 1e6))
+    } else if size >= 1e4 {
+        format!("{} k", trimmed(value / 1e3))
+    } else {
+        trimmed(value)
+    }
+}
+
+/// As few digits as tell it apart from its neighbours on an axis.
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{}.{fraction}", group(whole)),
+        None => group(text),
+    }
+}
+
+fn grouped(value: f64) -> String {
+    group(&format!("{value:.0}"))
+}
+
+/// Puts commas between groups of three digits.
+fn group(text: &str) -> String {
+    let (sign, text) = text
+        .strip_prefix('-')
+        .map_or(("", text), |rest| ("-", rest));
+    let mut out = String::with_capacity(text.len() + text.len() / 3 + 1);
+    out.push_str(sign);
+    for (position, digit) in text.chars().enumerate() {
+        if position > 0 && (text.len() - position).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `value` with so few digits that a plot of it does not change: five.
+pub fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    format!("{value:.4e}").parse().unwrap_or(value)
+}
+
+/// `1 round`, `6 rounds`.
+pub fn plural(n: usize, one: &str) -> String {
+    if n == 1 {
+        format!("1 {one}")
+    } else if let Some(stem) = one.strip_suffix('y') {
+        format!("{n} {stem}ies")
+    } else {
+        format!("{n} {one}s")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+use super::*;
+
+#[test]
+fn a_value_is_shown_with_its_unit_and_as_many_digits_as_mean_something() {
+    let check = |unit: Unit, value: f64, expected: &str| {
+        assert_eq!(unit.show(value), expected, "{unit:?} {value}");
+    };
+    check(Unit::PerSecond, 128_456.4, "128,456/s");
+    check(Unit::PerSecond, 999.7, "1,000/s");
+    check(Unit::PerSecond, 12.345, "12.3/s");
+    check(Unit::PerSecond, 64.0, "64/s");
+    check(Unit::Microseconds, 0.0, "0 µs");
+    check(Unit::Microseconds, 0.25, "250 ns");
+    check(Unit::Microseconds, 35.61, "35.6 µs");
+    check(Unit::Microseconds, 999.9, "1.00 ms");
+    check(Unit::Microseconds, 2_500_000.0, "2.50 s");
+    check(Unit::Nanoseconds, 1_500.0, "1.50 µs");
+    check(Unit::Bytes, 1_536.0, "1.50 KiB");
+    check(Unit::Bytes, 7.0, "7.00 B");
+    check(Unit::Share, 0.1234, "12.3 %");
+    check(Unit::Count, 1_000_000.0, "1,000,000");
+    check(Unit::Count, 0.021_3, "0.0213");
+    check(Unit::Count, f64::NAN, "–");
+}
+
+#[test]
+fn marks_on_axes_are_short() {
+    let check = |unit: Unit, value: f64, expected: &str| {
+        assert_eq!(unit.tick(value), expected, "{unit:?} {value}");
+    };
+    check(Unit::PerSecond, 150_000.0, "150 k");
+    check(Unit::PerSecond, 1_500_000.0, "1.5 M");
+    check(Unit::Count, 1024.0, "1,024");
+    check(Unit::Microseconds, 200.0, "200 µs");
+    check(Unit::Microseconds, 2000.0, "2 ms");
+    check(Unit::Bytes, 10_485_760.0, "10 MiB");
+}
+
+#[test]
+fn rounding_keeps_five_digits() {
+    assert!((rounded(123_456.789) - 123_460.0).abs() < 1e-9);
+    assert!((rounded(0.000_123_456) - 0.000_123_46).abs() < 1e-12);
+}

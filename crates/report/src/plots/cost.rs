@@ -1,0 +1,120 @@
+//! CPU time per request, user and system apart.
+
+use model::Claim;
+
+use super::{Subject, add, counts, how_to_read};
+use crate::chart::scale::{Scale, index};
+use crate::chart::{Axis, Chart, Kind, Point, Series};
+use crate::number::Unit;
+use crate::run::{Cell, Digest};
+
+/// Above so many bars side by side lines read better.
+const BARS_MAX: usize = 40;
+
+pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
+    let cells = subject.cells();
+    let counts = counts(&cells, usize::MAX);
+    let servers = subject.run.labels().len();
+    let split = cells.iter().any(|cell| {
+        cell.value(Claim::Resources, |d| d.user_us.and(d.system_us))
+            .is_some()
+    });
+    let axis = Axis {
+        name: "CPU time per right answer".to_owned(),
+        unit: Unit::Microseconds,
+        scale: Scale::Linear,
+    };
+    let title = "What a request costs the server".to_owned();
+    let mut charts = Vec::new();
+    if split && counts.len() * servers <= BARS_MAX {
+        let names = counts.iter().map(ToString::to_string).collect();
+        charts.push(Chart {
+            id: subject.id("cost"),
+            title: title.clone(),
+            caption: "Microseconds of CPU time of the server's whole process tree per right answer, median over rounds: user time below, system time (the kernel working for it) above. Lower is cheaper.".to_owned(),
+            x: Axis {
+                name: "connections".to_owned(),
+                unit: Unit::Count,
+                scale: Scale::Category(names),
+            },
+            y: axis,
+            series: bars(subject, &cells, &counts),
+        });
+        return charts;
+    }
+    let mut lines = subject.lines(|cell| cell.value(Claim::Resources, |digest| digest.cpu_us));
+    let caption = format!(
+        "Microseconds of CPU time of the server's whole process tree per right answer; the dotted line of a server is its system time. Lower is cheaper. {}",
+        how_to_read(&cells, &lines)
+    );
+    if split {
+        for line in &mut lines {
+            line.part = Some("in all".to_owned());
+        }
+        lines.extend(system(subject, &cells));
+    }
+    charts.push(Chart {
+        id: subject.id("cost"),
+        title,
+        caption,
+        x: subject.connections(),
+        y: axis,
+        series: lines,
+    });
+    charts
+}
+
+fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], counts: &[u32]) -> Vec<Series> {
+    let mut series: Vec<Series> = Vec::new();
+    let mut stack = 0;
+    for label in subject.run.labels() {
+        let look = subject.look(&label);
+        let mut pair = [("user", false), ("system", true)].map(|(part, light)| Series {
+            part: Some(part.to_owned()),
+            light,
+            ..Series::new(label.clone(), look, Kind::Bar { stack })
+        });
+        let values: [fn(&Digest) -> Option<f64>; 2] = [|d| d.user_us, |d| d.system_us];
+        for cell in cells.iter().filter(|cell| cell.server() == label) {
+            let Some(position) = counts.iter().position(|count| *count == cell.connections())
+            else {
+                continue;
+            };
+            for (half, value) in pair.iter_mut().zip(values) {
+                if let Some(measure) = cell.value(Claim::Resources, value) {
+                    half.points.push(Point {
+                        standing: measure.standing,
+                        ..Point::new(index(position), measure.median)
+                    });
+                }
+            }
+        }
+        if pair.iter().any(|half| !half.points.is_empty()) {
+            series.extend(pair);
+            stack += 1;
+        }
+    }
+    series
+}
+
+/// The system half of each server, as a lighter line.
+fn system(subject: &Subject<'_>, cells: &[Cell<'_>]) -> Vec<Series> {
+    let mut lines: Vec<Series> = Vec::new();
+    for cell in cells {
+        let Some(measure) = cell.value(Claim::Resources, |digest| digest.system_us) else {
+            continue;
+        };
+        if lines.last().is_none_or(|line| line.name != cell.server()) {
+            lines.push(Series {
+                part: Some("system".to_owned()),
+                light: true,
+                ..Series::new(cell.server(), subject.look(cell.server()), Kind::Trace)
+            });
+        }
+        if let Some(line) = lines.last_mut() {
+            add(line, f64::from(cell.connections()), &measure);
+            line.cloud.clear();
+        }
+    }
+    lines
+}

@@ -1,0 +1,179 @@
+//! The charts of a report: one file each, one table. Each makes its charts for one workload of a
+//! run, or none where the trials do not hold what it needs.
+
+mod cost;
+mod memory;
+mod rate;
+mod spectrum;
+mod tail;
+mod time;
+
+use model::Claim;
+
+use crate::chart::scale::Scale;
+use crate::chart::{Axis, Chart, Dot, Kind, Point, Series, Standing};
+use crate::number::Unit;
+use crate::run::{Cell, Measure, Run};
+
+/// What a chart is made from: a run, and one of its workloads by name and position.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// The workload's name.
+    pub workload: &'a str,
+    /// Its position among the workloads, for ids.
+    pub position: usize,
+}
+
+/// All charts, in the order in which a reader meets them.
+pub const PLOTS: [fn(&Subject<'_>) -> Vec<Chart>; 6] = [
+    rate::plot,
+    cost::plot,
+    tail::plot,
+    spectrum::plot,
+    memory::plot,
+    time::plot,
+];
+
+impl<'a> Subject<'a> {
+    /// Its points.
+    fn cells(&self) -> Vec<Cell<'a>> {
+        self.run.cells(self.workload)
+    }
+
+    /// The look of a server: the same in all charts of a page.
+    fn look(&self, server: &str) -> usize {
+        self.run
+            .labels()
+            .iter()
+            .position(|label| label == server)
+            .unwrap_or(0)
+    }
+
+    /// A chart's id: unique on the page.
+    fn id(&self, name: &str) -> String {
+        format!("{name}-{}", self.position + 1)
+    }
+
+    /// The axis of connections.
+    fn connections(&self) -> Axis {
+        let values: Vec<f64> = self
+            .cells()
+            .iter()
+            .map(|cell| f64::from(cell.connections()))
+            .collect();
+        Axis {
+            name: "connections".to_owned(),
+            unit: Unit::Count,
+            scale: Scale::suited(&values),
+        }
+    }
+
+    /// A line per server of some value against connections, every round drawn.
+    fn lines(&self, measure: impl Fn(&Cell<'_>) -> Option<Measure>) -> Vec<Series> {
+        let mut lines: Vec<Series> = Vec::new();
+        for cell in self.cells() {
+            let Some(measure) = measure(&cell) else {
+                continue;
+            };
+            if lines.last().is_none_or(|line| line.name != cell.server()) {
+                let look = self.look(cell.server());
+                lines.push(Series::new(cell.server(), look, Kind::Line));
+            }
+            if let Some(line) = lines.last_mut() {
+                add(line, f64::from(cell.connections()), &measure);
+            }
+        }
+        lines
+    }
+}
+
+/// Adds a measure at `x`: its median with the interval, each round as a dot.
+fn add(series: &mut Series, x: f64, measure: &Measure) {
+    series.points.push(Point {
+        x,
+        y: measure.median,
+        interval: measure.interval,
+        standing: measure.standing,
+    });
+    if measure.rounds.len() > 1 {
+        series
+            .cloud
+            .extend(measure.rounds.iter().map(|(_, y, standing)| Dot {
+                x,
+                y: *y,
+                standing: *standing,
+            }));
+    }
+}
+
+/// What the marks of a line chart mean, for captions.
+fn how_to_read(cells: &[Cell<'_>], lines: &[Series]) -> String {
+    let rounds = cells
+        .iter()
+        .map(|cell| cell.rounds.len())
+        .max()
+        .unwrap_or(0);
+    let mut text = if rounds < 2 {
+        "One round each: no interval can be given.".to_owned()
+    } else if lines
+        .iter()
+        .any(|line| line.points.iter().any(|point| point.interval.is_some()))
+    {
+        "Each dot is a round, the line their median, the band its 95 % interval.".to_owned()
+    } else {
+        "Each dot is a round, the line their median; fewer than 6 rounds give no interval."
+            .to_owned()
+    };
+    let any = |standing: Standing| {
+        lines
+            .iter()
+            .any(|line| line.points.iter().any(|point| point.standing == standing))
+    };
+    if any(Standing::AtLeast) {
+        text.push_str(
+            " An arrow marks a rate that the generator set: the server does at least that.",
+        );
+    }
+    if any(Standing::Struck) {
+        text.push_str(" A cross marks an invalid number; no line joins it.");
+    }
+    text
+}
+
+/// The connection counts at which there is something to show, in order; thinned to `most`.
+fn counts(cells: &[Cell<'_>], most: usize) -> Vec<u32> {
+    let mut counts: Vec<u32> = cells.iter().map(Cell::connections).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    if counts.len() <= most {
+        return counts;
+    }
+    let last = counts.len() - 1;
+    (0..most).map(|n| counts[n * last / (most - 1)]).collect()
+}
+
+/// The claim that a response time rests on: closed loops make none of latency.
+fn latency_claim(cells: &[Cell<'_>]) -> Claim {
+    let open = cells
+        .iter()
+        .any(|cell| cell.rounds.iter().any(|digest| digest.open_loop));
+    if open {
+        Claim::Latency
+    } else {
+        Claim::Capacity
+    }
+}
+
+/// A word on what response time means under this load.
+fn loop_note(cells: &[Cell<'_>]) -> &'static str {
+    match latency_claim(cells) {
+        Claim::Latency => {
+            "Open loop: time counts from when a request was due, so waiting counts too."
+        }
+        _ => {
+            "Closed loop: each connection asks again only when answered, so past saturation this is connections ÷ rate, not what a user would wait."
+        }
+    }
+}

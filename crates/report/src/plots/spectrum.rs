@@ -1,0 +1,55 @@
+//! Response-time spectra: how long the slowest half, tenth, hundredth and thousandth took.
+
+use super::{Subject, add, counts, latency_claim, loop_note};
+use crate::chart::scale::Scale;
+use crate::chart::{Axis, Chart, Kind, Series};
+use crate::number::Unit;
+use crate::run::{Cell, QUANTILES};
+
+/// At most so many connection counts get a spectrum; the tables of the tail have all.
+const CHARTS_MAX: usize = 4;
+
+pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
+    let cells = subject.cells();
+    counts(&cells, CHARTS_MAX)
+        .into_iter()
+        .map(|connections| Chart {
+            id: subject.id(&format!("spectrum-{connections}")),
+            title: format!("Response-time spectrum at {}", crate::number::plural(connections as usize, "connection")),
+            caption: format!(
+                "At p99, 99 of 100 answers came within the time shown; further right, rarer and slower. The line is the median over rounds, the band its 95 % interval. Drawn as far as the sample supports. {}",
+                loop_note(&cells)
+            ),
+            x: Axis {
+                name: "percentile".to_owned(),
+                unit: Unit::Share,
+                scale: Scale::Quantile,
+            },
+            y: Axis {
+                name: "response time".to_owned(),
+                unit: Unit::Microseconds,
+                scale: Scale::Log,
+            },
+            series: cells
+                .iter()
+                .filter(|cell| cell.connections() == connections)
+                .map(|cell| spectrum(subject, &cells, cell))
+                .collect(),
+        })
+        .collect()
+}
+
+fn spectrum(subject: &Subject<'_>, cells: &[Cell<'_>], cell: &Cell<'_>) -> Series {
+    let mut line = Series::new(cell.server(), subject.look(cell.server()), Kind::Line);
+    for (position, (q, _)) in QUANTILES.iter().enumerate() {
+        let claim = latency_claim(cells);
+        if let Some(measure) = cell.value(claim, |digest| digest.response_us[position])
+            // A quantile that only some rounds support would be the median of the lucky ones.
+            && measure.rounds.len() == cell.rounds.len()
+        {
+            add(&mut line, *q, &measure);
+        }
+    }
+    line.cloud.clear();
+    line
+}

@@ -1,0 +1,38 @@
+//! Median and tail of response time against connections.
+
+use super::{Subject, how_to_read, latency_claim, loop_note};
+use crate::chart::scale::Scale;
+use crate::chart::{Axis, Chart};
+use crate::number::Unit;
+use crate::run::QUANTILES;
+
+/// The quantiles that get a chart of their own against connections, by position.
+const SHOWN: [(usize, &str); 2] = [
+    (0, "Median response time"),
+    (4, "99th percentile of response time"),
+];
+
+pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
+    let cells = subject.cells();
+    let claim = latency_claim(&cells);
+    SHOWN
+        .iter()
+        .map(|(position, title)| {
+            let series =
+                subject.lines(|cell| cell.value(claim, |digest| digest.response_us[*position]));
+            let caption = format!("{} {}", loop_note(&cells), how_to_read(&cells, &series));
+            Chart {
+                id: subject.id(&QUANTILES[*position].1.replace('.', "-")),
+                title: format!("{title} against connections"),
+                caption,
+                x: subject.connections(),
+                y: Axis {
+                    name: format!("response time, {}", QUANTILES[*position].1),
+                    unit: Unit::Microseconds,
+                    scale: Scale::Log,
+                },
+                series,
+            }
+        })
+        .collect()
+}

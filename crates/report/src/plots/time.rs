@@ -1,0 +1,61 @@
+//! Rate over time within trials: whether it was steady.
+
+use super::{Subject, counts};
+use crate::chart::scale::Scale;
+use crate::chart::{Axis, Chart, Kind, Point, Series};
+use crate::number::{Unit, plural};
+use crate::run::Cell;
+
+/// Fewer stretches than this show nothing that the rounds do not.
+const STRETCHES_MIN: usize = 4;
+
+/// More lines than this hide each other.
+const LINES_MAX: usize = 60;
+
+pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
+    let cells = subject.cells();
+    let Some(connections) = counts(&cells, usize::MAX).last().copied() else {
+        return Vec::new();
+    };
+    let mut series: Vec<Series> = cells
+        .iter()
+        .filter(|cell| cell.connections() == connections)
+        .flat_map(|cell| traces(subject, cell))
+        .collect();
+    series.truncate(LINES_MAX);
+    if series.is_empty() {
+        return Vec::new();
+    }
+    vec![Chart {
+        id: subject.id("time"),
+        title: format!("Rate over time at {}", plural(connections as usize, "connection")),
+        caption: "A line per round, from the start of the measured window. A line that climbs, falls or jumps is a server that had not settled, and its mean says less than it seems to.".to_owned(),
+        x: Axis {
+            name: "seconds into the window".to_owned(),
+            unit: Unit::Seconds,
+            scale: Scale::Linear,
+        },
+        y: Axis {
+            name: "right answers per second".to_owned(),
+            unit: Unit::PerSecond,
+            scale: Scale::Linear,
+        },
+        series,
+    }]
+}
+
+fn traces(subject: &Subject<'_>, cell: &Cell<'_>) -> Vec<Series> {
+    cell.rounds
+        .iter()
+        .filter(|digest| digest.stretches.len() >= STRETCHES_MIN)
+        .map(|digest| Series {
+            part: (digest.round > 0).then(|| format!("round {}", digest.round)),
+            points: digest
+                .stretches
+                .iter()
+                .map(|(second, rate)| Point::new(*second, *rate))
+                .collect(),
+            ..Series::new(cell.server(), subject.look(cell.server()), Kind::Trace)
+        })
+        .collect()
+}

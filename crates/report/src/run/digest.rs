@@ -1,0 +1,291 @@
+//! One trial, boiled down to what a report shows of it.
+
+use std::collections::BTreeMap;
+
+use model::record::Example;
+use model::trial::Ceiling;
+use model::usage::GroupUsage;
+use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial};
+
+use crate::chart::Standing;
+
+/// The quantiles of response time that a spectrum is drawn through, with their names.
+pub const QUANTILES: [(f64, &str); 9] = [
+    (0.5, "p50"),
+    (0.75, "p75"),
+    (0.9, "p90"),
+    (0.95, "p95"),
+    (0.99, "p99"),
+    (0.995, "p99.5"),
+    (0.999, "p99.9"),
+    (0.9995, "p99.95"),
+    (0.9999, "p99.99"),
+];
+
+/// At most so many stretches of a trial are drawn; neighbours are added up.
+const STRETCHES_MAX: usize = 60;
+
+/// So many values must lie beyond a quantile for it to be shown, where no rule has spoken: ten
+/// is the bound of STA-01.
+const BEYOND_MIN: f64 = 10.0;
+
+/// One trial, boiled down.
+#[derive(Clone, Debug)]
+pub struct Digest {
+    /// The server's label.
+    pub server: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Connections.
+    pub connections: u32,
+    /// Axis values beside those.
+    pub axes: BTreeMap<String, String>,
+    /// The round, from 1; 0 where there are no rounds.
+    pub round: u32,
+    /// Its place in the order of execution.
+    pub sequence: u32,
+    /// The seed that the order came from.
+    pub order_seed: u64,
+    /// Whether it measures the ceiling.
+    pub ceiling: bool,
+    /// When it began, RFC 3339.
+    pub time: Option<String>,
+    /// Whether arrivals were independent of completions.
+    pub open_loop: bool,
+    /// The intended load.
+    pub rate_intended: Option<f64>,
+    /// The measured window in seconds.
+    pub window_s: f64,
+    /// Right answers per second.
+    pub rate: f64,
+    /// Content bytes of right answers per second.
+    pub goodput: f64,
+    /// Response time in microseconds at each of [`QUANTILES`] that the sample supports.
+    pub response_us: [Option<f64>; QUANTILES.len()],
+    /// The 99th percentile of late time in microseconds.
+    pub late_p99_us: Option<f64>,
+    /// Exchanges by how they ended.
+    pub outcomes: OutcomeCounts,
+    /// The first example of each way to fail.
+    pub examples: Vec<Example>,
+    /// The server's user CPU time per right answer, in microseconds.
+    pub user_us: Option<f64>,
+    /// Its system CPU time per right answer.
+    pub system_us: Option<f64>,
+    /// Both together.
+    pub cpu_us: Option<f64>,
+    /// The generator's CPU time per right answer.
+    pub generator_us: Option<f64>,
+    /// The busiest worker's busy share.
+    pub busy: Option<f64>,
+    /// The server's memory in bytes, shared pages divided among their users.
+    pub memory: Option<f64>,
+    /// Connections established in the window.
+    pub established: u64,
+    /// Right answers per second over stretches of the window, with their middle in seconds.
+    pub stretches: Vec<(f64, f64)>,
+    /// What it is worth in all.
+    pub status: Status,
+    /// What each claim is worth.
+    pub claims: BTreeMap<Claim, (Status, bool)>,
+    /// The rules that spoke, worst first.
+    pub rules: Vec<String>,
+    /// Whether the generator set the rate.
+    pub generator_limited: bool,
+    /// The larger of ceiling ÷ rate and 1 ÷ the generator's busy share.
+    pub headroom: Option<f64>,
+    /// The ceiling at this point in this round.
+    pub ceiling_here: Option<Ceiling>,
+    /// Lines that the server's error log gained, the first few.
+    pub error_log: Vec<String>,
+    /// How many it gained in all.
+    pub error_log_lines: u64,
+    /// Whether it was cut short.
+    pub interrupted: bool,
+}
+
+impl Digest {
+    /// Boils `trial` down; `position` is its place among all, for trials that know none.
+    pub fn of(trial: &Trial, position: usize) -> Self {
+        let record = &trial.record;
+        let point = trial
+            .point
+            .clone()
+            .unwrap_or_else(|| single(trial, position));
+        let server = trial.usage.server.as_ref();
+        let cost = |usage: Option<&GroupUsage>, part: fn(&GroupUsage) -> Option<Span>| {
+            let usage = usage?;
+            per_answer(part(usage)?, usage.window, record.achieved_rate)
+        };
+        let context = trial.context.server.as_ref();
+        Self {
+            server: point.server,
+            workload: point.workload,
+            connections: point.connections,
+            axes: point.axes,
+            round: point.round,
+            sequence: point.sequence,
+            order_seed: point.order_seed,
+            ceiling: point.ceiling,
+            time: trial.environment.time.clone(),
+            open_loop: trial.plan.arrivals.rate().is_some(),
+            rate_intended: trial
+                .plan
+                .arrivals
+                .rate()
+                .map(model::Rate::as_per_second_f64),
+            window_s: record.window.as_s_f64(),
+            rate: record.achieved_rate,
+            goodput: record.goodput,
+            response_us: quantiles(&record.response_time, &trial.verdict.quantiles),
+            late_p99_us: record.late_time.quantile(0.99).map(Span::as_us_f64),
+            outcomes: record.total.outcomes,
+            examples: record.examples.clone(),
+            user_us: cost(server, |usage| usage.user),
+            system_us: cost(server, |usage| usage.system),
+            cpu_us: cost(server, |usage| usage.cpu),
+            generator_us: cost(trial.usage.generator.as_ref(), |usage| usage.cpu),
+            busy: busiest(trial),
+            memory: server.and_then(|usage| usage.memory_pss).map(size),
+            established: record.total.connections.established,
+            stretches: stretches(trial),
+            status: trial.verdict.status,
+            claims: trial
+                .verdict
+                .claims
+                .iter()
+                .map(|(claim, verdict)| (*claim, (verdict.status, verdict.partial)))
+                .collect(),
+            rules: trial
+                .verdict
+                .findings
+                .iter()
+                .map(|finding| finding.rule.clone())
+                .collect(),
+            generator_limited: trial.verdict.generator_limited,
+            headroom: trial.verdict.headroom,
+            ceiling_here: trial.context.ceiling.clone(),
+            error_log: context
+                .map(|server| server.error_log.clone())
+                .unwrap_or_default(),
+            error_log_lines: context.map_or(0, |server| server.error_log_lines),
+            interrupted: record.interrupted,
+        }
+    }
+
+    /// Its point: server, workload, connections.
+    pub fn key(&self) -> (String, String, u32) {
+        (self.server.clone(), self.workload.clone(), self.connections)
+    }
+
+    /// How far a number that rests on `claim` may be believed. A claim that the trial does not
+    /// make is not doubted.
+    pub fn standing(&self, claim: Claim) -> Standing {
+        match self.claims.get(&claim).map(|(status, _)| *status) {
+            Some(Status::Invalid) => Standing::Struck,
+            Some(Status::Suspect) => Standing::Doubtful,
+            Some(Status::Valid | Status::Unknown) | None => Standing::Sound,
+        }
+    }
+
+    /// How far its rate may be believed.
+    pub fn rate_standing(&self) -> Standing {
+        match self.standing(Claim::Capacity) {
+            Standing::Struck if !self.generator_limited => Standing::Struck,
+            _ if self.generator_limited => Standing::AtLeast,
+            other => other,
+        }
+    }
+}
+
+/// A point for a trial that belongs to no experiment: what was asked, of whom.
+fn single(trial: &Trial, position: usize) -> model::trial::Point {
+    let url = trial
+        .plan
+        .requests
+        .first()
+        .map_or_else(|| "nothing".to_owned(), |request| request.url.clone());
+    let product = trial
+        .context
+        .server
+        .as_ref()
+        .map(|server| server.product.clone());
+    let named = trial
+        .record
+        .reference
+        .as_ref()
+        .and_then(|reference| reference.server.clone());
+    model::trial::Point {
+        server: product.or(named).unwrap_or_else(|| "server".to_owned()),
+        workload: url,
+        connections: trial.plan.connections,
+        sequence: u32::try_from(position).unwrap_or(u32::MAX),
+        ..model::trial::Point::default()
+    }
+}
+
+/// CPU time per right answer, in microseconds. Meter and record may cover windows that differ by
+/// a millisecond, so both are taken per second first.
+fn per_answer(cpu: Span, window: Span, rate: f64) -> Option<f64> {
+    let seconds = window.as_s_f64();
+    (seconds > 0.0 && rate > 0.0).then(|| cpu.as_us_f64() / seconds / rate)
+}
+
+fn busiest(trial: &Trial) -> Option<f64> {
+    trial
+        .record
+        .workers
+        .iter()
+        .filter(|worker| !worker.window.is_zero())
+        .map(|worker| worker.busy.as_s_f64() / worker.window.as_s_f64())
+        .max_by(f64::total_cmp)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number for people")]
+fn size(bytes: model::Bytes) -> f64 {
+    bytes.count() as f64
+}
+
+/// The quantiles that the sample supports: those named by the rule up to the highest, or, where
+/// no rule has spoken, those with enough values beyond them.
+#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
+fn quantiles(times: &Distribution, supported: &[String]) -> [Option<f64>; QUANTILES.len()] {
+    let all = (times.count() + times.censored()) as f64;
+    let highest = QUANTILES
+        .iter()
+        .filter(|(_, name)| supported.iter().any(|other| same_name(other, name)))
+        .map(|(q, _)| *q)
+        .max_by(f64::total_cmp);
+    QUANTILES.map(|(q, _)| {
+        let shown = match highest {
+            Some(highest) => q <= highest,
+            None => supported.is_empty() && all * (1.0 - q) >= BEYOND_MIN - 1e-6,
+        };
+        shown
+            .then(|| times.quantile(q).map(Span::as_us_f64))
+            .flatten()
+    })
+}
+
+/// `p99_9` and `p99.9` are one name.
+fn same_name(one: &str, other: &str) -> bool {
+    one.replace('_', ".") == other
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
+fn stretches(trial: &Trial) -> Vec<(f64, f64)> {
+    let intervals = &trial.record.intervals;
+    let together = intervals.len().div_ceil(STRETCHES_MAX).max(1);
+    intervals
+        .chunks(together)
+        .filter_map(|chunk| {
+            let start = chunk.first()?.start.as_s_f64();
+            let length: f64 = chunk.iter().map(|one| one.length.as_s_f64()).sum();
+            let ok: u64 = chunk
+                .iter()
+                .map(|one| one.tally.outcomes[model::Outcome::Ok])
+                .sum();
+            (length > 0.0).then(|| (start + length / 2.0, ok as f64 / length))
+        })
+        .collect()
+}

@@ -1,0 +1,303 @@
+//! What a report is made of: the trials of one run, each boiled down as it is added.
+//!
+//! A trial in memory is two megabytes of histograms, its digest a few hundred bytes, so a run of
+//! thousands is read one by one and never held whole.
+
+mod digest;
+mod point;
+
+use std::collections::BTreeMap;
+
+pub use digest::{Digest, QUANTILES};
+pub use point::{Cell, Measure};
+
+use model::environment::Environment;
+use model::trial::Server;
+use model::{Finding, Severity, Trial};
+
+/// A run and all that is known of it. Fill in what there is, [`add`](Self::add) each trial, then
+/// make a page, a table or a file of it.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The experiment's name.
+    pub name: String,
+    /// What it asks.
+    pub question: String,
+    /// The experiment file, exactly as run.
+    pub experiment: Option<String>,
+    /// The command that repeats it.
+    pub command: Option<String>,
+    /// What a reader must know: products missing and how to install them, what was scaled.
+    pub notes: Vec<String>,
+    /// Findings that no single trial shows.
+    pub findings: Vec<Finding>,
+    digests: Vec<Digest>,
+    servers: BTreeMap<String, Server>,
+    environment: Option<Environment>,
+    differences: BTreeMap<&'static str, Vec<String>>,
+    heard: BTreeMap<String, Heard>,
+}
+
+/// A rule that spoke, and where.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The finding at its worst, the first of those.
+    pub finding: Finding,
+    /// How many trials it was found in.
+    pub trials: usize,
+    /// The points it was found at: server, workload, connections.
+    pub points: Vec<(String, String, u32)>,
+}
+
+impl Run {
+    /// Takes what the report needs of `trial`.
+    pub fn add(&mut self, trial: &Trial) {
+        let digest = Digest::of(trial, self.digests.len());
+        if let Some(server) = &trial.context.server
+            && !digest.ceiling
+        {
+            self.servers
+                .entry(digest.server.clone())
+                .or_insert_with(|| server.clone());
+        }
+        if !digest.ceiling {
+            for finding in &trial.verdict.findings {
+                self.hear(finding, &digest);
+            }
+        }
+        match &self.environment {
+            None => self.environment = Some(trial.environment.clone()),
+            Some(first) => note_differences(&mut self.differences, first, &trial.environment),
+        }
+        self.digests.push(digest);
+    }
+
+    /// Takes another run's trials, as if they had been added here.
+    pub fn extend(&mut self, other: Self) {
+        for mut digest in other.digests {
+            if digest.round == 0 {
+                digest.sequence = u32::try_from(self.digests.len()).unwrap_or(u32::MAX);
+            }
+            self.digests.push(digest);
+        }
+        for (label, server) in other.servers {
+            self.servers.entry(label).or_insert(server);
+        }
+        for (rule, theirs) in other.heard {
+            match self.heard.get_mut(&rule) {
+                None => {
+                    self.heard.insert(rule, theirs);
+                }
+                Some(mine) => {
+                    if theirs.finding.worst() > mine.finding.worst() {
+                        mine.finding = theirs.finding;
+                    }
+                    mine.trials += theirs.trials;
+                    for point in theirs.points {
+                        if !mine.points.contains(&point) {
+                            mine.points.push(point);
+                        }
+                    }
+                }
+            }
+        }
+        match (&self.environment, other.environment) {
+            (None, theirs) => self.environment = theirs,
+            (Some(first), Some(theirs)) => {
+                note_differences(&mut self.differences, first, &theirs);
+            }
+            (Some(_), None) => {}
+        }
+        for (fact, values) in other.differences {
+            let mine = self.differences.entry(fact).or_default();
+            for value in values {
+                if !mine.contains(&value) {
+                    mine.push(value);
+                }
+            }
+        }
+    }
+
+    /// Puts the trials in the order in which they were made.
+    pub fn sort(&mut self) {
+        self.digests
+            .sort_by(|a, b| (a.sequence, &a.server).cmp(&(b.sequence, &b.server)));
+    }
+
+    fn hear(&mut self, finding: &Finding, digest: &Digest) {
+        let point = digest.key();
+        match self.heard.get_mut(&finding.rule) {
+            Some(heard) => {
+                heard.trials += 1;
+                if !heard.points.contains(&point) {
+                    heard.points.push(point);
+                }
+                if finding.worst() > heard.finding.worst() {
+                    heard.finding = finding.clone();
+                }
+            }
+            None => {
+                let heard = Heard {
+                    finding: finding.clone(),
+                    trials: 1,
+                    points: vec![point],
+                };
+                self.heard.insert(finding.rule.clone(), heard);
+            }
+        }
+    }
+
+    /// Each trial, as far as a report needs it, in the order in which they were added.
+    pub fn digests(&self) -> &[Digest] {
+        &self.digests
+    }
+
+    /// The servers as they really were, by label.
+    pub const fn servers(&self) -> &BTreeMap<String, Server> {
+        &self.servers
+    }
+
+    /// Where the first trial ran.
+    pub const fn environment(&self) -> Option<&Environment> {
+        self.environment.as_ref()
+    }
+
+    /// Facts of the machine that were not the same in all trials, with each value seen.
+    pub const fn differences(&self) -> &BTreeMap<&'static str, Vec<String>> {
+        &self.differences
+    }
+
+    /// The rules that spoke, the worst first.
+    pub fn heard(&self) -> Vec<&Heard> {
+        let mut heard: Vec<_> = self.heard.values().collect();
+        heard.sort_by(|a, b| {
+            (b.finding.worst(), b.trials, &a.finding.rule).cmp(&(
+                a.finding.worst(),
+                a.trials,
+                &b.finding.rule,
+            ))
+        });
+        heard
+    }
+
+    /// The labels of all servers measured, the ceiling apart, in the order of their names.
+    pub fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = self
+            .digests
+            .iter()
+            .filter(|digest| !digest.ceiling)
+            .map(|digest| digest.server.clone())
+            .collect();
+        labels.sort_by(|a, b| natural(a).cmp(&natural(b)));
+        labels.dedup();
+        labels
+    }
+
+    /// The names of all workloads, in the order of their names.
+    pub fn workloads(&self) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .digests
+            .iter()
+            .filter(|digest| !digest.ceiling)
+            .map(|digest| digest.workload.clone())
+            .collect();
+        names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+        names.dedup();
+        names
+    }
+
+    /// All points of `workload`, by server in the order of [`labels`](Self::labels), then by
+    /// connections.
+    pub fn cells(&self, workload: &str) -> Vec<Cell<'_>> {
+        let mut points: BTreeMap<(usize, u32), Vec<&Digest>> = BTreeMap::new();
+        let labels = self.labels();
+        for digest in &self.digests {
+            if digest.ceiling || digest.workload != workload {
+                continue;
+            }
+            if let Some(place) = labels.iter().position(|label| *label == digest.server) {
+                points
+                    .entry((place, digest.connections))
+                    .or_default()
+                    .push(digest);
+            }
+        }
+        points.into_values().map(Cell::new).collect()
+    }
+
+    /// The ceiling's own trials at `workload`.
+    pub fn ceilings(&self, workload: &str) -> Vec<&Digest> {
+        self.digests
+            .iter()
+            .filter(|digest| digest.ceiling && digest.workload == workload)
+            .collect()
+    }
+
+    /// How many rounds there were.
+    pub fn rounds(&self) -> u32 {
+        self.digests
+            .iter()
+            .map(|digest| digest.round)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// Text and numbers by turns, so that "2 cores" comes before "10 cores".
+fn natural(text: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits_at = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (word, tail) = rest.split_at(digits_at);
+        let end = tail
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(tail.len());
+        let (number, tail) = tail.split_at(end);
+        parts.push((word.to_lowercase(), number.parse().unwrap_or(0)));
+        rest = tail;
+    }
+    parts.push((text.to_owned(), 0));
+    parts
+}
+
+/// Notes facts that should be the same in all trials and are not.
+fn note_differences(
+    differences: &mut BTreeMap<&'static str, Vec<String>>,
+    first: &Environment,
+    other: &Environment,
+) {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
+    for (fact, one, two) in [
+        ("kernel", text(&first.kernel), text(&other.kernel)),
+        ("CPU", text(&first.cpu_model), text(&other.cpu_model)),
+        ("governor", text(&first.governor), text(&other.governor)),
+        (
+            "clock source",
+            text(&first.clocksource),
+            text(&other.clocksource),
+        ),
+        (
+            "program",
+            first.tool.version.clone(),
+            other.tool.version.clone(),
+        ),
+    ] {
+        if one != two {
+            let values = differences.entry(fact).or_insert_with(|| vec![one]);
+            if !values.contains(&two) {
+                values.push(two);
+            }
+        }
+    }
+}
+
+/// Whether a finding is worth more than a line in a list of notes.
+pub fn is_loud(finding: &Finding) -> bool {
+    finding.worst() > Severity::Note
+}
+
+#[cfg(test)]
+mod tests;

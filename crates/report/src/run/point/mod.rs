@@ -1,0 +1,211 @@
+//! One cell of the grid: its rounds, and what they say together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Claim, Outcome, Status};
+
+use super::digest::Digest;
+use crate::chart::Standing;
+
+/// The rounds of one point: same server, same workload, same connections.
+#[derive(Clone, Debug)]
+pub struct Cell<'a> {
+    /// Each round, in order.
+    pub rounds: Vec<&'a Digest>,
+}
+
+/// A number with its interval over the rounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// The median over the rounds that count.
+    pub median: f64,
+    /// The interval that holds the true median 95 times in 100 or more; none below six rounds.
+    pub interval: Option<(f64, f64)>,
+    /// How far it may be believed.
+    pub standing: Standing,
+    /// Each round's value, those that do not count included.
+    pub rounds: Vec<(u32, f64, Standing)>,
+}
+
+impl<'a> Cell<'a> {
+    pub(super) fn new(mut rounds: Vec<&'a Digest>) -> Self {
+        rounds.sort_by_key(|digest| (digest.round, digest.sequence));
+        Self { rounds }
+    }
+
+    /// The server's label.
+    pub fn server(&self) -> &str {
+        &self.rounds[0].server
+    }
+
+    /// Connections.
+    pub fn connections(&self) -> u32 {
+        self.rounds[0].connections
+    }
+
+    /// Right answers per second.
+    pub fn rate(&self) -> Option<Measure> {
+        self.measure(|digest| Some(digest.rate), Digest::rate_standing)
+    }
+
+    /// Anything else that a trial has one of, resting on `claim`.
+    pub fn value(&self, claim: Claim, value: impl Fn(&Digest) -> Option<f64>) -> Option<Measure> {
+        self.measure(value, |digest| digest.standing(claim))
+    }
+
+    fn measure(
+        &self,
+        value: impl Fn(&Digest) -> Option<f64>,
+        standing: impl Fn(&Digest) -> Standing,
+    ) -> Option<Measure> {
+        let rounds: Vec<(u32, f64, Standing)> = self
+            .rounds
+            .iter()
+            .filter_map(|digest| Some((digest.round, value(digest)?, standing(digest))))
+            .filter(|(_, value, _)| value.is_finite())
+            .collect();
+        Measure::over(rounds)
+    }
+
+    /// What the point is worth: the worst of its rounds for each claim, and whether that is
+    /// only partly known.
+    pub fn claims(&self) -> BTreeMap<Claim, (Status, bool)> {
+        let mut worst: BTreeMap<Claim, (Status, bool)> = BTreeMap::new();
+        for digest in &self.rounds {
+            for (claim, (status, partial)) in &digest.claims {
+                let entry = worst.entry(*claim).or_insert((*status, *partial));
+                entry.0 = entry.0.max(*status);
+                entry.1 |= partial;
+            }
+        }
+        worst
+    }
+
+    /// What the point is worth in all: the worst of its rounds.
+    pub fn status(&self) -> Status {
+        self.rounds
+            .iter()
+            .map(|digest| digest.status)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// How many of its rounds have that status.
+    pub fn count(&self, status: Status) -> usize {
+        self.rounds
+            .iter()
+            .filter(|digest| digest.status == status)
+            .count()
+    }
+
+    /// The rules that spoke in any round.
+    pub fn rules(&self) -> BTreeSet<&str> {
+        self.rounds
+            .iter()
+            .flat_map(|digest| digest.rules.iter().map(String::as_str))
+            .collect()
+    }
+
+    /// Exchanges that failed, over all rounds.
+    pub fn failures(&self) -> u64 {
+        self.rounds
+            .iter()
+            .map(|digest| digest.outcomes.failures())
+            .sum()
+    }
+
+    /// Right answers, over all rounds.
+    pub fn ok(&self) -> u64 {
+        self.rounds
+            .iter()
+            .map(|digest| digest.outcomes[Outcome::Ok])
+            .sum()
+    }
+}
+
+impl Measure {
+    /// The median of the rounds that are not struck, all of them where none is left; its
+    /// interval by order statistics, which asks nothing of the distribution.
+    pub fn over(rounds: Vec<(u32, f64, Standing)>) -> Option<Self> {
+        let pick = |struck: bool| {
+            let mut values: Vec<(f64, Standing)> = rounds
+                .iter()
+                .filter(|(_, _, standing)| (*standing == Standing::Struck) == struck)
+                .map(|(_, value, standing)| (*value, *standing))
+                .collect();
+            values.sort_by(|a, b| a.0.total_cmp(&b.0));
+            values
+        };
+        let sound = pick(false);
+        let (values, all_struck) = if sound.is_empty() {
+            (pick(true), true)
+        } else {
+            (sound, false)
+        };
+        let median = median(&values)?;
+        let standing = if all_struck {
+            Standing::Struck
+        } else {
+            // A bound at or below the median makes the median a bound; above it, it does not.
+            let bounded = values
+                .iter()
+                .any(|(value, standing)| *standing == Standing::AtLeast && *value <= median);
+            let doubted = values
+                .iter()
+                .any(|(_, standing)| *standing == Standing::Doubtful);
+            match (bounded, doubted) {
+                (true, _) => Standing::AtLeast,
+                (false, true) => Standing::Doubtful,
+                (false, false) => Standing::Sound,
+            }
+        };
+        let interval =
+            rank(values.len()).map(|rank| (values[rank - 1].0, values[values.len() - rank].0));
+        Some(Self {
+            median,
+            interval,
+            standing,
+            rounds,
+        })
+    }
+
+    /// How many rounds do not count.
+    pub fn struck(&self) -> usize {
+        self.rounds
+            .iter()
+            .filter(|(_, _, standing)| *standing == Standing::Struck)
+            .count()
+    }
+}
+
+fn median(sorted: &[(f64, Standing)]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[middle].0),
+        _ => Some(f64::midpoint(sorted[middle - 1].0, sorted[middle].0)),
+    }
+}
+
+/// The rank from either end whose order statistics hold the median of `n` with at least 95 in
+/// 100: 1 for 6 to 8, 2 for 9 to 11; none below 6.
+fn rank(n: usize) -> Option<usize> {
+    let exponent = i32::try_from(n).ok()?;
+    let mut term = 0.5f64.powi(exponent);
+    let mut tail = term;
+    let mut rank = 0;
+    // tail = P(fewer than rank + 1 of n fall below the median)
+    while tail <= 0.025 {
+        rank += 1;
+        let (k, all) = (
+            crate::chart::scale::index(rank),
+            crate::chart::scale::index(n),
+        );
+        term *= (all - k + 1.0) / k;
+        tail += term;
+    }
+    (rank > 0).then_some(rank)
+}
+
+#[cfg(test)]
+mod tests;
