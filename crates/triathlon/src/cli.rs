@@ -18,6 +18,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Judge stored trials again, by the rules of this program.
     Judge(cmd::judge::Args),
+    /// Make the report of stored trials: one HTML file, CSV, PDF.
+    Report(cmd::report::Args),
 }
 
 impl Command {
@@ -25,6 +27,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Judge(args) => cmd::judge::run(&args),
+            Self::Report(args) => cmd::report::run(&args),
         }
     }
 }

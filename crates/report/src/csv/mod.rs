@@ -52,16 +52,16 @@ pub const COLUMNS: [(&str, &str); 38] = [
     ),
     (
         "server_cpu_user_us",
-        "user CPU time per right answer, microseconds",
+        "user CPU time per exchange, microseconds",
     ),
     (
         "server_cpu_system_us",
-        "system CPU time per right answer, microseconds",
+        "system CPU time per exchange, microseconds",
     ),
-    ("server_cpu_us", "both, per right answer, microseconds"),
+    ("server_cpu_us", "both, per exchange, microseconds"),
     (
         "generator_cpu_us",
-        "the generator's CPU time per right answer, microseconds",
+        "the generator's CPU time per exchange, microseconds",
     ),
     (
         "generator_busy_share",

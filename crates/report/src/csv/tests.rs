@@ -1,1 +1,51 @@
 use super::*;
+
+/// Splits a line of CSV whose quoted cells hold no line ends.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let last = cells.last_mut().unwrap();
+        match c {
+            '"' if quoted && rest.peek() == Some(&'"') => {
+                rest.next();
+                last.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            c => last.push(c),
+        }
+    }
+    cells
+}
+
+#[test]
+fn every_row_has_every_column_and_reads_back() {
+    let mut run = Run::default();
+    let mut trial = model::fixture::closed();
+    trial.context.server = None;
+    if let Some(reference) = &mut trial.record.reference {
+        reference.server = Some("odd, \"quoted\" server".to_owned());
+    }
+    trial.verdict = verdict::judge(&trial);
+    run.add(&trial);
+    let text = rows(&run);
+    let lines: Vec<&str> = text.split_terminator("\r\n").collect();
+    assert_eq!(lines.len(), 2);
+    let names = cells(lines[0]);
+    let values = cells(lines[1]);
+    assert_eq!((names.len(), values.len()), (COLUMNS.len(), COLUMNS.len()));
+    let of = |name: &str| {
+        let place = names.iter().position(|other| other == name).unwrap();
+        values[place].clone()
+    };
+    assert_eq!(of("server"), "odd, \"quoted\" server");
+    let rate: f64 = of("achieved_rate_per_s").parse().unwrap();
+    assert!((rate - trial.record.achieved_rate).abs() < f64::EPSILON);
+    assert_eq!(
+        of("ok"),
+        trial.record.total.outcomes[Outcome::Ok].to_string()
+    );
+    assert_eq!(of("intended_rate_per_s"), "");
+}

@@ -110,9 +110,9 @@ fn logs(run: &Run) -> String {
         if lines.is_empty() {
             continue;
         }
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<details><summary>Error log of {}: {} gained during trials</summary><pre>{}</pre></details>\n",
+            "<details><summary>Error log of {}: {} gained during trials</summary><pre>{}</pre></details>",
             escape(&label),
             number::plural(usize::try_from(all).unwrap_or(usize::MAX), "line"),
             escape(&lines.join("\n"))

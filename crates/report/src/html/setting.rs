@@ -8,7 +8,7 @@ use model::trial::Server;
 use super::escape;
 use super::table::Table;
 use crate::number;
-use crate::run::Run;
+use crate::run::{Run, shell};
 
 /// The servers, each with its exact configuration.
 pub(super) fn servers(run: &Run) -> String {
@@ -63,36 +63,15 @@ fn one_server(label: &str, server: &Server) -> String {
         );
     }
     for (file, text) in &server.configuration {
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<details class=\"configuration\"><summary><code>{}</code>, {}</summary><pre>{}</pre></details>\n",
+            "<details class=\"configuration\"><summary><code>{}</code>, {}</summary><pre>{}</pre></details>",
             escape(file),
             number::plural(text.lines().count(), "line"),
             escape(text)
         );
     }
     html
-}
-
-/// A command as one could type it.
-fn shell(words: &[String]) -> String {
-    let plain = |word: &str| {
-        !word.is_empty()
-            && word
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&b))
-    };
-    words
-        .iter()
-        .map(|word| {
-            if plain(word) {
-                word.clone()
-            } else {
-                format!("'{}'", word.replace('\'', "'\\''"))
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// The machine that the first trial ran on.
@@ -121,9 +100,9 @@ pub(super) fn machine(run: &Run) -> String {
                 .head(&format!("<code>{}</code>", escape(name)))
                 .cell(&format!("<code>{}</code>", escape(value)));
         }
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<details><summary>{title} ({})</summary>{}</details>\n",
+            "<details><summary>{title} ({})</summary>{}</details>",
             values.len(),
             table.finish()
         );
@@ -222,9 +201,9 @@ pub(super) fn repeat(run: &Run) -> String {
         );
     }
     if let Some(text) = &run.experiment {
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<details class=\"configuration\"><summary>The experiment file, {}</summary><pre>{}</pre></details>\n",
+            "<details class=\"configuration\"><summary>The experiment file, {}</summary><pre>{}</pre></details>",
             number::plural(text.lines().count(), "line"),
             escape(text)
         );

@@ -82,6 +82,12 @@ fn summary(run: &Run) -> String {
         );
     }
     html.push_str("</p>\n");
+    html.push_str(&claims(&cells));
+    html
+}
+
+/// What each claim is worth, over all points that make it.
+fn claims(cells: &[Cell<'_>]) -> String {
     let mut table = Table::new(
         "What each claim is worth",
         &[
@@ -111,10 +117,10 @@ fn summary(run: &Run) -> String {
             });
         }
     }
-    if !table.is_empty() {
-        html.push_str(&table.finish());
+    if table.is_empty() {
+        return String::new();
     }
-    html
+    table.finish()
 }
 
 const fn meaning(claim: Claim) -> &'static str {
@@ -203,9 +209,9 @@ fn findings(run: &Run) -> String {
         html.push_str(&article(&heard.finding, &place(run, heard)));
     }
     if !notes.is_empty() {
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<details class=\"notes\"><summary>{} that take nothing from any claim</summary>\n",
+            "<details class=\"notes\"><summary>{} that take nothing from any claim</summary>",
             plural(notes.len(), "note")
         );
         for heard in notes {
@@ -295,9 +301,9 @@ fn article(finding: &Finding, place: &str) -> String {
             escape(&pairs(&finding.threshold))
         );
     }
-    let _ = write!(
+    let _ = writeln!(
         html,
-        " Source: {}.</p></details></article>\n",
+        " Source: {}.</p></details></article>",
         escape(&finding.source)
     );
     html

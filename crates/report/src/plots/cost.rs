@@ -20,7 +20,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
             .is_some()
     });
     let axis = Axis {
-        name: "CPU time per right answer".to_owned(),
+        name: "CPU time per request".to_owned(),
         unit: Unit::Microseconds,
         scale: Scale::Linear,
     };
@@ -30,8 +30,8 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         let names = counts.iter().map(ToString::to_string).collect();
         charts.push(Chart {
             id: subject.id("cost"),
-            title: title.clone(),
-            caption: "Microseconds of CPU time of the server's whole process tree per right answer, median over rounds: user time below, system time (the kernel working for it) above. Lower is cheaper.".to_owned(),
+            title,
+            caption: "Microseconds of CPU time of the server's whole process tree per request, median over rounds: user time below, system time (the kernel working for it) above. Lower is cheaper.".to_owned(),
             x: Axis {
                 name: "connections".to_owned(),
                 unit: Unit::Count,
@@ -44,7 +44,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     }
     let mut lines = subject.lines(|cell| cell.value(Claim::Resources, |digest| digest.cpu_us));
     let caption = format!(
-        "Microseconds of CPU time of the server's whole process tree per right answer; the dotted line of a server is its system time. Lower is cheaper. {}",
+        "Microseconds of CPU time of the server's whole process tree per request; the dotted line of a server is its system time. Lower is cheaper. {}",
         how_to_read(&cells, &lines)
     );
     if split {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use verdict::summary::Rounds;
+
 use super::{Subject, how_to_read};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Dot, Kind, Point, Series};
@@ -71,17 +73,12 @@ fn ceiling(subject: &Subject<'_>, cells: &[Cell<'_>]) -> Option<(Series, bool)> 
         }));
     }
     let medians = if at.is_empty() { measured } else { at };
-    for (connections, mut rates) in medians {
-        rates.sort_by(f64::total_cmp);
-        let middle = rates.len() / 2;
-        let median = if rates.len() % 2 == 1 {
-            rates[middle]
-        } else {
-            f64::midpoint(rates[middle - 1], rates[middle])
-        };
-        series
-            .points
-            .push(Point::new(f64::from(connections), median));
+    for (connections, rates) in medians {
+        if let Some(rounds) = Rounds::of(rates) {
+            series
+                .points
+                .push(Point::new(f64::from(connections), rounds.median));
+        }
     }
     (!series.points.is_empty()).then_some((series, at_least))
 }

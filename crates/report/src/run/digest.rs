@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use model::record::Example;
 use model::trial::Ceiling;
-use model::usage::GroupUsage;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial};
+use verdict::summary::{Support, cpu_per_request, support};
 
 use crate::chart::Standing;
 
@@ -24,10 +24,6 @@ pub const QUANTILES: [(f64, &str); 9] = [
 
 /// At most so many stretches of a trial are drawn; neighbours are added up.
 const STRETCHES_MAX: usize = 60;
-
-/// So many values must lie beyond a quantile for it to be shown, where no rule has spoken: ten
-/// is the bound of STA-01.
-const BEYOND_MIN: f64 = 10.0;
 
 /// One trial, boiled down.
 #[derive(Clone, Debug)]
@@ -68,7 +64,7 @@ pub struct Digest {
     pub outcomes: OutcomeCounts,
     /// The first example of each way to fail.
     pub examples: Vec<Example>,
-    /// The server's user CPU time per right answer, in microseconds.
+    /// The server's user CPU time per exchange that ended, in microseconds.
     pub user_us: Option<f64>,
     /// Its system CPU time per right answer.
     pub system_us: Option<f64>,
@@ -113,10 +109,8 @@ impl Digest {
             .clone()
             .unwrap_or_else(|| single(trial, position));
         let server = trial.usage.server.as_ref();
-        let cost = |usage: Option<&GroupUsage>, part: fn(&GroupUsage) -> Option<Span>| {
-            let usage = usage?;
-            per_answer(part(usage)?, usage.window, record.achieved_rate)
-        };
+        let cost = cpu_per_request(trial);
+        let split = cost.and_then(|cost| cost.split_us);
         let context = trial.context.server.as_ref();
         Self {
             server: point.server,
@@ -141,10 +135,10 @@ impl Digest {
             late_p99_us: record.late_time.quantile(0.99).map(Span::as_us_f64),
             outcomes: record.total.outcomes,
             examples: record.examples.clone(),
-            user_us: cost(server, |usage| usage.user),
-            system_us: cost(server, |usage| usage.system),
-            cpu_us: cost(server, |usage| usage.cpu),
-            generator_us: cost(trial.usage.generator.as_ref(), |usage| usage.cpu),
+            user_us: split.map(|(user, _)| user),
+            system_us: split.map(|(_, system)| system),
+            cpu_us: cost.map(|cost| cost.total_us),
+            generator_us: generator_cost(trial),
             busy: busiest(trial),
             memory: server.and_then(|usage| usage.memory_pss).map(size),
             established: record.total.connections.established,
@@ -224,11 +218,12 @@ fn single(trial: &Trial, position: usize) -> model::trial::Point {
     }
 }
 
-/// CPU time per right answer, in microseconds. Meter and record may cover windows that differ by
-/// a millisecond, so both are taken per second first.
-fn per_answer(cpu: Span, window: Span, rate: f64) -> Option<f64> {
-    let seconds = window.as_s_f64();
-    (seconds > 0.0 && rate > 0.0).then(|| cpu.as_us_f64() / seconds / rate)
+/// The generator's CPU time per exchange that ended, in microseconds.
+#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
+fn generator_cost(trial: &Trial) -> Option<f64> {
+    let cpu = trial.usage.generator.as_ref()?.cpu?;
+    let ended = trial.record.total.outcomes.total();
+    (ended > 0).then(|| cpu.as_us_f64() / ended as f64)
 }
 
 fn busiest(trial: &Trial) -> Option<f64> {
@@ -248,9 +243,8 @@ fn size(bytes: model::Bytes) -> f64 {
 
 /// The quantiles that the sample supports: those named by the rule up to the highest, or, where
 /// no rule has spoken, those with enough values beyond them.
-#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
 fn quantiles(times: &Distribution, supported: &[String]) -> [Option<f64>; QUANTILES.len()] {
-    let all = (times.count() + times.censored()) as f64;
+    let all = times.count() + times.censored();
     let highest = QUANTILES
         .iter()
         .filter(|(_, name)| supported.iter().any(|other| same_name(other, name)))
@@ -259,7 +253,7 @@ fn quantiles(times: &Distribution, supported: &[String]) -> [Option<f64>; QUANTI
     QUANTILES.map(|(q, _)| {
         let shown = match highest {
             Some(highest) => q <= highest,
-            None => supported.is_empty() && all * (1.0 - q) >= BEYOND_MIN - 1e-6,
+            None => supported.is_empty() && support(all, q) != Support::TooFew,
         };
         shown
             .then(|| times.quantile(q).map(Span::as_us_f64))

@@ -12,6 +12,7 @@ pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Measure};
 
 use model::environment::Environment;
+use model::experiment::{Experiment, Gap, Manifest};
 use model::trial::Server;
 use model::{Finding, Severity, Trial};
 
@@ -31,6 +32,10 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Findings that no single trial shows.
     pub findings: Vec<Finding>,
+    /// Labels of servers in the order in which they are to be shown; others follow by name.
+    pub server_order: Vec<String>,
+    /// The same for workloads.
+    pub workload_order: Vec<String>,
     digests: Vec<Digest>,
     servers: BTreeMap<String, Server>,
     environment: Option<Environment>,
@@ -50,6 +55,42 @@ pub struct Heard {
 }
 
 impl Run {
+    /// An empty one for the experiment of `manifest`, with a sentence for each gap.
+    pub fn of(manifest: &Manifest, gaps: &[Gap]) -> Self {
+        let header = &manifest.experiment.experiment;
+        let mut run = Self {
+            name: header.name.clone(),
+            question: header.question.clone(),
+            command: Some(shell(&manifest.command)),
+            notes: manifest.scaled.clone(),
+            ..Self::default()
+        };
+        for gap in gaps {
+            run.note_gap(gap);
+        }
+        if let Ok(experiment) = Experiment::try_from(manifest.experiment.clone()) {
+            run.server_order = experiment
+                .servers()
+                .iter()
+                .map(|one| one.label.clone())
+                .collect();
+            run.workload_order = experiment
+                .workloads()
+                .iter()
+                .map(|one| one.name.clone())
+                .collect();
+        }
+        run
+    }
+
+    /// Adds what is missing to the notes, once.
+    pub fn note_gap(&mut self, gap: &Gap) {
+        let note = gap_note(gap);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// Takes what the report needs of `trial`.
     pub fn add(&mut self, trial: &Trial) {
         let digest = Digest::of(trial, self.digests.len());
@@ -188,8 +229,7 @@ impl Run {
             .filter(|digest| !digest.ceiling)
             .map(|digest| digest.server.clone())
             .collect();
-        labels.sort_by(|a, b| natural(a).cmp(&natural(b)));
-        labels.dedup();
+        in_order(&mut labels, &self.server_order);
         labels
     }
 
@@ -201,8 +241,7 @@ impl Run {
             .filter(|digest| !digest.ceiling)
             .map(|digest| digest.workload.clone())
             .collect();
-        names.sort_by(|a, b| natural(a).cmp(&natural(b)));
-        names.dedup();
+        in_order(&mut names, &self.workload_order);
         names
     }
 
@@ -241,6 +280,63 @@ impl Run {
             .max()
             .unwrap_or(0)
     }
+}
+
+/// What is missing, and what to do about it.
+fn gap_note(gap: &Gap) -> String {
+    let mut place = String::new();
+    if let Some(workload) = &gap.workload {
+        place.push_str(&format!(", {workload}"));
+    }
+    if let Some(connections) = gap.connections {
+        place.push_str(&format!(
+            " at {}",
+            crate::number::plural(connections as usize, "connection")
+        ));
+    }
+    if let Some(round) = gap.round {
+        place.push_str(&format!(", round {round}"));
+    }
+    let remedy = gap
+        .remedy
+        .as_ref()
+        .map_or_else(String::new, |remedy| format!(" To measure it: {remedy}"));
+    let stop = if gap.error.ends_with('.') { "" } else { "." };
+    format!(
+        "Not measured: {}{place}. {}{stop}{remedy}",
+        gap.server, gap.error
+    )
+}
+
+/// A command as one could type it.
+pub(crate) fn shell(words: &[String]) -> String {
+    let plain = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&b))
+    };
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| {
+            if plain(word) {
+                word.clone()
+            } else {
+                format!("'{}'", word.replace('\'', "'\\''"))
+            }
+        })
+        .collect();
+    quoted.join(" ")
+}
+
+/// Each once, those of `order` first, the others by name.
+fn in_order(names: &mut Vec<String>, order: &[String]) {
+    names.sort();
+    names.dedup();
+    names.sort_by_cached_key(|name| {
+        let place = order.iter().position(|other| other == name);
+        (place.unwrap_or(usize::MAX), natural(name))
+    });
 }
 
 /// Text and numbers by turns, so that "2 cores" comes before "10 cores".

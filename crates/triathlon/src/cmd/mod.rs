@@ -1,3 +1,4 @@
 //! One file per subcommand: its arguments, and the wiring of the rooms it needs.
 
 pub(crate) mod judge;
+pub(crate) mod report;

@@ -30,9 +30,9 @@ pub(super) fn figure(chart: &Chart, level: u8) -> String {
     html.push_str("<div class=\"stage\"><div class=\"live\" hidden></div>");
     html.push_str(&drawing::svg(chart));
     html.push_str("</div>\n");
-    let _ = write!(
+    let _ = writeln!(
         html,
-        "<script type=\"application/json\">{}</script>\n",
+        "<script type=\"application/json\">{}</script>",
         json(&options::options(chart))
     );
     let _ = write!(

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Claim, Outcome, Status};
+use verdict::summary::Rounds;
 
 use super::digest::Digest;
 use crate::chart::Standing;
@@ -128,12 +129,11 @@ impl Measure {
     /// interval by order statistics, which asks nothing of the distribution.
     pub fn over(rounds: Vec<(u32, f64, Standing)>) -> Option<Self> {
         let pick = |struck: bool| {
-            let mut values: Vec<(f64, Standing)> = rounds
+            let values: Vec<(f64, Standing)> = rounds
                 .iter()
                 .filter(|(_, _, standing)| (*standing == Standing::Struck) == struck)
                 .map(|(_, value, standing)| (*value, *standing))
                 .collect();
-            values.sort_by(|a, b| a.0.total_cmp(&b.0));
             values
         };
         let sound = pick(false);
@@ -142,7 +142,8 @@ impl Measure {
         } else {
             (sound, false)
         };
-        let median = median(&values)?;
+        let summary = Rounds::of(values.iter().map(|(value, _)| *value))?;
+        let median = summary.median;
         let standing = if all_struck {
             Standing::Struck
         } else {
@@ -159,8 +160,9 @@ impl Measure {
                 (false, false) => Standing::Sound,
             }
         };
-        let interval =
-            rank(values.len()).map(|rank| (values[rank - 1].0, values[values.len() - rank].0));
+        let interval = summary
+            .interval
+            .map(|interval| (interval.low, interval.high));
         Some(Self {
             median,
             interval,
@@ -176,35 +178,6 @@ impl Measure {
             .filter(|(_, _, standing)| *standing == Standing::Struck)
             .count()
     }
-}
-
-fn median(sorted: &[(f64, Standing)]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[middle].0),
-        _ => Some(f64::midpoint(sorted[middle - 1].0, sorted[middle].0)),
-    }
-}
-
-/// The rank from either end whose order statistics hold the median of `n` with at least 95 in
-/// 100: 1 for 6 to 8, 2 for 9 to 11; none below 6.
-fn rank(n: usize) -> Option<usize> {
-    let exponent = i32::try_from(n).ok()?;
-    let mut term = 0.5f64.powi(exponent);
-    let mut tail = term;
-    let mut rank = 0;
-    // tail = P(fewer than rank + 1 of n fall below the median)
-    while tail <= 0.025 {
-        rank += 1;
-        let (k, all) = (
-            crate::chart::scale::index(rank),
-            crate::chart::scale::index(n),
-        );
-        term *= (all - k + 1.0) / k;
-        tail += term;
-    }
-    (rank > 0).then_some(rank)
 }
 
 #[cfg(test)]

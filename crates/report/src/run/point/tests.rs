@@ -1,21 +1,6 @@
 use super::*;
 
 #[test]
-fn intervals_are_those_of_the_exact_binomial() {
-    let check = |n: usize, expected: Option<usize>| assert_eq!(rank(n), expected, "{n}");
-    check(0, None);
-    check(5, None);
-    check(6, Some(1));
-    check(8, Some(1));
-    check(9, Some(2));
-    check(10, Some(2));
-    check(12, Some(3));
-    check(15, Some(4));
-    check(20, Some(6));
-    check(30, Some(10));
-}
-
-#[test]
 fn struck_rounds_do_not_count_but_are_kept() {
     let measure = Measure::over(vec![
         (1, 10.0, Standing::Sound),

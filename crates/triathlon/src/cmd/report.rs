@@ -1,0 +1,202 @@
+//! `triathlon report PATH...`: the report of stored trials, made again from their files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+use model::experiment::{Gap, Manifest};
+use report::Run;
+
+use crate::exit::{Exit, UsageError};
+
+/// Folders within folders that are looked through.
+const DEPTH_MAX: u32 = 4;
+
+/// Browsers that print, in the order in which they are tried.
+const BROWSERS: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+
+/// Arguments of `triathlon report`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Results directories, or trials (JSON)
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Write the page here [default: report.html in the first directory, or here]
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write a row per trial here, comma-separated, units in the headings
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Print the page to a PDF here, by a headless Chromium
+    #[arg(long, value_name = "FILE")]
+    pdf: Option<PathBuf>,
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let run = read(&args.paths)?;
+    if run.digests().is_empty() {
+        anyhow::bail!(
+            "no trial found in {}; give a results directory or files that `triathlon load --json` or `triathlon lab` wrote",
+            list(&args.paths)
+        );
+    }
+    if let Some(file) = &args.csv {
+        write(file, report::csv::rows(&run).as_bytes())?;
+    }
+    let only_csv = args.csv.is_some() && args.html.is_none() && args.pdf.is_none();
+    if !only_csv {
+        let page = args.html.clone().unwrap_or_else(|| beside(&args.paths));
+        write(&page, report::html::page(&run).as_bytes())?;
+        if let Some(pdf) = &args.pdf {
+            print(&page, pdf)?;
+            println!("{}", pdf.display());
+        }
+        println!("{}", page.display());
+    }
+    if let Some(file) = &args.csv {
+        println!("{}", file.display());
+    }
+    Ok(Exit::Done)
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.join(", ")
+}
+
+/// The page's place where none is given.
+fn beside(paths: &[PathBuf]) -> PathBuf {
+    match paths.first() {
+        Some(first) if first.is_dir() => first.join("report.html"),
+        _ => PathBuf::from("report.html"),
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Reads all trials below `paths`, boiled down one by one.
+fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
+    let mut files = Vec::new();
+    let mut run = Run::default();
+    for path in paths {
+        if !path.exists() {
+            return Err(UsageError(format!("{} does not exist", path.display())).into());
+        }
+        if path.is_dir() {
+            describe(path, &mut run)?;
+            find(path, DEPTH_MAX, &mut files)?;
+        } else {
+            files.push((path.clone(), true));
+        }
+    }
+    files.sort();
+    files.dedup();
+    for (path, named) in &files {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        match serde_json::from_str::<model::Trial>(&text) {
+            Ok(trial) => run.add(&trial),
+            // A folder holds other documents too; a file that was named is meant to be a trial.
+            Err(error) if *named => {
+                return Err(error).with_context(|| format!("{} is not a trial", path.display()));
+            }
+            Err(_) => {}
+        }
+    }
+    run.sort();
+    Ok(run)
+}
+
+/// Takes the question and the gaps from a results directory, where it has them.
+fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
+    let manifest = folder.join("manifest.json");
+    if !manifest.is_file() || !run.name.is_empty() {
+        return Ok(());
+    }
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    let written: Manifest = serde_json::from_str(&read(&manifest)?)
+        .with_context(|| format!("{} is not a manifest", manifest.display()))?;
+    let gaps = folder.join("gaps.json");
+    let gaps: Vec<Gap> = if gaps.is_file() {
+        serde_json::from_str(&read(&gaps)?)
+            .with_context(|| format!("{} is not a list of gaps", gaps.display()))?
+    } else {
+        Vec::new()
+    };
+    *run = Run::of(&written, &gaps);
+    Ok(())
+}
+
+fn find(folder: &Path, depth: u32, files: &mut Vec<(PathBuf, bool)>) -> anyhow::Result<()> {
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry
+            .with_context(|| format!("cannot read {}", folder.display()))?
+            .path();
+        if path.is_dir() {
+            if depth > 0 {
+                find(&path, depth - 1, files)?;
+            }
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            files.push((path, false));
+        }
+    }
+    Ok(())
+}
+
+/// Prints `page` to `pdf` by the first browser found.
+fn print(page: &Path, pdf: &Path) -> anyhow::Result<()> {
+    let page = page
+        .canonicalize()
+        .with_context(|| format!("cannot find {}", page.display()))?;
+    let profile = tempfile::tempdir().context("cannot make a folder for the browser's profile")?;
+    for browser in BROWSERS {
+        let mut command = Command::new(browser);
+        command
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--no-pdf-header-footer",
+                "--virtual-time-budget=5000",
+            ])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("--print-to-pdf={}", pdf.display()))
+            .arg(format!("file://{}", page.display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        match command.status() {
+            Ok(status) if status.success() && pdf.is_file() => return Ok(()),
+            Ok(status) => anyhow::bail!("{browser} could not print {}: {status}", page.display()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot start {browser}")),
+        }
+    }
+    anyhow::bail!(
+        "no browser to print with: none of {} is installed. On Debian: apt-get install chromium. The page itself is in {}; any browser can print it",
+        BROWSERS.join(", "),
+        page.display()
+    )
+}
