@@ -99,12 +99,11 @@ fn axis(axis: &Axis, placing: &Placing<'_>, ticks: &[f64]) -> EAxis {
         .min(number(scaled(&axis.scale, low)))
         .max(number(scaled(&axis.scale, high)))
         .axis_tick(AxisTick::new().custom_values(marks.clone()))
-        .axis_label(
-            AxisLabel::new()
-                .color("var(--muted)")
-                .font_size(12)
-                .custom_values(marks),
-        )
+        .axis_label(marks.into_iter().fold(
+            AxisLabel::new().color("var(--muted)").font_size(12),
+            // This setter adds one value; its twin on ticks takes all.
+            AxisLabel::custom_values,
+        ))
 }
 
 /// A value as the axis of the script counts it: it knows logarithms, but no quantiles.
