@@ -1,5 +1,14 @@
-//! Being built.
+//! Experiments: expands a question into plans, runs them against real servers in randomised
+//! rounds, meters everything and stores each trial at once.
+//!
+//! It speaks no HTTP: generator, origin and every other server are child processes that it starts
+//! with a plan or a configuration. "Does the server answer rightly?" is itself a plan of one
+//! exchange with an expectation.
 
 #![forbid(unsafe_code)]
 
 pub mod condition;
+pub mod error;
+pub mod experiment;
+
+pub use error::LabError;

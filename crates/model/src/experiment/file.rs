@@ -1,8 +1,10 @@
 //! The file form of an experiment: TOML for people, the same in JSON beside the results.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
+use serde::de::{IntoDeserializer as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::units::{Bytes, Rate, Span};
@@ -209,7 +211,7 @@ pub enum Counts {
 }
 
 /// One value, or several: an axis.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OneOrMany<T> {
     /// No axis.
@@ -225,6 +227,45 @@ impl<T> OneOrMany<T> {
             Self::One(value) => std::slice::from_ref(value),
             Self::Many(values) => values,
         }
+    }
+}
+
+/// Not derived: an untagged enum would swallow what is wrong with the value itself.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = OneOrMany<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("one value or a list of values")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = items.next_element()? {
+                    values.push(value);
+                }
+                Ok(OneOrMany::Many(values))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+        }
+        deserializer.deserialize_any(Either(PhantomData))
     }
 }
 

@@ -1,0 +1,132 @@
+//! What can go wrong in the world while an experiment runs: each with its place and its remedy.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::experiment::ReadError;
+
+/// Why an experiment cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The experiment cannot be understood.
+    #[error(transparent)]
+    Experiment(#[from] ReadError),
+    /// The budget is too small for the smallest honest form of the experiment.
+    #[error(
+        "{experiment} cannot be done in {budget}: its smallest form ({form}) takes about {least}; \
+         give it that much, or fewer servers (server=NAME,NAME)"
+    )]
+    Budget {
+        /// The experiment's name.
+        experiment: String,
+        /// What was allowed.
+        budget: model::Span,
+        /// What the smallest form is.
+        form: String,
+        /// What it takes.
+        least: model::Span,
+    },
+    /// None of the products is installed.
+    #[error("none of the servers of {experiment} is installed: {missing}")]
+    NothingToMeasure {
+        /// The experiment's name.
+        experiment: String,
+        /// What is missing, and how to install it.
+        missing: String,
+    },
+    /// A file could not be written or read.
+    #[error("cannot {doing} {}: {}{}", path.display(), cause(source), hint(source))]
+    File {
+        /// What was tried: `write`, `create`.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is nothing to resume.
+    #[error("there is nothing to resume: {why}")]
+    Resume {
+        /// Where was looked and what was found.
+        why: String,
+    },
+    /// A file among the results is not what it should be.
+    #[error("{} is not {what}: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What it should be.
+        what: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// A server does not start or does not answer rightly.
+    #[error("{server}: {why}")]
+    Server {
+        /// Its label.
+        server: String,
+        /// What was seen.
+        why: String,
+    },
+    /// The generator could not do its work.
+    #[error("the generator failed: {why}")]
+    Generator {
+        /// What it said or how it ended.
+        why: String,
+    },
+    /// A person asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl LabError {
+    /// An error of the file system, as a closure for `map_err`.
+    pub(crate) fn file(
+        doing: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File {
+            doing,
+            path,
+            source,
+        }
+    }
+
+    /// An error of one server, as a closure for `map_err`.
+    pub(crate) fn server(server: &str, doing: &str) -> impl FnOnce(io::Error) -> Self {
+        let (server, doing) = (server.to_owned(), doing.to_owned());
+        move |error| Self::Server {
+            server,
+            why: format!("cannot {doing}: {error}"),
+        }
+    }
+
+    /// Whether it ends one row and not the whole experiment.
+    pub const fn is_about_one_server(&self) -> bool {
+        matches!(self, Self::Server { .. } | Self::Generator { .. })
+    }
+}
+
+fn cause(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "no space is left there".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull
+        | io::ErrorKind::QuotaExceeded
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem => {
+            "; name another folder with --results DIR (what was measured before is kept)"
+        }
+        _ => "",
+    }
+}

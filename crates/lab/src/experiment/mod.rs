@@ -1,0 +1,256 @@
+//! Reads experiment files: an error names the file, the line, the key and the nearest valid key.
+//!
+//! Three passes, each with its own kind of mistake: the shape (TOML), the keys (against one table),
+//! the values (serde, then [`Experiment::try_from`]).
+
+mod keys;
+mod overrides;
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use model::{Experiment, ExperimentFile};
+use toml::de::{DeTable, DeValue};
+
+pub use keys::nearest;
+
+/// Experiments that the program brings along, by name.
+pub const BUILT_IN: &[(&str, &str)] = &[(
+    "first-heat",
+    include_str!("../../../../experiments/first-heat.toml"),
+)];
+
+/// Why an experiment cannot be understood.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum ReadError {
+    /// Neither a file nor a built-in.
+    #[error("there is no file and no built-in experiment '{name}'{}; built in: {built_in}", did_you_mean(.nearest.as_deref()))]
+    Unknown {
+        /// As given.
+        name: String,
+        /// The nearest built-in.
+        nearest: Option<String>,
+        /// All of them.
+        built_in: String,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read {}: {why}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// A mistake in the file or in an override.
+    #[error("{place}: {}{why}{}", key_prefix(.key), did_you_mean(.nearest.as_deref()))]
+    Mistake {
+        /// The file and line, or the override.
+        place: Place,
+        /// The key by its path, empty where none can be named.
+        key: String,
+        /// What is wrong.
+        why: String,
+        /// The nearest valid key or value.
+        nearest: Option<String>,
+    },
+}
+
+/// Where a mistake stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Place {
+    /// In a file.
+    Line {
+        /// Its name as given.
+        file: String,
+        /// From 1.
+        line: usize,
+    },
+    /// On the command line.
+    Override(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line { file, line } => write!(f, "{file}:{line}"),
+            Self::Override(text) => write!(f, "'{text}'"),
+        }
+    }
+}
+
+fn key_prefix(key: &str) -> String {
+    if key.is_empty() {
+        String::new()
+    } else {
+        format!("{key}: ")
+    }
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |word| format!("; did you mean '{word}'?"))
+}
+
+/// An experiment with the text it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// A path, or `built-in`.
+    pub name: String,
+    /// As read, before overrides.
+    pub text: String,
+    /// What it means, after overrides.
+    pub experiment: Experiment,
+}
+
+/// Reads the experiment of that path or built-in name, and applies `KEY=VALUE` overrides.
+pub fn read(name: &str, overrides: &[String]) -> Result<Source, ReadError> {
+    let path = Path::new(name);
+    let (place, text) = match std::fs::read_to_string(path) {
+        Ok(text) => (name.to_owned(), text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let found = BUILT_IN.iter().find(|(built_in, _)| *built_in == name);
+            let (_, text) = found.ok_or_else(|| unknown(name))?;
+            ("built-in".to_owned(), (*text).to_owned())
+        }
+        Err(error) => {
+            return Err(ReadError::Unreadable {
+                path: path.to_owned(),
+                why: error.to_string(),
+            });
+        }
+    };
+    let file = if place == "built-in" { name } else { &place };
+    let experiment = parse(file, &text, overrides)?;
+    Ok(Source {
+        name: place,
+        text,
+        experiment,
+    })
+}
+
+fn unknown(name: &str) -> ReadError {
+    let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    ReadError::Unknown {
+        name: name.to_owned(),
+        nearest: nearest(name, names.iter().copied()).map(str::to_owned),
+        built_in: names.join(", "),
+    }
+}
+
+/// Reads an experiment from `text`; `file` is its name in errors.
+pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Experiment, ReadError> {
+    let page = Page { file, text };
+    let table = DeTable::parse(text).map_err(|error| page.toml_mistake(&error, None))?;
+    let table = table.into_inner();
+    keys::check(&page, &table)?;
+    let written: ExperimentFile =
+        toml::from_str(text).map_err(|error| page.toml_mistake(&error, Some(&table)))?;
+    let written = if overrides.is_empty() {
+        written
+    } else {
+        overrides::apply(text, overrides)?
+    };
+    Experiment::try_from(written).map_err(|error| {
+        let key = error.key.trim_end_matches(".bytes").to_owned();
+        let place = match overrides::touching(overrides, &error.key) {
+            Some(text) => Place::Override(text.to_owned()),
+            None => page.place(span_of(&table, &error.key).unwrap_or(0..0)),
+        };
+        ReadError::Mistake {
+            place,
+            key,
+            why: error.why,
+            nearest: None,
+        }
+    })
+}
+
+/// A text that errors point into.
+struct Page<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Page<'_> {
+    fn place(&self, span: Range<usize>) -> Place {
+        let before = &self.text[..span.start.min(self.text.len())];
+        Place::Line {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+        }
+    }
+
+    fn toml_mistake(&self, error: &toml::de::Error, table: Option<&DeTable<'_>>) -> ReadError {
+        let span = error.span().unwrap_or(0..0);
+        let key = table
+            .and_then(|table| key_at(table, &span))
+            .unwrap_or_default();
+        let (why, nearest) = keys::explain(error.message());
+        ReadError::Mistake {
+            place: self.place(span),
+            key,
+            why,
+            nearest,
+        }
+    }
+}
+
+/// The path of the innermost value that encloses `span`.
+fn key_at(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
+    let encloses = |outer: Range<usize>| outer.start <= span.start && span.end <= outer.end;
+    for (key, value) in table {
+        let name = key.get_ref().to_string();
+        if !encloses(value.span()) && !encloses(key.span()) {
+            // A table's span is its header; its children lie outside of it.
+            if let Some(inner) = inner_key(value.get_ref(), span) {
+                return Some(format!("{name}{inner}"));
+            }
+            continue;
+        }
+        let inner = inner_key(value.get_ref(), span).unwrap_or_default();
+        return Some(format!("{name}{inner}"));
+    }
+    None
+}
+
+fn inner_key(value: &DeValue<'_>, span: &Range<usize>) -> Option<String> {
+    match value {
+        DeValue::Table(table) => key_at(table, span).map(|key| format!(".{key}")),
+        DeValue::Array(items) => items.iter().enumerate().find_map(|(index, item)| {
+            inner_key(item.get_ref(), span).map(|inner| format!("[{index}]{inner}"))
+        }),
+        _ => None,
+    }
+}
+
+/// Where the value of that key, or the nearest part of its path that exists, stands.
+fn span_of(table: &DeTable<'_>, path: &str) -> Option<Range<usize>> {
+    let mut span = None;
+    let mut table = table;
+    for part in path.split('.') {
+        let (name, index) = match part.split_once('[') {
+            Some((name, index)) => (name, index.trim_end_matches(']').parse::<usize>().ok()),
+            None => (part, None),
+        };
+        let Some((key, value)) = table.iter().find(|(key, _)| key.get_ref() == name) else {
+            break;
+        };
+        span = Some(key.span());
+        let value = match (value.get_ref(), index) {
+            (DeValue::Array(items), Some(index)) => items.get(index).map(|item| {
+                span = Some(item.span());
+                item.get_ref()
+            }),
+            (value, _) => Some(value),
+        };
+        let Some(DeValue::Table(inner)) = value else {
+            break;
+        };
+        table = inner;
+    }
+    span
+}
+
+#[cfg(test)]
+mod tests;

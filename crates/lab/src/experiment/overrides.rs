@@ -1,0 +1,149 @@
+//! `KEY=VALUE` on the command line: the file with one value changed.
+
+use model::ExperimentFile;
+use toml::{Table, Value};
+
+use super::keys;
+use super::{Place, ReadError};
+
+/// The experiment in `text` (which is known to be right) with all `overrides` applied in order.
+pub(super) fn apply(text: &str, overrides: &[String]) -> Result<ExperimentFile, ReadError> {
+    let mut table: Table = text
+        .parse()
+        .map_err(|error: toml::de::Error| mistake("", "", error.message().to_owned(), None))?;
+    let mut file = None;
+    for written in overrides {
+        apply_one(&mut table, written)?;
+        let read: ExperimentFile = table.clone().try_into().map_err(|error: toml::de::Error| {
+            let (why, nearest) = keys::explain(error.message());
+            let key = written.split('=').next().unwrap_or_default().trim();
+            mistake(written, key, why, nearest)
+        })?;
+        file = Some(read);
+    }
+    file.ok_or_else(|| mistake("", "", "no override".to_owned(), None))
+}
+
+/// The override that set `key` or something around it, if any.
+pub(super) fn touching<'o>(overrides: &'o [String], key: &str) -> Option<&'o str> {
+    overrides.iter().rev().map(String::as_str).find(|written| {
+        let Some((name, _)) = written.split_once('=') else {
+            return false;
+        };
+        let Ok(path) = resolve(written, name.trim()) else {
+            return false;
+        };
+        let path = path.join(".");
+        let plain: String = key.replace('[', ".").replace(']', "");
+        plain == path || plain.starts_with(&format!("{path}."))
+    })
+}
+
+fn mistake(written: &str, key: &str, why: String, nearest: Option<String>) -> ReadError {
+    ReadError::Mistake {
+        place: Place::Override(written.to_owned()),
+        key: key.to_owned(),
+        why,
+        nearest,
+    }
+}
+
+fn apply_one(table: &mut Table, written: &str) -> Result<(), ReadError> {
+    let Some((name, value)) = written.split_once('=') else {
+        return Err(mistake(
+            written,
+            "",
+            "an override is KEY=VALUE, as in rounds=10".to_owned(),
+            None,
+        ));
+    };
+    let (name, value) = (name.trim(), value.trim());
+    if name == "server" {
+        table.insert("server".to_owned(), servers_named(value));
+        return Ok(());
+    }
+    let path = resolve(written, name)?;
+    let value = read_value(value);
+    let (last, parents) = path.split_last().expect("a path has a last part");
+    let home = place(table, parents).ok_or_else(|| {
+        let why = format!("the experiment has no '{}'", parents.join("."));
+        mistake(written, name, why, None)
+    })?;
+    home.insert(last.clone(), value);
+    Ok(())
+}
+
+/// `server=nginx,origin`: those products with their defaults, and no others.
+fn servers_named(names: &str) -> Value {
+    names
+        .split(',')
+        .map(|name| {
+            let mut server = Table::new();
+            server.insert("product".to_owned(), Value::String(name.trim().to_owned()));
+            Value::Table(server)
+        })
+        .collect::<Vec<_>>()
+        .into()
+}
+
+/// `rounds`, `experiment.rounds`, `server.0.cores` or `server[0].cores` as a path. A single word is
+/// looked up in the tables that there is one of.
+fn resolve(written: &str, name: &str) -> Result<Vec<String>, ReadError> {
+    let plain = name.replace('[', ".").replace(']', "");
+    let mut path: Vec<String> = plain.split('.').map(str::to_owned).collect();
+    if path.len() == 1 {
+        let home = ["experiment", "load"]
+            .into_iter()
+            .find(|table| keys::of(table).is_some_and(|keys| keys.contains(&name)));
+        if let Some(home) = home {
+            path.insert(0, home.to_owned());
+        }
+    }
+    let mut schema = String::new();
+    for part in path.iter().filter(|part| part.parse::<usize>().is_err()) {
+        let known = keys::of(&schema).unwrap_or_default();
+        if !known.contains(&part.as_str()) {
+            let words = if path.len() == 1 {
+                let tables = ["experiment", "load"].into_iter().filter_map(keys::of);
+                tables.flatten().copied().collect()
+            } else {
+                known.to_vec()
+            };
+            return Err(mistake(
+                written,
+                name,
+                "no such key".to_owned(),
+                keys::nearest(part, words.into_iter()).map(str::to_owned),
+            ));
+        }
+        if !schema.is_empty() {
+            schema.push('.');
+        }
+        schema.push_str(part);
+    }
+    Ok(path)
+}
+
+/// A TOML value where it is one, else text: `10`, `[1, 16]`, `5s`.
+fn read_value(text: &str) -> Value {
+    format!("value = {text}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+fn place<'t>(root: &'t mut Table, parents: &[String]) -> Option<&'t mut Table> {
+    let Some((first, rest)) = parents.split_first() else {
+        return Some(root);
+    };
+    let mut value = root.get_mut(first)?;
+    for part in rest {
+        value = match value {
+            Value::Array(items) => items.get_mut(part.parse::<usize>().ok()?)?,
+            Value::Table(table) => table.get_mut(part)?,
+            _ => return None,
+        };
+    }
+    value.as_table_mut()
+}

@@ -1,0 +1,209 @@
+use std::collections::BTreeSet;
+
+use model::{Experiment, ExperimentFile, Span};
+
+use super::*;
+
+const GOOD: &str = r#"[experiment]
+name = "small"
+question = "Which?"
+rounds = 6
+duration = "350ms"
+
+[[server]]
+product = "nginx"
+
+[[server]]
+product = "apache"
+cores = [1, 2]
+access_log = "on"
+
+[[workload]]
+name = "seven"
+body = { bytes = 7 }
+
+[load]
+connections = { from = 10, to = 30, step = 10 }
+"#;
+
+fn error_of(text: &str, overrides: &[&str]) -> String {
+    let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+    parse("x.toml", text, &overrides).unwrap_err().to_string()
+}
+
+#[test]
+fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
+    let check = |from: &str, to: &str, expected: &str| {
+        assert!(GOOD.contains(from), "{from}");
+        assert_eq!(error_of(&GOOD.replacen(from, to, 1), &[]), expected);
+    };
+    check(
+        "rounds = 6",
+        "rouds = 6",
+        "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, restart, \
+         warmup, duration, seed; did you mean 'rounds'?",
+    );
+    check(
+        "cores = [1, 2]",
+        "core = 1",
+        "x.toml:12: server[1].core: no such key here; there are product, label, preset, cores, \
+         access_log; did you mean 'cores'?",
+    );
+    check(
+        "[load]",
+        "[laod]",
+        "x.toml:19: laod: no such key here; there are experiment, server, workload, load; \
+         did you mean 'load'?",
+    );
+    check(
+        "step = 10",
+        "stepp = 10",
+        "x.toml:20: load.connections.stepp: no such key here; there are from, to, step; \
+         did you mean 'step'?",
+    );
+    check(
+        "access_log = \"on\"",
+        "access_log = \"bufered\"",
+        "x.toml:13: server[1].access_log: unknown variant 'bufered', expected one of 'buffered', \
+         'off', 'on'; did you mean 'buffered'?",
+    );
+    check(
+        "rounds = 6",
+        "rounds = \"six\"",
+        "x.toml:4: experiment.rounds: invalid type: string \"six\", expected u32",
+    );
+    check(
+        "duration = \"350ms\"",
+        "duration = \"350 parsecs\"",
+        "x.toml:5: experiment.duration: '350 parsecs' is not a time: write 500us, 20ms, 10s or 2m",
+    );
+    check(
+        "rounds = 6",
+        "rounds = 0",
+        "x.toml:4: experiment.rounds: give at least 1",
+    );
+    check(
+        "cores = [1, 2]",
+        "cores = [1, 0]",
+        "x.toml:12: server[1].cores: give at least 1",
+    );
+    check(
+        "to = 30",
+        "to = 3",
+        "x.toml:20: load.connections.from: 10 is more than to = 3",
+    );
+    check(
+        "connections = { from = 10, to = 30, step = 10 }",
+        "connections = true",
+        "x.toml:20: load.connections: write a number, a list of numbers, or \
+         { from = 10, to = 1000, step = 10 }",
+    );
+}
+
+#[test]
+fn what_is_not_toml_names_its_line() {
+    let text = error_of(&GOOD.replace("rounds = 6", "rounds 6"), &[]);
+    assert!(text.starts_with("x.toml:4: "), "{text}");
+    let text = error_of("", &[]);
+    assert!(text.contains("experiment"), "{text}");
+}
+
+#[test]
+fn overrides_change_one_value() {
+    let read = |overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        parse("x.toml", GOOD, &overrides).unwrap()
+    };
+    assert_eq!(read(&["rounds=9"]).rounds(), 9);
+    assert_eq!(
+        read(&["experiment.duration=2s"]).duration(),
+        Span::from_s(2)
+    );
+    assert_eq!(read(&["connections=[1,4]"]).connections(), [1, 4]);
+    assert_eq!(read(&["load.connections.step=20"]).connections(), [10, 30]);
+    assert_eq!(read(&["server[1].cores=1"]).servers()[1].cores, 1);
+    assert_eq!(read(&["server.1.cores=3"]).servers()[1].cores, 3);
+    assert_eq!(read(&["rounds=9", "rounds=8"]).rounds(), 8);
+    let labels = |experiment: &Experiment| -> Vec<String> {
+        experiment
+            .servers()
+            .iter()
+            .map(|s| s.label.clone())
+            .collect()
+    };
+    assert_eq!(labels(&read(&["server=origin,nginx"])), ["origin", "nginx"]);
+}
+
+#[test]
+fn a_wrong_override_is_told_as_such() {
+    let check = |written: &str, expected: &str| {
+        assert_eq!(error_of(GOOD, &[written]), expected);
+    };
+    check(
+        "rouds=9",
+        "'rouds=9': rouds: no such key; did you mean 'rounds'?",
+    );
+    check("rounds=0", "'rounds=0': experiment.rounds: give at least 1");
+    check(
+        "rounds",
+        "'rounds': an override is KEY=VALUE, as in rounds=10",
+    );
+    check(
+        "load.mode=opne",
+        "'load.mode=opne': load.mode: unknown variant 'opne', expected 'closed' or 'open'; \
+         did you mean 'open'?",
+    );
+    check(
+        "server[7].cores=1",
+        "'server[7].cores=1': server[7].cores: the experiment has no 'server.7'",
+    );
+}
+
+#[test]
+fn every_built_in_experiment_is_right() {
+    for (name, text) in BUILT_IN {
+        let experiment = parse(name, text, &[]).unwrap();
+        assert_eq!(experiment.name(), *name);
+    }
+}
+
+#[test]
+fn a_name_that_nothing_has_is_told_with_the_nearest() {
+    let error = read("first-heet", &[]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "there is no file and no built-in experiment 'first-heet'; did you mean 'first-heat'?; \
+         built in: first-heat"
+    );
+}
+
+/// The table of keys is written by hand: it must be that of the types.
+#[test]
+fn the_table_of_keys_is_that_of_the_types() {
+    let full = r#"{
+        "experiment": { "name": "n", "question": "q", "rounds": 1, "restart": "round",
+            "warmup": "1s", "duration": "1s", "seed": 1 },
+        "server": [{ "product": "p", "label": "l", "preset": "p", "cores": 1, "access_log": "off" }],
+        "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1 }],
+        "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
+            "arrivals": "fixed", "timeout": "1s" }
+    }"#;
+    let file: ExperimentFile = serde_json::from_str(full).unwrap();
+    let value = serde_json::to_value(file).unwrap();
+    for (path, keys) in keys::KEYS {
+        let mut place = &value;
+        for part in path.split('.').filter(|part| !part.is_empty()) {
+            place = &place[part];
+            if place.is_array() {
+                place = &place[0];
+            }
+        }
+        let written: BTreeSet<&str> = place
+            .as_object()
+            .unwrap_or_else(|| panic!("{path}"))
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(written, keys.iter().copied().collect(), "{path}");
+    }
+}
