@@ -10,5 +10,7 @@
 pub mod condition;
 pub mod error;
 pub mod experiment;
+pub mod store;
+pub mod sweep;
 
 pub use error::LabError;

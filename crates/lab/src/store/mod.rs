@@ -1,0 +1,252 @@
+//! Results on disk: append-only, one file per trial, written whole or not at all.
+//!
+//! A file is written under a temporary name, brought to the disk and renamed; then its folder is
+//! brought to the disk too. What carries its final name is complete, whatever happens.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use model::{Gap, Manifest, Results, Trial};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::LabError;
+
+/// The results directory of one execution of one experiment.
+#[derive(Clone, Debug)]
+pub struct Store {
+    directory: PathBuf,
+}
+
+impl Store {
+    /// Makes `results/NAME/TIME` and writes what is about to be run into it.
+    pub fn create(results: &Path, manifest: &Manifest, experiment: &str) -> Result<Self, LabError> {
+        let name = &manifest.experiment.experiment.name;
+        let stem = folder_name(&manifest.time);
+        let parent = results.join(name);
+        fs::create_dir_all(&parent).map_err(LabError::file("create", &parent))?;
+        let store = Self {
+            directory: fresh_folder(&parent, &stem)?,
+        };
+        for folder in ["trials", "gaps", "servers"] {
+            let path = store.directory.join(folder);
+            fs::create_dir(&path).map_err(LabError::file("create", path))?;
+        }
+        store.write("experiment.toml", experiment.as_bytes())?;
+        // The manifest comes last: a folder that has one is a folder that can be resumed.
+        store.write_json("manifest.json", manifest)?;
+        Ok(store)
+    }
+
+    /// Opens one that exists: it has a manifest.
+    pub fn open(directory: &Path) -> Result<(Self, Manifest), LabError> {
+        let store = Self {
+            directory: directory.to_owned(),
+        };
+        let manifest = read_json(&directory.join("manifest.json"), "a manifest")?;
+        Ok((store, manifest))
+    }
+
+    /// The newest folder below `results/NAME` that has a manifest.
+    pub fn newest(results: &Path, name: &str) -> Option<PathBuf> {
+        let mut folders: Vec<PathBuf> = fs::read_dir(results.join(name))
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.join("manifest.json").is_file())
+            .collect();
+        folders.sort();
+        folders.pop()
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Stores a trial. After this it survives everything but its disk.
+    pub fn put_trial(&self, trial: &Trial) -> Result<PathBuf, LabError> {
+        let point = trial.point.as_ref().expect("a trial of a lab has a point");
+        let name = format!(
+            "trials/{:05}-round-{}-{}-{}-{}.json",
+            point.sequence,
+            point.round,
+            slug(&point.server),
+            slug(&point.workload),
+            point.connections
+        );
+        self.write_json(&name, trial)
+    }
+
+    /// Stores a gap. The same gap found twice is one.
+    pub fn put_gap(&self, gap: &Gap) -> Result<PathBuf, LabError> {
+        let mut name = format!("gaps/{}", slug(&gap.server));
+        for part in [
+            gap.round.map(|round| format!("-round-{round}")),
+            gap.workload
+                .as_deref()
+                .map(|name| format!("-{}", slug(name))),
+            gap.connections.map(|count| format!("-{count}")),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            name.push_str(&part);
+        }
+        name.push_str(".json");
+        self.write_json(&name, gap)
+    }
+
+    /// Stores a file of a server's configuration, exactly as used.
+    pub fn put_configuration(
+        &self,
+        server: &str,
+        file: &str,
+        text: &str,
+    ) -> Result<PathBuf, LabError> {
+        let folder = self.directory.join("servers").join(slug(server));
+        fs::create_dir_all(&folder).map_err(LabError::file("create", &folder))?;
+        self.write(
+            &format!("servers/{}/{}", slug(server), slug(file)),
+            text.as_bytes(),
+        )
+    }
+
+    /// Stores any other file: the report.
+    pub fn put_file(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, LabError> {
+        self.write(name, bytes)
+    }
+
+    /// The sequence numbers of trials that are there.
+    pub fn done(&self) -> BTreeSet<u32> {
+        self.names("trials")
+            .iter()
+            .filter_map(|name| name.split('-').next()?.parse().ok())
+            .collect()
+    }
+
+    /// Everything, for reports and for judging again.
+    pub fn results(&self) -> Result<Results, LabError> {
+        let manifest = read_json(&self.directory.join("manifest.json"), "a manifest")?;
+        let trials = self.all("trials", "a trial")?;
+        let gaps = self.all("gaps", "a gap")?;
+        Ok(Results {
+            manifest,
+            trials,
+            gaps,
+        })
+    }
+
+    fn all<T: DeserializeOwned>(
+        &self,
+        folder: &str,
+        what: &'static str,
+    ) -> Result<Vec<T>, LabError> {
+        self.names(folder)
+            .iter()
+            .map(|name| read_json(&self.directory.join(folder).join(name), what))
+            .collect()
+    }
+
+    /// Names of complete files, in order.
+    fn names(&self, folder: &str) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.directory.join(folder))
+            .map(|entries| {
+                entries
+                    .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                    .filter(|name| name.ends_with(".json") && !name.starts_with('.'))
+                    .collect()
+            })
+            .unwrap_or_default();
+        names.sort();
+        names
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, LabError> {
+        let mut bytes = serde_json::to_vec(value).map_err(|error| LabError::Damaged {
+            path: self.directory.join(name),
+            what: "writable",
+            why: error.to_string(),
+        })?;
+        bytes.push(b'\n');
+        self.write(name, &bytes)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, LabError> {
+        let path = self.directory.join(name);
+        write_whole(&path, bytes).map_err(LabError::file("write", &path))?;
+        Ok(path)
+    }
+}
+
+/// Temporary file, fsync, rename, fsync of the folder.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".")
+        .suffix(".part")
+        .tempfile_in(folder)?;
+    temporary.write_all(bytes)?;
+    temporary.as_file().sync_all()?;
+    let file = temporary.persist(path).map_err(|error| error.error)?;
+    // Temporary files are private; results are to be shared.
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    drop(file);
+    File::open(folder)?.sync_all()
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, LabError> {
+    let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
+    serde_json::from_str(&text).map_err(|error| LabError::Damaged {
+        path: path.to_owned(),
+        what,
+        why: error.to_string(),
+    })
+}
+
+/// `2026-11-20T10:32:00Z` without its colons, which some file systems refuse.
+fn folder_name(time: &str) -> String {
+    time.replace(':', "-")
+}
+
+/// A folder that did not exist before, even if two begin in one second.
+fn fresh_folder(parent: &Path, stem: &str) -> Result<PathBuf, LabError> {
+    for attempt in 1..1_000 {
+        let name = if attempt == 1 {
+            stem.to_owned()
+        } else {
+            format!("{stem}-{attempt}")
+        };
+        let path = parent.join(name);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(LabError::file("create", path)(error)),
+        }
+    }
+    Err(LabError::file("create", parent.join(stem))(
+        io::Error::from(io::ErrorKind::AlreadyExists),
+    ))
+}
+
+/// A name as part of a file name: what is not a letter, digit or one of `._` becomes a hyphen.
+pub(crate) fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for c in name.chars() {
+        if c.is_alphanumeric() || c == '_' || (c == '.' && !slug.is_empty()) {
+            slug.push(c);
+        } else if !slug.ends_with('-') && !slug.is_empty() {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() {
+        "unnamed".to_owned()
+    } else {
+        slug.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+use model::trial::{Context, Point};
+use model::{Environment, Record, Usage, Verdict};
+
+use super::*;
+use crate::experiment;
+
+fn manifest() -> Manifest {
+    let source = experiment::read("first-heat", &[]).unwrap();
+    Manifest {
+        format: model::plan::FORMAT,
+        experiment: source.experiment.file().clone(),
+        source: source.name,
+        command: vec!["triathlon".to_owned(), "lab".to_owned()],
+        tool: model::environment::Tool::default(),
+        time: "2026-11-20T10:32:00Z".to_owned(),
+        order_seed: 7,
+        scaled: Vec::new(),
+        server_cpus: vec![0],
+        generator_cpus: vec![1],
+        cpu_choice: String::new(),
+    }
+}
+
+fn trial(sequence: u32) -> Trial {
+    let plan = serde_json::json!({
+        "format": 1, "requests": [{ "url": "http://127.0.0.1:1/" }],
+        "arrivals": { "kind": "closed" }, "stop": { "count": 1 }, "connections": 1,
+        "timeout_ns": 1, "workers": 1
+    });
+    Trial {
+        format: 1,
+        point: Some(Point {
+            server: "nginx 2 cores".to_owned(),
+            workload: "7-byte file".to_owned(),
+            connections: 16,
+            round: 1,
+            sequence,
+            ..Point::default()
+        }),
+        plan: serde_json::from_value(plan).unwrap(),
+        environment: Environment::default(),
+        record: Record::default(),
+        usage: Usage::default(),
+        context: Context::default(),
+        verdict: Verdict::default(),
+    }
+}
+
+fn gap(server: &str, round: Option<u32>) -> Gap {
+    Gap {
+        server: server.to_owned(),
+        product: server.to_owned(),
+        round,
+        error: "it is not there".to_owned(),
+        ..Gap::default()
+    }
+}
+
+#[test]
+fn what_is_stored_is_read_back_in_order() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "# text\n").unwrap();
+    for sequence in [10, 2, 1] {
+        store.put_trial(&trial(sequence)).unwrap();
+    }
+    store.put_gap(&gap("apache", None)).unwrap();
+    store.put_gap(&gap("apache", Some(2))).unwrap();
+    store.put_gap(&gap("apache", None)).unwrap();
+    let read = store.results().unwrap();
+    let sequence: Vec<u32> = read
+        .trials
+        .iter()
+        .map(|trial| trial.point.as_ref().unwrap().sequence)
+        .collect();
+    assert_eq!(sequence, [1, 2, 10]);
+    assert_eq!(read.trials[0], trial(1));
+    assert_eq!(read.gaps.len(), 2);
+    assert_eq!(read.manifest, manifest());
+    assert_eq!(store.done(), BTreeSet::from([1, 2, 10]));
+}
+
+#[test]
+fn half_a_file_is_no_trial() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    store.put_trial(&trial(1)).unwrap();
+    // What a power cut may leave: the temporary file, never the final name.
+    fs::write(store.directory().join("trials/.abc.part"), "{\"format\":1,").unwrap();
+    assert_eq!(store.done(), BTreeSet::from([1]));
+    assert_eq!(store.results().unwrap().trials.len(), 1);
+    let left: Vec<_> = fs::read_dir(store.directory().join("trials"))
+        .unwrap()
+        .collect();
+    assert_eq!(left.len(), 2, "writing leaves no temporary file of its own");
+}
+
+#[test]
+fn two_in_one_second_do_not_meet_and_the_newest_is_resumed() {
+    let results = tempfile::tempdir().unwrap();
+    let first = Store::create(results.path(), &manifest(), "").unwrap();
+    let second = Store::create(results.path(), &manifest(), "").unwrap();
+    assert_ne!(first.directory(), second.directory());
+    fs::create_dir(results.path().join("first-heat/9999")).unwrap();
+    let newest = Store::newest(results.path(), "first-heat").unwrap();
+    assert_eq!(
+        newest,
+        second.directory(),
+        "a folder without a manifest is none"
+    );
+    assert_eq!(Store::open(&newest).unwrap().1, manifest());
+    assert_eq!(Store::newest(results.path(), "other"), None);
+}
+
+#[test]
+fn no_place_for_results_is_a_clear_sentence() {
+    let results = tempfile::tempdir().unwrap();
+    let file = results.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Store::create(&file, &manifest(), "")
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("cannot create "), "{error}");
+    let full = LabError::file("write", "/x")(io::Error::from(io::ErrorKind::StorageFull));
+    assert_eq!(
+        full.to_string(),
+        "cannot write /x: no space is left there; name another folder with --results DIR \
+         (what was measured before is kept)"
+    );
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    // /dev/full is a file, so a folder below it cannot be made: the kind of error does not matter,
+    // what was there before does.
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    store.put_trial(&trial(1)).unwrap();
+    fs::remove_dir(store.directory().join("gaps")).unwrap();
+    assert!(store.put_gap(&gap("x", None)).is_err());
+    assert_eq!(store.done(), BTreeSet::from([1]));
+}
+
+#[test]
+fn a_damaged_file_is_named() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    fs::write(store.directory().join("trials/00001-x.json"), "{").unwrap();
+    let error = store.results().unwrap_err().to_string();
+    assert!(error.contains("00001-x.json is not a trial"), "{error}");
+}
+
+#[test]
+fn slugs_are_names_of_files() {
+    let check = |name: &str, expected: &str| assert_eq!(slug(name), expected);
+    check("nginx", "nginx");
+    check("7-byte file", "7-byte-file");
+    check("../../etc/passwd", "etc-passwd");
+    check("log on / 2 cores", "log-on-2-cores");
+    check("nginx.conf", "nginx.conf");
+    check("//", "unnamed");
+}

@@ -1,0 +1,170 @@
+//! What an experiment costs in time, and how it is made to fit: points first, then duration, then
+//! rounds, never below six of them; what was scaled is told.
+
+use model::experiment::{Counts, OneOrMany, RateText, Restart};
+use model::{Experiment, ExperimentFile, Span};
+
+use super::{OVERHEAD, START};
+use super::{Racer, cells_of, core_counts, settle, spread};
+
+/// Fewer rounds give the median no interval (STA-02).
+const ROUNDS_MIN: u32 = 6;
+/// A shorter window holds too few of a server's own periods to be worth a trial.
+const DURATION_MIN: Span = Span::from_ms(200);
+/// Fewer points on an axis are no curve.
+const POINTS_MIN: usize = 3;
+
+/// What an experiment costs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Cost {
+    /// Trials, ceilings included.
+    pub trials: u32,
+    /// Those of them that measure the ceiling.
+    pub ceilings: u32,
+    /// Starts of servers.
+    pub starts: u32,
+    /// All of it together.
+    pub time: Span,
+}
+
+impl Cost {
+    /// Of `experiment` with `present` of its servers installed.
+    pub fn of(experiment: &Experiment, present: &[usize]) -> Self {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let ceilings = count(
+            core_counts(experiment)
+                .into_iter()
+                .map(|cores| cells_of(experiment, Racer::Ceiling { cores }).len())
+                .sum(),
+        );
+        let per_server = present
+            .first()
+            .map_or(0, |&index| cells_of(experiment, Racer::Server(index)).len());
+        let cells = ceilings + count(per_server * present.len());
+        let starts = match experiment.restart() {
+            Restart::Round => count(present.len() + core_counts(experiment).len()),
+            Restart::Trial => cells,
+        };
+        let rounds = experiment.rounds();
+        let trial = settle(experiment.duration()) + experiment.duration() + OVERHEAD;
+        let round = trial * u64::from(cells) + (START + experiment.warmup()) * u64::from(starts);
+        Self {
+            trials: cells * rounds,
+            ceilings: ceilings * rounds,
+            starts: starts * rounds,
+            time: round * u64::from(rounds),
+        }
+    }
+}
+
+/// An experiment that fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaled {
+    /// It, with what was changed changed.
+    pub experiment: Experiment,
+    /// What was changed, a sentence each.
+    pub said: Vec<String>,
+    /// Whether it fits; if not, this is its smallest form.
+    pub fits: bool,
+}
+
+/// Makes `experiment` take at most `budget` with `present` of its servers installed.
+pub fn scale(experiment: &Experiment, present: &[usize], budget: Span) -> Scaled {
+    let fits = |candidate: &Experiment| Cost::of(candidate, present).time <= budget;
+    let mut current = experiment.clone();
+    let mut said = Vec::new();
+    if !fits(&current) {
+        current = thin_points(&current, &fits);
+        tell_points(experiment, &current, &mut said);
+    }
+    if !fits(&current) {
+        let before = current.duration();
+        current = shorten(&current, &fits);
+        if current.duration() != before {
+            said.push(format!(
+                "each window lasts {} instead of {before}",
+                current.duration()
+            ));
+        }
+    }
+    if !fits(&current) && current.rounds() > ROUNDS_MIN {
+        let before = current.rounds();
+        let rounds = (ROUNDS_MIN..before)
+            .rev()
+            .find(|&rounds| fits(&changed(&current, |file| file.experiment.rounds = rounds)))
+            .unwrap_or(ROUNDS_MIN);
+        current = changed(&current, |file| file.experiment.rounds = rounds);
+        said.push(format!("{rounds} rounds instead of {before}"));
+    }
+    Scaled {
+        fits: fits(&current),
+        experiment: current,
+        said,
+    }
+}
+
+/// One point less on the longer axis, until it fits or only the shortest curves are left.
+fn thin_points(experiment: &Experiment, fits: &impl Fn(&Experiment) -> bool) -> Experiment {
+    let mut current = experiment.clone();
+    loop {
+        let connections = current.connections().len();
+        let rates = current.rates().len();
+        if fits(&current) || connections.max(rates) <= POINTS_MIN {
+            return current;
+        }
+        current = if connections >= rates {
+            let fewer = spread(experiment.connections(), connections - 1);
+            changed(&current, |file| file.load.connections = Counts::List(fewer))
+        } else {
+            let fewer = spread(experiment.rates(), rates - 1);
+            changed(&current, |file| {
+                file.load.rate = Some(OneOrMany::Many(fewer.into_iter().map(RateText).collect()));
+            })
+        };
+    }
+}
+
+fn tell_points(before: &Experiment, after: &Experiment, said: &mut Vec<String>) {
+    for (what, asked, left) in [
+        (
+            "connections",
+            before.connections().len(),
+            after.connections().len(),
+        ),
+        ("rates", before.rates().len(), after.rates().len()),
+    ] {
+        if left < asked {
+            said.push(format!("{left} of {asked} points on the axis of {what}"));
+        }
+    }
+}
+
+/// The longest whole number of milliseconds that fits, at least the shortest honest window.
+fn shorten(experiment: &Experiment, fits: &impl Fn(&Experiment) -> bool) -> Experiment {
+    let with = |ms: u64| {
+        changed(experiment, |file| {
+            file.experiment.duration = Span::from_ms(ms);
+        })
+    };
+    let ms = |span: Span| span.as_ns() / 1_000_000;
+    let (mut low, mut high) = (ms(DURATION_MIN), ms(experiment.duration()));
+    if low >= high {
+        return experiment.clone();
+    }
+    // `low` is always taken, fitting or not: it is the smallest form.
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        if fits(&with(middle)) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    with(low)
+}
+
+fn changed(experiment: &Experiment, change: impl FnOnce(&mut ExperimentFile)) -> Experiment {
+    let mut file = experiment.file().clone();
+    change(&mut file);
+    Experiment::try_from(file).expect("fewer points of a right experiment are right")
+}
