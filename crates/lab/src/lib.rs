@@ -10,6 +10,8 @@
 pub mod condition;
 pub mod error;
 pub mod experiment;
+pub mod server;
+pub mod site;
 pub mod store;
 pub mod sweep;
 

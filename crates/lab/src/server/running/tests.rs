@@ -1,0 +1,222 @@
+use std::io::Write as _;
+use std::net::TcpStream;
+
+use super::*;
+use crate::experiment;
+use crate::server::{Product, Search, installed, product};
+use crate::site::Site;
+
+/// The products of this machine that are not this program. A machine without one has nothing to try.
+fn strangers() -> Vec<Installed> {
+    let search = Search::of_system(PathBuf::from("/no/triathlon"));
+    ["nginx", "apache", "lighttpd"]
+        .into_iter()
+        .filter_map(|name| installed(product(name).ok()?, &search).ok())
+        .collect()
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    site: Site,
+}
+
+fn place() -> Place {
+    let experiment = experiment::read("first-heat", &[]).unwrap().experiment;
+    let folder = tempfile::Builder::new()
+        .prefix("a lab with blanks ")
+        .tempdir()
+        .unwrap();
+    open_to_all(folder.path(), 0o755).unwrap();
+    let site = Site::build(&folder.path().join("www"), &experiment).unwrap();
+    Place { folder, site }
+}
+
+fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> Start<'a> {
+    Start {
+        label: "label",
+        installed,
+        preset,
+        preset_name: "tuned",
+        access_log: AccessLog::Off,
+        cpus: &[0],
+        connections: 256,
+        site: place.site.root(),
+        scratch: place.folder.path(),
+    }
+}
+
+/// Asks for `path` once; the answer's head and content.
+fn fetch(port: u16, path: &str) -> (String, Vec<u8>) {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap()
+        + 4;
+    let content = answer.split_off(end);
+    (String::from_utf8(answer).unwrap(), content)
+}
+
+fn files_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+#[test]
+fn every_server_starts_answers_and_leaves_nothing_behind() {
+    for installed in strangers() {
+        for preset in [Preset::Tuned, Preset::Stock] {
+            let name = installed.product.name();
+            let place = place();
+            let mut running = Running::start(&start(&place, &installed, preset)).unwrap();
+            for length in [7, 102_400] {
+                let document = place.site.document(model::Bytes::new(length));
+                let (head, content) = fetch(running.port(), &document.path);
+                assert!(head.starts_with("HTTP/1.1 200 "), "{name}: {head}");
+                let file = place.site.root().join(&document.path[1..]);
+                assert_eq!(content, fs::read(file).unwrap(), "{name}");
+            }
+            running.look_before();
+            let facts = running.look_after();
+            assert_eq!(facts.listener_is_ours, Some(true), "{name}: {facts:?}");
+            assert_eq!(facts.listener_owner, None);
+            assert_eq!(facts.cpus_allowed.as_deref(), Some(&[0][..]), "{name}");
+            assert_eq!(facts.processes_before, facts.processes_after, "{name}");
+            assert!(facts.listen_backlog > Some(100), "{name}: {facts:?}");
+            assert!(facts.open_files_limit > Some(100), "{name}");
+            assert_eq!((facts.exit, facts.error_log_lines), (None, 0), "{name}");
+            let pid = running.pid();
+            running.stop();
+            assert_eq!(
+                process::session_members(Path::new("/proc"), pid),
+                Vec::<u32>::new(),
+                "{name}"
+            );
+            assert_eq!(files_in(place.folder.path()), ["www"], "{name}");
+        }
+    }
+}
+
+#[test]
+fn access_logs_are_written_where_they_are_asked_for_and_cut_between_trials() {
+    for installed in strangers() {
+        let place = place();
+        let mut start = start(&place, &installed, Preset::Tuned);
+        start.access_log = AccessLog::On;
+        let mut running = Running::start(&start).unwrap();
+        let document = place.site.document(model::Bytes::new(7));
+        fetch(running.port(), &document.path);
+        let log = running.directory.path().join("logs/access.log");
+        let until = Instant::now() + Duration::from_secs(20);
+        // lighttpd writes every four seconds.
+        while fs::metadata(&log).map_or(0, |meta| meta.len()) == 0 {
+            assert!(Instant::now() < until, "{}", installed.product.name());
+            running.child.wait(Duration::from_millis(20));
+        }
+        running.look_before();
+        assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+        running.stop();
+    }
+}
+
+#[test]
+fn a_server_of_two_workers_has_two() {
+    if sys::cpu::allowed().unwrap().len() < 2 {
+        return;
+    }
+    for installed in strangers() {
+        let place = place();
+        let mut start = start(&place, &installed, Preset::Tuned);
+        start.cpus = &[0, 1];
+        let running = Running::start(&start).unwrap();
+        assert!(
+            running.processes().len() >= 3,
+            "{}",
+            installed.product.name()
+        );
+        running.stop();
+    }
+}
+
+#[test]
+fn a_wrong_configuration_is_told_in_the_servers_own_words() {
+    for installed in strangers() {
+        let place = place();
+        let start = start(
+            &place,
+            &installed,
+            Preset::Template("no_such_word {port};\n"),
+        );
+        let error = Running::start(&start).unwrap_err().to_string();
+        assert!(
+            error.starts_with("label: it ended at once (exit code "),
+            "{error}"
+        );
+        assert!(
+            error.len() > "label: it ended at once (exit code 1): ".len(),
+            "{error}"
+        );
+        assert_eq!(files_in(place.folder.path()), ["www"]);
+    }
+}
+
+#[test]
+fn what_the_error_log_gains_belongs_to_the_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut log = ErrorLog::create(folder.path().join("error.log")).unwrap();
+    writeln!(log.writer().unwrap(), "before").unwrap();
+    log.skip();
+    for number in 0..30 {
+        writeln!(log.writer().unwrap(), "line {number}").unwrap();
+    }
+    let (lines, count) = log.gained();
+    assert_eq!((lines.len(), count), (20, 30));
+    assert_eq!(lines[0], "line 0");
+    assert_eq!(log.gained(), (Vec::new(), 0));
+}
+
+#[test]
+fn a_server_that_does_not_come_up_is_given_up() {
+    struct Sleeper;
+    impl Product for Sleeper {
+        fn name(&self) -> &'static str {
+            "sleeper"
+        }
+        fn programs(&self) -> &'static [&'static str] {
+            &["sh"]
+        }
+        fn install(&self) -> &'static str {
+            ""
+        }
+        fn version_arguments(&self) -> &'static [&'static str] {
+            &["-c", "echo 1"]
+        }
+        fn launch(&self, _: &Setup<'_>) -> Result<crate::server::Launch, String> {
+            Ok(crate::server::Launch {
+                arguments: vec!["-c".into(), "echo sorry >&2; exit 4".into()],
+                processes: 1,
+                ..crate::server::Launch::default()
+            })
+        }
+    }
+    let search = Search::of_system(PathBuf::from("/no/triathlon"));
+    let installed = installed(&Sleeper, &search).unwrap();
+    let place = place();
+    let error = Running::start(&start(&place, &installed, Preset::Tuned)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "label: it ended at once (exit code 4): sorry"
+    );
+}

@@ -1,0 +1,111 @@
+//! The documents that every server serves: the same bytes, in a private folder.
+//!
+//! Contents are drawn from the length alone, so that a file of one length is the same on every
+//! machine, and neither compresses nor repeats.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::{Bytes, Experiment};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::LabError;
+use crate::sweep::Order;
+
+/// From this length on a file is served by the means for large files, where a server has both:
+/// for a small one sendfile is a system call too many.
+const LARGE: u64 = 16 * 1024;
+
+/// One document.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Document {
+    /// Its path in URLs: `/small/7.html`.
+    pub path: String,
+    /// Its length.
+    pub bytes: Bytes,
+    /// SHA-256 of its content, hexadecimal.
+    pub sha256: String,
+}
+
+/// All documents of an experiment, on disk.
+#[derive(Clone, Debug)]
+pub struct Site {
+    root: PathBuf,
+    documents: BTreeMap<u64, Document>,
+}
+
+impl Site {
+    /// Writes the documents of `experiment` below `root`, readable for everyone: servers that are
+    /// started by root give up their rights.
+    pub fn build(root: &Path, experiment: &Experiment) -> Result<Self, LabError> {
+        for folder in ["", "small", "large"] {
+            let path = root.join(folder);
+            fs::create_dir_all(&path).map_err(LabError::file("create", &path))?;
+            open_to_all(&path, 0o755)?;
+        }
+        let mut documents = BTreeMap::new();
+        for workload in experiment.workloads() {
+            let length = workload.bytes.count();
+            if documents.contains_key(&length) {
+                continue;
+            }
+            let content = content(length);
+            let path = path_of(length);
+            let file = root.join(path.trim_start_matches('/'));
+            fs::write(&file, &content).map_err(LabError::file("write", &file))?;
+            open_to_all(&file, 0o644)?;
+            let document = Document {
+                path,
+                bytes: workload.bytes,
+                sha256: hex(&Sha256::digest(&content)),
+            };
+            documents.insert(length, document);
+        }
+        Ok(Self {
+            root: root.to_owned(),
+            documents,
+        })
+    }
+
+    /// The folder that servers serve.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The document of that length.
+    pub fn document(&self, bytes: Bytes) -> &Document {
+        self.documents
+            .get(&bytes.count())
+            .expect("every workload's document was built")
+    }
+}
+
+fn path_of(length: u64) -> String {
+    if length < LARGE {
+        format!("/small/{length}.html")
+    } else {
+        format!("/large/{length}.bin")
+    }
+}
+
+/// Letters and digits: readable in a terminal, and too many kinds to be compressed much.
+fn content(length: u64) -> Vec<u8> {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut order = Order::from_seed(length);
+    let length = usize::try_from(length).expect("a document fits into memory");
+    (0..length).map(|_| LETTERS[order.below(64)]).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Gives everyone the right to read.
+pub(crate) fn open_to_all(path: &Path, mode: u32) -> Result<(), LabError> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+        .map_err(LabError::file("change the permissions of", path))
+}
+
+#[cfg(test)]
+mod tests;
