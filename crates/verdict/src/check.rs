@@ -1,11 +1,13 @@
 //! What a rule is, what it may read and what it may answer.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use model::finding::{Claim, Finding, Severity};
-use model::{Record, Trial};
+use model::{Outcome, Record, Span, Trial};
 use serde_json::Value;
 
+use crate::summary::{self, PointSummary};
 use crate::thresholds::Limit;
 
 /// One rule of the catalogue.
@@ -120,14 +122,31 @@ impl From<Found> for Judgement {
 pub(crate) struct Facts<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) record: &'a Record,
+    /// The experiment that the trial is part of; none where it is judged alone.
+    set: Option<(&'a Set<'a>, usize)>,
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn new(trial: &'a Trial) -> Self {
+    /// A trial alone.
+    pub(crate) fn alone(trial: &'a Trial) -> Self {
         Self {
             trial,
             record: &trial.record,
+            set: None,
         }
+    }
+
+    /// The trial at `position` of an experiment.
+    pub(crate) fn within(set: &'a Set<'a>, position: usize) -> Self {
+        Self {
+            set: Some((set, position)),
+            ..Self::alone(&set.trials[position])
+        }
+    }
+
+    /// The experiment that the trial is part of; none where it is judged alone.
+    pub(crate) fn set(&self) -> Option<&'a Set<'a>> {
+        self.set.map(|(set, _)| set)
     }
 
     /// Whether arrivals are independent of completions.
@@ -140,16 +159,151 @@ impl<'a> Facts<'a> {
         self.trial.point.as_ref().is_some_and(|point| point.ceiling)
     }
 
+    /// Whether the server runs on this machine; none where nothing tells.
+    pub(crate) fn is_local(&self) -> Option<bool> {
+        if self.trial.context.server.is_some() || self.is_loopback() == Some(true) {
+            return Some(true);
+        }
+        None
+    }
+
+    /// Whether the address that answered is a loopback one; none where none is known.
+    pub(crate) fn is_loopback(&self) -> Option<bool> {
+        let reference = self.record.reference.as_ref();
+        let answered = reference.and_then(|r| r.address.parse::<SocketAddr>().ok());
+        let asked = self.trial.plan.addresses.first().copied();
+        Some(answered.or(asked)?.ip().to_canonical().is_loopback())
+    }
+
     /// The busy share of the busiest worker, its position among them first.
     pub(crate) fn busiest_worker(&self) -> Option<(u32, f64)> {
         self.record
             .workers
             .iter()
             .filter(|worker| !worker.window.is_zero())
-            .map(|worker| {
-                let share = worker.busy.as_s_f64() / worker.window.as_s_f64();
-                (worker.index, share)
-            })
+            .map(|worker| (worker.index, part(worker.busy, worker.window)))
             .max_by(|one, other| one.1.total_cmp(&other.1))
     }
+
+    /// How far a kernel counter of this machine went during the window; none if unreadable.
+    pub(crate) fn counter(&self, name: &str) -> Option<u64> {
+        let system = self.trial.usage.system.as_ref()?;
+        system.counters.get(name).copied()
+    }
+
+    /// CPUs of the generator, as planned or as pinned.
+    pub(crate) fn generator_cpus(&self) -> Vec<u32> {
+        if !self.trial.plan.cpus.is_empty() {
+            return self.trial.plan.cpus.clone();
+        }
+        let pinned: Vec<u32> = self.record.workers.iter().filter_map(|w| w.cpu).collect();
+        if pinned.is_empty() {
+            self.trial.environment.cpus_allowed.clone()
+        } else {
+            pinned
+        }
+    }
+
+    /// CPUs that the server may use; none where that is not known.
+    pub(crate) fn server_cpus(&self) -> Option<&'a [u32]> {
+        let server = self.trial.context.server.as_ref()?;
+        match &server.cpus_allowed {
+            Some(cpus) if !cpus.is_empty() => Some(cpus),
+            _ if !server.cpus.is_empty() => Some(&server.cpus),
+            _ => None,
+        }
+    }
+
+    /// The mean busy share of `cpus`, interrupts included; none if any is unreadable.
+    pub(crate) fn busy_share(&self, cpus: &[u32]) -> Option<f64> {
+        let system = self.trial.usage.system.as_ref()?;
+        let busy: Option<Vec<f64>> = cpus
+            .iter()
+            .map(|cpu| system.cpus.iter().find(|usage| usage.cpu == *cpu))
+            .map(|usage| usage.map(|usage| usage.busy))
+            .collect();
+        let busy = busy.filter(|busy| !busy.is_empty())?;
+        Some(busy.iter().sum::<f64>() / number(busy.len() as u64))
+    }
+
+    /// Arrivals that the plan wanted in the window of an open loop: those that became due, or what
+    /// rate and window make if that is more.
+    pub(crate) fn intended(&self) -> f64 {
+        let due = number(self.record.total.due);
+        let rate = self.trial.plan.arrivals.rate();
+        let planned = rate.map_or(0.0, |rate| {
+            rate.as_per_second_f64() * self.record.window.as_s_f64()
+        });
+        // Poisson arrivals come in numbers that vary by their root.
+        due.max(planned - 3.0 * planned.sqrt())
+    }
+
+    /// Exchanges that ended in the window in any way but given up by us.
+    pub(crate) fn ended(&self) -> u64 {
+        let outcomes = &self.record.total.outcomes;
+        outcomes.total() - outcomes[Outcome::Shed] - outcomes[Outcome::Unfinished]
+    }
+
+    /// This trial's point over all its rounds; none where it is judged alone.
+    pub(crate) fn point(&self) -> Option<&'a PointSummary> {
+        let (set, position) = self.set?;
+        Some(&set.points[set.point_of[position]?])
+    }
+
+    /// The points that differ from this one in their number of connections alone, itself included,
+    /// by connections.
+    pub(crate) fn line(&self) -> &'a [PointSummary] {
+        let (Some((set, _)), Some(point)) = (self.set, self.point()) else {
+            return &[];
+        };
+        set.line(point)
+    }
+}
+
+/// All trials of an experiment.
+pub(crate) struct Set<'a> {
+    pub(crate) trials: &'a [Trial],
+    /// Sorted, so that points which differ in connections alone are neighbours.
+    pub(crate) points: Vec<PointSummary>,
+    /// For each trial, the position of its point.
+    point_of: Vec<Option<usize>>,
+}
+
+impl<'a> Set<'a> {
+    pub(crate) fn new(trials: &'a [Trial]) -> Self {
+        let points = summary::points(trials);
+        let mut point_of = vec![None; trials.len()];
+        for (position, point) in points.iter().enumerate() {
+            for trial in &point.trials {
+                point_of[*trial] = Some(position);
+            }
+        }
+        Self {
+            trials,
+            points,
+            point_of,
+        }
+    }
+
+    /// The points that differ from `point` in their number of connections alone, itself included.
+    pub(crate) fn line(&self, point: &PointSummary) -> &[PointSummary] {
+        let same = |other: &PointSummary| other.key.same_line(&point.key);
+        let first = self.points.iter().position(same).unwrap_or(0);
+        let count = self.points[first..].iter().take_while(|p| same(p)).count();
+        &self.points[first..first + count]
+    }
+}
+
+/// A count as a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
+pub(crate) fn number(count: u64) -> f64 {
+    count as f64
+}
+
+/// `part` in terms of `whole`; zero where there is no whole.
+pub(crate) fn part(part: Span, whole: Span) -> f64 {
+    if whole.is_zero() {
+        return 0.0;
+    }
+    part.as_s_f64() / whole.as_s_f64()
 }

@@ -70,5 +70,76 @@ macro_rules! limits {
 limits! {
     /// A worker's time outside waits and empty polls.
     BUSY_SHARE: "GEN-01", "busy_share", None, Some(0.80), Some(0.95),
-        "Policy; queueing in a server at 80 % use already doubles its waits (M/D/1)";
+        "Policy; at 80 % use a queue already doubles the time in it";
+    /// 1 / headroom.
+    CEILING_SHARE: "GEN-02", "share_of_ceiling", None, Some(0.7), Some(0.9), "Policy";
+    /// Late time below which nobody cares.
+    LATE_FLOOR_US: "GEN-03", "late_time_p99_us", None, Some(100.0), None,
+        "Policy; timer slack alone is 50 us";
+    /// Late time in terms of the median response time.
+    LATE_OF_MEDIAN: "GEN-03", "late_time_p99_of_response_time_p50", None, Some(0.05), Some(1.0),
+        "Policy";
+    /// The part of the intended load that was not sent.
+    UNSENT_SHARE: "GEN-04", "unsent_share", None, Some(0.01), Some(0.05),
+        "Policy; Lancet accepts 10 %";
+    /// The part of all connections' time that the generator let pass.
+    DEAD_TIME: "GEN-05", "dead_share", None, Some(0.05), Some(0.20),
+        "Policy; wrk lost 20 % so (wrk issue 116)";
+    /// How busy shared CPUs were.
+    SHARED_BUSY: "GEN-06", "shared_cpu_busy_share", None, None, Some(0.85), "Policy";
+    /// A generator thread's time in the run queue.
+    RUNQUEUE_WAIT: "GEN-07", "runqueue_wait_share", None, Some(0.01), Some(0.05), "Policy";
+    /// Answers per connection, the luckiest thread against the unluckiest.
+    UNEVEN_WORKERS: "GEN-09", "most_over_least", None, Some(1.2), None, "Policy";
+    /// What one reading of the clock costs.
+    CLOCK_COST_NS: "GEN-11", "clock_cost_ns", None, Some(100.0), None,
+        "Policy; a vDSO reading takes about 25 ns";
+    /// A batch of events in terms of the median service time.
+    BATCH_OF_MEDIAN: "GEN-16", "batch_time_p99_of_service_time_p50", None, Some(0.05), None,
+        "Policy; the same share that GEN-03 allows";
+    /// Source ports in use or in TIME_WAIT.
+    PORTS_USED: "TCP-01", "ports_used_share", None, Some(0.5), None,
+        "Policy; connect searches one parity first and slows down beyond";
+    /// Dropped connection requests per connect.
+    DROPPED_CONNECTS: "TCP-03", "dropped_per_connect", None, None, Some(1e-3), "Policy";
+    /// Segments sent again per data segment.
+    RETRANSMITTED: "TCP-05", "retransmitted_share", Some(1e-4), Some(1e-3), Some(1e-2), "Policy";
+    /// Time stolen from a CPU that takes part.
+    STEAL: "CPU-01", "steal_share", Some(0.005), Some(0.01), Some(0.05), "Policy";
+    /// What others used of the machine.
+    BACKGROUND: "CPU-08", "background_share", None, Some(0.02), Some(0.10), "Policy";
+    /// A server busier than this is its own limit.
+    IDLE_SERVER: "SRV-05", "server_busy_share", Some(0.85), None, None, "Policy";
+    /// A generator busier than this may be the limit.
+    IDLE_GENERATOR: "SRV-05", "generator_busy_share", Some(0.70), None, None, "Policy";
+    /// Failed exchanges in terms of all that ended.
+    FAILED_SHARE: "HTTP-01", "failed_share", Some(0.0), Some(0.001), Some(0.01), "Policy";
+    /// Closes by the server per exchange. At one in two, connections are not kept at all.
+    CLOSED_SHARE: "HTTP-09", "closed_share", Some(1e-4), Some(0.999e-3), Some(0.5),
+        "Policy; a new connection costs as much as about ten requests";
+    /// The same where another server of the comparison closes differently.
+    CLOSED_UNLIKE: "HTTP-09", "closed_share_unlike", Some(1e-4), Some(0.999e-3), Some(0.01),
+        "Policy; at 1 in 100 a new connection adds about 10 %";
+    /// The trend over the window.
+    DRIFT: "STA-03", "drift", None, Some(0.02), Some(0.10), "Policy";
+    /// The widest gap between rounds in terms of their median.
+    GAP_OF_MEDIAN: "STA-05", "gap_of_median", None, Some(0.05), None, "Policy";
+    /// The widest gap between rounds in terms of the median of the others.
+    GAP_OF_GAPS: "STA-05", "gap_of_gaps", None, Some(3.0), None, "Policy";
+    /// More answers with more connections: below this, the rate is flat.
+    FLAT: "STA-09", "rate_growth", Some(0.05), None, None, "Policy";
+    /// Growth of response times in terms of growth of connections.
+    WAITS_GROW: "STA-09", "response_growth_per_connection_growth", Some(0.9), None, None,
+        "Policy; 1.8 for twice the connections";
+    /// Exchanges in flight against rate times service time.
+    LITTLE: "STA-10", "deviation", None, Some(0.02), Some(0.10), "Policy; the law is exact";
+    /// Half the width of the interval over rounds, in terms of their median.
+    ROUNDS_AGREE: "STA-12", "half_width", None, Some(0.10), None, "Policy";
 }
+
+/// A comparison of fewer rounds is invalid (STA-02).
+pub const ROUNDS_MIN: u64 = 3;
+/// A comparison of fewer rounds is suspect: no interval of 95 % exists (STA-02, STA-12).
+pub const ROUNDS_SUSPECT: u64 = 6;
+/// A shorter window is suspect for a single run, in seconds (STA-12).
+pub const WINDOW_MIN_S: f64 = 10.0;

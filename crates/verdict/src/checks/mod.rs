@@ -1,13 +1,93 @@
 //! The rules, one per file, and the one table of them.
 
+mod accounting;
+mod background;
+mod batch_time;
+mod bimodal_rounds;
+mod body;
+mod capacity_not_reached;
+mod censored;
+mod client_dead_time;
+mod clock;
+mod connection_capacity;
+mod debug_build;
+mod error_log_growth;
+mod errors;
+mod gen_runqueue_wait;
 mod gen_thread_saturated;
+mod keepalive;
+mod listen_overflow;
+mod little;
+mod loopback;
+mod near_generator_ceiling;
+mod nofile;
+mod non_stationary;
+mod out_of_memory;
+mod port_exhaustion;
+mod rate_not_achieved;
+mod retransmits;
+mod saturated_flat;
+mod schedule_late;
+mod server_died;
+mod shared_cpus;
+mod short_run;
+mod status;
+mod steal;
+mod swap;
+mod too_few_rounds;
+mod too_few_samples;
+mod uneven_load;
+mod unexplained_limit;
+mod virtualised;
+mod wrong_server;
 
-use crate::check::{Check, Facts};
+use crate::check::Check;
+
+pub(crate) use near_generator_ceiling::headroom;
 
 /// Every rule, in the order of the catalogue.
-pub(crate) static ALL: &[&Check] = &[&gen_thread_saturated::CHECK];
+pub(crate) static ALL: &[&Check] = &[
+    &gen_thread_saturated::CHECK,
+    &near_generator_ceiling::CHECK,
+    &schedule_late::CHECK,
+    &rate_not_achieved::CHECK,
+    &client_dead_time::CHECK,
+    &shared_cpus::CHECK,
+    &gen_runqueue_wait::CHECK,
+    &uneven_load::CHECK,
+    &clock::CHECK,
+    &accounting::CHECK,
+    &debug_build::CHECK,
+    &batch_time::CHECK,
+    &port_exhaustion::CHECK,
+    &listen_overflow::CHECK,
+    &retransmits::CHECK,
+    &loopback::CHECK,
+    &steal::CHECK,
+    &virtualised::CHECK,
+    &background::CHECK,
+    &swap::CHECK,
+    &out_of_memory::CHECK,
+    &wrong_server::CHECK,
+    &server_died::CHECK,
+    &nofile::CHECK,
+    &connection_capacity::CHECK,
+    &unexplained_limit::CHECK,
+    &error_log_growth::CHECK,
+    &errors::CHECK,
+    &status::CHECK,
+    &body::CHECK,
+    &keepalive::CHECK,
+    &too_few_samples::CHECK,
+    &too_few_rounds::CHECK,
+    &non_stationary::CHECK,
+    &bimodal_rounds::CHECK,
+    &saturated_flat::CHECK,
+    &little::CHECK,
+    &capacity_not_reached::CHECK,
+    &short_run::CHECK,
+    &censored::CHECK,
+];
 
-/// The larger of ceiling / rate and 1 / busy share: how far the generator was from its own limit.
-pub(crate) fn headroom(facts: &Facts<'_>) -> Option<f64> {
-    facts.busiest_worker().map(|(_, busy)| 1.0 / busy)
-}
+#[cfg(test)]
+mod tests;

@@ -37,10 +37,13 @@ impl PointKey {
 
     /// Whether the two differ in nothing but the number of connections.
     pub fn same_line(&self, other: &Self) -> bool {
-        Self {
-            connections: other.connections,
-            ..self.clone()
-        } == *other
+        (&self.experiment, &self.workload, &self.server, &self.axes)
+            == (
+                &other.experiment,
+                &other.workload,
+                &other.server,
+                &other.axes,
+            )
     }
 }
 

@@ -5,20 +5,24 @@ use std::collections::BTreeMap;
 use model::Trial;
 use model::finding::{Claim, ClaimVerdict, Coverage, Finding, Severity, Status, Verdict};
 
-use crate::check::{Check, Facts, Judgement};
+use crate::check::{Check, Facts, Judgement, Set};
 use crate::checks;
+use crate::summary::{self, QUANTILES, Support};
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
 pub const SET: &str = "1";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {
-    verdict(&Facts::new(trial))
+    verdict(&Facts::alone(trial))
 }
 
 /// What each trial of an experiment is worth, with the rules that look across rounds and points.
 pub fn judge_set(trials: &[Trial]) -> Vec<Verdict> {
-    trials.iter().map(judge).collect()
+    let set = Set::new(trials);
+    (0..trials.len())
+        .map(|position| verdict(&Facts::within(&set, position)))
+        .collect()
 }
 
 /// Rules whose objection means that the generator set the rate.
@@ -47,16 +51,27 @@ fn verdict(facts: &Facts<'_>) -> Verdict {
             .map(|claim| claim.status)
             .max()
             .unwrap_or_default(),
-        headroom: checks::headroom(facts),
+        headroom: checks::headroom(facts).map(|headroom| headroom.value),
         generator_limited: findings.iter().any(|finding| {
             finding.worst() == Severity::Invalid
                 && GENERATOR_LIMITS.contains(&finding.rule.as_str())
         }),
-        quantiles: Vec::new(),
+        quantiles: quantiles(facts.trial),
         claims,
         findings,
         coverage,
     }
+}
+
+/// The quantiles of response time that the sample carries.
+fn quantiles(trial: &Trial) -> Vec<String> {
+    let times = &trial.record.response_time;
+    let all = times.count() + times.censored();
+    QUANTILES
+        .iter()
+        .filter(|quantile| summary::support(all, quantile.q) > Support::TooFew)
+        .map(|quantile| quantile.name.to_owned())
+        .collect()
 }
 
 /// What the rules answered.
@@ -139,3 +154,6 @@ fn claim_verdict(
         partial: unread > 0,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! GEN-13: counts that do not add up, or more than physics allows, are a bug of ours.
+
+use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
+use model::finding::Severity::Invalid;
+use model::plan::Level;
+use model::record::Tally;
+use model::{Outcome, Record};
+
+use crate::check::{Check, Facts, Found, Judgement};
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "GEN-13",
+    name: "accounting",
+    claims: &[Capacity, Latency, Resources, Comparison],
+    mandatory: true,
+    source: "What was sent has ended or is under way; better than physics is a bug",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let wrong: Vec<String> = [sums(facts), samples(facts.record), bytes(facts)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if wrong.is_empty() {
+        return Judgement::Silent;
+    }
+    Found::all(
+        CHECK.claims,
+        Invalid,
+        format!(
+            "The generator's own counts contradict each other: {}.",
+            wrong.join("; ")
+        ),
+    )
+    .evidence("contradictions", wrong)
+    .fix("Report this as a bug with the stored trial: no number of this run can be trusted")
+    .into()
+}
+
+/// Exchanges whose request went out and that ended.
+fn answered_or_lost(tally: &Tally) -> u64 {
+    tally
+        .outcomes
+        .iter()
+        .filter(|(outcome, _)| {
+            !matches!(
+                outcome,
+                Outcome::Connect
+                    | Outcome::Tls
+                    | Outcome::Shed
+                    | Outcome::Unfinished
+                    | Outcome::Write
+            )
+        })
+        .map(|(_, count)| count)
+        .sum()
+}
+
+/// Over all phases, at most as many ended as were sent, and at most as many are still under way as
+/// there are places for them.
+fn sums(facts: &Facts<'_>) -> Option<String> {
+    let record = facts.record;
+    let phases = [
+        &record.reference_phase,
+        &record.warmup_phase,
+        &record.total,
+        &record.drain_phase,
+    ];
+    let sent: u64 = phases.iter().map(|tally| tally.sent).sum();
+    let ended: u64 = phases.iter().map(|tally| answered_or_lost(tally)).sum();
+    let unsure: u64 = phases
+        .iter()
+        .map(|tally| tally.outcomes[Outcome::Unfinished] + tally.outcomes[Outcome::Write])
+        .sum();
+    let plan = &facts.trial.plan;
+    let places = u64::from(plan.connections) * u64::from(plan.pipeline);
+    if ended > sent {
+        return Some(format!(
+            "{} ended but only {} were sent",
+            words::count(ended),
+            words::count(sent)
+        ));
+    }
+    (sent - ended > places + unsure).then(|| {
+        format!(
+            "{} were sent, {} ended, and at most {} can be under way",
+            words::count(sent),
+            words::count(ended),
+            words::count(places + unsure)
+        )
+    })
+}
+
+/// Every right answer is in every distribution that takes right answers, and in one interval.
+fn samples(record: &Record) -> Option<String> {
+    let right = record.total.outcomes[Outcome::Ok];
+    let in_intervals: u64 = record
+        .intervals
+        .iter()
+        .map(|interval| interval.tally.outcomes[Outcome::Ok])
+        .sum();
+    [
+        ("response times", record.response_time.count()),
+        ("service times", record.service_time.count()),
+        ("answers in the intervals", in_intervals),
+    ]
+    .into_iter()
+    .find(|(name, count)| {
+        *count != right && !(name.ends_with("intervals") && record.intervals.is_empty())
+    })
+    .map(|(name, count)| {
+        format!(
+            "{} {name} for {} right answers",
+            words::count(count),
+            words::count(right)
+        )
+    })
+}
+
+/// Right answers carry exactly the reference's content, within what was received.
+fn bytes(facts: &Facts<'_>) -> Option<String> {
+    let total = &facts.record.total;
+    if total.bytes_content > total.bytes_received {
+        return Some(format!(
+            "{} of content in {} received",
+            total.bytes_content, total.bytes_received
+        ));
+    }
+    let reference = facts.record.reference.as_ref()?;
+    if reference.dynamic || facts.trial.plan.expect.level < Level::Length {
+        return None;
+    }
+    let expected = total.outcomes[Outcome::Ok].checked_mul(reference.length)?;
+    (total.bytes_content.count() != expected && facts.trial.plan.requests[0].method != "HEAD").then(
+        || {
+            format!(
+                "{} bytes of content where right answers have {}",
+                words::count(total.bytes_content.count()),
+                words::count(expected)
+            )
+        },
+    )
+}

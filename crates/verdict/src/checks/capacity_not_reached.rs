@@ -1,0 +1,49 @@
+//! STA-11: a sweep that ends while the rate still rises has not found the capacity.
+
+use model::finding::Claim::Capacity;
+use model::finding::Severity::Suspect;
+
+use crate::check::{Check, Facts, Found, Judgement};
+use crate::thresholds::FLAT;
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "STA-11",
+    name: "capacity-not-reached",
+    claims: &[Capacity],
+    mandatory: false,
+    source: "Policy; the knee lies where more connections bring no more",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    if facts.is_open_loop() || facts.trial.point.is_none() || facts.is_ceiling() {
+        return Judgement::NotApplicable;
+    }
+    let Some(point) = facts.point() else {
+        return Judgement::unknown("the same server with other numbers of connections");
+    };
+    let [.., before, last] = facts.line() else {
+        return Judgement::NotApplicable;
+    };
+    if last.key != point.key {
+        return Judgement::NotApplicable;
+    }
+    let growth = last.rate.median / before.rate.median.max(1e-9) - 1.0;
+    if FLAT.severity(growth).is_none() {
+        return Judgement::Silent;
+    }
+    Found::new(
+        &[(Capacity, Suspect)],
+        format!(
+            "The rate still rose by {} from {} to {} connections, the most that were tried.",
+            words::share(growth),
+            words::count(u64::from(before.key.connections)),
+            words::count(u64::from(last.key.connections))
+        ),
+    )
+    .evidence("growth", growth)
+    .limit(&FLAT)
+    .fix("Extend the sweep to more connections")
+    .into()
+}

@@ -1,0 +1,41 @@
+//! STA-14: quantiles that lie among the unanswered have no value.
+
+use model::finding::Claim::Latency;
+use model::finding::Severity::Suspect;
+
+use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "STA-14",
+    name: "censored-by-timeout",
+    claims: &[Latency],
+    mandatory: false,
+    source: "Censored data: longer than the timeout, nobody knows by how much",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let times = &facts.record.response_time;
+    if times.count() + times.censored() == 0 {
+        return Judgement::unknown("response times: no exchange ended");
+    }
+    if times.censored() == 0 {
+        return Judgement::Silent;
+    }
+    let share = number(times.censored()) / number(times.count() + times.censored());
+    Found::new(
+        &[(Latency, Suspect)],
+        format!(
+            "{} exchanges were never answered ({}): quantiles above {} are longer than anything \
+             that was seen.",
+            words::count(times.censored()),
+            words::share(share),
+            words::share(1.0 - share)
+        ),
+    )
+    .evidence("censored", times.censored())
+    .evidence("censored_share", share)
+    .fix("Allow more time (--timeout), or find out why they are not answered")
+    .into()
+}

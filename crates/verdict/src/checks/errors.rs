@@ -1,0 +1,71 @@
+//! HTTP-01: exchanges that failed, and runs in which nothing was measured.
+
+use model::Outcome;
+use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
+use model::finding::Severity::Invalid;
+
+use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::thresholds::FAILED_SHARE;
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "HTTP-01",
+    name: "errors",
+    claims: &[Capacity, Latency, Resources, Comparison],
+    mandatory: true,
+    source: "Policy; the rate counts right answers alone",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let record = facts.record;
+    let ended = facts.ended();
+    if ended == 0 {
+        return Found::all(
+            CHECK.claims,
+            Invalid,
+            format!(
+                "No exchange ended within the window of {}: nothing was measured.",
+                record.window
+            ),
+        )
+        .evidence("sent", record.total.sent)
+        .evidence("timeout_s", facts.trial.plan.timeout.as_s_f64())
+        .fix("Ask for one page with curl first; measure longer than the server needs to answer")
+        .into();
+    }
+    let failures = record.total.outcomes.failures();
+    let share = number(failures) / number(ended);
+    let Some(severity) = FAILED_SHARE.severity(share) else {
+        return Judgement::Silent;
+    };
+    let ways: Vec<String> = record
+        .total
+        .outcomes
+        .iter()
+        .filter(|(outcome, count)| outcome.is_failure() && *count > 0)
+        .map(|(outcome, count)| format!("{} {}", words::count(count), outcome.name()))
+        .collect();
+    let mut found = Found::all(
+        CHECK.claims,
+        severity,
+        format!(
+            "{} of {} exchanges failed ({}): {}.",
+            words::count(failures),
+            words::count(ended),
+            words::share(share),
+            ways.join(", ")
+        ),
+    )
+    .evidence("failed_share", share)
+    .limit(&FAILED_SHARE)
+    .fix(
+        "The first example of each way is listed under failures; mend the cause or lower the load",
+    );
+    for (outcome, count) in record.total.outcomes.iter() {
+        if outcome != Outcome::Ok && count > 0 {
+            found = found.evidence(outcome.name(), count);
+        }
+    }
+    found.into()
+}

@@ -1,0 +1,137 @@
+//! HTTP-09: a server that closes connections makes the client pay for new ones.
+
+use std::collections::BTreeMap;
+
+use model::Trial;
+use model::finding::Claim::{Capacity, Comparison, Latency};
+use model::finding::Severity::{self, Invalid, Note, Suspect};
+
+use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::summary::{QUANTILES, Support, support};
+use crate::thresholds::{CLOSED_SHARE, CLOSED_UNLIKE};
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "HTTP-09",
+    name: "keepalive-not-honoured",
+    claims: &[Capacity, Latency, Comparison],
+    mandatory: true,
+    source: "nginx keepalive_requests 1000, Apache MaxKeepAliveRequests 100, lighttpd 1000",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let ended = facts.ended();
+    if ended == 0 {
+        return Judgement::unknown("closes per request: no exchange ended");
+    }
+    let share = closed_share(facts.trial);
+    let capacity = CLOSED_SHARE.severity(share);
+    let latency = first_reconnect_quantile(facts, share);
+    let unlike = unlike(facts, share);
+    let mut severity: BTreeMap<_, Severity> = BTreeMap::new();
+    if let Some(capacity) = capacity {
+        severity.insert(Capacity, capacity);
+        severity.insert(Latency, if latency.is_some() { Suspect } else { Note });
+        severity.insert(Comparison, Note);
+    }
+    if let Some((_, _, unlike)) = &unlike {
+        severity.insert(Comparison, *unlike);
+    }
+    if severity.is_empty() {
+        return Judgement::Silent;
+    }
+    let severity: Vec<_> = severity.into_iter().collect();
+    let mut say = if capacity.is_some() {
+        format!(
+            "The server closed {} connections, one for each {} requests.",
+            words::count(facts.record.total.connections.closed_by_server),
+            words::rate(1.0 / share)
+        )
+    } else {
+        "The server kept its connections open.".to_owned()
+    };
+    if let Some(label) = latency {
+        say += &format!(" From {label} on, response times are the cost of a new connection.");
+    }
+    if let Some((server, other, _)) = &unlike {
+        say += &format!(
+            " {server} closed one for each {}: they do not do the same work.",
+            if *other > 0.0 {
+                format!("{} requests", words::rate(1.0 / other))
+            } else {
+                "none".to_owned()
+            }
+        );
+        say = say.replace("closed one for each none", "closed none");
+    }
+    Found::new(&severity, say)
+        .evidence("closed_share", share)
+        .evidence(
+            "closed_by_server",
+            facts.record.total.connections.closed_by_server,
+        )
+        .evidence("close_announced", facts.record.total.close_announced)
+        .limit(&CLOSED_SHARE)
+        .limit(&CLOSED_UNLIKE)
+        .fix(
+            "Give all servers the same number of requests per connection: keepalive_requests \
+             (nginx), MaxKeepAliveRequests 0 (Apache), server.max-keep-alive-requests (lighttpd)",
+        )
+        .into()
+}
+
+/// Closes by the server per exchange, beyond those that the plan itself asks for.
+fn closed_share(trial: &Trial) -> f64 {
+    let total = &trial.record.total;
+    let ended = number(total.outcomes.total()).max(1.0);
+    let closed = number(total.connections.closed_by_server);
+    let planned = trial
+        .plan
+        .requests_per_connection
+        .map_or(0.0, |each| ended / f64::from(each.max(1)));
+    let all = closed + number(total.connections.closed_by_client);
+    // Where both sides close after the same request, who was first does not matter.
+    let beyond = if planned > 0.0 && all <= planned * 1.01 + 1.0 {
+        0.0
+    } else {
+        closed
+    };
+    beyond / ended
+}
+
+/// The first shown quantile that lies among exchanges on new connections.
+fn first_reconnect_quantile(facts: &Facts<'_>, share: f64) -> Option<&'static str> {
+    let times = &facts.record.response_time;
+    QUANTILES
+        .iter()
+        .filter(|quantile| support(times.count(), quantile.q) > Support::TooFew)
+        .find(|quantile| share > 0.0 && share >= (1.0 - quantile.q) / 2.0)
+        .map(|quantile| quantile.label)
+}
+
+/// A server of the same round, workload and connections that closes very differently.
+fn unlike(facts: &Facts<'_>, share: f64) -> Option<(String, f64, Severity)> {
+    let (set, point) = (facts.set()?, facts.trial.point.as_ref()?);
+    if point.ceiling {
+        return None;
+    }
+    set.trials
+        .iter()
+        .filter_map(|other| Some((other, other.point.as_ref()?)))
+        .filter(|(_, other)| {
+            !other.ceiling
+                && (other.round, other.connections, &other.workload)
+                    == (point.round, point.connections, &point.workload)
+                && other.server != point.server
+        })
+        .filter_map(|(trial, other)| {
+            let theirs = closed_share(trial);
+            let (more, less) = (share.max(theirs), share.min(theirs));
+            let alike = less > 0.0 && more / less < 1.1;
+            let severity = CLOSED_UNLIKE.severity(more).filter(|_| !alike)?;
+            Some((other.server.clone(), theirs, severity))
+        })
+        .max_by_key(|(_, _, severity)| *severity)
+        .map(|(server, theirs, severity)| (server, theirs, severity.min(Invalid)))
+}

@@ -1,0 +1,88 @@
+//! STA-10: exchanges in flight = rate × service time, or something was lost or invented.
+//!
+//! Workers integrate their exchanges in flight independently of the distributions; what the
+//! distributions make of it must agree.
+
+use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
+use model::finding::Severity::Invalid;
+use model::units::Span;
+
+use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::thresholds::LITTLE;
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "STA-10",
+    name: "little",
+    claims: &[Capacity, Latency, Resources, Comparison],
+    mandatory: true,
+    source: "Little 1961: N = X R, whatever the distribution",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let record = facts.record;
+    let seconds = record.window.as_s_f64();
+    let integral: f64 = record
+        .workers
+        .iter()
+        .map(|worker| Span::from_ns(worker.outstanding_integral_ns).as_s_f64())
+        .sum();
+    let service = record.service_time.sum().as_s_f64();
+    let Some(mean) = record.service_time.mean().filter(|_| seconds > 0.0) else {
+        return Judgement::unknown("service times: no right answer ended in the window");
+    };
+    if integral <= 0.0 {
+        return Judgement::unknown("the integral of exchanges in flight");
+    }
+    let plan = &facts.trial.plan;
+    let places = f64::from(plan.connections) * f64::from(plan.pipeline);
+    let fail = |say: String, severity, deviation: f64| {
+        Found::all(CHECK.claims, severity, say)
+            .evidence("in_flight_mean", integral / seconds)
+            .evidence("rate_times_service_time", service / seconds)
+            .evidence("places", places)
+            .evidence("deviation", deviation)
+            .limit(&LITTLE)
+            .fix("Report this as a bug with the stored trial: exchanges were lost or counted twice")
+            .into()
+    };
+    if integral / seconds > places * 1.001 {
+        return fail(
+            format!(
+                "{} exchanges were in flight on average where {places} connections have room for \
+                 no more than that.",
+                words::rate(integral / seconds)
+            ),
+            Invalid,
+            integral / seconds / places - 1.0,
+        );
+    }
+    // Exchanges that straddle an edge of the window count in one and not in the other; failed ones
+    // are in flight for as long as the timeout at most and in no distribution.
+    let unseen = facts.ended().saturating_sub(record.service_time.count())
+        + record.total.outcomes[model::Outcome::Unfinished];
+    let edges = places * longest(facts).max(mean.as_s_f64());
+    let failed = number(unseen) * plan.timeout.as_s_f64();
+    let (least, most) = (service - edges, service + edges + failed);
+    let outside = (least - integral).max(integral - most).max(0.0);
+    let deviation = outside / integral;
+    match LITTLE.severity(deviation) {
+        None => Judgement::Silent,
+        Some(severity) => fail(
+            format!(
+                "{} exchanges were in flight on average, but rate times service time makes {}.",
+                words::rate(integral / seconds),
+                words::rate(service / seconds)
+            ),
+            severity,
+            deviation,
+        ),
+    }
+}
+
+/// What one exchange may reach over an edge of the window: nearly all are within the p99.
+fn longest(facts: &Facts<'_>) -> f64 {
+    let times = &facts.record.service_time;
+    times.quantile(0.99).map_or(0.0, |span| span.as_s_f64())
+}

@@ -1,0 +1,65 @@
+//! STA-09: past saturation more connections only wait longer: response time is C/X, not latency.
+
+use model::finding::Claim::{Capacity, Latency};
+use model::finding::Severity::{Invalid, Note};
+
+use crate::check::{Check, Facts, Found, Judgement};
+use crate::thresholds::{FLAT, WAITS_GROW};
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "STA-09",
+    name: "saturated-flat",
+    claims: &[Capacity, Latency],
+    mandatory: false,
+    source: "Little's law in a closed loop: R = C/X - Z",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    if facts.is_open_loop() || facts.trial.point.is_none() || facts.is_ceiling() {
+        return Judgement::NotApplicable;
+    }
+    let Some(point) = facts.point() else {
+        return Judgement::unknown("the same server with fewer connections");
+    };
+    let connections = point.key.connections;
+    // The fewest connections from which on the rate does not grow any more.
+    let knee = facts.line().iter().find(|other| {
+        other.key.connections * 2 <= connections
+            && FLAT
+                .severity(point.rate.median / other.rate.median.max(1e-9) - 1.0)
+                .is_none()
+            && waits_grow(other, point)
+    });
+    let Some(knee) = knee else {
+        return Judgement::Silent;
+    };
+    Found::new(
+        &[(Latency, Invalid), (Capacity, Note)],
+        format!(
+            "Saturated at {}/s from {} connections on: with {} the response times are \
+             connections ÷ rate and say nothing about latency.",
+            words::rate(knee.rate.median),
+            words::count(u64::from(knee.key.connections)),
+            words::count(u64::from(connections))
+        ),
+    )
+    .evidence("saturated_from_connections", knee.key.connections)
+    .evidence("saturated_rate", knee.rate.median)
+    .evidence("rate", point.rate.median)
+    .limit(&FLAT)
+    .limit(&WAITS_GROW)
+    .fix("For latency, ask for a fixed rate below this one (-R)")
+    .into()
+}
+
+/// Whether mean response times grow nearly as connections do.
+fn waits_grow(fewer: &crate::summary::PointSummary, more: &crate::summary::PointSummary) -> bool {
+    let (Some(before), Some(after)) = (&fewer.response_mean_us, &more.response_mean_us) else {
+        return false;
+    };
+    let factor = f64::from(more.key.connections) / f64::from(fewer.key.connections);
+    let growth = after.median / before.median.max(1e-9);
+    WAITS_GROW.severity(growth / factor).is_some()
+}

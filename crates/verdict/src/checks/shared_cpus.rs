@@ -1,0 +1,78 @@
+//! GEN-06: a generator on the server's CPUs takes from it what it is measuring.
+
+use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
+use model::finding::Severity::{Invalid, Suspect};
+
+use crate::check::{Check, Facts, Found, Judgement};
+use crate::thresholds::SHARED_BUSY;
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "GEN-06",
+    name: "shared-cpus",
+    claims: &[Capacity, Latency, Resources, Comparison],
+    mandatory: true,
+    source: "pyperf: CPU isolation; TechEmpower runs its load from another machine",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let Some(shared) = &facts.trial.context.shared_cpus else {
+        return Judgement::unknown("the CPUs that the server may use");
+    };
+    if shared.is_empty() {
+        return siblings(facts);
+    }
+    let busy = facts.busy_share(shared);
+    let capacity = match busy {
+        Some(busy) if SHARED_BUSY.severity(busy).is_none() => Suspect,
+        _ => Invalid,
+    };
+    let mut say = format!("Generator and server share CPU {}", words::cpus(shared));
+    match busy {
+        Some(busy) => say += &format!(", which was {} busy.", words::share(busy)),
+        None => say += "; how busy it was could not be read.",
+    }
+    Found::new(
+        &[
+            (Capacity, capacity),
+            (Latency, Suspect),
+            (Resources, Suspect),
+            (Comparison, Suspect),
+        ],
+        say,
+    )
+    .evidence("shared_cpus", shared.clone())
+    .evidence("busy_share", busy)
+    .limit(&SHARED_BUSY)
+    .fix("Give server and generator different CPUs (taskset -c 0 for the one, --cpus 1 for the other)")
+    .into()
+}
+
+/// CPUs apart may still be threads of one core.
+fn siblings(facts: &Facts<'_>) -> Judgement {
+    let Some(server) = facts.server_cpus() else {
+        return Judgement::Silent;
+    };
+    let threads = &facts.trial.environment.thread_siblings;
+    let pairs: Vec<(u32, u32)> = facts
+        .generator_cpus()
+        .into_iter()
+        .flat_map(|ours| server.iter().map(move |theirs| (ours, *theirs)))
+        .filter(|(ours, theirs)| threads.get(ours).is_some_and(|core| core.contains(theirs)))
+        .collect();
+    let Some((ours, theirs)) = pairs.first() else {
+        return Judgement::Silent;
+    };
+    Found::all(
+        CHECK.claims,
+        Suspect,
+        format!(
+            "CPU {ours} of the generator and CPU {theirs} of the server are two threads of one \
+             core, which they share."
+        ),
+    )
+    .evidence("pairs", serde_json::json!(pairs))
+    .fix("Choose CPUs of different cores (lscpu -e shows them)")
+    .into()
+}

@@ -1,0 +1,45 @@
+//! HTTP-02: answers with another status than expected, 3xx included.
+
+use model::Outcome;
+use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
+use model::finding::Severity::Invalid;
+use model::plan::Level;
+
+use crate::check::{Check, Facts, Found, Judgement};
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "HTTP-02",
+    name: "status",
+    claims: &[Capacity, Latency, Resources, Comparison],
+    mandatory: true,
+    source: "Policy; wrk counts only 400 and above as errors",
+    judge,
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let wrong = facts.record.total.outcomes[Outcome::Status];
+    if wrong == 0 {
+        return if facts.trial.plan.expect.level < Level::Status {
+            Judgement::unknown("whether statuses were right: --expect none does not look")
+        } else {
+            Judgement::Silent
+        };
+    }
+    let examples = &facts.record.examples;
+    let example = examples.iter().find(|e| e.outcome == Outcome::Status);
+    let first = example.map_or_else(String::new, |e| format!(", the first: {}", e.text));
+    Found::all(
+        CHECK.claims,
+        Invalid,
+        format!(
+            "{} of {} answers had another status than the reference{first}.",
+            words::count(wrong),
+            words::count(facts.ended())
+        ),
+    )
+    .evidence("status", wrong)
+    .evidence("example", example.map(|e| e.text.clone()))
+    .fix("Mend what the server refuses, or declare the status you expect (--expect)")
+    .into()
+}

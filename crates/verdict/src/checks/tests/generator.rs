@@ -1,0 +1,238 @@
+//! GEN: the generator.
+
+use model::trial::Ceiling;
+use model::units::{Bytes, Span};
+
+use super::{Case, closed, of_lab, open};
+
+fn ceiling(rate: f64) -> Option<Ceiling> {
+    Some(Ceiling {
+        rate,
+        at_least: false,
+        same_server: false,
+    })
+}
+
+fn late(trial: &mut model::Trial, each: Span) {
+    let count = trial.record.late_time.count();
+    trial.record.late_time.clear();
+    trial.record.late_time.record_n(each, count);
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = saturation();
+    cases.extend(placement());
+    cases.extend(instrument());
+    cases
+}
+
+/// The generator is the limit.
+fn saturation() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "GEN-01",
+            base: closed,
+            provoke: |t| t[0].record.workers[0].busy = Span::from_ms(9_800),
+            silent: |t| t[0].record.workers[0].busy = Span::from_ms(7_900),
+            missing: Some((|t| t[0].record.workers.clear(), "busy share")),
+        },
+        Case {
+            rule: "GEN-02",
+            base: closed,
+            provoke: |t| {
+                t[0].context.ceiling = ceiling(62_500.0);
+                t[0].record.workers[0].busy = Span::from_ms(9_600);
+            },
+            // Busy, but far from what it can do.
+            silent: |t| {
+                t[0].context.ceiling = ceiling(120_000.0);
+                t[0].record.workers[0].busy = Span::from_ms(9_600);
+            },
+            missing: Some((|t| t[0].record.workers.clear(), "ceiling")),
+        },
+        Case {
+            rule: "GEN-03",
+            base: open,
+            provoke: |t| late(&mut t[0], Span::from_us(310)),
+            silent: |t| late(&mut t[0], Span::from_us(25)),
+            missing: Some((|t| t[0].record.late_time.clear(), "late time")),
+        },
+        Case {
+            rule: "GEN-04",
+            base: open,
+            provoke: |t| {
+                t[0].record.total.sent = 100_000;
+                t[0].record.achieved_rate = 1_600.0;
+                late(&mut t[0], Span::from_ms(40));
+            },
+            silent: |t| t[0].record.total.sent = 119_500,
+            missing: Some((|t| t[0].record.window = Span::ZERO, "arrivals")),
+        },
+        Case {
+            rule: "GEN-05",
+            base: closed,
+            provoke: |t| t[0].record.workers[0].outstanding_integral_ns /= 2,
+            silent: |t| {
+                // A connection that is being made anew is not idle in the generator.
+                t[0].record.workers[0].outstanding_integral_ns /= 2;
+                let each = Span::from_ns(320_000_000_000 / 600_000);
+                t[0].record.blocked_time.clear();
+                t[0].record.blocked_time.record_n(each, 600_000);
+            },
+            missing: Some((
+                |t| t[0].record.workers[0].outstanding_integral_ns = 0,
+                "in flight",
+            )),
+        },
+    ]
+}
+
+/// Where the generator runs.
+fn placement() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "GEN-06",
+            base: closed,
+            provoke: |t| t[0].context.shared_cpus = Some(vec![0]),
+            silent: |t| t[0].context.shared_cpus = Some(Vec::new()),
+            missing: Some((|t| t[0].context.shared_cpus = None, "CPUs")),
+        },
+        Case {
+            rule: "GEN-07",
+            base: open,
+            provoke: |t| t[0].record.workers[0].runqueue_wait = Some(Span::from_s(2)),
+            silent: |t| t[0].record.workers[0].runqueue_wait = Some(Span::from_ms(500)),
+            missing: Some((
+                |t| t[0].record.workers[0].runqueue_wait = None,
+                "waited for their CPU",
+            )),
+        },
+        Case {
+            rule: "GEN-09",
+            base: closed,
+            provoke: |t| second_worker(&mut t[0], 300_000),
+            silent: |t| second_worker(&mut t[0], 580_000),
+            missing: Some((|t| t[0].record.workers.clear(), "counts")),
+        },
+    ]
+}
+
+/// What the generator is.
+fn instrument() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "GEN-11",
+            base: open,
+            provoke: |t| {
+                t[0].environment.clocksource = Some("hpet".to_owned());
+                t[0].environment.clock_cost_ns = Some(1_180.0);
+            },
+            silent: |t| t[0].environment.clocksource = Some("kvm-clock".to_owned()),
+            missing: Some((
+                |t| {
+                    t[0].environment.clocksource = None;
+                    t[0].environment.clock_cost_ns = None;
+                },
+                "clock source",
+            )),
+        },
+        Case {
+            rule: "GEN-13",
+            base: closed,
+            provoke: |t| {
+                t[0].record.total.sent -= 1_000;
+                t[0].record.total.bytes_content = Bytes::new(5_000_000);
+            },
+            // As many as there are connections are still under way.
+            silent: |t| t[0].record.total.sent += 64,
+            missing: None,
+        },
+        Case {
+            rule: "GEN-14",
+            base: closed,
+            provoke: |t| t[0].environment.tool.debug_build = true,
+            silent: |_| {},
+            missing: Some((|t| t[0].environment.tool.version.clear(), "built")),
+        },
+        Case {
+            rule: "GEN-16",
+            base: open,
+            provoke: |t| {
+                let worker = &mut t[0].record.workers[0];
+                let times = worker.batch_time.as_mut().unwrap();
+                let count = times.count();
+                times.clear();
+                times.record_n(Span::from_us(90), count);
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].record.workers[0].batch_time = None, "batches")),
+        },
+    ]
+}
+
+fn second_worker(trial: &mut model::Trial, ok: u64) {
+    let mut second = trial.record.workers[0].clone();
+    second.index = 1;
+    second.ok = ok;
+    trial.record.workers.push(second);
+}
+
+#[test]
+fn an_overloaded_server_is_a_result() {
+    let mut trial = open().remove(0);
+    trial.record.total.sent = 80_000;
+    trial.record.achieved_rate = 1_300.0;
+    trial.record.blocked_time.clear();
+    trial
+        .record
+        .blocked_time
+        .record_n(Span::from_ms(900), 80_000);
+    let verdict = crate::judge(&trial);
+    let found = super::finding(&verdict, "GEN-04").unwrap();
+    assert_eq!(found.worst(), model::Severity::Note);
+    assert!(found.say.contains("server is overloaded"), "{}", found.say);
+    assert!(!verdict.generator_limited);
+    insta::assert_snapshot!("GEN-04 overload", super::told(&found));
+}
+
+#[test]
+fn a_ceiling_against_origin_itself_says_nothing() {
+    let mut trial = closed().remove(0);
+    trial.context.ceiling = Some(Ceiling {
+        rate: 61_000.0,
+        at_least: false,
+        same_server: true,
+    });
+    trial.record.workers[0].busy = Span::from_ms(5_000);
+    let verdict = crate::judge(&trial);
+    assert_eq!(super::finding(&verdict, "GEN-02"), None);
+    assert_eq!(verdict.headroom, Some(2.0));
+}
+
+#[test]
+fn without_a_ceiling_the_busy_share_decides() {
+    let mut trial = closed().remove(0);
+    trial.record.workers[0].busy = Span::from_ms(7_500);
+    let verdict = crate::judge(&trial);
+    let found = super::finding(&verdict, "GEN-02").unwrap();
+    assert_eq!(found.worst(), model::Severity::Suspect);
+    insta::assert_snapshot!("GEN-02 busy", super::told(&found));
+}
+
+#[test]
+fn a_ceiling_trial_may_saturate_the_generator() {
+    let mut trial = of_lab().remove(0);
+    trial.point.as_mut().unwrap().ceiling = true;
+    trial.record.workers[0].busy = Span::from_ms(9_990);
+    let verdict = crate::judge(&trial);
+    assert_eq!(super::finding(&verdict, "GEN-01"), None);
+    assert!(!verdict.generator_limited);
+}
+
+#[test]
+fn threads_of_one_core_are_shared_too() {
+    let mut trial = of_lab().remove(0);
+    trial.environment.thread_siblings = [(0, vec![0, 1]), (1, vec![0, 1])].into();
+    let found = super::finding(&crate::judge(&trial), "GEN-06").unwrap();
+    insta::assert_snapshot!("GEN-06 siblings", super::told(&found));
+}

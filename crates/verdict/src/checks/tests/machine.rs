@@ -1,0 +1,220 @@
+//! TCP, LNK, CPU, MEM, SRV: the machine and the server on it.
+
+use model::Outcome;
+use model::record::Example;
+use model::trial::Server;
+use model::units::Span;
+
+use super::{Case, closed, of_lab, six_rounds};
+
+fn count(trials: &mut [model::Trial], name: &str, value: Option<u64>) {
+    let counters = &mut trials[0].usage.system.as_mut().unwrap().counters;
+    match value {
+        Some(value) => counters.insert(name.to_owned(), value),
+        None => counters.remove(name),
+    };
+}
+
+fn server(trials: &mut [model::Trial]) -> &mut Server {
+    trials[0].context.server.as_mut().unwrap()
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = network();
+    cases.extend(host());
+    cases.extend(servers());
+    cases
+}
+
+fn network() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "TCP-01",
+            base: closed,
+            provoke: |t| {
+                t[0].record.total.connections.closed_by_client = 27_000;
+            },
+            silent: |t| t[0].record.total.connections.closed_by_client = 9_000,
+            missing: Some((|t| t[0].environment.sysctls.clear(), "ip_local_port_range")),
+        },
+        Case {
+            rule: "TCP-03",
+            base: closed,
+            provoke: |t| {
+                count(t, "TcpExt.ListenOverflows", Some(37));
+                count(t, "TcpExt.ListenDrops", Some(37));
+                t[0].record.total.connections.asked = 51_200;
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].usage.system = None, "counters")),
+        },
+        Case {
+            rule: "TCP-05",
+            base: closed,
+            provoke: |t| count(t, "Tcp.RetransSegs", Some(2_400)),
+            silent: |t| count(t, "Tcp.RetransSegs", Some(3)),
+            missing: Some((|t| count(t, "Tcp.RetransSegs", None), "segments")),
+        },
+        Case {
+            rule: "LNK-02",
+            base: closed,
+            provoke: |_| {},
+            silent: |t| {
+                let reference = t[0].record.reference.as_mut().unwrap();
+                "192.0.2.7:80".clone_into(&mut reference.address);
+            },
+            missing: Some((
+                |t| {
+                    t[0].record.reference = None;
+                    t[0].plan.addresses.clear();
+                },
+                "address",
+            )),
+        },
+    ]
+}
+
+fn host() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "CPU-01",
+            base: of_lab,
+            provoke: |t| t[0].usage.system.as_mut().unwrap().cpus[1].steal = 0.031,
+            silent: |t| t[0].usage.system.as_mut().unwrap().cpus[0].steal = 0.004,
+            missing: Some((|t| t[0].usage.system = None, "CPU")),
+        },
+        Case {
+            rule: "CPU-03",
+            base: closed,
+            provoke: |t| {
+                t[0].environment.virtualised = Some(true);
+                t[0].environment.product = Some("Standard PC (Q35 + ICH9, 2009)".to_owned());
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].environment.virtualised = None, "virtual")),
+        },
+        Case {
+            rule: "CPU-08",
+            base: closed,
+            provoke: |t| {
+                let cpu = &mut t[0].usage.system.as_mut().unwrap().cpus[0];
+                cpu.user = 0.95;
+                cpu.system = 0.30;
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].usage.server = None, "CPU time")),
+        },
+        Case {
+            rule: "MEM-01",
+            base: closed,
+            provoke: |t| count(t, "vmstat.pswpin", Some(812)),
+            silent: |_| {},
+            missing: Some((|t| count(t, "vmstat.pswpin", None), "swapped")),
+        },
+        Case {
+            rule: "MEM-02",
+            base: closed,
+            provoke: |t| count(t, "vmstat.oom_kill", Some(1)),
+            silent: |_| {},
+            missing: Some((|t| count(t, "vmstat.oom_kill", None), "killed")),
+        },
+    ]
+}
+
+fn servers() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "SRV-01",
+            base: of_lab,
+            provoke: |t| {
+                server(t).listener_is_ours = Some(false);
+                server(t).listener_owner = Some("apache2 (pid 812)".to_owned());
+            },
+            silent: |_| {},
+            missing: Some((|t| server(t).listener_is_ours = None, "listening socket")),
+        },
+        Case {
+            rule: "SRV-02",
+            base: of_lab,
+            provoke: |t| server(t).exit = Some("killed by signal 11".to_owned()),
+            silent: |t| {
+                let after = server(t).processes_after.as_mut().unwrap();
+                after.push((977, 100_900));
+            },
+            missing: Some((|t| server(t).processes_after = None, "processes")),
+        },
+        Case {
+            rule: "SRV-03",
+            base: of_lab,
+            provoke: |t| server(t).open_files_limit = Some(128),
+            silent: |t| server(t).open_files_limit = Some(1_024),
+            missing: Some((|t| server(t).open_files_limit = None, "open files")),
+        },
+        Case {
+            rule: "SRV-04",
+            base: of_lab,
+            provoke: |t| {
+                server(t).error_log = vec![
+                    "2026/11/20 10:00:03 [alert] 901#901: 512 worker_connections are not enough"
+                        .to_owned(),
+                ];
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].context.server = None, "error log")),
+        },
+        Case {
+            rule: "SRV-05",
+            base: six_rounds,
+            provoke: |t| {
+                t[0].usage.system.as_mut().unwrap().cpus[0].busy = 0.52;
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].usage.system = None, "busy")),
+        },
+        Case {
+            rule: "SRV-07",
+            base: of_lab,
+            provoke: |t| {
+                server(t).error_log = vec!["[warn] something is odd".to_owned()];
+                server(t).error_log_lines = 3;
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].context.server = None, "error log")),
+        },
+    ]
+}
+
+#[test]
+fn running_out_of_ports_is_seen() {
+    let mut trial = closed().remove(0);
+    trial.record.total.connections.asked = 30_000;
+    trial.record.total.connections.failed = 1_772;
+    trial.record.examples.push(Example {
+        outcome: Outcome::Connect,
+        text: "Cannot assign requested address".to_owned(),
+        at: Some(Span::from_s(3)),
+    });
+    let found = super::finding(&crate::judge(&trial), "TCP-01").unwrap();
+    insta::assert_snapshot!("TCP-01 exhausted", super::told(&found));
+}
+
+#[test]
+fn a_recycled_worker_is_a_note_and_a_crashed_one_is_not() {
+    let mut trials = of_lab();
+    server(&mut trials).processes_after = Some(vec![(900, 100_000), (950, 100_400)]);
+    let recycled = super::finding(&crate::judge(&trials[0]), "SRV-02").unwrap();
+    assert_eq!(recycled.worst(), model::Severity::Note);
+    let line = "[alert] 900#900: worker process 901 exited on signal 11";
+    server(&mut trials).error_log = vec![line.to_owned()];
+    let crashed = super::finding(&crate::judge(&trials[0]), "SRV-02").unwrap();
+    assert_eq!(crashed.worst(), model::Severity::Invalid);
+    insta::assert_snapshot!("SRV-02 crashed", super::told(&crashed));
+}
+
+#[test]
+fn too_many_open_files_are_seen_in_the_log() {
+    let mut trials = of_lab();
+    server(&mut trials).error_log = vec!["accept4() failed (24: Too many open files)".to_owned()];
+    let found = super::finding(&crate::judge(&trials[0]), "SRV-03").unwrap();
+    assert_eq!(found.worst(), model::Severity::Invalid);
+}

@@ -1,0 +1,190 @@
+//! Each rule is provoked, stays silent on a counter-example, and says what it could not read.
+//!
+//! The wording of each provoked finding is reviewed as a snapshot.
+
+mod answers;
+mod generator;
+mod machine;
+mod statistics;
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use model::Trial;
+use model::finding::{Finding, Verdict};
+use model::fixture::{self, Heat};
+use model::units::Span;
+
+use crate::{judge, judge_set};
+
+/// Changes the trials of a case.
+type Change = fn(&mut Vec<Trial>);
+
+/// How one rule is tested. Of several trials, the first is looked at.
+struct Case {
+    rule: &'static str,
+    base: fn() -> Vec<Trial>,
+    /// Makes the rule object.
+    provoke: Change,
+    /// Comes close, without reason to object.
+    silent: Change,
+    /// Takes away what the rule reads, and a word of what it then says; none where it reads what
+    /// every trial has.
+    missing: Option<(Change, &'static str)>,
+}
+
+fn cases() -> Vec<Case> {
+    [
+        generator::cases(),
+        machine::cases(),
+        answers::cases(),
+        statistics::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn closed() -> Vec<Trial> {
+    vec![fixture::closed()]
+}
+
+fn open() -> Vec<Trial> {
+    vec![fixture::open()]
+}
+
+/// A trial of an experiment, alone.
+fn of_lab() -> Vec<Trial> {
+    six_rounds()[..1].to_vec()
+}
+
+/// Six rounds of two servers over three numbers of connections; the first is a saturated nginx.
+fn six_rounds() -> Vec<Trial> {
+    static TRIALS: OnceLock<Vec<Trial>> = OnceLock::new();
+    TRIALS.get_or_init(invent).clone()
+}
+
+fn invent() -> Vec<Trial> {
+    let mut trials = Heat {
+        servers: vec!["nginx", "lighttpd"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![1, 16, 64],
+        rounds: 6,
+        window: Span::from_s(10),
+        ..Heat::default()
+    }
+    .trials();
+    trials.sort_by_key(|trial| {
+        let point = trial.point.as_ref().unwrap();
+        let wanted = point.server == "nginx" && point.connections == 64;
+        (!wanted, point.sequence)
+    });
+    trials
+}
+
+fn verdict_of(trials: &[Trial]) -> Verdict {
+    match trials {
+        [alone] => judge(alone),
+        several => judge_set(several).swap_remove(0),
+    }
+}
+
+fn finding(verdict: &Verdict, rule: &str) -> Option<Finding> {
+    verdict
+        .findings
+        .iter()
+        .find(|finding| finding.rule == rule)
+        .cloned()
+}
+
+fn told(finding: &Finding) -> String {
+    let severity: Vec<String> = finding
+        .severity
+        .iter()
+        .map(|(claim, severity)| format!("{claim}: {}", severity.name()))
+        .collect();
+    format!(
+        "{} {}\n{}\n\n{}\n\n{}\n",
+        finding.rule,
+        finding.name,
+        severity.join(", "),
+        finding.say,
+        finding.fix.join("\n")
+    )
+}
+
+#[test]
+fn each_rule_objects_when_provoked() {
+    for case in cases() {
+        let mut trials = (case.base)();
+        (case.provoke)(&mut trials);
+        let verdict = verdict_of(&trials);
+        let Some(found) = finding(&verdict, case.rule) else {
+            panic!(
+                "{} was provoked and said nothing: {:?}",
+                case.rule, verdict.coverage
+            );
+        };
+        assert!(
+            !found.say.is_empty() && !found.source.is_empty(),
+            "{}",
+            case.rule
+        );
+        insta::assert_snapshot!(case.rule, told(&found));
+    }
+}
+
+#[test]
+fn each_rule_is_silent_on_a_counter_example() {
+    for case in cases() {
+        let mut trials = (case.base)();
+        (case.silent)(&mut trials);
+        let verdict = verdict_of(&trials);
+        assert_eq!(finding(&verdict, case.rule), None, "{}", case.rule);
+        assert_eq!(
+            verdict.coverage.unknown.get(case.rule),
+            None,
+            "{}",
+            case.rule
+        );
+    }
+}
+
+#[test]
+fn each_rule_says_what_it_could_not_read() {
+    for case in cases() {
+        let Some((take_away, expected)) = case.missing else {
+            continue;
+        };
+        let mut trials = (case.base)();
+        take_away(&mut trials);
+        let verdict = verdict_of(&trials);
+        let said = verdict.coverage.unknown.get(case.rule);
+        assert!(
+            said.is_some_and(|said| said.contains(expected)),
+            "{}: {said:?}",
+            case.rule
+        );
+        assert_eq!(finding(&verdict, case.rule), None, "{}", case.rule);
+    }
+}
+
+#[test]
+fn no_rule_is_without_a_case() {
+    let tested: BTreeSet<&str> = cases().iter().map(|case| case.rule).collect();
+    let rules: BTreeSet<&str> = crate::rules().iter().map(|check| check.id).collect();
+    assert_eq!(tested, rules);
+    assert_eq!(rules.len(), crate::rules().len(), "two rules share an id");
+}
+
+#[test]
+fn every_limit_belongs_to_a_rule() {
+    for limit in crate::thresholds::ALL {
+        assert!(
+            crate::rules().iter().any(|check| check.id == limit.rule),
+            "{}",
+            limit.rule
+        );
+        assert!(!limit.source.is_empty());
+    }
+}

@@ -1,0 +1,158 @@
+//! STA: what the sample carries.
+
+use model::Outcome;
+use model::fixture::spread;
+use model::units::Span;
+
+use super::{Case, closed, of_lab, open, six_rounds};
+
+/// Makes the rate of this server at this number of connections what `rate` makes of the round.
+fn set_rate(trials: &mut [model::Trial], connections: u32, rate: fn(u32) -> f64) {
+    for trial in trials {
+        let point = trial.point.as_ref().unwrap();
+        if point.server == "nginx" && point.connections == connections {
+            trial.record.achieved_rate = rate(point.round);
+        }
+    }
+}
+
+fn intervals(trial: &mut model::Trial, answers: fn(u64) -> u64) {
+    for (second, interval) in (0..).zip(&mut trial.record.intervals) {
+        interval.tally.outcomes[Outcome::Ok] = answers(second);
+    }
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = of_one_trial();
+    cases.extend(across_trials());
+    cases
+}
+
+fn of_one_trial() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "STA-01",
+            base: open,
+            provoke: |t| {
+                t[0].record.response_time = spread(model::distribution::Shape::TOTAL, 34e3, 900)
+            },
+            silent: |t| {
+                t[0].record.response_time =
+                    spread(model::distribution::Shape::TOTAL, 34e3, 1_000_000);
+            },
+            missing: None,
+        },
+        Case {
+            rule: "STA-03",
+            base: closed,
+            provoke: |t| intervals(&mut t[0], |second| 63_000 - 700 * second),
+            // One odd second is no trend.
+            silent: |t| {
+                intervals(
+                    &mut t[0],
+                    |second| if second == 4 { 20_000 } else { 60_000 },
+                )
+            },
+            missing: Some((|t| t[0].record.intervals.clear(), "interval")),
+        },
+        Case {
+            rule: "STA-10",
+            base: closed,
+            provoke: |t| t[0].record.workers[0].outstanding_integral_ns /= 2,
+            silent: |t| {
+                // Answers that straddle the edges of the window.
+                t[0].record.workers[0].outstanding_integral_ns -= 40_000_000;
+            },
+            missing: Some((
+                |t| t[0].record.workers[0].outstanding_integral_ns = 0,
+                "in flight",
+            )),
+        },
+        Case {
+            rule: "STA-12",
+            base: closed,
+            provoke: |t| t[0].record.window = Span::from_s(2),
+            silent: |_| {},
+            missing: Some((|t| t[0].record.window = Span::ZERO, "window")),
+        },
+        Case {
+            rule: "STA-14",
+            base: open,
+            provoke: |t| {
+                for _ in 0..2_400 {
+                    t[0].record.response_time.record_censored();
+                }
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].record.response_time.clear(), "response times")),
+        },
+    ]
+}
+
+fn across_trials() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "STA-02",
+            base: six_rounds,
+            provoke: |t| t.retain(|trial| trial.point.as_ref().is_some_and(|p| p.round % 2 == 1)),
+            silent: |_| {},
+            missing: Some((|t| t.truncate(1), "rounds")),
+        },
+        Case {
+            rule: "STA-05",
+            base: six_rounds,
+            provoke: |t| {
+                set_rate(t, 64, |round| {
+                    f64::from(round) * 100.0 + if round % 2 == 0 { 63_000.0 } else { 41_000.0 }
+                });
+            },
+            // A single straggler is no camp.
+            silent: |t| set_rate(t, 64, |round| if round == 3 { 41_000.0 } else { 63_000.0 }),
+            missing: Some((|t| t.truncate(1), "rounds")),
+        },
+        Case {
+            rule: "STA-09",
+            base: six_rounds,
+            provoke: |_| {},
+            silent: |t| set_rate(t, 64, |_| 90_000.0),
+            missing: Some((|t| t.truncate(1), "same server")),
+        },
+        Case {
+            rule: "STA-11",
+            base: six_rounds,
+            provoke: |t| set_rate(t, 64, |_| 90_000.0),
+            silent: |_| {},
+            missing: Some((|t| t.truncate(1), "same server")),
+        },
+    ]
+}
+
+#[test]
+fn rules_about_rounds_need_the_rounds() {
+    let verdict = crate::judge(&of_lab()[0]);
+    for rule in ["STA-02", "STA-05", "STA-09", "STA-11"] {
+        assert!(verdict.coverage.unknown.contains_key(rule), "{rule}");
+    }
+    assert!(verdict.claims[&model::Claim::Comparison].partial);
+}
+
+#[test]
+fn six_rounds_that_agree_make_up_for_a_short_window() {
+    let mut trials = six_rounds();
+    for trial in &mut trials {
+        trial.record.window = Span::from_s(2);
+    }
+    let verdict = crate::judge_set(&trials).swap_remove(0);
+    let found = super::finding(&verdict, "STA-12").unwrap();
+    assert_eq!(found.worst(), model::Severity::Note);
+    insta::assert_snapshot!("STA-12 rounds", super::told(&found));
+}
+
+#[test]
+fn more_in_flight_than_connections_is_a_bug() {
+    let mut trial = closed().remove(0);
+    trial.record.workers[0].outstanding_integral_ns = 700_000_000_000;
+    let found = super::finding(&crate::judge(&trial), "STA-10").unwrap();
+    assert_eq!(found.worst(), model::Severity::Invalid);
+    insta::assert_snapshot!("STA-10 places", super::told(&found));
+}

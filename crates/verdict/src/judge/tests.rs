@@ -1,0 +1,120 @@
+use std::collections::BTreeMap;
+
+use model::fixture::{self, Heat};
+use model::units::Span;
+
+use super::*;
+
+#[test]
+fn clean_trials_are_valid() {
+    let check = |trial: &Trial, claims: &[Claim]| {
+        let verdict = judge(trial);
+        let loud: Vec<_> = verdict
+            .findings
+            .iter()
+            .filter(|finding| finding.worst() > Severity::Note)
+            .collect();
+        assert!(loud.is_empty(), "{loud:?}");
+        assert_eq!(verdict.status, Status::Valid);
+        assert_eq!(verdict.coverage.unknown, BTreeMap::new());
+        let made: Vec<Claim> = verdict.claims.keys().copied().collect();
+        assert_eq!(made, claims);
+        assert!(verdict.claims.values().all(|claim| !claim.partial));
+    };
+    check(&fixture::closed(), &[Claim::Capacity, Claim::Resources]);
+    check(&fixture::open(), &[Claim::Latency, Claim::Resources]);
+}
+
+#[test]
+fn coverage_counts_every_rule_once() {
+    let coverage = judge(&fixture::closed()).coverage;
+    let unknown = u32::try_from(coverage.unknown.len()).unwrap();
+    assert_eq!(
+        coverage.evaluated + coverage.not_applicable + unknown,
+        coverage.rules
+    );
+}
+
+#[test]
+fn an_unread_mandatory_fact_makes_a_verdict_partial() {
+    let mut trial = fixture::closed();
+    trial.context.shared_cpus = None;
+    let verdict = judge(&trial);
+    assert_eq!(verdict.status, Status::Valid);
+    assert!(verdict.claims[&Claim::Capacity].partial);
+    assert!(verdict.coverage.unknown.contains_key("GEN-06"));
+}
+
+#[test]
+fn with_hardly_anything_read_the_verdict_is_unknown() {
+    let mut trial = fixture::closed();
+    trial.context.shared_cpus = None;
+    trial.usage.system = None;
+    trial.record.workers.clear();
+    trial.record.reference = None;
+    trial.plan.addresses.clear();
+    trial.record.intervals.clear();
+    let verdict = judge(&trial);
+    assert_eq!(verdict.claims[&Claim::Capacity].status, Status::Unknown);
+    assert!(!verdict.nothing_left());
+}
+
+#[test]
+fn a_saturated_generator_leaves_a_lower_bound() {
+    let mut trial = fixture::closed();
+    trial.record.workers[0].busy = Span::from_ms(9_900);
+    let verdict = judge(&trial);
+    assert!(verdict.generator_limited);
+    assert_eq!(verdict.claims[&Claim::Capacity].status, Status::Invalid);
+    assert_eq!(
+        verdict.claims[&Claim::Capacity].because,
+        ["GEN-01", "GEN-02"]
+    );
+    assert_eq!(verdict.claims[&Claim::Resources].status, Status::Valid);
+    assert!(!verdict.nothing_left());
+}
+
+#[test]
+fn a_finding_about_a_claim_that_is_not_made_is_not_told() {
+    let mut trial = fixture::closed();
+    trial.environment.clocksource = Some("hpet".to_owned());
+    assert!(judge(&trial).findings.iter().all(|f| f.rule != "GEN-11"));
+}
+
+#[test]
+fn quantiles_are_those_the_sample_carries() {
+    let check = |rate: f64, expected: &[&str]| {
+        let shaped = fixture::Shaped {
+            rate,
+            ..fixture::Shaped::default()
+        };
+        assert_eq!(judge(&shaped.trial()).quantiles, expected, "{rate}");
+    };
+    check(60_000.0, &["p50", "p75", "p90", "p99", "p99_9", "p99_99"]);
+    check(100.0, &["p50", "p75", "p90", "p99"]);
+    check(1.0, &[]);
+}
+
+#[test]
+fn an_experiment_that_went_well_is_valid_at_every_point() {
+    let trials = Heat {
+        workloads: vec![("seven-bytes", 7)],
+        window: Span::from_s(10),
+        ..Heat::default()
+    }
+    .trials();
+    let loud: Vec<String> = judge_set(&trials)
+        .iter()
+        .zip(&trials)
+        .filter(|(_, trial)| trial.point.as_ref().is_some_and(|p| p.server == "nginx"))
+        .flat_map(|(verdict, trial)| {
+            let point = trial.point.clone().unwrap();
+            verdict
+                .findings
+                .iter()
+                .filter(|finding| finding.worst() > Severity::Note)
+                .map(move |finding| format!("{} {}", point.connections, finding.say))
+        })
+        .collect();
+    assert_eq!(loud, [] as [String; 0]);
+}
