@@ -165,10 +165,13 @@ impl Quiet {
 
     fn begin() -> Result<Self> {
         let policy = Path::new(Self::POLICY);
-        let aside = policy.exists().then(|| policy.with_extension("d.aside"));
-        if let Some(aside) = &aside {
-            privileged_move(policy, aside)?;
+        let aside = policy.with_extension("d.aside");
+        // One that lies aside already was left there by a run that was killed: it is the one to
+        // put back, and what stands in its place is ours.
+        if policy.exists() && !aside.exists() {
+            privileged_move(policy, &aside)?;
         }
+        let aside = aside.exists().then_some(aside);
         let own = std::env::temp_dir().join(format!("policy-rc.d.{}", std::process::id()));
         fs::write(&own, "#!/bin/sh\nexit 101\n").context("cannot write policy-rc.d")?;
         fs::set_permissions(&own, fs::Permissions::from_mode(0o755))?;

@@ -71,7 +71,7 @@ fn again_with_limits(arguments: &[String]) -> Result<()> {
         .status()
         .context("cannot start a shell to raise limits")?;
     if !status.success() {
-        bail!("see above");
+        bail!("not everything passed");
     }
     Ok(())
 }
