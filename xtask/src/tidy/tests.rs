@@ -108,6 +108,8 @@ fn sizes_and_widths() {
     let wide = format!("ä{}\n", "x".repeat(99));
     let wider = format!("\n{}\n", "x".repeat(101));
     let table = format!("|{}|\n", "x".repeat(120));
+    let markup = format!("\"<p>{}</p>\"\n", "x".repeat(120));
+    let sentence = format!("\"{}\"\n", "x".repeat(120));
     check(
         sources::columns,
         &[
@@ -115,8 +117,11 @@ fn sizes_and_widths() {
             ("b.rs", &wider),
             ("c.md", &table),
             ("d.md", &wider),
+            ("e.rs", &markup),
+            ("f.rs", &sentence),
+            ("f/tests.rs", &sentence),
         ],
-        &["b.rs:2", "d.md:2"],
+        &["b.rs:2", "d.md:2", "f.rs:1"],
     );
 }
 

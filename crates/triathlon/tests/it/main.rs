@@ -2,8 +2,8 @@
 //! share nothing with it.
 //!
 //! Quick tests need nothing but this program. Those that start other people's servers or take
-//! seconds run where `TRIATHLON_SLOW_TESTS=1`, as `cargo xtask test` sets it; a test that cannot run
-//! says why in the file that `TRIATHLON_NOT_RUN` names.
+//! seconds run where `TRIATHLON_SLOW_TESTS=1`, as `cargo xtask test` sets it; a test that cannot
+//! run says why in the file that `TRIATHLON_NOT_RUN` names.
 
 #![forbid(unsafe_code)]
 #![allow(
