@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Judge(cmd::judge::Args),
     /// Make the report of stored trials: one HTML file, CSV, PDF.
     Report(cmd::report::Args),
+    /// Serve the files of a folder: origin, the embedded web server.
+    Serve(cmd::serve::Args),
 }
 
 impl Command {
@@ -28,6 +30,7 @@ impl Command {
         match self {
             Self::Judge(args) => cmd::judge::run(&args),
             Self::Report(args) => cmd::report::run(&args),
+            Self::Serve(args) => cmd::serve::run(args),
         }
     }
 }

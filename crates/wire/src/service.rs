@@ -31,8 +31,6 @@ pub enum Part<F> {
         /// How much of it.
         length: u64,
     },
-    /// So many bytes of filler.
-    Filler(u64),
     /// Nothing for a while.
     Pause(Span),
     /// The connection is reset here, whatever was promised.
@@ -70,7 +68,7 @@ pub trait Handler {
 /// What should happen next on the way to the client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Transmit<F> {
-    /// The bytes in `out` should be sent.
+    /// The bytes in `out` should be sent, before or together with what comes next.
     Bytes,
     /// Everything is sent; the connection should be closed.
     Close {
@@ -111,7 +109,8 @@ pub trait Service {
     /// The peer will send no more. What it asked before is still answered.
     fn handle_end(&mut self);
 
-    /// What should be sent next: asked when all before is sent, until it says nothing. `out` is empty.
+    /// What should be sent next; bytes are appended to `out`. Asked again after bytes, and after anything
+    /// else when that is done.
     fn poll_transmit(
         &mut self,
         now: Instant,

@@ -2,3 +2,4 @@
 
 pub(crate) mod judge;
 pub(crate) mod report;
+pub(crate) mod serve;

@@ -20,27 +20,13 @@ use crate::message::Version;
 use crate::service::{Handler, Part, Persistence, Service, Transmit};
 
 /// No further request is looked at while so many bytes of answers wait to be sent.
-const ANSWERS_LIMIT: usize = 32 * 1024;
+const ANSWERS_LIMIT: usize = 8 * 1024;
 /// No further bytes are wanted while so many wait to be looked at.
 const WAITING_LIMIT: usize = 64 * 1024;
 /// Buffers larger than this are given back when the connection is idle.
 const IDLE_CAPACITY: usize = 4 * 1024;
 /// A body that grows by this much within the body's time has earned as much time again.
 const BODY_PROGRESS: u64 = 64 * 1024;
-/// Filler is written in pieces of this size.
-const FILLER_PIECE: usize = 16 * 1024;
-/// Printable, in lines of 64, so that a look at it shows where it ends.
-const FILLER: [u8; FILLER_PIECE] = {
-    let line = *b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.\n";
-    let mut bytes = [0; FILLER_PIECE];
-    let mut at = 0;
-    while at < FILLER_PIECE {
-        bytes[at] = line[at % line.len()];
-        at += 1;
-    }
-    bytes
-};
-
 /// What one connection may ask, and how long it may take to do so.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ServerLimits {
@@ -317,14 +303,6 @@ impl<F> Server<F> {
                 offset,
                 length,
             },
-            Part::Filler(length) => {
-                let piece = usize::try_from(length).map_or(FILLER.len(), |l| l.min(FILLER.len()));
-                out.extend_from_slice(&FILLER[..piece]);
-                if length > piece as u64 {
-                    self.parts.push_front(Part::Filler(length - piece as u64));
-                }
-                Transmit::Bytes
-            }
             Part::Pause(span) => Transmit::Pause(span),
             Part::Reset => Transmit::Reset,
             Part::Stall => {
@@ -362,10 +340,13 @@ impl<F> Service for Server<F> {
         out: &mut Vec<u8>,
         handler: &mut impl Handler<File = F>,
     ) -> Transmit<F> {
-        debug_assert!(out.is_empty(), "{} bytes would be lost", out.len());
         loop {
             if !self.out.is_empty() {
-                std::mem::swap(out, &mut self.out);
+                if out.is_empty() {
+                    std::mem::swap(out, &mut self.out);
+                } else {
+                    out.append(&mut self.out);
+                }
                 return Transmit::Bytes;
             }
             if let Some(next) = self.next_part(out) {

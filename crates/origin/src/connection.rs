@@ -1,0 +1,75 @@
+//! One connection: its side of the protocol, and how far the kernel is with its answers.
+
+use std::fs::File;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use model::Instant;
+use sys::slots::Key;
+use wire::h1::server::{Server, ServerLimits};
+
+/// One connection of a worker.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// How the reactor knows it.
+    pub(crate) key: Key,
+    pub(crate) service: Server<Arc<File>>,
+    pub(crate) state: State,
+    /// Who is at the other end; asked for only where it is logged.
+    pub(crate) peer: IpAddr,
+    /// Bytes handed to the reactor to send.
+    pub(crate) handed: u64,
+    /// Of these, taken by the kernel when last looked at.
+    pub(crate) taken: u64,
+    /// When that last grew.
+    pub(crate) progress_at: Instant,
+    /// The reactor was told to receive nothing for now.
+    pub(crate) is_paused: bool,
+}
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum State {
+    /// For the client, or for nothing.
+    Open,
+    /// For the last bytes to be taken by the kernel; then it ends.
+    Ending(End),
+    /// For the client to finish, after we did; what it sends is dropped.
+    Lingering {
+        /// Longer we do not wait.
+        until: Instant,
+        /// Bytes that may still come.
+        patience: u64,
+    },
+    /// For a delay that was ordered.
+    Pausing,
+    /// For its bytes to be taken by the kernel.
+    Sending,
+}
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum End {
+    /// At once, in good order.
+    Close,
+    /// In good order, when the client has finished too.
+    Linger,
+    /// By a reset.
+    Reset,
+}
+
+impl Connection {
+    /// A connection that was just accepted.
+    pub(crate) fn new(key: Key, now: Instant, limits: ServerLimits, peer: IpAddr) -> Self {
+        Self {
+            key,
+            service: Server::new(now, limits),
+            state: State::Open,
+            peer,
+            handed: 0,
+            taken: 0,
+            progress_at: now,
+            is_paused: false,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! From the target of a request to a path below the folder that is served, or to the reserved path.
+//!
+//! A path is decoded exactly once, then its dot segments are resolved; what would leave the folder,
+//! contains a NUL or hides a slash is refused here, before the file system hears of it. The kernel checks
+//! again when the file is opened.
+
+use std::borrow::Cow;
+
+/// Below this path the synthetic responder answers, where it is enabled.
+pub(crate) const RESERVED: &str = "/.triathlon/";
+
+/// What a target names.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Route<'a> {
+    /// Without a leading slash, decoded, without dot segments; empty for the folder itself.
+    pub(crate) path: Cow<'a, str>,
+    /// Whether the target asks for a folder: it ends with a slash.
+    pub(crate) is_folder: bool,
+    /// What follows the question mark, undecoded.
+    pub(crate) query: Option<&'a str>,
+}
+
+/// Why a target names nothing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Unroutable {
+    /// It is malformed, or leads out of the folder: 400.
+    Bad,
+    /// It is well-formed but can be no file: 404.
+    Nowhere,
+}
+
+/// Reads a target in origin-form or absolute-form (RFC 9112 §3.2).
+pub(crate) fn route(target: &str) -> Result<Route<'_>, Unroutable> {
+    let target = origin_form(target)?;
+    if target.contains('#') {
+        return Err(Unroutable::Bad); // a fragment is never sent (RFC 9112 §3.2)
+    }
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (target, None),
+    };
+    let rest = path.strip_prefix('/').ok_or(Unroutable::Bad)?;
+    let is_plain = rest
+        .split('/')
+        .all(|segment| !matches!(segment, "" | "." | ".."))
+        && !rest.contains('%');
+    if is_plain {
+        return Ok(Route {
+            path: Cow::Borrowed(rest),
+            is_folder: false,
+            query,
+        });
+    }
+    let is_folder = matches!(rest.rsplit('/').next(), Some("" | "." | ".."));
+    Ok(Route {
+        path: Cow::Owned(resolve(rest)?),
+        is_folder,
+        query,
+    })
+}
+
+/// Strips scheme and authority from an absolute-form.
+fn origin_form(target: &str) -> Result<&str, Unroutable> {
+    if target.starts_with('/') {
+        return Ok(target);
+    }
+    let is_http = target
+        .get(..7)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
+    if !is_http {
+        return Err(Unroutable::Bad);
+    }
+    let rest = &target[7..];
+    match rest.find(['/', '?']) {
+        Some(0) => Err(Unroutable::Bad),
+        Some(at) if rest.as_bytes()[at] == b'/' => Ok(&rest[at..]),
+        _ if rest.is_empty() => Err(Unroutable::Bad),
+        _ => Ok("/"),
+    }
+}
+
+/// Decodes each segment once, then takes out empty and dot segments (RFC 3986 §5.2.4).
+fn resolve(path: &str) -> Result<String, Unroutable> {
+    let mut segments: Vec<String> = Vec::new();
+    for segment in path.split('/') {
+        let segment = decode(segment)?;
+        match segment.as_str() {
+            "" | "." => {}
+            ".." => {
+                segments.pop().ok_or(Unroutable::Bad)?;
+            }
+            _ => segments.push(segment),
+        }
+    }
+    Ok(segments.join("/"))
+}
+
+fn decode(segment: &str) -> Result<String, Unroutable> {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.bytes();
+    while let Some(byte) = rest.next() {
+        let byte = if byte == b'%' {
+            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+            let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else {
+                return Err(Unroutable::Bad);
+            };
+            u8::try_from(high << 4 | low).map_err(|_| Unroutable::Bad)?
+        } else {
+            byte
+        };
+        match byte {
+            0 => return Err(Unroutable::Bad),
+            b'/' => return Err(Unroutable::Nowhere), // a slash that was hidden names no file
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| Unroutable::Nowhere)
+}
+
+/// Writes a decoded path so that it can stand in a `Location` field: always from the root, one
+/// slash at its start, so that it never names another host.
+pub(crate) fn encode(path: &str) -> String {
+    use std::fmt::Write as _;
+
+    let mut text = String::with_capacity(path.len() + 2);
+    text.push('/');
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            write!(text, "%{byte:02X}").expect("a string takes everything");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use super::*;
+
+#[track_caller]
+fn check(target: &str, path: &str, is_folder: bool, query: Option<&str>) {
+    let found = route(target).unwrap();
+    assert_eq!(
+        (&*found.path, found.is_folder, found.query),
+        (path, is_folder, query),
+        "{target}"
+    );
+}
+
+#[test]
+fn targets_name_paths() {
+    check("/a/b.txt", "a/b.txt", false, None);
+    check("/", "", true, None);
+    check("/a/", "a", true, None);
+    check("//a///b", "a/b", false, None);
+    check("/a/./b", "a/b", false, None);
+    check("/a/../b", "b", false, None);
+    check("/a/b/..", "a", true, None);
+    check("/a/.", "a", true, None);
+    check("/a%20b?x=%2e&y", "a b", false, Some("x=%2e&y"));
+    check("/%C3%A9", "é", false, None);
+    check("/a?", "a", false, Some(""));
+    check("/a\\b", "a\\b", false, None);
+    check("/..a/b..", "..a/b..", false, None);
+    check("http://host:80/a?b", "a", false, Some("b"));
+    check("HTTP://host", "", true, None);
+    check("http://host?b", "", true, None);
+    // Decoded once and only once.
+    check("/%252e%252e/x", "%2e%2e/x", false, None);
+    check("/%2561", "%61", false, None);
+}
+
+#[track_caller]
+fn check_refused(target: &str, why: Unroutable) {
+    assert_eq!(route(target), Err(why), "{target}");
+}
+
+#[test]
+fn what_leads_out_or_hides_something_is_refused() {
+    for target in [
+        "/..",
+        "/../",
+        "/../etc/passwd",
+        "/a/../../etc/passwd",
+        "/./../x",
+        "/%2e%2e/etc/passwd",
+        "/%2E./x",
+        "/.%2e/x",
+        "/a/%2e%2e/%2e%2e/x",
+        "/%00",
+        "/a%00.txt",
+        "/%",
+        "/%4",
+        "/%zz",
+        "/%+1",
+        "/a#b",
+        "",
+        "*",
+        "a/b",
+        "host:80",
+        "https://host/a",
+        "http://",
+        "http:///a",
+        "http://?x",
+    ] {
+        check_refused(target, Unroutable::Bad);
+    }
+    for target in [
+        "/a%2fb",
+        "/..%2f..%2fetc%2fpasswd",
+        "/%2F",
+        "/%ff",
+        "/%c0%ae%c0%ae/x",
+    ] {
+        check_refused(target, Unroutable::Nowhere);
+    }
+}
+
+#[test]
+fn a_location_never_names_another_host() {
+    assert_eq!(encode("a b/ü?#%"), "/a%20b/%C3%BC%3F%23%25");
+    let found = route("//evil.example/..//evil.example").unwrap();
+    assert_eq!(encode(&found.path), "/evil.example");
+    assert_eq!(encode("a\r\nSet-Cookie: x"), "/a%0D%0ASet-Cookie:%20x");
+}

@@ -1,0 +1,369 @@
+//! What is answered to whom: the files of a folder, and answers made to order where that is enabled.
+//!
+//! One per worker. It knows requests and answers, and nothing of connections.
+
+mod content;
+
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use model::Instant;
+use sys::file::Folder;
+use wire::h1::request::{RequestBody, RequestHead};
+use wire::{Handler, Part, Persistence};
+
+use crate::Settings;
+use crate::answers::{Answer, Answers};
+use crate::file::Files;
+use crate::head::{HeadWriter, Today, date_offset};
+use crate::log::{self, AccessLog};
+use crate::route::{self, RESERVED, Unroutable};
+use crate::synthetic::{self, Filler, Order, Random};
+
+/// What files and orders allow; anything else is 405 or 501.
+const ALLOWED: &str = "GET, HEAD, OPTIONS";
+/// Methods that exist, and are not for files (RFC 9110 §9.3, RFC 5789).
+const NOT_ALLOWED: [&str; 6] = ["POST", "PUT", "DELETE", "PATCH", "CONNECT", "TRACE"];
+
+/// One worker's view of what is served.
+#[derive(Debug)]
+pub(crate) struct Site {
+    files: Files,
+    index: String,
+    synthetic: Option<Synthetic>,
+    answers: Answers,
+    log: Option<AccessLog>,
+    now: Instant,
+    today: Today,
+    /// Who asks, for the log.
+    peer: IpAddr,
+    requests: u64,
+}
+
+#[derive(Debug)]
+struct Synthetic {
+    random: Random,
+    filler: Filler,
+}
+
+/// An answer, as the log and the store of answers need to know it.
+struct Reply {
+    status: u16,
+    /// Content, in bytes.
+    length: u64,
+    parts: Vec<Part<Arc<File>>>,
+    /// Until when the same answer may be given again without a further look.
+    holds_until: Option<Instant>,
+    has_date: bool,
+}
+
+impl Reply {
+    /// An answer that was written whole.
+    fn written(status: u16, length: u64) -> Self {
+        Self {
+            status,
+            length,
+            parts: Vec::new(),
+            holds_until: None,
+            has_date: true,
+        }
+    }
+}
+
+impl Site {
+    /// What `settings` say, for worker number `worker`.
+    pub(crate) fn new(settings: &Settings, folder: Folder, worker: u64) -> io::Result<Self> {
+        let synthetic = if settings.synthetic {
+            Some(Synthetic {
+                random: Random::new(settings.seed, worker),
+                filler: Filler::new()?,
+            })
+        } else {
+            None
+        };
+        let log = settings
+            .access_log
+            .as_deref()
+            .map(|path| AccessLog::open(path, settings.log_buffer))
+            .transpose()?;
+        Ok(Self {
+            files: Files::new(folder, settings.revalidation),
+            index: settings.index.clone(),
+            synthetic,
+            answers: Answers::new(),
+            log,
+            now: Instant::ZERO,
+            today: Today::at(0),
+            peer: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            requests: 0,
+        })
+    }
+
+    /// The time of what follows: monotonic, and in seconds since 1970.
+    #[inline]
+    pub(crate) fn set_time(&mut self, now: Instant, second: u64) {
+        self.now = now;
+        if second != self.today.second {
+            self.today = Today::at(second);
+        }
+    }
+
+    /// Who asks what follows.
+    #[inline]
+    pub(crate) fn set_peer(&mut self, peer: IpAddr) {
+        self.peer = peer;
+    }
+
+    /// Requests answered so far.
+    pub(crate) const fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Whether log lines wait to be written.
+    pub(crate) fn is_log_pending(&self) -> bool {
+        self.log.as_ref().is_some_and(AccessLog::is_pending)
+    }
+
+    /// Writes the log lines that wait.
+    pub(crate) fn flush_log(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.flush();
+        }
+    }
+
+    /// Opens the log anew; whether that went well.
+    pub(crate) fn reopen_log(&mut self) -> bool {
+        self.log.as_mut().is_none_or(|log| log.reopen().is_ok())
+    }
+
+    /// Writes of the log that failed.
+    pub(crate) fn log_failures(&self) -> u64 {
+        self.log.as_ref().map_or(0, AccessLog::failures)
+    }
+
+    fn reply(
+        &mut self,
+        request: &RequestHead<'_>,
+        persistence: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Reply {
+        if request.method == "OPTIONS" && request.target == "*" {
+            return self.options(persistence, out);
+        }
+        let target = match route::route(request.target) {
+            Ok(target) => target,
+            Err(_) if request.method == "CONNECT" => {
+                return self.not_allowed(request, persistence, out);
+            }
+            Err(Unroutable::Bad) => return self.error(request, 400, persistence, out),
+            Err(Unroutable::Nowhere) => return self.error(request, 404, persistence, out),
+        };
+        if self.synthetic.is_some()
+            && let Some(order) = synthetic::order(&target.path, target.query)
+        {
+            return match order {
+                Ok(order) => self.made_to_order(request, order, persistence, out),
+                Err(why) => self.bad_order(request, &why, persistence, out),
+            };
+        }
+        match request.method {
+            "GET" | "HEAD" => self.content(request, &target, persistence, out),
+            "OPTIONS" => self.options(persistence, out),
+            _ => self.not_allowed(request, persistence, out),
+        }
+    }
+
+    fn made_to_order(
+        &mut self,
+        request: &RequestHead<'_>,
+        order: Order,
+        persistence: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Reply {
+        let has_content = request.method != "HEAD";
+        let Some(synthetic) = &mut self.synthetic else {
+            return self.error(request, 404, persistence, out);
+        };
+        let filler = &synthetic.filler;
+        match order {
+            Order::Null { bytes } => {
+                let (length, parts) =
+                    synthetic::answer_null(bytes, filler, has_content, persistence, out);
+                Reply {
+                    parts,
+                    holds_until: Some(Instant::FAR_FUTURE),
+                    has_date: false,
+                    ..Reply::written(200, length)
+                }
+            }
+            Order::Synthetic(recipe) => {
+                let random = &mut synthetic.random;
+                let today = &self.today;
+                let (length, parts) = synthetic::answer(
+                    &recipe,
+                    filler,
+                    has_content,
+                    persistence,
+                    today,
+                    random,
+                    out,
+                );
+                Reply {
+                    parts,
+                    ..Reply::written(recipe.status(), length)
+                }
+            }
+        }
+    }
+
+    fn bad_order(
+        &self,
+        request: &RequestHead<'_>,
+        why: &str,
+        persistence: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Reply {
+        let text = format!("{why}\n");
+        let length = text.len() as u64;
+        HeadWriter::begin(out, 400, &self.today)
+            .field("Content-Type", "text/plain; charset=utf-8")
+            .length(length)
+            .end(persistence);
+        if request.method == "HEAD" {
+            return Reply::written(400, 0);
+        }
+        out.extend_from_slice(text.as_bytes());
+        Reply::written(400, length)
+    }
+
+    fn options(&self, persistence: Persistence, out: &mut Vec<u8>) -> Reply {
+        HeadWriter::begin(out, 204, &self.today)
+            .field("Allow", ALLOWED)
+            .end(persistence);
+        Reply::written(204, 0)
+    }
+
+    fn not_allowed(
+        &self,
+        request: &RequestHead<'_>,
+        persistence: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Reply {
+        if NOT_ALLOWED.contains(&request.method) {
+            self.error(request, 405, persistence, out)
+        } else {
+            self.error(request, 501, persistence, out)
+        }
+    }
+
+    fn error(
+        &self,
+        request: &RequestHead<'_>,
+        status: u16,
+        persistence: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Reply {
+        let is_head = request.method == "HEAD";
+        Reply::written(
+            status,
+            content::write_error(out, status, &self.today, is_head, persistence),
+        )
+    }
+
+    /// Counts, logs, and keeps an answer that stands in `out` from `start` on.
+    fn note(
+        &mut self,
+        request: &RequestHead<'_>,
+        reply: &Reply,
+        persistence: Persistence,
+        answer: &[u8],
+    ) {
+        self.requests += 1;
+        let mut tail = Vec::new();
+        if let Some(log) = &mut self.log {
+            tail = log::tail(&log::Line {
+                request: line(request.bytes),
+                status: reply.status,
+                bytes: reply.length,
+                referer: request.field("referer"),
+                agent: request.field("user-agent"),
+            });
+            log.write(self.peer, self.today.second, &tail);
+        }
+        if let Some(holds_until) = reply.holds_until
+            && reply.parts.is_empty()
+            && persistence == Persistence::Usual
+            && request.body == RequestBody::Length(0)
+            && Answers::keeps(request.bytes, answer)
+        {
+            self.answers.keep(Answer {
+                request: request.bytes.into(),
+                bytes: answer.to_vec(),
+                date_at: reply.has_date.then(|| date_offset(reply.status)),
+                second: self.today.second,
+                holds_until,
+                log_tail: tail.into(),
+            });
+        }
+    }
+}
+
+fn line(head: &[u8]) -> &[u8] {
+    let end = memchr::memchr(b'\r', head).unwrap_or(head.len());
+    &head[..end]
+}
+
+impl Handler for Site {
+    type File = Arc<File>;
+
+    #[inline]
+    fn repeat(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        let answer = self.answers.find(bytes, self.now, &self.today)?;
+        out.extend_from_slice(&answer.bytes);
+        if let Some(log) = &mut self.log {
+            log.write(self.peer, self.today.second, &answer.log_tail);
+        }
+        self.requests += 1;
+        Some(answer.request.len())
+    }
+
+    fn wants_body(&mut self, request: &RequestHead<'_>) -> bool {
+        let is_order = self.synthetic.is_some() && request.target.starts_with(RESERVED);
+        is_order || matches!(request.method, "GET" | "HEAD" | "OPTIONS")
+    }
+
+    fn answer(
+        &mut self,
+        request: &RequestHead<'_>,
+        persistence: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Vec<Part<Arc<File>>> {
+        let start = out.len();
+        let reply = self.reply(request, persistence, out);
+        self.note(request, &reply, persistence, &out[start..]);
+        reply.parts
+    }
+
+    fn reject(&mut self, status: u16, request: &[u8], why: &str, out: &mut Vec<u8>) {
+        let text = format!("{why}\n");
+        let length = text.len() as u64;
+        HeadWriter::begin(out, status, &self.today)
+            .field("Content-Type", "text/plain; charset=utf-8")
+            .length(length)
+            .end(Persistence::Close);
+        out.extend_from_slice(text.as_bytes());
+        self.requests += 1;
+        if let Some(log) = &mut self.log {
+            let tail = log::tail(&log::Line {
+                request,
+                status,
+                bytes: length,
+                referer: None,
+                agent: None,
+            });
+            log.write(self.peer, self.today.second, &tail);
+        }
+    }
+}

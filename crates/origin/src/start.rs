@@ -1,0 +1,258 @@
+//! From settings to running workers, and to their end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use sys::file::Folder;
+use sys::reactor::{self, Reactor, Waker};
+use sys::{cpu, socket};
+
+use crate::Settings;
+use crate::site::Site;
+use crate::worker::{COPY_BYTES, Control, Summary, Worker};
+
+/// Connections that may wait to be accepted; the kernel cuts it to `net.core.somaxconn`.
+const BACKLOG: u32 = 4_096;
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum OriginError {
+    /// The folder cannot be read.
+    #[error("cannot serve {}: {source}", path.display())]
+    Folder {
+        /// As given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Nothing can listen there.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// As given.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The access log cannot be opened, or the memory for made-up answers is not there.
+    #[error("cannot open {}: {source}", path.display())]
+    Log {
+        /// As given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The event loop or its thread could not be made.
+    #[error("cannot start worker {worker}: {source}")]
+    Worker {
+        /// Which, from 0.
+        worker: u32,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A server that serves.
+#[derive(Debug)]
+pub struct Running {
+    addresses: Vec<SocketAddr>,
+    backend: &'static str,
+    control: Arc<Control>,
+    wakers: Vec<Waker>,
+    threads: Vec<JoinHandle<Summary>>,
+}
+
+/// Starts a server. It accepts connections on return.
+pub fn start(settings: Settings) -> Result<Running, OriginError> {
+    let settings = Arc::new(settings);
+    let folder = Folder::open(&settings.folder).map_err(|source| OriginError::Folder {
+        path: settings.folder.clone(),
+        source,
+    })?;
+    let (addresses, listeners) = listeners(&settings)?;
+    let control = Arc::new(Control::default());
+    let mut running = Running {
+        addresses,
+        backend: "",
+        control,
+        wakers: Vec::new(),
+        threads: Vec::new(),
+    };
+    for (worker, listeners) in (0..).zip(listeners) {
+        let folder = folder.try_clone();
+        let begun = folder.and_then(|folder| running.begin(worker, listeners, folder, &settings));
+        if let Err(source) = begun {
+            let _nothing_served = running.stop();
+            return Err(match &settings.access_log {
+                Some(path) if !can_append(path) => OriginError::Log {
+                    path: path.clone(),
+                    source,
+                },
+                _ => OriginError::Worker { worker, source },
+            });
+        }
+    }
+    Ok(running)
+}
+
+impl Running {
+    /// Where it listens, in the order asked, with the ports that the kernel chose.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// How it waits for the kernel: `uring` or `readiness`.
+    pub fn backend(&self) -> &'static str {
+        self.backend
+    }
+
+    /// Opens the access logs anew.
+    pub fn reopen_logs(&self) {
+        self.control.reopens.fetch_add(1, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Accepts nothing new, finishes what is under way within the drain time, and tells what was done.
+    pub fn stop(self) -> Summary {
+        self.control.stop.store(true, Ordering::Relaxed);
+        self.wake();
+        let mut total = Summary::default();
+        for thread in self.threads {
+            let part = thread.join().expect("a worker does not panic");
+            total.connections += part.connections;
+            total.connections_refused += part.connections_refused;
+            total.connections_cut += part.connections_cut;
+            total.requests += part.requests;
+            total.log_failures += part.log_failures;
+        }
+        total
+    }
+
+    fn wake(&self) {
+        for waker in &self.wakers {
+            waker.wake();
+        }
+    }
+
+    /// Starts one worker and waits until it accepts.
+    fn begin(
+        &mut self,
+        worker: u32,
+        listeners: Vec<OwnedFd>,
+        folder: Folder,
+        settings: &Arc<Settings>,
+    ) -> io::Result<()> {
+        let (ready, is_ready) = mpsc::channel();
+        let settings = Arc::clone(settings);
+        let control = Arc::clone(&self.control);
+        let thread = std::thread::Builder::new()
+            .name(format!("origin-{worker}"))
+            .spawn(move || run(worker, listeners, folder, &settings, control, &ready))?;
+        match is_ready.recv() {
+            Ok(Ok((waker, backend))) => {
+                self.wakers.push(waker);
+                self.threads.push(thread);
+                self.backend = backend;
+                Ok(())
+            }
+            Ok(Err(error)) => {
+                let _did_nothing = thread.join();
+                Err(error)
+            }
+            Err(_) => Err(io::Error::other("its thread ended")),
+        }
+    }
+}
+
+type Ready = mpsc::Sender<io::Result<(Waker, &'static str)>>;
+
+/// A worker's thread.
+fn run(
+    worker: u32,
+    listeners: Vec<OwnedFd>,
+    folder: Folder,
+    settings: &Arc<Settings>,
+    control: Arc<Control>,
+    ready: &Ready,
+) -> Summary {
+    let place = worker as usize;
+    let pinned = match settings.cpus.get(place % settings.cpus.len().max(1)) {
+        Some(cpu) => cpu::pin(*cpu),
+        None => Ok(()),
+    };
+    let site = pinned.and_then(|()| Site::new(settings, folder, u64::from(worker)));
+    let site = match site {
+        Ok(site) => site,
+        Err(error) => return give_up(ready, error),
+    };
+    let room = reactor::Settings {
+        connections: settings.connections,
+        copies: settings.connections.saturating_mul(2),
+        copy_bytes: COPY_BYTES,
+    };
+    match reactor::Readiness::new(&room) {
+        Ok(reactor) => serve(reactor, listeners, site, settings, control, ready),
+        Err(error) => give_up(ready, error),
+    }
+}
+
+fn serve<R: Reactor>(
+    reactor: R,
+    listeners: Vec<OwnedFd>,
+    site: Site,
+    settings: &Arc<Settings>,
+    control: Arc<Control>,
+    ready: &Ready,
+) -> Summary {
+    let backend = reactor.name();
+    let waker = reactor.waker();
+    let made = Worker::new(reactor, listeners, site, Arc::clone(settings), control)
+        .and_then(|worker| Ok((worker, waker?)));
+    match made {
+        Ok((worker, waker)) => {
+            let _starter_waits = ready.send(Ok((waker, backend)));
+            worker.run()
+        }
+        Err(error) => give_up(ready, error),
+    }
+}
+
+fn give_up(ready: &Ready, error: io::Error) -> Summary {
+    let _starter_waits = ready.send(Err(error));
+    Summary::default()
+}
+
+/// Listeners for each worker on each address; ports that the kernel chooses are the same for all.
+fn listeners(settings: &Settings) -> Result<(Vec<SocketAddr>, Vec<Vec<OwnedFd>>), OriginError> {
+    let mut addresses = Vec::new();
+    let mut listeners: Vec<Vec<OwnedFd>> = Vec::new();
+    listeners.resize_with(settings.workers.max(1) as usize, Vec::new);
+    for &asked in &settings.listen {
+        let refused = |source| OriginError::Listen {
+            address: asked,
+            source,
+        };
+        if asked.port() != 0 {
+            // Sharing a port would also share it with a stranger who shares; alone it fails if anyone
+            // is there.
+            drop(socket::listen(asked, 1, false).map_err(refused)?);
+        }
+        let mut address = asked;
+        for of_worker in &mut listeners {
+            let listener = socket::listen(address, BACKLOG, true).map_err(refused)?;
+            address = socket::local_address(&listener).map_err(refused)?;
+            of_worker.push(listener);
+        }
+        addresses.push(address);
+    }
+    Ok((addresses, listeners))
+}
+
+fn can_append(path: &std::path::Path) -> bool {
+    std::fs::OpenOptions::new().append(true).open(path).is_ok()
+}

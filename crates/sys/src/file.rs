@@ -1,0 +1,178 @@
+//! Files below a folder, and never outside it.
+//!
+//! Where the kernel has `openat2` (5.6 and later, where permitted) it resolves the whole path itself
+//! and lets symbolic links go where they stay inside. Elsewhere each step is taken alone and no symbolic link
+//! is followed at all.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use crate::Errno;
+use crate::socket::own;
+
+/// Reading, without waiting for a peer should it be a pipe.
+const READ: i32 = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+
+/// A folder whose files may be opened.
+#[derive(Debug)]
+pub struct Folder {
+    handle: File,
+    has_openat2: bool,
+}
+
+impl Folder {
+    /// The folder at `path`, wherever that leads.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let handle = File::open(path)?;
+        if !handle.metadata()?.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory));
+        }
+        let mut folder = Self {
+            handle,
+            has_openat2: true,
+        };
+        folder.has_openat2 = folder.open_at_once(&CString::from(c".")).is_ok();
+        Ok(folder)
+    }
+
+    /// A second handle of the same folder, for another thread.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            handle: self.handle.try_clone()?,
+            has_openat2: self.has_openat2,
+        })
+    }
+
+    /// The same folder without `openat2`, as on a kernel that lacks it.
+    #[must_use]
+    pub fn step_by_step(mut self) -> Self {
+        self.has_openat2 = false;
+        self
+    }
+
+    /// Opens what `path` (relative, without `..`) names, for reading. A path that leads out is an error,
+    /// `EXDEV` or `ELOOP`. What is opened may be a folder or a device: look before reading.
+    pub fn open_beneath(&self, path: &str) -> io::Result<File> {
+        let path = if path.is_empty() { "." } else { path };
+        if self.has_openat2 {
+            let path = CString::new(path).map_err(|_| Errno::new(libc::EINVAL))?;
+            return self.open_at_once(&path).map(File::from);
+        }
+        let mut at: Option<OwnedFd> = None;
+        for step in path.split('/').filter(|step| !step.is_empty()) {
+            if step == ".." {
+                return Err(Errno::new(libc::EXDEV).into());
+            }
+            let step = CString::new(step).map_err(|_| Errno::new(libc::EINVAL))?;
+            let folder = at
+                .as_ref()
+                .map_or_else(|| self.handle.as_raw_fd(), AsRawFd::as_raw_fd);
+            // SAFETY: the path is a live string that ends with NUL; the descriptor is open.
+            let fd = unsafe { libc::openat(folder, step.as_ptr(), READ | libc::O_NOFOLLOW) };
+            if fd < 0 {
+                return Err(Errno::last().into());
+            }
+            at = Some(own(fd));
+        }
+        at.map(File::from)
+            .ok_or_else(|| Errno::new(libc::ENOENT).into())
+    }
+
+    fn open_at_once(&self, path: &CString) -> io::Result<OwnedFd> {
+        // SAFETY: an open_how is plain integers, for which all zeroes is a value.
+        let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+        how.flags = u64::from(READ.unsigned_abs());
+        how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
+        // SAFETY: the path is a live string that ends with NUL, `how` is live and of the size given, and
+        // the descriptor is open.
+        let fd = unsafe {
+            libc::syscall(
+                libc::SYS_openat2,
+                self.handle.as_raw_fd(),
+                path.as_ptr(),
+                &raw const how,
+                size_of::<libc::open_how>(),
+            )
+        };
+        match i32::try_from(fd) {
+            Ok(fd) if fd >= 0 => Ok(own(fd)),
+            _ => Err(Errno::last().into()),
+        }
+    }
+}
+
+/// A file that lies in memory and has no name, with these bytes in it.
+pub fn in_memory(bytes: &[u8]) -> io::Result<File> {
+    // SAFETY: the name is a live string that ends with NUL.
+    let fd = unsafe { libc::memfd_create(c"memory".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(Errno::last().into());
+    }
+    let mut file = File::from(own(fd));
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn read(folder: &Folder, path: &str) -> io::Result<String> {
+        let mut text = String::new();
+        folder.open_beneath(path)?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    #[test]
+    fn files_inside_are_opened_and_no_others() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret"), "secret").unwrap();
+        let inside = tempfile::tempdir_in(outside.path()).unwrap();
+        let root = inside.path();
+        std::fs::create_dir(root.join("sub")).unwrap();
+        std::fs::write(root.join("sub/a"), "a").unwrap();
+        symlink("sub/a", root.join("within")).unwrap();
+        symlink("../secret", root.join("out")).unwrap();
+        symlink("..", root.join("up")).unwrap();
+        symlink(outside.path().join("secret"), root.join("absolute")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+
+        let at_once = Folder::open(root).unwrap();
+        let steps = Folder::open(root).unwrap().step_by_step();
+        for folder in [&at_once, &steps] {
+            assert_eq!(read(folder, "sub/a").unwrap(), "a");
+            assert!(folder.open_beneath("").is_ok());
+            for path in [
+                "out",
+                "up/secret",
+                "absolute",
+                "loop",
+                "../secret",
+                "/etc/passwd",
+                "a\0",
+            ] {
+                let opened = read(folder, path);
+                assert!(opened.is_err(), "{path:?}: {opened:?}");
+            }
+            let none = folder.open_beneath("none").unwrap_err();
+            assert_eq!(none.kind(), io::ErrorKind::NotFound);
+        }
+        if at_once.has_openat2 {
+            assert_eq!(read(&at_once, "within").unwrap(), "a");
+        }
+        assert!(read(&steps, "within").is_err());
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Folder::open(file.path()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+    }
+}

@@ -1,0 +1,243 @@
+//! `triathlon serve DIR`: origin, the embedded web server.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use model::{Bytes, Span};
+use origin::{Backend, OriginError, Settings};
+use sys::signal::{Signal, Signals};
+
+use crate::exit::{Exit, UsageError};
+
+/// Serves the files of a folder.
+///
+/// Prints where it listens when it is ready, one line for each address:
+/// `listening on http://127.0.0.1:8080/`. SIGTERM and Ctrl-C finish what is under way and end it
+/// (a second one ends it at once), SIGHUP opens the access log anew.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The folder whose files are served.
+    #[arg(value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    /// Where to listen; may be given several times. Port 0 takes any free port, which is then printed.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    listen: Vec<SocketAddr>,
+    /// Threads, each with its own listeners and connections [default: one per CPU of --cpus, else 1].
+    #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    workers: Option<u32>,
+    /// CPUs to bind the workers to, in turn: 0,2 or 0-3 [default: not bound].
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// How to wait for the kernel.
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    backend: BackendName,
+    /// Connections at once, for each worker; more are closed as they come.
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
+    /// Requests on one connection, 0 for no limit; the last answer says that the connection closes.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    requests_per_connection: u64,
+    /// How long a connection may stay open without a request.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    idle_timeout: Span,
+    /// How long the head of a request may take to arrive.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    header_timeout: Span,
+    /// How long 64 KiB of the body of a request may take to arrive.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    body_timeout: Span,
+    /// How long a client may take nothing of its answer.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    send_timeout: Span,
+    /// How long answers under way may take when the server ends.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    drain_timeout: Span,
+    /// The largest body of a request, in bytes; it is read and dropped.
+    #[arg(long, value_name = "SIZE", default_value = "1M")]
+    max_body: Bytes,
+    /// A changed or deleted file is noticed within this time.
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    revalidate: Span,
+    /// The file that stands for its folder.
+    #[arg(long, value_name = "NAME", default_value = "index.html")]
+    index: String,
+    /// Where to write the access log, in Apache's combined form, or off.
+    #[arg(long, value_name = "off|FILE", default_value = "off")]
+    access_log: String,
+    /// Log lines wait until they fill so many bytes, or for a second; 0 writes each at once.
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    log_buffer: Bytes,
+    /// Answers made to order: /.triathlon/null?bytes=N and
+    /// /.triathlon/synthetic?bytes=N&status=S&delay=D&fault=F.
+    #[arg(long)]
+    synthetic: bool,
+    /// What determines the random delays of answers made to order.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  triathlon serve www
+      serve the files of www on http://127.0.0.1:8080/
+  triathlon serve www --listen 0.0.0.0:8000 --listen '[::]:8000' --cpus 0-3
+      four workers, each bound to a CPU
+  triathlon serve www --access-log access.log --log-buffer 64k
+      log in pieces of 64 KiB, at least once a second
+  triathlon serve --synthetic --cpus 0
+      curl 'http://127.0.0.1:8080/.triathlon/null'
+      curl 'http://127.0.0.1:8080/.triathlon/synthetic?bytes=100k&delay=exponential:5ms'
+      curl 'http://127.0.0.1:8080/.triathlon/synthetic?delay=bimodal:1ms,50ms,0.01&status=503'
+      curl 'http://127.0.0.1:8080/.triathlon/synthetic?bytes=1M&fault=truncate'
+
+Delays: TIME, exponential:MEAN, bimodal:USUAL,SLOW,SHARE. Faults: close (no answer), truncate (half of
+the content, then the end), stall (half of it, then nothing), reset (after the head).";
+
+/// The names of the ways to wait.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum BackendName {
+    /// io_uring where it is permitted, else readiness.
+    Auto,
+    /// Readiness (epoll).
+    Readiness,
+    /// io_uring, or an error.
+    Uring,
+}
+
+/// CPUs as the kernel lists them: 0,2-3.
+#[derive(Clone, Debug)]
+struct CpuList(Vec<u32>);
+
+impl std::str::FromStr for CpuList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is not a list of CPUs: write 0,2 or 0-3");
+        let mut cpus = Vec::new();
+        for item in text.split(',') {
+            let (first, last) = item.split_once('-').unwrap_or((item, item));
+            let first: u32 = first.trim().parse().map_err(|_| wrong())?;
+            let last: u32 = last.trim().parse().map_err(|_| wrong())?;
+            if first > last || last > 8_191 {
+                return Err(wrong());
+            }
+            cpus.extend(first..=last);
+        }
+        Ok(Self(cpus))
+    }
+}
+
+/// Runs it.
+pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
+    // Before any thread starts, so that none is interrupted.
+    let signals = Signals::keep(&[Signal::HangUp, Signal::Interrupt, Signal::Terminate])
+        .context("cannot wait for signals")?;
+    let settings = settings(args)?;
+    let running = origin::start(settings).map_err(explained)?;
+    for address in running.addresses() {
+        println!("listening on http://{address}/");
+    }
+    while signals.wait().context("cannot wait for signals")? == Signal::HangUp {
+        running.reopen_logs();
+    }
+    // A second order to end is one to end at once.
+    signals
+        .release(&[Signal::Interrupt, Signal::Terminate])
+        .context("cannot release signals")?;
+    let summary = running.stop();
+    eprintln!(
+        "served {} requests on {} connections",
+        summary.requests, summary.connections
+    );
+    for (count, what) in [
+        (
+            summary.connections_refused,
+            "connections refused: more than --connections",
+        ),
+        (
+            summary.connections_cut,
+            "connections cut off after --drain-timeout",
+        ),
+        (summary.log_failures, "writes of the access log failed"),
+    ] {
+        if count > 0 {
+            eprintln!("{count} {what}");
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn settings(args: Args) -> anyhow::Result<Settings> {
+    let cpus = args.cpus.map_or_else(Vec::new, |list| list.0);
+    if let Ok(allowed) = sys::cpu::allowed()
+        && let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu))
+    {
+        let text = format!("--cpus: there is no CPU {cpu} that this process may use: {allowed:?}");
+        return Err(UsageError(text).into());
+    }
+    if args.index.is_empty() || args.index.contains(['/', '\0']) {
+        let text = format!("--index: '{}' is not the name of a file", args.index);
+        return Err(UsageError(text).into());
+    }
+    let mut settings = Settings::new(args.folder, args.listen);
+    settings.workers = args
+        .workers
+        .unwrap_or_else(|| u32::try_from(cpus.len()).unwrap_or(1).max(1));
+    settings.cpus = cpus;
+    settings.backend = match args.backend {
+        BackendName::Auto => Backend::Auto,
+        BackendName::Readiness => Backend::Readiness,
+        BackendName::Uring => Backend::Uring,
+    };
+    settings.connections = args.connections;
+    settings.limits.requests = match args.requests_per_connection {
+        0 => u64::MAX,
+        limit => limit,
+    };
+    settings.limits.idle_time = args.idle_timeout;
+    settings.limits.head_time = args.header_timeout;
+    settings.limits.body_time = args.body_timeout;
+    settings.limits.body = args.max_body.count();
+    settings.send_time = args.send_timeout;
+    settings.drain_time = args.drain_timeout;
+    settings.revalidation = args.revalidate;
+    settings.index = args.index;
+    settings.access_log = (args.access_log != "off").then(|| PathBuf::from(args.access_log));
+    settings.log_buffer = usize::try_from(args.log_buffer.count()).unwrap_or(usize::MAX);
+    settings.synthetic = args.synthetic;
+    settings.seed = args.seed;
+    Ok(settings)
+}
+
+/// Adds what to do about it.
+fn explained(error: OriginError) -> anyhow::Error {
+    use std::io::ErrorKind;
+
+    let advice = match &error {
+        OriginError::Listen { address, source } => match source.kind() {
+            ErrorKind::AddrInUse => Some(owner(address.port())),
+            ErrorKind::PermissionDenied => {
+                Some("ports below 1024 need a privilege; choose a higher one".to_owned())
+            }
+            ErrorKind::AddrNotAvailable => Some("this machine has no such address".to_owned()),
+            _ => None,
+        },
+        _ => None,
+    };
+    match advice {
+        Some(advice) => anyhow::anyhow!("{error}: {advice}"),
+        None => error.into(),
+    }
+}
+
+/// Who has the port, if this process may know.
+fn owner(port: u16) -> String {
+    let proc = Path::new("/proc");
+    let Some(pid) = lab::condition::owner_of(proc, port) else {
+        return "another program listens there; choose another port with --listen".to_owned();
+    };
+    let name = std::fs::read_to_string(proc.join(format!("{pid}/comm"))).unwrap_or_default();
+    format!("{} (process {pid}) listens there", name.trim())
+}
