@@ -58,7 +58,10 @@ fn tracking(condition: &Condition) -> Answer {
     );
     Found::all(&[Capacity, Comparison], Severity::Note, say)
         .evidence("count", count)
-        .fix("iptables -t raw -I PREROUTING -p tcp --dport PORT -j NOTRACK; iptables -t raw -I OUTPUT -p tcp --sport PORT -j NOTRACK")
+        .fix(
+            "iptables -t raw -I PREROUTING -p tcp --dport PORT -j NOTRACK; \
+              iptables -t raw -I OUTPUT -p tcp --sport PORT -j NOTRACK",
+        )
         .into()
 }
 

@@ -101,7 +101,7 @@ fn clock(condition: &Condition) -> Answer {
     );
     Found::all(&[Latency], Severity::Suspect, say)
         .evidence("clocksource", source.clone())
-        .fix("boot with tsc=reliable if the processor's counter is stable (constant_tsc nonstop_tsc)")
+        .fix("boot with tsc=reliable if the CPU has a stable counter (constant_tsc nonstop_tsc)")
         .into()
 }
 

@@ -74,7 +74,9 @@ fn backlog(condition: &Condition) -> Answer {
         );
         Found::all(&[Latency, Capacity], Severity::Suspect, say)
             .evidence("backlog", listener.backlog)
-            .fix("nginx: listen ... backlog=4096; Apache: ListenBackLog 4096; lighttpd: server.listen-backlog = 4096")
+            .fix("nginx: listen ... backlog=4096")
+            .fix("Apache: ListenBackLog 4096")
+            .fix("lighttpd: server.listen-backlog = 4096")
             .into()
     })
 }

@@ -146,7 +146,10 @@ fn tcp_mem(condition: &Condition) -> Answer {
     );
     Found::all(&[Capacity, Comparison], Severity::Suspect, say)
         .evidence("tcp_mem_max_pages", max)
-        .fix("remove net.ipv4.tcp_mem from /etc/sysctl.conf and /etc/sysctl.d, and reboot: the kernel sizes it")
+        .fix(
+            "remove net.ipv4.tcp_mem from /etc/sysctl.conf and /etc/sysctl.d, and reboot: the \
+             kernel sizes it",
+        )
         .into()
 }
 

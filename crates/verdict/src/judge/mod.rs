@@ -34,6 +34,7 @@ fn verdict(facts: &Facts<'_>) -> Verdict {
     for check in checks::ALL {
         tallied.add(check, facts, &made);
     }
+    tallied.carry_over(&facts.trial.environment.doctor, &made);
     let Tallied {
         mut findings,
         coverage,
@@ -84,6 +85,21 @@ struct Tallied {
 }
 
 impl Tallied {
+    /// Takes over what the doctor found before the trial, unless a rule that read the trial
+    /// itself has spoken.
+    fn carry_over(&mut self, found: &[Finding], made: &[Claim]) {
+        for finding in found {
+            if checks::ALL.iter().any(|check| check.id == finding.rule) {
+                continue;
+            }
+            let mut finding = finding.clone();
+            finding.severity.retain(|claim, _| made.contains(claim));
+            if !finding.severity.is_empty() {
+                self.findings.push(finding);
+            }
+        }
+    }
+
     fn add(&mut self, check: &'static Check, facts: &Facts<'_>, made: &[Claim]) {
         self.coverage.rules += 1;
         let judgement = if check.claims.iter().any(|claim| made.contains(claim)) {

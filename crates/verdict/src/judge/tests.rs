@@ -118,3 +118,36 @@ fn an_experiment_that_went_well_is_valid_at_every_point() {
         .collect();
     assert_eq!(loud, [] as [String; 0]);
 }
+
+#[test]
+fn what_the_doctor_found_carries_over() {
+    let mut trial = fixture::closed();
+    let mut condition = model::Condition::default();
+    let sysctls = &mut condition.environment.sysctls;
+    sysctls.insert("net.core.somaxconn".to_owned(), "128".to_owned());
+    trial.environment.doctor = crate::doctor::examine(&condition).findings();
+    let verdict = judge(&trial);
+    let carried = verdict
+        .findings
+        .iter()
+        .find(|finding| finding.rule == "TCP-08")
+        .unwrap();
+    assert_eq!(
+        carried.severity.get(&Claim::Capacity),
+        Some(&Severity::Suspect)
+    );
+    assert!(
+        !carried.severity.contains_key(&Claim::Latency),
+        "a closed loop claims no latency"
+    );
+    assert_eq!(verdict.claims[&Claim::Capacity].status, Status::Suspect);
+    // A rule that reads the trial itself has the last word.
+    let spoken = |id: &str| {
+        verdict
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == id)
+            .count()
+    };
+    assert!(spoken("LNK-02") <= 1);
+}

@@ -166,7 +166,8 @@ fn each_rule_is_silent_on_a_sane_value() {
 
 #[test]
 fn files_are_read_as_sysctl_reads_them() {
-    let text = "# a remark\n; another\n\n-net/core/somaxconn=512 # why\nnonsense\nkernel.pid_max =\n\
+    let text = "# a remark\n; another\n\n-net/core/somaxconn=512 # why\nnonsense\n\
+                kernel.pid_max =\n\
                 net.core.somaxconn = 1024\n";
     let (settings, malformed) = parse(text);
     assert_eq!(settings.len(), 2);

@@ -27,7 +27,10 @@ pub(super) fn somaxconn(setting: &Setting, machine: &Machine) -> Vec<Draft> {
             Draft::new(
                 Kind::Width,
                 Severity::Suspect,
-                format!("The queue length is a 16-bit field: {value} is refused and the default, 128, stays."),
+                format!(
+                    "The queue length is a 16-bit field: {value} is refused and the default, 128, \
+                     stays."
+                ),
             )
             .kernels(KernelRange::between(Kernel::new(3, 11), Kernel::new(4, 1)))
             .fix("write 4096")
