@@ -10,6 +10,7 @@
 pub mod condition;
 pub mod error;
 pub mod experiment;
+pub mod probe;
 pub mod server;
 pub mod site;
 pub mod store;

@@ -1,0 +1,229 @@
+//! One large file from a server, megabyte by megabyte: what the disk gives, alone, beside another
+//! reader, and from a file in pieces.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use model::probe::AxisKind;
+use sys::syscall::file::{extents, forget_pages, reserve};
+
+use super::stopwatch::Stopwatch;
+use super::{
+    Doing as _, Measured, Need, Probe, ProbeError, Resource, Task, Variant, index, server,
+};
+
+pub(super) static PROBE: Probe = Probe {
+    name: "download",
+    question: "each 1,000,000 bytes of one download from a server, read from the disk",
+    axis: "megabytes received",
+    kind: AxisKind::Progress,
+    variants: &[
+        Variant {
+            name: "alone",
+            what: "a file that was written in one go",
+        },
+        Variant {
+            name: "second-reader",
+            what: "the same, while another file is read elsewhere on the disk, from a third of \
+                   the way on",
+        },
+        Variant {
+            name: "fragmented",
+            what: "a file whose blocks were reserved in turn with those of another file",
+        },
+    ],
+    population: 200,
+    needs: &[Need {
+        resource: Resource::Disk,
+        per_1000: 3_000 * MEGABYTE as u64,
+        fixed: 0,
+    }],
+    server: true,
+    run,
+};
+
+const MEGABYTE: usize = 1_000_000;
+
+/// The pieces of the fragmented file.
+const PIECE: u64 = 64 << 10;
+
+/// Extents beyond these are not counted.
+const MOST_EXTENTS: usize = 100_000;
+
+fn run(task: &Task) -> Result<Measured, ProbeError> {
+    let fragmented = task.is_variant("fragmented");
+    let folder = task
+        .folder
+        .join(if fragmented { "fragmented" } else { "whole" });
+    let path = folder.join(server::FILE);
+    fs::create_dir_all(&folder).doing(|| format!("creating {}", folder.display()))?;
+    if !path.exists() {
+        make(&path, task.population, fragmented)?;
+    }
+    let facts = facts(&path)?;
+    let other = task.folder.join("other");
+    let beside = task.is_variant("second-reader");
+    if beside && !other.exists() {
+        make(&other, task.population, false)?;
+    }
+    let server = server::serve(task, &folder)?;
+    forget(&path)?;
+    let mut measured = Measured {
+        facts,
+        ..Measured::default()
+    };
+    let mut stream = TcpStream::connect(server.address)
+        .and_then(|stream| {
+            stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+            Ok(stream)
+        })
+        .doing(|| format!("connecting to {}", server.address))?;
+    stream
+        .write_all(&task.exchange.download)
+        .doing(|| "asking for the file".to_owned())?;
+    let mut timed = Stopwatch::new("megabyte", index(task.population));
+    let mut buffer = vec![0; MEGABYTE];
+    let mut reader = None;
+    for number in 0..task.population {
+        if beside && number == task.population / 3 {
+            reader = Some(Reader::start(&other)?);
+        }
+        timed
+            .time(|| stream.read_exact(&mut buffer))
+            .doing(|| format!("receiving megabyte {}", number + 1))?;
+        if number == 0 && !buffer.starts_with(&task.exchange.begins) {
+            return Err(ProbeError::Program(format!(
+                "the server at {} does not give the file",
+                server.address
+            )));
+        }
+    }
+    if let Some(reader) = reader {
+        let read = reader.stop();
+        measured.facts.insert(
+            "second reader".to_owned(),
+            format!("{} MB from another file", read / MEGABYTE as u64),
+        );
+    }
+    measured.series.push(timed.series());
+    Ok(measured)
+}
+
+/// A file of so many megabytes and one to spare, so that the answer's head does not matter.
+fn make(path: &Path, megabytes: u32, fragmented: bool) -> Result<(), ProbeError> {
+    let length = u64::from(megabytes + 1) * MEGABYTE as u64;
+    let unfinished = path.with_extension("new");
+    if fragmented {
+        reserve_in_pieces(&unfinished, length)?;
+    }
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&unfinished)?;
+        let block = vec![0xA5; MEGABYTE];
+        for _ in 0..=megabytes {
+            file.write_all(&block)?;
+        }
+        file.sync_all()
+    };
+    write().doing(|| format!("writing {}", unfinished.display()))?;
+    fs::rename(&unfinished, path).doing(|| format!("renaming to {}", path.display()))
+}
+
+/// Reserves the blocks of this file and of a neighbour in turn. Both are closed after each piece,
+/// because a file system keeps room behind a file that is open. Where it cannot reserve, the file
+/// is written in one go, and its extents say so.
+fn reserve_in_pieces(path: &Path, length: u64) -> Result<(), ProbeError> {
+    let neighbour = path.with_extension("neighbour");
+    let piece = |path: &Path, offset: u64| -> std::io::Result<()> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        reserve(&file, offset, PIECE.min(length - offset))
+    };
+    let mut offset = 0;
+    while offset < length {
+        for path in [path, &neighbour] {
+            match piece(path, offset) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
+                    let _removed = fs::remove_file(&neighbour);
+                    return Ok(());
+                }
+                Err(error) => return Err(error).doing(|| format!("reserving {}", path.display())),
+            }
+        }
+        offset += PIECE;
+    }
+    fs::remove_file(&neighbour).doing(|| format!("removing {}", neighbour.display()))
+}
+
+/// The pages of a file out of memory.
+fn forget(path: &Path) -> Result<(), ProbeError> {
+    let file = File::open(path).doing(|| format!("opening {}", path.display()))?;
+    forget_pages(&file).doing(|| format!("forgetting the pages of {}", path.display()))
+}
+
+/// In how many pieces the file lies on the disk.
+fn facts(path: &Path) -> Result<BTreeMap<String, String>, ProbeError> {
+    let file = File::open(path).doing(|| format!("opening {}", path.display()))?;
+    let pieces = match extents(&file, MOST_EXTENTS) {
+        Ok(found) => {
+            // Neighbouring extents that lie behind each other are one piece to the disk.
+            let jumps = found
+                .windows(2)
+                .filter(|pair| pair[0].physical + pair[0].length != pair[1].physical)
+                .count();
+            format!("{} in {} runs", found.len(), jumps + 1)
+        }
+        Err(error) => format!("unknown: {error}"),
+    };
+    Ok(BTreeMap::from([("extents".to_owned(), pieces)]))
+}
+
+/// Another reader, of another file.
+struct Reader {
+    stop: Arc<AtomicBool>,
+    read: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    fn start(path: &PathBuf) -> Result<Self, ProbeError> {
+        forget(path)?;
+        let mut file = File::open(path).doing(|| format!("opening {}", path.display()))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let read = Arc::new(AtomicU64::new(0));
+        let (told, count) = (Arc::clone(&stop), Arc::clone(&read));
+        let thread = std::thread::spawn(move || {
+            let mut buffer = vec![0; 1 << 20];
+            while !told.load(Ordering::Relaxed) {
+                match file.read(&mut buffer) {
+                    Ok(0) | Err(_) => break,
+                    Ok(bytes) => {
+                        count.fetch_add(u64::try_from(bytes).unwrap_or(0), Ordering::Relaxed)
+                    }
+                };
+            }
+        });
+        Ok(Self { stop, read, thread })
+    }
+
+    /// Ends it and says how much it read.
+    fn stop(self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ended = self.thread.join();
+        self.read.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,151 @@
+//! The table, the names and the limits; and each probe once, small.
+
+use std::path::{Path, PathBuf};
+
+use super::select::{fitted, jobs, named};
+use super::*;
+
+#[test]
+fn names_are_unique_and_words_of_the_command_line() {
+    let mut seen = std::collections::BTreeSet::new();
+    for probe in PROBES {
+        assert!(seen.insert(probe.name), "{} twice", probe.name);
+        let variants = probe.variants.iter().map(|variant| variant.name);
+        for name in variants.chain([probe.name]) {
+            assert!(
+                name.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_name_means_all_variants_or_one() {
+    assert_eq!(named("bind").unwrap().len(), 3);
+    assert_eq!(named("bind:2003-11").unwrap().len(), 1);
+    assert_eq!(named("fork").unwrap().len(), 1);
+    let wrong = |name: &str| named(name).unwrap_err().to_string();
+    assert!(wrong("sokcet").contains("did you mean 'socket'?"));
+    assert!(wrong("bind:2003-12").contains("did you mean '2003-1"));
+    assert!(!wrong("something-else").contains("did you mean"));
+}
+
+fn limit(free: u64) -> model::probe::Limit {
+    model::probe::Limit {
+        name: "ports".to_owned(),
+        source: "net.ipv4.ip_local_port_range".to_owned(),
+        free: Some(free),
+        per_1000: 1_000,
+        fixed: 0,
+    }
+}
+
+#[test]
+fn the_usual_population_shrinks_to_the_limit_and_one_that_was_asked_for_is_refused() {
+    let probe = &bind::PROBE;
+    let job = fitted(probe, None, None, vec![limit(500)]).unwrap();
+    assert_eq!((job.asked, job.population), (10_000, 500));
+    assert!(job.note.unwrap().contains("ip_local_port_range"));
+    let refused = fitted(probe, None, Some(600), vec![limit(500)]).unwrap_err();
+    assert!(
+        refused.to_string().contains("--population 500"),
+        "{refused}"
+    );
+    let enough = fitted(probe, None, Some(500), vec![limit(500)]).unwrap();
+    assert_eq!((enough.population, enough.note), (500, None));
+}
+
+#[test]
+fn limits_are_read_from_the_root_that_is_given() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("sys/net/ipv4");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("ip_local_port_range"), "40000\t40099\n").unwrap();
+    let names = ["bind:2003-10".to_owned()];
+    let found = jobs(&names, None, root.path(), root.path()).unwrap();
+    assert_eq!(found[0].population, 100);
+    let refused = jobs(&names, Some(101), root.path(), root.path()).unwrap_err();
+    assert!(
+        refused.to_string().contains("101 bound sockets"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_root_without_any_file_bounds_nothing_but_what_the_process_knows() {
+    let empty = tempfile::tempdir().unwrap();
+    let found = jobs(&["mmap".to_owned()], None, empty.path(), empty.path()).unwrap();
+    assert_eq!(found[0].population, 25_000);
+    assert!(found[0].limits.iter().all(|limit| limit.free.is_none()));
+}
+
+/// Every probe that needs no server, a few operations each, in this process.
+#[test]
+fn each_probe_times_every_operation() {
+    let folder = tempfile::tempdir().unwrap();
+    for probe in PROBES.iter().filter(|probe| !probe.server) {
+        let variants = probe.variants.iter().map(|variant| Some(variant.name));
+        let none = probe.variants.is_empty().then_some(None);
+        for variant in variants.chain(none) {
+            let task = Task {
+                population: 60,
+                pass: 1,
+                variant: variant.map(str::to_owned),
+                folder: folder.path().to_owned(),
+                ..Task::default()
+            };
+            let measured = match (probe.run)(&task) {
+                Ok(measured) => measured,
+                // A machine without a compiler or without io_uring says so.
+                Err(ProbeError::Missing(why)) => {
+                    assert!(
+                        why.contains("compiler") || why.contains("io_uring"),
+                        "{why}"
+                    );
+                    continue;
+                }
+                Err(error) => panic!("{} {variant:?}: {error}", probe.name),
+            };
+            assert!(!measured.series.is_empty(), "{}", probe.name);
+            for series in &measured.series {
+                assert_eq!(series.ns.len(), 60, "{} {}", probe.name, series.name);
+                assert!(series.ns.iter().any(|ns| *ns > 0), "{}", probe.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pass_leaves_its_answer_or_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("pass.json");
+    let task = Task {
+        population: 10,
+        pass: 3,
+        folder: folder.path().to_owned(),
+        ..Task::default()
+    };
+    let answer = |name: &str, task: &Task| -> pass::Answer {
+        pass::run(name, task, &out).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap()
+    };
+    match answer("pipe", &task) {
+        pass::Answer::Measured(pass) => {
+            assert_eq!(pass.number, 3);
+            assert!(pass.timer_cost_ns > 0.0);
+            assert_eq!(pass.series[0].ns.len(), 10);
+        }
+        pass::Answer::Failed(why) => panic!("{why}"),
+    }
+    let nowhere = Task {
+        folder: PathBuf::from("/nonexistent"),
+        ..task
+    };
+    match answer("mmap", &nowhere) {
+        pass::Answer::Measured(_) => panic!("there is no such folder"),
+        pass::Answer::Failed(why) => assert!(why.contains("/nonexistent/mapped"), "{why}"),
+    }
+    assert!(!Path::new("/nonexistent").exists());
+}
