@@ -1,1 +1,26 @@
-//! Being built.
+//! The generator: a plan in, a record out. Start reading at [`worker`].
+//!
+//! Before the run it fetches what answers will be compared with; then workers, one per thread and
+//! core, share nothing and start together; at the end their records merge.
+
+#![forbid(unsafe_code)]
+
+mod connection;
+pub mod exchange;
+pub mod expectation;
+mod gauge;
+mod observer;
+mod outstanding;
+pub mod progress;
+mod random;
+pub mod recorder;
+mod reference;
+pub mod request;
+mod run;
+pub mod schedule;
+#[cfg(test)]
+mod testing;
+mod timers;
+pub mod worker;
+
+pub use run::{LoadError, Notice, run};

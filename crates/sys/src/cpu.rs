@@ -1,6 +1,9 @@
 //! CPUs: which ones this process may use, and binding a thread to one.
 
 use std::io;
+use std::os::unix::fs::FileExt as _;
+
+use model::units::Span;
 
 use crate::Errno;
 
@@ -70,6 +73,33 @@ pub fn set_precise_timers() -> io::Result<()> {
         Ok(())
     } else {
         Err(Errno::last().into())
+    }
+}
+
+/// How long a thread was runnable without running: its schedstat, kept open so that a reading
+/// neither opens a file nor allocates.
+#[derive(Debug)]
+pub struct ScheduleStatistics {
+    file: std::fs::File,
+}
+
+impl ScheduleStatistics {
+    /// Those of the calling thread; none where the kernel keeps none.
+    pub fn of_this_thread() -> Option<Self> {
+        let file = std::fs::File::open("/proc/thread-self/schedstat").ok()?;
+        Some(Self { file })
+    }
+
+    /// Time spent waiting on a run queue so far: the second number of the line.
+    pub fn runqueue_wait(&self) -> Option<Span> {
+        let mut line = [0; 96];
+        let length = self.file.read_at(&mut line, 0).ok()?;
+        let text = std::str::from_utf8(line.get(..length)?).ok()?;
+        text.split_ascii_whitespace()
+            .nth(1)?
+            .parse()
+            .ok()
+            .map(Span::from_ns)
     }
 }
 

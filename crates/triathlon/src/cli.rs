@@ -18,6 +18,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Judge stored trials again, by the rules of this program.
     Judge(cmd::judge::Args),
+    /// Make load on a web server and measure how it answers.
+    Load(Box<cmd::load::Args>),
     /// Make the report of stored trials: one HTML file, CSV, PDF.
     Report(cmd::report::Args),
     /// Serve the files of a folder: origin, the embedded web server.
@@ -29,6 +31,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Judge(args) => cmd::judge::run(&args),
+            Self::Load(args) => cmd::load::run(&args),
             Self::Report(args) => cmd::report::run(&args),
             Self::Serve(args) => cmd::serve::run(args),
         }

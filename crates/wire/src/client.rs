@@ -2,7 +2,7 @@
 
 use model::Instant;
 
-use crate::message::{Head, Request};
+use crate::message::{Head, Request, RequestId};
 
 /// One exchange on a connection; numbered from 0 in the order in which they begin.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -51,10 +51,10 @@ pub enum Broken {
 /// What should be sent next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Transmit {
-    /// Bytes fixed before the run: sent from where they lie.
+    /// The bytes of a request, fixed before the run: sent from where they lie.
     Fixed {
-        /// All of them.
-        bytes: &'static [u8],
+        /// Whose bytes; all of them.
+        request: RequestId,
         /// The exchange whose first byte is among them.
         starts: Option<StreamId>,
     },

@@ -14,5 +14,5 @@ pub mod service;
 pub use client::{
     Availability, Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit,
 };
-pub use message::{Framing, Head, Request, RequestParts, Version};
+pub use message::{Framing, Head, Request, RequestId, RequestParts, Version};
 pub use service::{Handler, Part, Persistence, Service};

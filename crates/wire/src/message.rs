@@ -4,14 +4,16 @@ use std::fmt;
 
 use crate::h1;
 
+/// Names a request among those of a plan, so that whoever sends it finds its bytes.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct RequestId(pub u16);
+
 /// One request, compiled to the bytes of every protocol before the run.
-///
-/// The bytes live as long as the program: the kernel may read them at any time, so nothing has
-/// to be counted or copied when they are sent. A plan has a handful of them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Request {
+    id: RequestId,
     /// The whole message as HTTP/1.1 sends it.
-    h1: &'static [u8],
+    h1: Vec<u8>,
     is_head: bool,
     closes: bool,
 }
@@ -33,17 +35,23 @@ pub struct RequestParts<'a> {
 
 impl Request {
     /// Compiles `parts`; `closes` asks the server to close the connection after its answer.
-    pub fn compile(parts: &RequestParts<'_>, closes: bool) -> Self {
+    pub fn compile(id: RequestId, parts: &RequestParts<'_>, closes: bool) -> Self {
         Self {
-            h1: h1::encode::request(parts, closes).leak(),
+            id,
+            h1: h1::encode::request(parts, closes),
             is_head: parts.method == "HEAD",
             closes,
         }
     }
 
     /// The whole message as HTTP/1.1 sends it.
-    pub const fn h1_bytes(&self) -> &'static [u8] {
-        self.h1
+    pub fn h1_bytes(&self) -> &[u8] {
+        &self.h1
+    }
+
+    /// Its name.
+    pub const fn id(&self) -> RequestId {
+        self.id
     }
 
     /// Whether the answer has no content whatever its head says (RFC 9110 §9.3.2).

@@ -10,7 +10,7 @@ use crate::client::{
 };
 use crate::h1::body::ChunkedDecoder;
 use crate::h1::parse::{self, KnownHead, ResponseHead};
-use crate::message::{Framing, Head, Request};
+use crate::message::{Framing, Head, Request, RequestId};
 
 /// The longest head that is read, unless the plan says otherwise. Servers send at most 8 to 32 KiB
 /// by default; browsers read up to 256 KiB.
@@ -74,7 +74,7 @@ pub struct Connection {
     heads: u64,
     pipeline: u32,
     interim: u32,
-    to_send: Option<(StreamId, &'static [u8])>,
+    to_send: Option<(StreamId, RequestId)>,
     /// Our last request asked for it, or the server announced it.
     closing: bool,
 }
@@ -122,7 +122,7 @@ impl Client for Connection {
             self.heads &= !bit;
         }
         self.next = self.next.wrapping_add(1);
-        self.to_send = Some((stream, request.h1_bytes()));
+        self.to_send = Some((stream, request.id()));
         self.closing = request.closes();
         Ok(stream)
     }
@@ -232,8 +232,8 @@ impl Client for Connection {
     #[inline]
     fn poll_transmit(&mut self, _now: Instant, _out: &mut Vec<u8>) -> Transmit {
         match self.to_send.take() {
-            Some((stream, bytes)) => Transmit::Fixed {
-                bytes,
+            Some((stream, request)) => Transmit::Fixed {
+                request,
                 starts: Some(stream),
             },
             None => Transmit::Nothing,

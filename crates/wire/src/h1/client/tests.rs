@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::{Connection, HEAD_BYTES, Shared};
 use crate::client::{Availability, Broken, Client, End, ProtocolError, Sink, StreamId, Transmit};
-use crate::message::{Framing, Head, Request, RequestParts, Version};
+use crate::message::{Framing, Head, Request, RequestId, RequestParts, Version};
 
 /// What a sink was told, neighbouring slices of content joined.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -53,6 +53,7 @@ impl Sink for Log {
 
 fn request(method: &str) -> Request {
     Request::compile(
+        RequestId(0),
         &RequestParts {
             method,
             target: "/",

@@ -1,0 +1,192 @@
+//! One request and its response: five instants, bytes, outcome; and why it went wrong.
+
+use std::fmt;
+
+use model::outcome::Outcome;
+use model::units::{Bytes, Instant, Span};
+use sys::Errno;
+use sys::reactor::Refused;
+use wire::{Broken, ProtocolError};
+
+/// One request and its response. It carries facts; meanings are methods.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange {
+    /// When the schedule wanted it sent; in a closed loop, when the one before it ended.
+    pub due: Instant,
+    /// When a connection was free for it: the later of due and the moment one became free.
+    pub ready: Instant,
+    /// Just before the call that handed its first byte to the kernel; none if it was shed or
+    /// never connected.
+    pub sent: Option<Instant>,
+    /// When the first byte of the answer was read.
+    pub first_byte: Option<Instant>,
+    /// When its last byte had been delivered, or when it failed.
+    pub ended: Instant,
+    /// Content received.
+    pub content: Bytes,
+    /// How long the connect took, if it was the first on its connection.
+    pub connect: Option<Span>,
+    /// What went wrong, if anything.
+    pub cause: Option<Cause>,
+}
+
+impl Exchange {
+    /// How it ended.
+    #[inline]
+    pub fn outcome(&self) -> Outcome {
+        self.cause.map_or(Outcome::Ok, Cause::outcome)
+    }
+
+    /// What a user would have waited. Includes our own lateness, on purpose (ADR 0004).
+    #[inline]
+    pub fn response_time(&self) -> Span {
+        self.ended - self.due
+    }
+
+    /// What the server took.
+    #[inline]
+    pub fn service_time(&self) -> Option<Span> {
+        self.sent.map(|sent| self.ended.saturating_since(sent))
+    }
+
+    /// Until the answer began.
+    #[inline]
+    pub fn first_byte_time(&self) -> Option<Span> {
+        Some(self.first_byte?.saturating_since(self.sent?))
+    }
+
+    /// No connection was free: the server's doing.
+    #[inline]
+    pub fn blocked_time(&self) -> Span {
+        self.ready - self.due
+    }
+
+    /// A connection was free and we had not sent yet: our doing. The verdict reads this one.
+    #[inline]
+    pub fn late_time(&self) -> Option<Span> {
+        self.sent.map(|sent| sent.saturating_since(self.ready))
+    }
+}
+
+/// Why an exchange is not a right answer: enough to tell it in words later.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Cause {
+    /// The content differs from the reference at this position.
+    Body {
+        /// The first byte that differs.
+        at: u64,
+    },
+    /// The connect failed.
+    Connect(Refused),
+    /// No connection within the plan's timeout.
+    ConnectTimeout(Span),
+    /// The peer ended the connection too early.
+    Ended {
+        /// How far the answer had come.
+        how: Broken,
+        /// Content received.
+        content: u64,
+        /// None: in order.
+        error: Option<Errno>,
+    },
+    /// The content has another length than expected.
+    Length {
+        /// What came.
+        actual: u64,
+        /// What should have come.
+        expected: u64,
+    },
+    /// The answer is not the protocol.
+    Protocol(ProtocolError),
+    /// The run ended before a connection was free for it.
+    ShedAtEnd,
+    /// The backlog was full.
+    ShedFull(usize),
+    /// Another status than expected.
+    Status {
+        /// What came.
+        actual: u16,
+        /// What should have come.
+        expected: u16,
+    },
+    /// No complete answer within the plan's timeout.
+    Timeout {
+        /// The plan's timeout.
+        after: Span,
+        /// Content received until then.
+        content: u64,
+        /// Whether any byte of the answer had come.
+        begun: bool,
+    },
+    /// Under way when the run was cut short.
+    Unfinished,
+    /// The request could not be sent.
+    Write(Refused),
+}
+
+impl Cause {
+    /// The outcome that counts it.
+    pub const fn outcome(self) -> Outcome {
+        match self {
+            Self::Body { .. } | Self::Length { .. } => Outcome::Content,
+            Self::Connect(_) | Self::ConnectTimeout(_) => Outcome::Connect,
+            Self::Ended { .. } => Outcome::Read,
+            Self::Protocol(_) => Outcome::Protocol,
+            Self::ShedAtEnd | Self::ShedFull(_) => Outcome::Shed,
+            Self::Status { .. } => Outcome::Status,
+            Self::Timeout { .. } => Outcome::Timeout,
+            Self::Unfinished => Outcome::Unfinished,
+            Self::Write(_) => Outcome::Write,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Body { at } => write!(f, "the body differs from the reference at byte {at}"),
+            Self::Connect(error) => write!(f, "the connect failed: {error}"),
+            Self::ConnectTimeout(after) => write!(f, "no connection within {after}"),
+            Self::Ended {
+                how,
+                content,
+                error,
+            } => {
+                match error {
+                    None => f.write_str("the server closed the connection ")?,
+                    Some(error) => write!(f, "the connection broke ({error}) ")?,
+                }
+                match how {
+                    Broken::Unanswered => f.write_str("without an answer"),
+                    Broken::InHead => f.write_str("within the head of the answer"),
+                    Broken::InContent => write!(f, "after {content} bytes of content"),
+                }
+            }
+            Self::Length { actual, expected } => {
+                write!(f, "{actual} bytes of content instead of {expected}")
+            }
+            Self::Protocol(error) => error.fmt(f),
+            Self::ShedAtEnd => f.write_str("no connection became free for it before the end"),
+            Self::ShedFull(bound) => write!(f, "{bound} were waiting already"),
+            Self::Status { actual, expected } => {
+                write!(f, "status {actual} instead of {expected}")
+            }
+            Self::Timeout {
+                after,
+                content,
+                begun,
+            } => {
+                if *begun {
+                    write!(
+                        f,
+                        "no complete answer within {after}: {content} bytes of content had come"
+                    )
+                } else {
+                    write!(f, "no answer within {after}")
+                }
+            }
+            Self::Unfinished => f.write_str("under way when the run was cut short"),
+            Self::Write(error) => write!(f, "the request could not be sent: {error}"),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a right answer looks like, and how closely each is looked at.
+//!
+//! Status and length of every answer are checked; the content of small ones byte by byte, of large
+//! ones in one exchange of a thousand, the rest being drained unread.
+
+use model::plan::Level;
+
+use crate::exchange::Cause;
+
+/// Content up to this is compared in every answer. A comparison costs about 1 us per 16 KiB here,
+/// which is as much as 3 % of what the kernel needs to deliver them.
+pub const SMALL_BYTES: u64 = 16 * 1024;
+
+/// Of larger content, one in so many is compared.
+pub const LARGE_ONE_IN: u64 = 1_000;
+
+/// What a right answer looks like.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Expectation {
+    /// The status; none accepts any.
+    pub status: Option<u16>,
+    /// The length of the content; none accepts any.
+    pub length: Option<u64>,
+    /// How the content begins; shorter than the content where only that much is known or stable.
+    pub content: Vec<u8>,
+}
+
+impl Expectation {
+    /// The parts of it that `level` wants checked.
+    #[must_use]
+    pub fn at_level(mut self, level: Level) -> Self {
+        if level < Level::Body {
+            self.content = Vec::new();
+        }
+        if level < Level::Length {
+            self.length = None;
+        }
+        if level < Level::Status {
+            self.status = None;
+        }
+        self
+    }
+
+    /// Whether the content of the exchange at `position` in its worker is compared.
+    #[inline]
+    pub fn compares(&self, position: u64) -> bool {
+        !self.content.is_empty()
+            && (self.length.unwrap_or(self.content.len() as u64) <= SMALL_BYTES
+                || position.is_multiple_of(LARGE_ONE_IN))
+    }
+
+    /// Holds the status of an answer against it.
+    #[inline]
+    pub fn check_status(&self, actual: u16) -> Option<Cause> {
+        match self.status {
+            Some(expected) if expected != actual => Some(Cause::Status { actual, expected }),
+            _ => None,
+        }
+    }
+
+    /// Holds `bytes` of content, which start at position `from`, against it.
+    #[inline]
+    pub fn check_content(&self, from: u64, bytes: &[u8]) -> Option<Cause> {
+        let known = usize::try_from(from)
+            .ok()
+            .and_then(|from| self.content.get(from..))
+            .unwrap_or_default();
+        let shared = known.len().min(bytes.len());
+        if known[..shared] == bytes[..shared] {
+            return None;
+        }
+        let same = known
+            .iter()
+            .zip(bytes)
+            .take_while(|(ours, theirs)| ours == theirs)
+            .count();
+        Some(Cause::Body {
+            at: from + same as u64,
+        })
+    }
+
+    /// Holds the length of complete content against it.
+    #[inline]
+    pub fn check_length(&self, actual: u64) -> Option<Cause> {
+        match self.length {
+            Some(expected) if expected != actual => Some(Cause::Length { actual, expected }),
+            _ => None,
+        }
+    }
+
+    /// What is checked, in words.
+    pub fn describe(&self) -> String {
+        let mut parts = vec!["framing".to_owned()];
+        if let Some(status) = self.status {
+            parts.push(format!("status {status}"));
+        }
+        if let Some(length) = self.length {
+            parts.push(format!("length {length}"));
+        }
+        let known = self.content.len() as u64;
+        if known > 0 {
+            let what = if self.length == Some(known) {
+                "body".to_owned()
+            } else {
+                format!("first {known} bytes of the body")
+            };
+            parts.push(if self.compares(1) {
+                format!("{what}, byte by byte")
+            } else {
+                format!("{what} of one answer in {LARGE_ONE_IN}")
+            });
+        }
+        parts.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests;

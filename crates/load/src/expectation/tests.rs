@@ -1,0 +1,83 @@
+use model::plan::Level;
+
+use super::Expectation;
+use crate::exchange::Cause;
+
+fn hello() -> Expectation {
+    Expectation {
+        status: Some(200),
+        length: Some(5),
+        content: b"hello".to_vec(),
+    }
+}
+
+#[test]
+fn content_is_compared_piece_by_piece() {
+    let check = |from, bytes: &str, expected| {
+        assert_eq!(
+            hello().check_content(from, bytes.as_bytes()),
+            expected,
+            "{bytes} at {from}"
+        );
+    };
+    check(0, "hello", None);
+    check(0, "he", None);
+    check(2, "llo", None);
+    check(0, "help", Some(Cause::Body { at: 3 }));
+    check(3, "xo", Some(Cause::Body { at: 3 }));
+    check(5, "what comes after is a matter of length", None);
+}
+
+#[test]
+fn status_and_length_are_held_against_it() {
+    assert_eq!(hello().check_status(200), None);
+    assert_eq!(
+        hello().check_status(503),
+        Some(Cause::Status {
+            actual: 503,
+            expected: 200
+        })
+    );
+    assert_eq!(hello().check_length(5), None);
+    assert_eq!(
+        hello().check_length(4),
+        Some(Cause::Length {
+            actual: 4,
+            expected: 5
+        })
+    );
+}
+
+#[test]
+fn a_level_keeps_what_it_names() {
+    let none = hello().at_level(Level::None);
+    assert_eq!(none, Expectation::default());
+    assert_eq!(none.check_status(503), None);
+    let status = hello().at_level(Level::Status);
+    assert_eq!((status.status, status.length), (Some(200), None));
+    let length = hello().at_level(Level::Length);
+    assert_eq!(length.length, Some(5));
+    assert!(!length.compares(0));
+    assert_eq!(hello().at_level(Level::Body), hello());
+}
+
+#[test]
+fn large_content_is_compared_once_in_a_thousand() {
+    let large = Expectation {
+        length: Some(1 << 20),
+        content: vec![b'x'; 1 << 20],
+        ..hello()
+    };
+    assert!(large.compares(0) && large.compares(2_000));
+    assert!(!large.compares(1) && !large.compares(1_999));
+    assert!(hello().compares(1));
+    assert!(
+        large.describe().ends_with("one answer in 1000"),
+        "{}",
+        large.describe()
+    );
+    assert_eq!(
+        hello().describe(),
+        "framing, status 200, length 5, body, byte by byte"
+    );
+}

@@ -1,0 +1,163 @@
+//! Finished intervals, published by a worker for whoever shows progress.
+//!
+//! Two slots per worker, allocated before the run, written in turn. The writer never waits; a reader
+//! that is overtaken while it copies notices and takes the next one.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use model::distribution::{Distribution, Shape};
+use model::record::Interval;
+use model::units::Span;
+
+/// Buckets of one interval that are shown; more than this differ in an interval only when
+/// response times spread over many decades, and then the last ones are left out.
+const BUCKETS: usize = 1_024;
+
+/// What one worker has published.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// How many intervals were begun to be published, and how many are complete.
+    begun: AtomicU64,
+    complete: AtomicU64,
+    slots: [Slot; 2],
+}
+
+#[derive(Debug)]
+struct Slot {
+    start_ns: AtomicU64,
+    length_ns: AtomicU64,
+    ok: AtomicU64,
+    failures: AtomicU64,
+    connections: AtomicU64,
+    buckets: AtomicU64,
+    values: Box<[AtomicU64]>,
+    counts: Box<[AtomicU64]>,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        let zeroes = || (0..BUCKETS).map(|_| AtomicU64::new(0)).collect();
+        Self {
+            start_ns: AtomicU64::new(0),
+            length_ns: AtomicU64::new(0),
+            ok: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+            buckets: AtomicU64::new(0),
+            values: zeroes(),
+            counts: zeroes(),
+        }
+    }
+}
+
+/// A finished interval, as it is shown while the run goes on.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// From the start of the window.
+    pub start: Span,
+    /// How long it was.
+    pub length: Span,
+    /// Right answers.
+    pub ok: u64,
+    /// Exchanges that failed.
+    pub failures: u64,
+    /// Connections open.
+    pub connections: u64,
+    /// Response times of the right answers.
+    pub response_time: Distribution,
+}
+
+impl Published {
+    /// Adds what another worker published of the same interval.
+    pub fn merge(&mut self, other: &Self) {
+        self.length = self.length.max(other.length);
+        self.ok += other.ok;
+        self.failures += other.failures;
+        self.connections += other.connections;
+        self.response_time.merge(&other.response_time);
+    }
+}
+
+impl Progress {
+    /// Publishes a finished interval. For the one worker that owns this.
+    pub fn publish(&self, interval: &Interval, connections: u32) {
+        let number = self.begun.load(Ordering::Relaxed);
+        let slot = &self.slots[usize::from(number % 2 == 1)];
+        self.begun.store(number + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        let set = |place: &AtomicU64, value| place.store(value, Ordering::Relaxed);
+        set(&slot.start_ns, interval.start.as_ns());
+        set(&slot.length_ns, interval.length.as_ns());
+        let outcomes = &interval.tally.outcomes;
+        set(&slot.ok, outcomes[model::Outcome::Ok]);
+        set(&slot.failures, outcomes.failures());
+        set(&slot.connections, u64::from(connections));
+        let mut used = 0;
+        for ((value, _, count), place) in interval.response_time.buckets().zip(0..BUCKETS) {
+            set(&slot.values[place], value.as_ns());
+            set(&slot.counts[place], count);
+            used = place as u64 + 1;
+        }
+        set(&slot.buckets, used);
+        self.complete.store(number + 1, Ordering::Release);
+    }
+
+    /// How many intervals are complete.
+    pub fn complete(&self) -> u64 {
+        self.complete.load(Ordering::Acquire)
+    }
+
+    /// Copies the interval at `number` (from 0), if it is complete and not yet overwritten.
+    pub fn read(&self, number: u64) -> Option<Published> {
+        if self.complete() <= number {
+            return None;
+        }
+        let slot = &self.slots[usize::from(number % 2 == 1)];
+        let get = |place: &AtomicU64| place.load(Ordering::Relaxed);
+        let mut response_time = Distribution::new(Shape::INTERVAL);
+        let used = usize::try_from(get(&slot.buckets)).unwrap_or(0);
+        for (value, count) in slot.values.iter().zip(&slot.counts).take(used) {
+            response_time.record_n(Span::from_ns(get(value)), get(count));
+        }
+        let published = Published {
+            start: Span::from_ns(get(&slot.start_ns)),
+            length: Span::from_ns(get(&slot.length_ns)),
+            ok: get(&slot.ok),
+            failures: get(&slot.failures),
+            connections: get(&slot.connections),
+            response_time,
+        };
+        fence(Ordering::Acquire);
+        (self.begun.load(Ordering::Relaxed) <= number + 2).then_some(published)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(second: u64, ok: u64) -> Interval {
+        let mut interval = Interval::new(Span::from_s(second), Span::from_s(1));
+        interval.tally.outcomes[model::Outcome::Ok] = ok;
+        interval.response_time.record_n(Span::from_ms(2), ok);
+        interval
+    }
+
+    #[test]
+    fn a_reader_sees_what_was_published_until_it_is_overwritten() {
+        let progress = Progress::default();
+        assert!(progress.read(0).is_none());
+        for second in 0..3 {
+            progress.publish(&interval(second, 10 + second), 4);
+        }
+        assert_eq!(progress.complete(), 3);
+        assert!(progress.read(0).is_none(), "the third took its place");
+        let last = progress.read(2).unwrap();
+        assert_eq!(
+            (last.start, last.ok, last.connections),
+            (Span::from_s(2), 12, 4)
+        );
+        assert_eq!(last.response_time.count(), 12);
+        assert!(progress.read(3).is_none());
+    }
+}

@@ -1,0 +1,437 @@
+//! The worker's private counters and distributions; it is their only writer.
+//!
+//! **What belongs to the measured window.** In an open loop an exchange belongs to the window if it
+//! became *due* in it, however long its answer took: those who wait longest must not fall out at
+//! the end. In a closed loop it belongs to it if it *ended* in it, so that the rate is that of the
+//! window. Bytes and connections belong to the phase in which they were seen. Connect times are
+//! kept from the whole run, because most connects happen before the window.
+//!
+//! Cost: about six histogram records and a dozen adds per exchange; no allocation after the start.
+
+use std::sync::Arc;
+
+use model::distribution::Distribution;
+use model::event::Phase;
+use model::outcome::Outcome;
+use model::record::{ConnectionCounts, Example, INTERVALS_MAX, Interval, Record, Sample, Tally};
+use model::units::{Bytes, Instant, Span};
+
+use crate::exchange::{Cause, Exchange};
+use crate::outstanding::Outstanding;
+use crate::progress::Progress;
+
+/// What a recorder is told at its start.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The worker's position among the workers.
+    pub worker: u32,
+    /// Whether exchanges belong to the window by when they were due.
+    pub by_due: bool,
+    /// When the window begins.
+    pub window_start: Instant,
+    /// When it ends; [`Instant::FAR_FUTURE`] if something else than time ends it.
+    pub window_end: Instant,
+    /// The length of one interval.
+    pub interval: Span,
+    /// Raw exchanges to keep.
+    pub samples: usize,
+    /// Where finished intervals are published for live display.
+    pub progress: Arc<Progress>,
+}
+
+/// One worker's measurements.
+#[derive(Debug)]
+pub struct Recorder {
+    settings: Settings,
+    phase: Phase,
+    /// When the current interval or phase ends, whichever comes first.
+    boundary: Instant,
+    warmup: Tally,
+    drain: Tally,
+    /// All there will ever be, of which `current + 1` are in use.
+    intervals: Vec<Interval>,
+    current: usize,
+    interval: Span,
+    response_time: Distribution,
+    service_time: Distribution,
+    blocked_time: Distribution,
+    late_time: Distribution,
+    connect_time: Distribution,
+    first_byte_time: Distribution,
+    batch_time: Distribution,
+    /// The first exchange that ended in each way, and when.
+    first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
+    samples: Vec<Sample>,
+    samples_dropped: u64,
+    outstanding: Outstanding,
+    position: u64,
+    open_connections: u32,
+}
+
+impl Recorder {
+    /// Everything it will ever need is allocated here.
+    pub fn new(settings: Settings) -> Self {
+        let window = settings.window_end.saturating_since(settings.window_start);
+        let wanted = window.as_ns().div_ceil(settings.interval.as_ns());
+        let count = usize::try_from(wanted).map_or(INTERVALS_MAX, |n| n.clamp(1, INTERVALS_MAX));
+        let intervals = (0..count)
+            .map(|_| Interval::new(Span::ZERO, Span::ZERO))
+            .collect();
+        let mut recorder = Self {
+            phase: Phase::Warmup,
+            boundary: settings.window_start,
+            warmup: Tally::default(),
+            drain: Tally::default(),
+            intervals,
+            current: 0,
+            interval: settings.interval,
+            response_time: Distribution::default(),
+            service_time: Distribution::default(),
+            blocked_time: Distribution::default(),
+            late_time: Distribution::default(),
+            connect_time: Distribution::default(),
+            first_byte_time: Distribution::default(),
+            batch_time: Distribution::default(),
+            first: [None; Outcome::ALL.len()],
+            samples: Vec::with_capacity(settings.samples),
+            samples_dropped: 0,
+            outstanding: Outstanding::new(settings.window_start, settings.window_end),
+            position: 0,
+            open_connections: 0,
+            settings,
+        };
+        recorder.open_interval(Span::ZERO);
+        recorder
+    }
+
+    /// The phase at the last instant that was recorded.
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// When the current interval or phase ends: the worker wakes then at the latest.
+    pub const fn boundary(&self) -> Instant {
+        self.boundary
+    }
+
+    /// Exchanges due and not ended.
+    pub const fn outstanding(&self) -> u64 {
+        self.outstanding.count()
+    }
+
+    /// How many exchanges have ended.
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The window ends at `at`, earlier than planned or where nothing was planned.
+    pub fn end_window(&mut self, at: Instant) {
+        let at = at.max(self.settings.window_start);
+        self.settings.window_end = self.settings.window_end.min(at);
+        self.outstanding.end_window(self.settings.window_end);
+        self.boundary = self.boundary.min(self.settings.window_end);
+        self.roll(at);
+    }
+
+    /// Time has come to `now`: ends intervals and phases that are over.
+    #[inline]
+    pub fn roll(&mut self, now: Instant) {
+        while now >= self.boundary {
+            self.cross_boundary();
+        }
+    }
+
+    /// An exchange became due.
+    #[inline]
+    pub fn arrive(&mut self, due: Instant) {
+        self.outstanding.arrive(due);
+        if self.settings.by_due {
+            self.tally_of_due(due).due += 1;
+        }
+    }
+
+    /// An exchange that was due at `due` is being sent.
+    #[inline]
+    pub fn send(&mut self, due: Instant) {
+        if self.settings.by_due {
+            self.tally_of_due(due).sent += 1;
+        }
+    }
+
+    /// Bytes went out at `at`.
+    #[inline]
+    pub fn add_bytes_sent(&mut self, count: u64, at: Instant) {
+        self.tally_at(at).bytes_sent += Bytes::new(count);
+    }
+
+    /// Bytes came in at `at`.
+    #[inline]
+    pub fn add_bytes_received(&mut self, count: u64, at: Instant) {
+        self.tally_at(at).bytes_received += Bytes::new(count);
+    }
+
+    /// Something happened to a connection at `at`.
+    pub fn connections_at(&mut self, at: Instant) -> &mut ConnectionCounts {
+        &mut self.tally_at(at).connections
+    }
+
+    /// An answer announced at `at` that its connection closes, though we had not asked.
+    pub fn announce_close(&mut self, at: Instant) {
+        self.tally_at(at).close_announced += 1;
+    }
+
+    /// How many connections are open now.
+    pub const fn set_open_connections(&mut self, count: u32) {
+        self.open_connections = count;
+    }
+
+    /// A connection was established.
+    pub fn connected(&mut self, took: Span) {
+        self.connect_time.record(took);
+    }
+
+    /// A batch of events has been handled.
+    #[inline]
+    pub fn batch(&mut self, took: Span) {
+        if self.phase == Phase::Measurement {
+            self.batch_time.record(took);
+        }
+    }
+
+    /// An exchange has ended.
+    #[inline]
+    pub fn end(&mut self, exchange: &Exchange) {
+        self.roll(exchange.ended);
+        self.outstanding.leave(exchange.due, exchange.ended);
+        let outcome = exchange.outcome();
+        if let Some(cause) = exchange.cause {
+            self.keep_first(outcome, cause, exchange.ended);
+        }
+        self.position += 1;
+        let by_due = self.settings.by_due;
+        let in_window = if by_due {
+            exchange.due >= self.settings.window_start
+        } else {
+            self.phase == Phase::Measurement
+        };
+        let tally = if in_window {
+            &mut self.intervals[self.current].tally
+        } else if by_due || self.phase == Phase::Warmup {
+            &mut self.warmup
+        } else {
+            &mut self.drain
+        };
+        tally.outcomes[outcome] += 1;
+        if !by_due {
+            tally.due += 1;
+            tally.sent += u64::from(exchange.sent.is_some());
+        }
+        if outcome == Outcome::Ok {
+            tally.bytes_content += exchange.content;
+        }
+        if in_window {
+            self.end_in_window(exchange, outcome);
+        }
+    }
+
+    #[inline]
+    fn end_in_window(&mut self, exchange: &Exchange, outcome: Outcome) {
+        let in_interval = &mut self.intervals[self.current].response_time;
+        self.blocked_time.record(exchange.blocked_time());
+        if let Some(late) = exchange.late_time() {
+            self.late_time.record(late);
+        }
+        if outcome == Outcome::Ok {
+            let response_time = exchange.response_time();
+            self.response_time.record(response_time);
+            in_interval.record(response_time);
+            if let Some(service_time) = exchange.service_time() {
+                self.service_time.record(service_time);
+            }
+            if let Some(first_byte_time) = exchange.first_byte_time() {
+                self.first_byte_time.record(first_byte_time);
+            }
+        } else {
+            self.response_time.record_censored();
+            in_interval.record_censored();
+            if exchange.sent.is_some() {
+                self.service_time.record_censored();
+                self.first_byte_time.record_censored();
+            }
+        }
+        if self.settings.samples > 0 {
+            self.keep_sample(exchange, outcome);
+        }
+    }
+
+    #[cold]
+    fn keep_first(&mut self, outcome: Outcome, cause: Cause, at: Instant) {
+        self.first[outcome as usize].get_or_insert((cause, at));
+    }
+
+    fn keep_sample(&mut self, exchange: &Exchange, outcome: Outcome) {
+        if self.samples.len() == self.settings.samples {
+            self.samples_dropped += 1;
+            return;
+        }
+        let start = self.settings.window_start;
+        self.samples.push(Sample {
+            index: self.position - 1,
+            worker: self.settings.worker,
+            open_connections: self.open_connections,
+            due_ns: signed_since(exchange.due, start),
+            ready_ns: signed_since(exchange.ready, start),
+            sent_ns: exchange.sent.map(|at| signed_since(at, start)),
+            first_byte_ns: exchange.first_byte.map(|at| signed_since(at, start)),
+            ended_ns: signed_since(exchange.ended, start),
+            connect_ns: exchange.connect.map(Span::as_ns),
+            outcome,
+        });
+    }
+
+    /// The tally of the phase that `at` is in.
+    #[inline]
+    fn tally_at(&mut self, at: Instant) -> &mut Tally {
+        self.roll(at);
+        match self.phase {
+            Phase::Measurement => &mut self.intervals[self.current].tally,
+            Phase::Warmup | Phase::Reference => &mut self.warmup,
+            Phase::Drain | Phase::Done => &mut self.drain,
+        }
+    }
+
+    /// The tally of an exchange that is due at `due`.
+    #[inline]
+    fn tally_of_due(&mut self, due: Instant) -> &mut Tally {
+        if due < self.settings.window_start {
+            &mut self.warmup
+        } else {
+            self.roll(due);
+            &mut self.intervals[self.current].tally
+        }
+    }
+
+    fn cross_boundary(&mut self) {
+        match self.phase {
+            Phase::Warmup | Phase::Reference => {
+                self.phase = Phase::Measurement;
+                self.boundary = self.interval_end();
+            }
+            Phase::Measurement => {
+                let end = self.boundary.saturating_since(self.settings.window_start);
+                let interval = &mut self.intervals[self.current];
+                interval.length = end.saturating_sub(interval.start);
+                self.settings
+                    .progress
+                    .publish(interval, self.open_connections);
+                if self.boundary >= self.settings.window_end {
+                    self.phase = Phase::Drain;
+                    self.boundary = Instant::FAR_FUTURE;
+                } else {
+                    self.open_interval(end);
+                    self.boundary = self.interval_end();
+                }
+            }
+            Phase::Drain | Phase::Done => self.boundary = Instant::FAR_FUTURE,
+        }
+    }
+
+    /// The next interval begins at `start`; where all are in use, neighbours merge first.
+    fn open_interval(&mut self, start: Span) {
+        if !start.is_zero() {
+            self.current += 1;
+        }
+        if self.current == INTERVALS_MAX {
+            self.current = halve(&mut self.intervals);
+            self.interval = self.interval * 2;
+        }
+        self.intervals[self.current].start = start;
+    }
+
+    fn interval_end(&self) -> Instant {
+        let start = self.intervals[self.current].start;
+        (self.settings.window_start + start + self.interval).min(self.settings.window_end)
+    }
+
+    /// What was measured until `at`, when nothing is under way any more.
+    pub fn finish(mut self, at: Instant) -> Record {
+        self.roll(at);
+        self.end_window(at);
+        let start = self.settings.window_start;
+        let mut intervals = self.intervals;
+        intervals.truncate(self.current + 1);
+        let mut total = Tally::default();
+        for interval in &intervals {
+            total.merge(&interval.tally);
+        }
+        let examples = self
+            .first
+            .iter()
+            .flatten()
+            .map(|(cause, at)| Example {
+                outcome: cause.outcome(),
+                text: cause.to_string(),
+                at: (*at >= start).then(|| *at - start),
+            })
+            .collect();
+        let mut record = Record {
+            window: self.settings.window_end.saturating_since(start),
+            total,
+            warmup_phase: self.warmup,
+            drain_phase: self.drain,
+            response_time: self.response_time,
+            service_time: self.service_time,
+            blocked_time: self.blocked_time,
+            late_time: self.late_time,
+            connect_time: self.connect_time,
+            first_byte_time: self.first_byte_time,
+            intervals,
+            workers: vec![model::record::Worker {
+                index: self.settings.worker,
+                ok: total.outcomes[Outcome::Ok],
+                window: self.settings.window_end.saturating_since(start),
+                batch_time: Some(self.batch_time),
+                outstanding_integral_ns: self.outstanding.integral_ns(),
+                ..model::record::Worker::default()
+            }],
+            examples,
+            samples: self.samples,
+            samples_dropped: self.samples_dropped,
+            ..Record::default()
+        };
+        record.rate_it();
+        record
+    }
+}
+
+/// Merges neighbours in place: half as many, each twice as long. Returns how many are in use.
+fn halve(intervals: &mut [Interval]) -> usize {
+    let half = intervals.len() / 2;
+    for position in 0..half {
+        let (left, right) = intervals.split_at_mut(2 * position + 1);
+        let (first, second) = (&mut left[2 * position], &mut right[0]);
+        first.length += second.length;
+        first.tally.merge(&second.tally);
+        first.response_time.merge(&second.response_time);
+        intervals.swap(position, 2 * position);
+    }
+    for interval in &mut intervals[half..] {
+        interval.tally = Tally::default();
+        interval.response_time.clear();
+    }
+    half
+}
+
+fn signed_since(at: Instant, start: Instant) -> i64 {
+    let distance = |later: Instant, earlier: Instant| {
+        i64::try_from((later - earlier).as_ns()).unwrap_or(i64::MAX)
+    };
+    if at >= start {
+        distance(at, start)
+    } else {
+        -distance(start, at)
+    }
+}
+
+#[cfg(test)]
+mod tests;

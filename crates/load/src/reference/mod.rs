@@ -1,0 +1,205 @@
+//! Before the run: what a right answer looks like, fetched twice from each address that answers.
+//!
+//! Where fetches differ, the page is dynamic, and the check falls back to what was the same. A
+//! fetch that connects but gets no complete answer does not stop the run: that is what the run will
+//! count. Only where no address can be reached, or the plan's own expectation is not met, there is
+//! nothing to measure.
+
+mod fetch;
+
+use std::net::SocketAddr;
+
+use model::plan::{self, Plan};
+use model::record::{Reference, Tally};
+use sys::reactor::Reactor;
+
+use self::fetch::{Answer, Fetcher};
+use crate::exchange::Cause;
+use crate::expectation::Expectation;
+use crate::request::Requests;
+use crate::run::LoadError;
+
+/// What the fetches before the run found out.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    pub(crate) expectation: Expectation,
+    pub(crate) reference: Option<Reference>,
+    /// The addresses that answer.
+    pub(crate) targets: Vec<SocketAddr>,
+    pub(crate) tally: Tally,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Fetches from each of `addresses` and settles what answers are held against.
+pub(crate) fn establish(
+    reactor: &mut impl Reactor,
+    plan: &Plan,
+    requests: &Requests,
+    addresses: &[SocketAddr],
+) -> Result<Findings, LoadError> {
+    let mut fetcher = Fetcher::new(reactor, plan, requests);
+    let mut answers = Vec::new();
+    let mut failure = None;
+    let mut targets = Vec::new();
+    let mut unreachable = Vec::new();
+    for address in addresses {
+        match fetcher.fetch_twice(*address) {
+            Ok(two) => {
+                targets.push(*address);
+                answers.extend(two);
+            }
+            Err(cause @ (Cause::Connect(_) | Cause::ConnectTimeout(_))) => {
+                unreachable.push(format!("{address}: {cause}"));
+            }
+            Err(cause) => {
+                targets.push(*address);
+                failure = failure.or(Some(cause));
+            }
+        }
+    }
+    let tally = fetcher.into_tally();
+    if targets.is_empty() {
+        return Err(LoadError::Unreachable {
+            url: plan.request().url.to_string(),
+            reasons: unreachable.join("; "),
+        });
+    }
+    let mut notes: Vec<_> = unreachable
+        .into_iter()
+        .map(|reason| format!("not used: {reason}"))
+        .collect();
+    let expect = &plan.file().expect;
+    let (expectation, reference) = match (answers.is_empty(), failure) {
+        (false, None) => {
+            let (expectation, dynamic) = stable(&answers);
+            let expectation = demand(expect, expectation, &answers[0], &mut notes)?;
+            let expectation = expectation.at_level(expect.level);
+            let mut reference = fetch::describe(&answers, targets[0]);
+            reference.dynamic = dynamic;
+            reference.checked = expectation.describe();
+            if dynamic {
+                let checked = &reference.checked;
+                notes.push(format!(
+                    "two fetches differed (a dynamic page); checked: {checked}"
+                ));
+            }
+            (expectation, Some(reference))
+        }
+        (_, failure) => (without_reference(expect, failure, &mut notes)?, None),
+    };
+    Ok(Findings {
+        expectation,
+        reference,
+        targets,
+        tally,
+        notes,
+    })
+}
+
+/// What all `answers` have in common, and whether that is less than everything.
+fn stable(answers: &[Answer]) -> (Expectation, bool) {
+    let first = &answers[0];
+    let all = |same: fn(&Answer, &Answer) -> bool| answers.iter().all(|one| same(one, first));
+    let is_dynamic =
+        !all(|a, b| a.status == b.status && a.digest == b.digest && a.length == b.length);
+    let content = if is_dynamic {
+        let shared = answers
+            .iter()
+            .map(|one| shared_prefix(&one.content, &first.content));
+        let shared = shared.min().unwrap_or(0);
+        whole_lines(&first.content[..shared])
+    } else {
+        &first.content
+    };
+    let expectation = Expectation {
+        status: all(|a, b| a.status == b.status).then_some(first.status),
+        length: all(|a, b| a.length == b.length).then_some(first.length),
+        content: content.to_vec(),
+    };
+    (expectation, is_dynamic)
+}
+
+fn shared_prefix(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+}
+
+/// `content` up to its last line end or tag: a number that had its first digits in common twice may
+/// not have them the next time.
+fn whole_lines(content: &[u8]) -> &[u8] {
+    let end = content
+        .iter()
+        .rposition(|byte| matches!(byte, b'\n' | b'>'));
+    &content[..end.map_or(0, |position| position + 1)]
+}
+
+/// Holds the reference against what the plan demands, and joins the two.
+fn demand(
+    expect: &plan::Expectation,
+    mut found: Expectation,
+    answer: &Answer,
+    notes: &mut Vec<String>,
+) -> Result<Expectation, LoadError> {
+    let wrong = |what: String| Err(LoadError::Unexpected(what));
+    if let Some(status) = expect.status {
+        if answer.status != status || found.status.is_none() {
+            return wrong(format!("status {} instead of {status}", answer.status));
+        }
+    } else if answer.status >= 400 {
+        notes.push(format!(
+            "the answer before the run had status {}; unless that is expected explicitly, only \
+             status 200 counts as right",
+            answer.status
+        ));
+        found = Expectation {
+            status: Some(200),
+            ..Expectation::default()
+        };
+    } else if (300..400).contains(&answer.status) {
+        notes.push(format!(
+            "the answer is a redirect (status {}); it is not followed",
+            answer.status
+        ));
+    }
+    if let Some(length) = expect.length
+        && found.length != Some(length)
+    {
+        return wrong(format!(
+            "{} bytes of content instead of {length}",
+            answer.length
+        ));
+    }
+    if let Some(digest) = &expect.sha256
+        && !digest.eq_ignore_ascii_case(&answer.digest)
+    {
+        return wrong(format!(
+            "content with SHA-256 {} instead of {digest}",
+            answer.digest
+        ));
+    }
+    Ok(found)
+}
+
+/// What can be checked although no reference could be fetched.
+fn without_reference(
+    expect: &plan::Expectation,
+    failure: Option<Cause>,
+    notes: &mut Vec<String>,
+) -> Result<Expectation, LoadError> {
+    let why = failure.map_or_else(|| "no answer".to_owned(), |cause| cause.to_string());
+    if expect.sha256.is_some() || expect.length.is_some() || expect.status.is_some() {
+        return Err(LoadError::Unexpected(why));
+    }
+    let expectation = Expectation {
+        status: Some(200),
+        ..Expectation::default()
+    }
+    .at_level(expect.level);
+    let checked = expectation.describe();
+    notes.push(format!(
+        "no reference answer before the run: {why}; checked: {checked}"
+    ));
+    Ok(expectation)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,329 @@
+//! From plan to record: reference, workers, the clock of phases, the merge.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread;
+
+use model::event::Phase;
+use model::plan::{Plan, Spin, Stop};
+use model::record::Record;
+use model::units::{Instant, Span};
+use sys::clock;
+use sys::reactor::{Reactor, Settings, Waker};
+use wire::h1::client as h1;
+
+use crate::observer::Observer;
+use crate::progress::{Progress, Published};
+use crate::recorder;
+use crate::reference::{self, Findings};
+use crate::request::Requests;
+use crate::schedule::{Schedule, share};
+use crate::worker::{PARTING, Share, Worker};
+
+/// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
+const BACKLOG_LONGEST: u64 = 1 << 20;
+/// From the moment when all workers are ready to the first exchange.
+const LEAD: Span = Span::from_ms(2);
+
+/// What can go wrong before a single exchange counts.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The name of the host means nothing.
+    #[error("cannot find the host '{host}': {reason}; check the name, or give an address")]
+    Resolve {
+        /// As given.
+        host: String,
+        /// What the resolver said.
+        reason: String,
+    },
+    /// No address accepts a connection.
+    #[error("cannot connect to {url} ({reasons}); is the server running, and on that port?")]
+    Unreachable {
+        /// What was asked.
+        url: String,
+        /// Each address with its error.
+        reasons: String,
+    },
+    /// The answer before the run is not what the plan expects.
+    #[error("the answer before the run is not the expected one: {0}")]
+    Unexpected(String),
+    /// The kernel's side of the loop cannot be set up.
+    #[error("cannot use the {backend} backend: {reason}")]
+    Backend {
+        /// Its name.
+        backend: &'static str,
+        /// Why.
+        reason: io::Error,
+    },
+    /// A thread cannot be started or bound to its CPU.
+    #[error("cannot start worker {index}: {reason}")]
+    Worker {
+        /// Its position.
+        index: u32,
+        /// Why.
+        reason: io::Error,
+    },
+}
+
+/// What the door is told while a run goes on.
+#[derive(Debug)]
+pub enum Notice {
+    /// An interval of the window is over.
+    Interval(Published),
+    /// A phase began.
+    Phase(Phase, Instant),
+}
+
+/// Makes the load of `plan` and returns what was measured. `stop`, once set, ends the run early;
+/// `notice` is called on this thread:
+/// with what happened, and with nothing some fifty times a second.
+///
+/// # Errors
+///
+/// Nothing could be measured: see [`LoadError`].
+pub fn run(
+    plan: &Plan,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
+    let readiness = |settings: &Settings| sys::reactor::Readiness::new(settings);
+    run_on("readiness", readiness, plan, stop, notice)
+}
+
+/// The same on one backend.
+fn run_on<R: Reactor>(
+    backend: &'static str,
+    make: impl Fn(&Settings) -> io::Result<R> + Clone + Send,
+    plan: &Plan,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
+    let requests = Requests::compile(plan);
+    let addresses = addresses(plan)?;
+    notice(Some(Notice::Phase(Phase::Reference, clock::monotonic())));
+    let mut reactor =
+        make(&settings(4)).map_err(|reason| LoadError::Backend { backend, reason })?;
+    let findings = reference::establish(&mut reactor, plan, &requests, &addresses)?;
+    drop(reactor);
+    let crew = Crew::new(plan, &requests, &findings, stop);
+    let mut record = thread::scope(|scope| {
+        let handles: Vec<_> = (0..plan.file().workers)
+            .map(|index| {
+                let (crew, make) = (&crew, make.clone());
+                scope.spawn(move || crew.work(index, &make))
+            })
+            .collect();
+        let start = crew.start_together();
+        Observer::new(plan, start, &crew.progress).watch(notice, || {
+            crew.wake_if_stopped();
+            handles.iter().all(thread::ScopedJoinHandle::is_finished)
+        });
+        let mut record = Record::default();
+        for (index, handle) in (0..).zip(handles) {
+            let part = handle.join().expect("a worker does not panic");
+            record.merge(part.map_err(|reason| LoadError::Worker { index, reason })?);
+        }
+        Ok(record)
+    })?;
+    notice(Some(Notice::Phase(Phase::Done, clock::monotonic())));
+    record.reference_phase = findings.tally;
+    record.reference = findings.reference;
+    record.notes.extend(findings.notes);
+    Ok(record)
+}
+
+/// Where to connect.
+fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
+    if !plan.file().addresses.is_empty() {
+        return Ok(plan.file().addresses.clone());
+    }
+    let url = &plan.request().url;
+    let unknown = |reason: String| LoadError::Resolve {
+        host: url.host.clone(),
+        reason,
+    };
+    let found = (url.host.as_str(), url.port)
+        .to_socket_addrs()
+        .map_err(|error| unknown(error.to_string()))?;
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() {
+        return Err(unknown("it has no address".to_owned()));
+    }
+    Ok(addresses)
+}
+
+/// A reactor's room for so many connections and those that part.
+fn settings(connections: u32) -> Settings {
+    let parting = u32::try_from(PARTING).unwrap_or(u32::MAX).min(connections);
+    Settings {
+        connections: connections + parting,
+        ..Settings::default()
+    }
+}
+
+/// What the workers of a run have in common.
+struct Crew<'a> {
+    plan: &'a Plan,
+    requests: &'a Requests,
+    findings: &'a Findings,
+    stop: &'a Arc<AtomicBool>,
+    progress: Vec<Arc<Progress>>,
+    wakers: Vec<OnceLock<Waker>>,
+    /// All workers have what they need, and wait for the start.
+    ready: Barrier,
+    /// The start is set.
+    go: Barrier,
+    start: OnceLock<Instant>,
+}
+
+impl<'a> Crew<'a> {
+    fn new(
+        plan: &'a Plan,
+        requests: &'a Requests,
+        findings: &'a Findings,
+        stop: &'a Arc<AtomicBool>,
+    ) -> Self {
+        let workers = plan.file().workers;
+        let everyone = workers as usize + 1;
+        Self {
+            plan,
+            requests,
+            findings,
+            stop,
+            progress: (0..workers).map(|_| Arc::default()).collect(),
+            wakers: (0..workers).map(|_| OnceLock::new()).collect(),
+            ready: Barrier::new(everyone),
+            go: Barrier::new(everyone),
+            start: OnceLock::new(),
+        }
+    }
+
+    /// Waits until all workers are ready, and sets the start shortly after now.
+    fn start_together(&self) -> Instant {
+        self.ready.wait();
+        let start = *self.start.get_or_init(|| clock::monotonic() + LEAD);
+        self.go.wait();
+        start
+    }
+
+    fn wake_if_stopped(&self) {
+        if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            self.wakers
+                .iter()
+                .filter_map(OnceLock::get)
+                .for_each(Waker::wake);
+        }
+    }
+
+    /// One worker's life, on its own thread.
+    fn work<R: Reactor>(
+        &self,
+        index: u32,
+        make: &impl Fn(&Settings) -> io::Result<R>,
+    ) -> io::Result<Record> {
+        let cpu = self.plan.cpu_of(index as usize);
+        let prepared = self.prepare(index, cpu, make);
+        self.ready.wait();
+        self.go.wait();
+        let start = *self.start.get().expect("set between the barriers");
+        let mut record = self.worker(index, prepared?, start).run();
+        for worker in &mut record.workers {
+            worker.cpu = cpu;
+        }
+        Ok(record)
+    }
+
+    fn prepare<R: Reactor>(
+        &self,
+        index: u32,
+        cpu: Option<u32>,
+        make: &impl Fn(&Settings) -> io::Result<R>,
+    ) -> io::Result<R> {
+        if let Some(cpu) = cpu {
+            sys::cpu::pin(cpu)?;
+        }
+        sys::cpu::set_precise_timers()?;
+        let reactor = make(&settings(self.plan.connections_of(index)))?;
+        let _first = self.wakers[index as usize].set(reactor.waker()?);
+        Ok(reactor)
+    }
+
+    fn worker<R: Reactor>(
+        &self,
+        index: u32,
+        reactor: R,
+        start: Instant,
+    ) -> Worker<h1::Connection, R> {
+        let file = self.plan.file();
+        let window_start = start + file.warmup;
+        let (window_end, count) = match file.stop {
+            Stop::DurationNs(span) => (window_start + span, None),
+            Stop::Count(count) => (Instant::FAR_FUTURE, Some(share(count, index, file.workers))),
+        };
+        let share = Share {
+            index,
+            connections: self.plan.connections_of(index),
+            open_loop: self.plan.is_open_loop(),
+            count,
+            requests_per_connection: file.requests_per_connection,
+            pipeline: file.pipeline,
+            timeout: file.timeout,
+            backlog: backlog(self.plan),
+            spin: spins(self.plan),
+            start,
+            targets: self.findings.targets.clone(),
+            sources: file.sources.clone(),
+        };
+        let recorder = recorder::Settings {
+            worker: index,
+            by_due: share.open_loop,
+            window_start,
+            window_end,
+            interval: file.interval,
+            samples: (file.samples / file.workers) as usize,
+            progress: Arc::clone(&self.progress[index as usize]),
+        };
+        Worker::new(
+            share,
+            reactor,
+            h1::Shared::new(file.pipeline, h1::HEAD_BYTES),
+            self.requests.clone(),
+            self.findings.expectation.clone(),
+            Schedule::new(self.plan, index, start),
+            recorder,
+            Arc::clone(self.stop),
+        )
+    }
+}
+
+/// How many arrivals of one worker may wait at once: all there will be, up to a bound.
+fn backlog(plan: &Plan) -> usize {
+    let file = plan.file();
+    let Some(rate) = plan.rate() else {
+        return 0;
+    };
+    let arrivals = match file.stop {
+        Stop::DurationNs(span) => rate * (file.warmup + span),
+        Stop::Count(count) => count + rate * file.warmup,
+    };
+    let most = (arrivals / u64::from(file.workers) + 1).min(BACKLOG_LONGEST);
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+/// Whether workers poll instead of sleeping: in open loop, each on a CPU of its own. Whether a
+/// server shares those CPUs is known to whoever wrote the plan.
+fn spins(plan: &Plan) -> bool {
+    let file = plan.file();
+    match file.spin {
+        Spin::Always => true,
+        Spin::Never => false,
+        Spin::Auto => plan.is_open_loop() && file.cpus.len() >= file.workers as usize,
+    }
+}

@@ -1,0 +1,125 @@
+use model::plan::{Arrivals, Plan, PlanFile, Stop};
+use model::units::{Instant, Rate, Span};
+use proptest::prelude::*;
+
+use super::{Schedule, share};
+use crate::testing::plan_file;
+
+fn plan(arrivals: Arrivals, workers: u32, stop: Stop, seed: u64) -> Plan {
+    Plan::try_from(PlanFile {
+        arrivals,
+        workers,
+        stop,
+        seed,
+        connections: 64,
+        warmup: Span::ZERO,
+        ..plan_file()
+    })
+    .unwrap()
+}
+
+fn all(plan: &Plan, worker: u32) -> Vec<Instant> {
+    let mut schedule = Schedule::new(plan, worker, Instant::from_ns(500));
+    std::iter::from_fn(|| schedule.take_due(Instant::FAR_FUTURE)).collect()
+}
+
+#[test]
+fn fixed_arrivals_are_evenly_spaced_over_all_workers() {
+    let arrivals = Arrivals::Fixed {
+        rate_per_1000_s: Rate::per_second(3),
+    };
+    let plan = plan(arrivals, 2, Stop::DurationNs(Span::from_s(1)), 0);
+    let at = |ns: u64| Instant::from_ns(500 + ns);
+    assert_eq!(all(&plan, 0), [at(0), at(666_666_666)]);
+    assert_eq!(all(&plan, 1), [at(333_333_333)]);
+}
+
+#[test]
+fn poisson_arrivals_have_the_rate_and_the_gaps_they_should() {
+    let rate = Rate::per_second(10_000);
+    let arrivals = Arrivals::Poisson {
+        rate_per_1000_s: rate,
+    };
+    let plan = plan(arrivals, 2, Stop::DurationNs(Span::from_s(20)), 7);
+    let mut both: Vec<_> = [all(&plan, 0), all(&plan, 1)].concat();
+    both.sort_unstable();
+    let count = both.len();
+    // Within 4 standard deviations of 200,000, whose root is 447.
+    assert!((198_200..201_800).contains(&count), "{count}, seed 7");
+    let mean_ns = 100_000.0;
+    let long = both
+        .windows(2)
+        .filter(|pair| (pair[1] - pair[0]).as_us_f64() * 1e3 > mean_ns)
+        .count();
+    let share = f64::from(u32::try_from(long).unwrap()) / f64::from(u32::try_from(count).unwrap());
+    assert!((share - (-1.0f64).exp()).abs() < 0.01, "{share}, seed 7");
+}
+
+#[test]
+fn a_count_is_divided_without_remainder() {
+    let arrivals = Arrivals::Poisson {
+        rate_per_1000_s: Rate::per_second(5),
+    };
+    let plan = plan(arrivals, 3, Stop::Count(100), 1);
+    let counts: Vec<_> = (0..3).map(|worker| all(&plan, worker).len()).collect();
+    assert_eq!(counts, [34, 33, 33]);
+    assert_eq!(share(2, 2, 3), 0);
+}
+
+#[test]
+fn a_cut_ends_the_schedule() {
+    let arrivals = Arrivals::Fixed {
+        rate_per_1000_s: Rate::per_second(1_000),
+    };
+    let plan = plan(arrivals, 1, Stop::DurationNs(Span::from_s(1)), 0);
+    let mut schedule = Schedule::new(&plan, 0, Instant::ZERO);
+    schedule.cut(Instant::from_ns(2_500_000));
+    let taken = std::iter::from_fn(|| schedule.take_due(Instant::FAR_FUTURE)).count();
+    assert_eq!(taken, 3);
+}
+
+#[test]
+fn a_count_begins_after_the_warm_up() {
+    let file = PlanFile {
+        arrivals: Arrivals::Fixed {
+            rate_per_1000_s: Rate::per_second(1_000),
+        },
+        stop: Stop::Count(5),
+        warmup: Span::from_ms(10),
+        ..plan_file()
+    };
+    assert_eq!(all(&Plan::try_from(file).unwrap(), 0).len(), 15);
+}
+
+proptest! {
+    #[test]
+    fn the_count_is_the_integral_of_the_rate(
+        per_1000_s in 1u64..3_000_000,
+        ms in 1u64..2_000,
+        workers in 1u32..5,
+    ) {
+        let rate = Rate::per_1000_s(per_1000_s);
+        let span = Span::from_ms(ms);
+        let plan = plan(
+            Arrivals::Fixed { rate_per_1000_s: rate },
+            workers,
+            Stop::DurationNs(span),
+            0,
+        );
+        let total: usize = (0..workers).map(|worker| all(&plan, worker).len()).sum();
+        // The first is due at the start, so a whole number of gaps ends before the next one.
+        let expected = (u128::from(per_1000_s) * u128::from(span.as_ns())).div_ceil(1_000_000_000_000);
+        // Instants are whole nanoseconds, rounded down: one may slip in at the very end.
+        let total = total as u128;
+        prop_assert!(total == expected || total == expected + 1, "{} of {}", total, expected);
+    }
+
+    #[test]
+    fn seed_and_worker_alone_determine_the_arrivals(seed in any::<u64>()) {
+        let arrivals = Arrivals::Poisson { rate_per_1000_s: Rate::per_second(1_000) };
+        let plan = plan(arrivals, 2, Stop::DurationNs(Span::from_ms(100)), seed);
+        prop_assert_eq!(all(&plan, 0), all(&plan, 0));
+        prop_assert_ne!(all(&plan, 0), all(&plan, 1));
+        prop_assert!(all(&plan, 0).is_sorted());
+    }
+}

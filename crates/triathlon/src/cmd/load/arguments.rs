@@ -1,0 +1,313 @@
+//! The flags of `triathlon load`, and the plan that they mean.
+
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use model::plan::{
+    Arrivals, Backend, Expectation, FORMAT, Level, Plan, PlanFile, Protocol, RequestFile, Spin,
+    Stop,
+};
+use model::trial::Context;
+use model::units::{Rate, Span};
+
+use crate::exit::UsageError;
+
+const EXAMPLES: &str = "\
+Examples:
+  triathlon load http://127.0.0.1:8080/
+      64 connections in a closed loop for 10 seconds: how many can it answer?
+  triathlon load http://127.0.0.1:8080/ -R 2000 --poisson
+      2,000 independent arrivals per second: how long does an answer take?
+  triathlon load http://127.0.0.1:8080/form -c 8 -n 1000 -H 'Accept: */*' --data @form.txt
+      exactly 1,000 POSTs over 8 connections
+
+Exit codes: 0 measured, 1 the world failed (no server, no permission), 2 wrong usage,
+3 measured but every claim the run makes is invalid, 130 interrupted (what was measured is shown).";
+
+/// Make load on a web server and measure how it answers.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// What to ask: http://HOST[:PORT][/PATH][?QUERY]. A host with several addresses is asked at
+    /// all that answer.
+    #[arg(required_unless_present = "plan", conflicts_with = "plan")]
+    url: Option<String>,
+
+    /// Threads that make load, each on a CPU of its own [default: one per CPU that the server does
+    /// not use where that can be read, else one per two CPUs]
+    #[arg(short, long, value_name = "N")]
+    threads: Option<u32>,
+
+    /// Connections in total, over all threads
+    #[arg(short, long, value_name = "N", default_value_t = 64)]
+    connections: u32,
+
+    /// How long to measure, after the warm-up: 500ms, 10s, 2m [default: 10s]
+    #[arg(short, long, value_name = "TIME")]
+    duration: Option<Span>,
+
+    /// Measure exactly so many exchanges instead of for a time; the warm-up is then 0 by default
+    #[arg(
+        short = 'n',
+        long = "requests",
+        value_name = "N",
+        conflicts_with = "duration"
+    )]
+    requests: Option<u64>,
+
+    /// Open loop: arrivals per second in total, 2000 or 2k, whether or not answers come
+    /// [default: closed loop, each connection asks again when its answer has come]
+    #[arg(short = 'R', long, value_name = "RATE")]
+    rate: Option<Rate>,
+
+    /// With --rate: independent arrivals (exponential gaps) instead of evenly spaced ones
+    #[arg(long, requires = "rate")]
+    poisson: bool,
+
+    /// A header field, 'Name: value'; may be given several times
+    #[arg(short = 'H', long = "header", value_name = "FIELD")]
+    headers: Vec<String>,
+
+    /// The content to send, or @FILE; the method is then POST by default
+    #[arg(long, value_name = "TEXT|@FILE")]
+    data: Option<String>,
+
+    /// The method [default: GET, or POST with --data]
+    #[arg(long, value_name = "METHOD")]
+    request: Option<String>,
+
+    /// How long an exchange may take from the moment it is sent, and a connect
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    timeout: Span,
+
+    /// How closely each answer is checked against one fetched before the run
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = Check::Body)]
+    expect: Check,
+
+    /// The status of a right answer [default: that of the answer before the run, if below 400]
+    #[arg(long, value_name = "CODE")]
+    expect_status: Option<u16>,
+
+    /// The length of a right answer's content in bytes [default: that of the answer before the run]
+    #[arg(long, value_name = "BYTES")]
+    expect_length: Option<u64>,
+
+    /// The SHA-256 of a right answer's content, hexadecimal
+    #[arg(long, value_name = "DIGEST")]
+    expect_sha256: Option<String>,
+
+    /// How long the same load runs before anything counts [default: 1s; 0 with --requests]
+    #[arg(long, value_name = "TIME")]
+    warmup: Option<Span>,
+
+    /// Exchanges on one connection before it is closed and made anew; 1 is no keep-alive
+    /// [default: as many as the server allows]
+    #[arg(long, value_name = "N")]
+    requests_per_connection: Option<u32>,
+
+    /// CPUs for the threads, in turn: 1,3 or 2-5 [default: see --threads]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+
+    /// Whether threads poll instead of sleeping: auto does in open loop, on CPUs that nobody
+    /// else uses
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    spin: When,
+
+    /// How the kernel is asked: auto takes io_uring where it is permitted
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = Interface::Auto)]
+    backend: Interface,
+
+    /// Source addresses for new connections, in turn; may be given several times
+    #[arg(long = "interface", value_name = "ADDRESS")]
+    sources: Vec<std::net::IpAddr>,
+
+    /// What the randomness of arrivals starts from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Write the trial as JSON, to FILE or to stdout (-) instead of the report
+    #[arg(long, value_name = "FILE|-")]
+    pub(super) json: Option<PathBuf>,
+
+    /// Print the spectrum of response times
+    #[arg(long)]
+    pub(super) latency: bool,
+
+    /// Write raw exchanges as one line of JSON each
+    #[arg(long, value_name = "FILE")]
+    pub(super) samples: Option<PathBuf>,
+
+    /// With --samples: how many exchanges to keep at most
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1_000_000,
+        requires = "samples"
+    )]
+    samples_max: u32,
+
+    /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last
+    #[arg(long, value_name = "FILE|-")]
+    pub(super) plan: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Check {
+    /// Status, length and body; bodies above 16 KiB in one answer of 1,000
+    Body,
+    /// Status and length
+    Length,
+    /// Status only
+    Status,
+    /// That the answer is complete
+    None,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Interface {
+    Auto,
+    Readiness,
+    Uring,
+}
+
+/// A plan, and how it was come by.
+pub(super) struct Chosen {
+    pub(super) plan: Plan,
+    pub(super) context: Context,
+    pub(super) notes: Vec<String>,
+}
+
+/// The plan that the flags mean.
+pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
+    let url = args.url.clone().unwrap_or_default();
+    let cpus = match &args.cpus {
+        Some(list) => sys::counters::parse_cpu_list(list).ok_or_else(|| {
+            UsageError(format!(
+                "--cpus: '{list}' is not a list of CPUs: write 1,3 or 2-5"
+            ))
+        })?,
+        None => default_cpus(args.threads)?,
+    };
+    let workers = args.threads.unwrap_or_else(|| {
+        u32::try_from(cpus.len())
+            .unwrap_or(u32::MAX)
+            .min(args.connections.max(1))
+    });
+    let arrivals = match (args.rate, args.poisson) {
+        (None, _) => Arrivals::Closed,
+        (Some(rate_per_1000_s), false) => Arrivals::Fixed { rate_per_1000_s },
+        (Some(rate_per_1000_s), true) => Arrivals::Poisson { rate_per_1000_s },
+    };
+    let (stop, warmup) = match args.requests {
+        Some(count) => (Stop::Count(count), Span::ZERO),
+        None => (
+            Stop::DurationNs(args.duration.unwrap_or(Span::from_s(10))),
+            Span::from_s(1),
+        ),
+    };
+    let file = PlanFile {
+        format: FORMAT,
+        requests: vec![request(args, url)?],
+        addresses: Vec::new(),
+        sources: args.sources.clone(),
+        protocol: Protocol::Http1,
+        arrivals,
+        stop,
+        warmup: args.warmup.unwrap_or(warmup),
+        connections: args.connections,
+        requests_per_connection: args.requests_per_connection,
+        pipeline: 1,
+        timeout: args.timeout,
+        seed: args.seed,
+        workers,
+        cpus,
+        spin: match args.spin {
+            When::Auto => Spin::Auto,
+            When::Always => Spin::Always,
+            When::Never => Spin::Never,
+        },
+        backend: match args.backend {
+            Interface::Auto => Backend::Auto,
+            Interface::Readiness => Backend::Readiness,
+            Interface::Uring => Backend::Uring,
+        },
+        expect: expectation(args),
+        samples: if args.samples.is_some() {
+            args.samples_max
+        } else {
+            0
+        },
+        interval: Span::from_s(1),
+    };
+    let plan = Plan::try_from(file).map_err(|error| UsageError(error.to_string()))?;
+    Ok(Chosen {
+        plan,
+        context: Context::default(),
+        notes: Vec::new(),
+    })
+}
+
+fn expectation(args: &Args) -> Expectation {
+    Expectation {
+        level: match args.expect {
+            Check::Body => Level::Body,
+            Check::Length => Level::Length,
+            Check::Status => Level::Status,
+            Check::None => Level::None,
+        },
+        status: args.expect_status,
+        length: args.expect_length,
+        sha256: args.expect_sha256.clone(),
+    }
+}
+
+fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
+    let content = match args.data.as_deref() {
+        None => None,
+        Some(text) => Some(match text.strip_prefix('@') {
+            None => text.as_bytes().to_vec(),
+            Some(path) => std::fs::read(path)
+                .map_err(|error| UsageError(format!("--data: cannot read {path}: {error}")))?,
+        }),
+    };
+    let headers = args
+        .headers
+        .iter()
+        .map(|line| {
+            line.split_once(':')
+                .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+                .ok_or_else(|| {
+                    UsageError(format!("-H: '{line}' has no colon: write 'Name: value'"))
+                })
+        })
+        .collect::<Result<_, _>>()?;
+    let default_method = if content.is_some() { "POST" } else { "GET" };
+    Ok(RequestFile {
+        url,
+        method: args
+            .request
+            .clone()
+            .unwrap_or_else(|| default_method.to_owned()),
+        headers,
+        body_base64: content.map(|bytes| BASE64.encode(bytes)),
+    })
+}
+
+/// The upper half of the CPUs that this process may use.
+fn default_cpus(threads: Option<u32>) -> anyhow::Result<Vec<u32>> {
+    let allowed = sys::cpu::allowed()?;
+    let half = allowed.len().div_ceil(2);
+    let wanted = threads
+        .map_or(half, |threads| threads as usize)
+        .min(allowed.len());
+    Ok(allowed[allowed.len() - wanted..].to_vec())
+}

@@ -1,0 +1,105 @@
+//! `triathlon load`: makes load and says what came of it.
+
+mod arguments;
+mod output;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use model::event::Event;
+use model::finding::Status;
+use model::plan::{Plan, PlanFile};
+use model::{Trial, trial};
+use sys::process::Interrupt;
+
+pub(crate) use self::arguments::Args;
+use self::arguments::Chosen;
+use self::output::Output;
+use crate::exit::{Exit, UsageError};
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
+    let output = Output::new(args);
+    let chosen = match &args.plan {
+        Some(path) => Chosen {
+            plan: read_plan(path)?,
+            context: trial::Context::default(),
+            notes: Vec::new(),
+        },
+        None => arguments::choose(args)?,
+    };
+    match measure(chosen, interrupt, &output) {
+        Ok(trial) => {
+            let exit = exit_of(&trial);
+            output.finish(args, trial)?;
+            Ok(exit)
+        }
+        Err(error) if args.plan.is_some() => {
+            output.event(&Event::Failed {
+                error: format!("{error:#}"),
+            })?;
+            Err(error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn read_plan(path: &Path) -> anyhow::Result<Plan> {
+    let text = if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin()).context("cannot read the plan from stdin")?
+    } else {
+        std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the plan {}", path.display()))?
+    };
+    let file: PlanFile = serde_json::from_str(&text)
+        .map_err(|error| UsageError(format!("{} is not a plan: {error}", path.display())))?;
+    Ok(Plan::try_from(file).map_err(|error| UsageError(error.to_string()))?)
+}
+
+/// Makes the load and puts the trial together.
+fn measure(chosen: Chosen, interrupt: Interrupt, output: &Output) -> anyhow::Result<Trial> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut usage = output::Meter::default();
+    let mut failed = None;
+    let record = load::run(&chosen.plan, &stop, &mut |notice| {
+        if interrupt.is_raised() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        let Some(notice) = notice else { return };
+        usage.notice(&notice);
+        if let Err(error) = output.notice(&notice) {
+            failed.get_or_insert(error);
+            stop.store(true, Ordering::Relaxed);
+        }
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let mut trial = Trial {
+        format: model::plan::FORMAT,
+        point: None,
+        plan: chosen.plan.file().clone(),
+        environment: output::environment(),
+        record,
+        usage: usage.usage(),
+        context: chosen.context,
+        verdict: model::Verdict::default(),
+    };
+    trial.record.notes.extend(chosen.notes);
+    trial.verdict = verdict::judge(&trial);
+    Ok(trial)
+}
+
+/// What the exit code says of a measured trial.
+fn exit_of(trial: &Trial) -> Exit {
+    if trial.record.interrupted {
+        Exit::Interrupted
+    } else if trial.verdict.status == Status::Invalid && trial.verdict.nothing_left() {
+        Exit::Invalid
+    } else {
+        Exit::Done
+    }
+}
