@@ -8,8 +8,11 @@
 #![forbid(unsafe_code)]
 
 pub mod condition;
+pub mod environment;
 pub mod error;
 pub mod experiment;
+pub mod generator;
+pub mod meter;
 pub mod probe;
 pub mod server;
 pub mod site;

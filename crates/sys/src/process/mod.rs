@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use std::time::{Duration, Instant};
 
 use model::Span;
@@ -149,6 +149,11 @@ impl Child {
     /// The reading end of its standard output, once, if it was piped.
     pub const fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.inner.stdout.take()
+    }
+
+    /// The reading end of its standard error, once, if it was piped.
+    pub const fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.inner.stderr.take()
     }
 
     /// How it ended, if it has.

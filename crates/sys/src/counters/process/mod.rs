@@ -177,6 +177,11 @@ pub fn status(root: &Path, pid: u32) -> io::Result<Status> {
     fs::read_to_string(root.join(format!("{pid}/status"))).map(|text| parse_status(&text))
 }
 
+/// Reads the status of the process that reads.
+pub fn status_of_self(root: &Path) -> io::Result<Status> {
+    fs::read_to_string(root.join("self/status")).map(|text| parse_status(&text))
+}
+
 /// Reads the status of one thread.
 pub fn task_status(root: &Path, pid: u32, task: u32) -> io::Result<Status> {
     let path = root.join(format!("{pid}/task/{task}/status"));

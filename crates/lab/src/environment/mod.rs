@@ -1,0 +1,352 @@
+//! Reads the machine: what a reader of a result must know to repeat or to doubt it.
+//!
+//! The roots of `/proc`, `/sys` and `/etc` are arguments, so that tests feed fixtures. What cannot
+//! be read is none: rules that need it answer `unknown`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::environment::Tool;
+use model::{Bytes, Environment, Span};
+use sys::counters::{parse_cpu_list, process};
+
+/// Settings that can move a number: whole folders of `/proc/sys`, and single files.
+const SETTING_FOLDERS: &[&str] = &["net/core", "net/ipv4", "net/netfilter", "vm"];
+const SETTINGS: &[&str] = &[
+    "fs/aio-max-nr",
+    "fs/epoll/max_user_watches",
+    "fs/file-max",
+    "fs/file-nr",
+    "fs/nr_open",
+    "fs/pipe-max-size",
+    "fs/protected_regular",
+    "kernel/io_uring_disabled",
+    "kernel/nmi_watchdog",
+    "kernel/numa_balancing",
+    "kernel/perf_event_paranoid",
+    "kernel/pid_max",
+    "kernel/randomize_va_space",
+    "kernel/sched_autogroup_enabled",
+    "kernel/sched_rt_runtime_us",
+    "kernel/task_delayacct",
+    "kernel/threads-max",
+    "kernel/timer_migration",
+    "kernel/unprivileged_bpf_disabled",
+    "net/mptcp/enabled",
+];
+
+/// Further facts by name, as files below `/sys`.
+const FACTS: &[(&str, &str)] = &[
+    ("cpu.boost", "devices/system/cpu/cpufreq/boost"),
+    ("cpu.no_turbo", "devices/system/cpu/intel_pstate/no_turbo"),
+    ("cpu.smt", "devices/system/cpu/smt/control"),
+    ("cpu.isolated", "devices/system/cpu/isolated"),
+    ("cpu.nohz_full", "devices/system/cpu/nohz_full"),
+    (
+        "cpu.idle_driver",
+        "devices/system/cpu/cpuidle/current_driver",
+    ),
+    (
+        "cpu.idle_governor",
+        "devices/system/cpu/cpuidle/current_governor",
+    ),
+    (
+        "memory.huge_pages",
+        "kernel/mm/transparent_hugepage/enabled",
+    ),
+    ("memory.nodes", "devices/system/node/online"),
+    ("loopback.mtu", "class/net/lo/mtu"),
+];
+
+/// Where the kernel and the system tell about themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Roots<'a> {
+    /// `/proc`.
+    pub proc: &'a Path,
+    /// `/sys`.
+    pub sys: &'a Path,
+    /// `/etc`.
+    pub etc: &'a Path,
+}
+
+/// Reads this machine, as it is now, for this process.
+pub fn of_this_machine(tool: Tool) -> Environment {
+    let mut environment = read(
+        Roots {
+            proc: Path::new("/proc"),
+            sys: Path::new("/sys"),
+            etc: Path::new("/etc"),
+        },
+        tool,
+    );
+    environment.architecture = Some(std::env::consts::ARCH.to_owned());
+    environment.time = Some(rfc3339(sys::clock::realtime()));
+    environment.clock_cost_ns = Some(sys::clock::monotonic_cost().as_us_f64() * 1e3);
+    environment.io_uring = Some(match sys::syscall::ring::Ring::new(1) {
+        Ok(_) => "available".to_owned(),
+        Err(error) => format!("not available: {error}"),
+    });
+    environment.proxies = [
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+    ]
+    .into_iter()
+    .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+    .map(str::to_owned)
+    .collect();
+    environment
+}
+
+/// Reads what files tell.
+pub fn read(roots: Roots<'_>, mut tool: Tool) -> Environment {
+    let Roots { proc, sys, etc } = roots;
+    let cpuinfo = fs::read_to_string(proc.join("cpuinfo")).unwrap_or_default();
+    let status = process::status_of_self(proc).ok();
+    tool.traced |= status.as_ref().is_some_and(|s| s.tracer.unwrap_or(0) != 0);
+    let cpus_online = line(&sys.join("devices/system/cpu/online"))
+        .and_then(|text| parse_cpu_list(&text))
+        .unwrap_or_default();
+    let product = line(&sys.join("class/dmi/id/product_name"));
+    Environment {
+        tool,
+        kernel: kernel(proc),
+        system: system_name(etc),
+        cpu_model: cpuinfo_field(&cpuinfo, "model name")
+            .or_else(|| cpuinfo_field(&cpuinfo, "Model")),
+        cpus_allowed: status.and_then(|s| s.cpus_allowed).unwrap_or_default(),
+        thread_siblings: siblings(sys, &cpus_online),
+        memory: memory(proc),
+        virtualised: virtualised(sys, &cpuinfo, product.as_deref()),
+        product,
+        clocksource: line(&sys.join("devices/system/clocksource/clocksource0/current_clocksource")),
+        governor: governor(sys, &cpus_online),
+        command_line: line(&proc.join("cmdline")),
+        mitigations: files_of(&sys.join("devices/system/cpu/vulnerabilities")),
+        sysctls: sysctls(&proc.join("sys")),
+        open_files_limit: open_files(proc),
+        cpu_quota: cpu_quota(proc, sys),
+        facts: facts(proc, sys),
+        cpus_online,
+        ..Environment::default()
+    }
+}
+
+/// A time since 1970 as RFC 3339 in UTC, to the second.
+pub fn rfc3339(since_1970: Span) -> String {
+    let seconds = since_1970.as_ns() / 1_000_000_000;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Howard Hinnant, "chrono-compatible low-level date algorithms": civil_from_days.
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_shifted + 2) / 5 + 1;
+    let month = if month_shifted < 10 {
+        month_shifted + 3
+    } else {
+        month_shifted - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+fn line(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Every readable file of a folder: name and content.
+fn files_of(folder: &Path) -> BTreeMap<String, String> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return BTreeMap::new();
+    };
+    entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let is_file = entry.metadata().ok()?.is_file();
+            let text = is_file.then(|| line(&entry.path()))??;
+            Some((entry.file_name().into_string().ok()?, text))
+        })
+        .collect()
+}
+
+fn kernel(proc: &Path) -> Option<String> {
+    let name = line(&proc.join("sys/kernel/ostype"))?;
+    let release = line(&proc.join("sys/kernel/osrelease"))?;
+    Some(format!("{name} {release}"))
+}
+
+fn system_name(etc: &Path) -> Option<String> {
+    let text = fs::read_to_string(etc.join("os-release")).ok()?;
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches('"').to_owned())
+}
+
+fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
+    cpuinfo.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim().to_owned())
+    })
+}
+
+fn open_files(proc: &Path) -> Option<u64> {
+    let text = fs::read_to_string(proc.join("self/limits")).ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn siblings(sys: &Path, cpus: &[u32]) -> BTreeMap<u32, Vec<u32>> {
+    cpus.iter()
+        .filter_map(|cpu| {
+            let path = sys.join(format!(
+                "devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+            ));
+            Some((*cpu, parse_cpu_list(&line(&path)?)?))
+        })
+        .collect()
+}
+
+fn memory(proc: &Path) -> Option<Bytes> {
+    let text = fs::read_to_string(proc.join("meminfo")).ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kb: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(Bytes::new(kb * 1024))
+}
+
+/// Product names of virtual machines (DMI): systemd-detect-virt knows the same ones.
+const VIRTUAL_PRODUCTS: &[&str] = &[
+    "KVM",
+    "QEMU",
+    "VMware",
+    "VirtualBox",
+    "Bochs",
+    "Xen",
+    "HVM domU",
+    "Virtual Machine",
+    "Google Compute Engine",
+    "OpenStack",
+    "Parallels",
+    "BHYVE",
+    "Firecracker",
+];
+
+fn virtualised(sys: &Path, cpuinfo: &str, product: Option<&str>) -> Option<bool> {
+    if line(&sys.join("hypervisor/type")).is_some_and(|kind| kind != "none") {
+        return Some(true);
+    }
+    if let Some(product) = product
+        && VIRTUAL_PRODUCTS.iter().any(|name| product.contains(name))
+    {
+        return Some(true);
+    }
+    // Only x86 has a flag for it; elsewhere silence is no answer.
+    let flags = cpuinfo_field(cpuinfo, "flags")?;
+    Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+fn governor(sys: &Path, cpus: &[u32]) -> Option<String> {
+    let mut governors: Vec<String> = cpus
+        .iter()
+        .filter_map(|cpu| {
+            line(&sys.join(format!(
+                "devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
+            )))
+        })
+        .collect();
+    governors.sort();
+    governors.dedup();
+    match governors.as_slice() {
+        [one] => Some(one.clone()),
+        _ => None,
+    }
+}
+
+fn sysctls(root: &Path) -> BTreeMap<String, String> {
+    let mut settings = BTreeMap::new();
+    for folder in SETTING_FOLDERS {
+        let prefix = folder.replace('/', ".");
+        for (name, value) in files_of(&root.join(folder)) {
+            settings.insert(format!("{prefix}.{name}"), value);
+        }
+    }
+    for path in SETTINGS {
+        if let Some(value) = line(&root.join(path)) {
+            settings.insert(path.replace('/', "."), value);
+        }
+    }
+    settings
+}
+
+/// CPU bandwidth of our control group or any above it, in CPUs; none where there is no limit.
+fn cpu_quota(proc: &Path, sys: &Path) -> Option<f64> {
+    let groups = fs::read_to_string(proc.join("self/cgroup")).ok()?;
+    let mut least: Option<f64> = None;
+    for group in groups.lines() {
+        let mut parts = group.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let bases: &[&str] = match controllers {
+            "" => &["fs/cgroup", "fs/cgroup/unified"],
+            c if c.split(',').any(|name| name == "cpu") => {
+                &["fs/cgroup/cpu", "fs/cgroup/cpu,cpuacct"]
+            }
+            _ => continue,
+        };
+        for base in bases {
+            let base = sys.join(base);
+            let mut folder: PathBuf = base.join(path.trim_start_matches('/'));
+            loop {
+                if let Some(quota) = quota_of(&folder) {
+                    least = Some(least.map_or(quota, |known| known.min(quota)));
+                }
+                if folder == base || !folder.pop() {
+                    break;
+                }
+            }
+        }
+    }
+    least
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "microseconds of a second are small"
+)]
+fn quota_of(folder: &Path) -> Option<f64> {
+    if let Some(text) = line(&folder.join("cpu.max")) {
+        let (quota, period) = text.split_once(' ')?;
+        let (quota, period): (u64, u64) = (quota.parse().ok()?, period.parse().ok()?);
+        return Some(quota as f64 / period as f64);
+    }
+    let quota: i64 = line(&folder.join("cpu.cfs_quota_us"))?.parse().ok()?;
+    let period: i64 = line(&folder.join("cpu.cfs_period_us"))?.parse().ok()?;
+    (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
+}
+
+fn facts(proc: &Path, sys: &Path) -> BTreeMap<String, String> {
+    let mut facts: BTreeMap<String, String> = FACTS
+        .iter()
+        .filter_map(|(name, path)| Some(((*name).to_owned(), line(&sys.join(path))?)))
+        .collect();
+    if let Some(load) = line(&proc.join("loadavg")) {
+        facts.insert("load_average".to_owned(), load);
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests;

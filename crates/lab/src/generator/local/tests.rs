@@ -1,0 +1,86 @@
+use model::event::Phase;
+
+use super::*;
+
+fn plan() -> PlanFile {
+    serde_json::from_value(serde_json::json!({
+        "format": 1, "requests": [{ "url": "http://127.0.0.1:1/" }],
+        "arrivals": { "kind": "closed" }, "stop": { "count": 1 }, "connections": 1,
+        "timeout_ns": 1_000_000, "workers": 1
+    }))
+    .unwrap()
+}
+
+fn run(script: &str) -> (Result<Trial, LabError>, Vec<Event>) {
+    let arguments = vec!["-c".to_owned(), script.to_owned()];
+    let mut local = Local::new(PathBuf::from("/bin/sh"), vec![0], None).with_arguments(arguments);
+    let mut events = Vec::new();
+    let result = local.run(&plan(), &mut |event, group| {
+        assert!(group.is_some());
+        events.push(event.clone());
+    });
+    (result, events)
+}
+
+#[test]
+fn events_arrive_in_order_until_the_last() {
+    // The plan that came in goes out again: it was delivered.
+    let script = r#"read plan
+        echo '{"event":"phase","phase":"measurement","monotonic_ns":5}'
+        printf '{"event":"phase","phase":"drain",'; sleep 0.01; echo '"monotonic_ns":9}'
+        echo '{"event":"failed","error":"no more: '"${#plan}"' bytes came"}'"#;
+    let (result, events) = run(script);
+    let phases: Vec<Phase> = events
+        .iter()
+        .map(|event| match event {
+            Event::Phase { phase, .. } => *phase,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(phases, [Phase::Measurement, Phase::Drain]);
+    let length = serde_json::to_string(&plan()).unwrap().len();
+    assert_eq!(
+        result.unwrap_err().to_string(),
+        format!("the generator failed: no more: {length} bytes came")
+    );
+}
+
+#[test]
+fn a_generator_that_breaks_off_is_told_with_its_last_words() {
+    let (result, _) = run("read plan; echo 'out of luck' >&2; exit 9");
+    assert_eq!(
+        result.unwrap_err().to_string(),
+        "the generator failed: it ended without a result (exit code 9): out of luck"
+    );
+}
+
+#[test]
+fn nonsense_is_no_event() {
+    let (result, _) = run("read plan; echo hello");
+    let text = result.unwrap_err().to_string();
+    assert!(text.contains("it wrote what is no event"), "{text}");
+    assert!(text.ends_with("hello\n"), "{text}");
+}
+
+#[test]
+fn a_program_that_is_missing_is_told() {
+    let mut local = Local::new(PathBuf::from("/no/triathlon"), Vec::new(), None);
+    let error = local.run(&plan(), &mut |_, _| ()).unwrap_err().to_string();
+    assert!(error.contains("/no/triathlon does not start"), "{error}");
+}
+
+#[test]
+fn lines_come_whole_however_they_were_written() {
+    let (reader, mut writer) = io::pipe().unwrap();
+    let mut lines = Lines::new(reader);
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut next = || lines.next(until).unwrap();
+    writer.write_all(b"one\ntw").unwrap();
+    assert!(matches!(next(), Next::Line(line) if line == b"one\n"));
+    assert!(matches!(next(), Next::Silence));
+    writer.write_all(b"o\n\nfour").unwrap();
+    assert!(matches!(next(), Next::Line(line) if line == b"two\n"));
+    assert!(matches!(next(), Next::Line(line) if line == b"\n"));
+    drop(writer);
+    assert!(matches!(next(), Next::End));
+}

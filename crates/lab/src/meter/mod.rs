@@ -1,0 +1,332 @@
+//! What generator, server and machine consume between two moments.
+//!
+//! CPU time comes from the processes' own clocks, which are exact to the nanosecond and count dead
+//! threads too, plus what they have reaped of children. Where processes came or went, the control
+//! group has the truth, to a tick. The split into user and system is the control group's, for
+//! /proc counts it in steps of 10 ms: below a second without a control group it is unknown.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use model::usage::{GroupUsage, SystemUsage};
+use model::{Bytes, Instant, Span, Usage};
+use sys::clock::monotonic;
+use sys::counters::{process, system};
+use sys::process::{Leaf, LeafCpu};
+
+/// Shorter windows have too few ticks for /proc to split user from system.
+const SPLIT_MIN: Span = Span::from_s(1);
+
+/// Reading two files of each thread costs 15 us a thread, on the CPUs that are being measured: with
+/// more threads than this the reading would be felt, so run queue and switches stay unknown.
+const THREADS_MAX: usize = 64;
+
+/// Counters that are kept even where they did not move: rules read them, and zero is an answer.
+const ALWAYS: &[&str] = &[
+    "Ip.InDiscards",
+    "Tcp.ActiveOpens",
+    "Tcp.AttemptFails",
+    "Tcp.EstabResets",
+    "Tcp.InErrs",
+    "Tcp.OutRsts",
+    "Tcp.PassiveOpens",
+    "Tcp.RetransSegs",
+    "TcpExt.ListenDrops",
+    "TcpExt.ListenOverflows",
+    "TcpExt.PruneCalled",
+    "TcpExt.TCPAbortOnMemory",
+    "TcpExt.TCPBacklogDrop",
+    "TcpExt.TCPLossProbes",
+    "TcpExt.TCPReqQFullDoCookies",
+    "TcpExt.TCPReqQFullDrop",
+    "TcpExt.TCPTimeWaitOverflow",
+    "TcpExt.TCPTimeouts",
+    "TcpExt.TW",
+    "vmstat.allocstall_normal",
+    "vmstat.oom_kill",
+    "vmstat.pgmajfault",
+    "vmstat.pswpin",
+    "vmstat.pswpout",
+];
+
+/// Counters that move on every machine at any time and that no rule reads.
+const NEVER: &[&str] = &[
+    "vmstat.nr_",
+    "vmstat.workingset_",
+    "vmstat.numa_",
+    "vmstat.thp_",
+];
+
+/// A process tree: its root, and the control group that it lives in, if any.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    /// Its first process.
+    pub pid: u32,
+    /// Its control group.
+    pub leaf: Option<&'a Leaf>,
+}
+
+/// Everything at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    generator: Option<GroupReading>,
+    server: Option<GroupReading>,
+    at: Instant,
+    cpus: Vec<system::CpuTime>,
+    counters: BTreeMap<String, u64>,
+}
+
+/// A process tree at one moment.
+#[derive(Clone, Debug)]
+struct GroupReading {
+    at: Instant,
+    processes: BTreeMap<(u32, u64), ProcessReading>,
+    leaf: Option<(LeafCpu, &'static str)>,
+    schedule: Option<ScheduleReading>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ProcessReading {
+    clock: Span,
+    user: Span,
+    system: Span,
+    reaped_user: Span,
+    reaped_system: Span,
+    threads: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ScheduleReading {
+    wait: Span,
+    voluntary: u64,
+    involuntary: u64,
+}
+
+/// Reads everything. Clocks first: what follows costs the CPUs a moment.
+pub fn read(root: &Path, generator: Option<Group<'_>>, server: Option<Group<'_>>) -> Reading {
+    let (mut generator, generator_group) = (generator.and_then(|g| clocks(root, g)), generator);
+    let (mut server, server_group) = (server.and_then(|g| clocks(root, g)), server);
+    let at = monotonic();
+    let cpus = system::cpu_times(root).unwrap_or_default();
+    for (reading, group) in [
+        (&mut generator, generator_group),
+        (&mut server, server_group),
+    ] {
+        if let (Some(reading), Some(_)) = (reading, group) {
+            reading.schedule = schedule(root, reading);
+        }
+    }
+    Reading {
+        generator,
+        server,
+        at,
+        cpus,
+        counters: system::counters(root),
+    }
+}
+
+/// What was consumed from `before` to `after`.
+pub fn between(before: &Reading, after: &Reading) -> Usage {
+    let group = |before: &Option<GroupReading>, after: &Option<GroupReading>| match (before, after)
+    {
+        (Some(before), Some(after)) => Some(group_between(before, after)),
+        _ => None,
+    };
+    Usage {
+        generator: group(&before.generator, &after.generator),
+        server: group(&before.server, &after.server),
+        system: Some(SystemUsage {
+            window: after.at.saturating_since(before.at),
+            cpus: system::cpu_shares(&before.cpus, &after.cpus),
+            counters: moved(&before.counters, &after.counters),
+        }),
+    }
+}
+
+/// Memory of a tree: the kernel walks its page tables, so this is read after the window.
+pub fn memory(root: &Path, group: Group<'_>, usage: &mut GroupUsage) {
+    let (mut proportional, mut resident) = (Bytes::ZERO, Bytes::ZERO);
+    let mut readable = true;
+    for pid in members(root, group) {
+        match process::memory(root, pid) {
+            Ok(memory) => {
+                proportional += memory.proportional;
+                resident += memory.resident;
+            }
+            // One that ended between the two readings has no memory; one that may not be read does.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(_) => readable = false,
+        }
+    }
+    if readable && resident > Bytes::ZERO {
+        usage.memory_pss = Some(proportional);
+        usage.memory_rss = Some(resident);
+    }
+}
+
+fn members(root: &Path, group: Group<'_>) -> Vec<u32> {
+    let of_leaf = group.leaf.map(Leaf::members).unwrap_or_default();
+    if of_leaf.is_empty() {
+        let tree = process::tree(root, group.pid);
+        tree.into_iter().map(|stat| stat.pid).collect()
+    } else {
+        of_leaf
+    }
+}
+
+fn clocks(root: &Path, group: Group<'_>) -> Option<GroupReading> {
+    let pids = members(root, group);
+    let at = monotonic();
+    let leaf = group
+        .leaf
+        .and_then(|leaf| Some((leaf.cpu().ok()?, leaf.source())));
+    let mut processes = BTreeMap::new();
+    for pid in pids {
+        // One that ends between the two calls is in its parent's account, or in the leaf's.
+        let (Ok(clock), Ok(stat)) = (process::cpu_clock(pid), process::stat(root, pid)) else {
+            continue;
+        };
+        processes.insert(
+            (pid, stat.start_time),
+            ProcessReading {
+                clock,
+                user: stat.user,
+                system: stat.system,
+                reaped_user: stat.children_user,
+                reaped_system: stat.children_system,
+                threads: stat.threads,
+            },
+        );
+    }
+    (!processes.is_empty()).then_some(GroupReading {
+        at,
+        processes,
+        leaf,
+        schedule: None,
+    })
+}
+
+fn schedule(root: &Path, reading: &GroupReading) -> Option<ScheduleReading> {
+    let threads: usize = reading
+        .processes
+        .values()
+        .map(|process| usize::try_from(process.threads).unwrap_or(usize::MAX))
+        .fold(0, usize::saturating_add);
+    if threads > THREADS_MAX {
+        return None;
+    }
+    let mut sum = ScheduleReading::default();
+    for (pid, _) in reading.processes.keys() {
+        for task in process::tasks(root, *pid) {
+            let (Ok(schedule), Ok(status)) = (
+                process::schedule(root, *pid, task),
+                process::task_status(root, *pid, task),
+            ) else {
+                continue;
+            };
+            sum.wait += schedule.wait;
+            sum.voluntary += status.switches_voluntary?;
+            sum.involuntary += status.switches_involuntary?;
+        }
+    }
+    Some(sum)
+}
+
+fn group_between(before: &GroupReading, after: &GroupReading) -> GroupUsage {
+    let window = after.at.saturating_since(before.at);
+    let same = before.processes.keys().eq(after.processes.keys());
+    let reaped = |reading: &GroupReading| -> Span {
+        let each = reading.processes.values();
+        each.map(|p| p.reaped_user + p.reaped_system).sum()
+    };
+    let nobody_reaped = reaped(before) == reaped(after);
+    let clocks = |reading: &GroupReading| -> Span {
+        reading.processes.values().map(|p| p.clock).sum::<Span>() + reaped(reading)
+    };
+    let by_clocks = clocks(after).saturating_sub(clocks(before));
+    let by_leaf = before
+        .leaf
+        .zip(after.leaf)
+        .map(|((before, source), (after, _))| {
+            (
+                after.total.saturating_sub(before.total),
+                after.user.saturating_sub(before.user),
+                after.system.saturating_sub(before.system),
+                source,
+            )
+        });
+    let (cpu, cpu_source) = match by_leaf {
+        Some((total, _, _, source)) if !(same && nobody_reaped) => (total, source),
+        _ => (by_clocks, "proc"),
+    };
+    let split = match by_leaf {
+        Some((_, user, system, _)) => Some((user, system)),
+        None if window >= SPLIT_MIN => Some(split_of_ticks(before, after)),
+        None => None,
+    };
+    let (user, system) = split.and_then(|split| share(cpu, split)).unzip();
+    let schedule = before.schedule.zip(after.schedule).filter(|_| same);
+    let threads = after.processes.values().map(|p| p.threads).sum();
+    GroupUsage {
+        window,
+        cpu: Some(cpu),
+        user,
+        system,
+        cpu_source: match (cpu_source, by_leaf) {
+            ("proc", Some((_, _, _, leaf))) => format!("proc, split by {leaf}"),
+            (source, _) => source.to_owned(),
+        },
+        context_switches_voluntary: schedule.map(|(b, a)| a.voluntary.saturating_sub(b.voluntary)),
+        context_switches_involuntary: schedule
+            .map(|(b, a)| a.involuntary.saturating_sub(b.involuntary)),
+        runqueue_wait: schedule.map(|(b, a)| a.wait.saturating_sub(b.wait)),
+        processes: u32::try_from(after.processes.len()).ok(),
+        threads: Some(threads),
+        ..GroupUsage::default()
+    }
+}
+
+/// User and system as /proc has them, children that were reaped included.
+fn split_of_ticks(before: &GroupReading, after: &GroupReading) -> (Span, Span) {
+    let sum = |reading: &GroupReading| {
+        let each = reading.processes.values();
+        each.fold((Span::ZERO, Span::ZERO), |(user, system), p| {
+            (
+                user + p.user + p.reaped_user,
+                system + p.system + p.reaped_system,
+            )
+        })
+    };
+    let ((user, system), (user_before, system_before)) = (sum(after), sum(before));
+    (
+        user.saturating_sub(user_before),
+        system.saturating_sub(system_before),
+    )
+}
+
+/// The whole, divided as the sampled parts are: the parts are counted in ticks, the whole is exact.
+fn share(whole: Span, (user, system): (Span, Span)) -> Option<(Span, Span)> {
+    let sum = u128::from((user + system).as_ns());
+    if sum == 0 {
+        return None;
+    }
+    let part = u128::from(whole.as_ns()) * u128::from(user.as_ns()) / sum;
+    let user = Span::from_ns(u64::try_from(part).ok()?);
+    Some((user, whole.saturating_sub(user)))
+}
+
+/// How far each counter went: those that moved, and those that rules read.
+fn moved(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    after
+        .iter()
+        .filter_map(|(name, value)| {
+            let went = value.checked_sub(*before.get(name)?)?;
+            let ignored = NEVER.iter().any(|prefix| name.starts_with(prefix));
+            let wanted = ALWAYS.contains(&name.as_str()) || (went > 0 && !ignored);
+            wanted.then(|| (name.clone(), went))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

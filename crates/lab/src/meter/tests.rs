@@ -1,0 +1,186 @@
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use sys::process::{Child, Confinement};
+
+use super::*;
+
+const PROC: &str = "/proc";
+
+fn process(clock_ms: u64, user_ms: u64, system_ms: u64, reaped_ms: u64) -> ProcessReading {
+    ProcessReading {
+        clock: Span::from_ms(clock_ms),
+        user: Span::from_ms(user_ms),
+        system: Span::from_ms(system_ms),
+        reaped_user: Span::from_ms(reaped_ms),
+        reaped_system: Span::ZERO,
+        threads: 1,
+    }
+}
+
+fn group(at_ms: u64, processes: &[(u32, ProcessReading)], leaf: Option<[u64; 3]>) -> GroupReading {
+    GroupReading {
+        at: Instant::from_ns(at_ms * 1_000_000),
+        processes: processes.iter().map(|(pid, p)| ((*pid, 1), *p)).collect(),
+        leaf: leaf.map(|[total, user, system]| {
+            let cpu = LeafCpu {
+                total: Span::from_ms(total),
+                user: Span::from_ms(user),
+                system: Span::from_ms(system),
+            };
+            (cpu, "cgroup")
+        }),
+        schedule: None,
+    }
+}
+
+#[test]
+fn below_a_second_the_split_is_unknown_and_never_zero() {
+    let usage = group_between(
+        &group(0, &[(1, process(100, 50, 50, 0))], None),
+        &group(350, &[(1, process(301, 150, 150, 0))], None),
+    );
+    assert_eq!(usage.cpu, Some(Span::from_ms(201)));
+    assert_eq!((usage.user, usage.system), (None, None));
+    assert_eq!(usage.cpu_source, "proc");
+    assert_eq!(usage.window, Span::from_ms(350));
+}
+
+#[test]
+fn from_a_second_on_ticks_divide_the_exact_whole() {
+    let usage = group_between(
+        &group(0, &[(1, process(0, 0, 0, 0))], None),
+        &group(1_000, &[(1, process(401, 100, 300, 0))], None),
+    );
+    assert_eq!(usage.cpu, Some(Span::from_ms(401)));
+    assert_eq!(usage.user, Some(Span::from_ns(100_250_000)));
+    assert_eq!(
+        usage.user.unwrap() + usage.system.unwrap(),
+        usage.cpu.unwrap()
+    );
+}
+
+#[test]
+fn a_control_group_divides_any_window() {
+    let usage = group_between(
+        &group(0, &[(1, process(0, 0, 0, 0))], Some([10, 5, 5])),
+        &group(300, &[(1, process(200, 0, 0, 0))], Some([212, 55, 155])),
+    );
+    assert_eq!(usage.cpu, Some(Span::from_ms(200)), "the clock is exact");
+    assert_eq!(usage.user, Some(Span::from_ms(50)));
+    assert_eq!(usage.cpu_source, "proc, split by cgroup");
+}
+
+#[test]
+fn where_processes_came_or_went_the_control_group_counts() {
+    let before = group(0, &[(1, process(0, 0, 0, 0))], Some([0, 0, 0]));
+    let usage = group_between(
+        &before,
+        &group(
+            300,
+            &[(1, process(10, 0, 0, 0)), (2, process(5, 0, 0, 0))],
+            Some([90, 30, 60]),
+        ),
+    );
+    assert_eq!(usage.cpu, Some(Span::from_ms(90)));
+    assert_eq!(usage.cpu_source, "cgroup");
+    let usage = group_between(
+        &before,
+        &group(300, &[(1, process(10, 0, 0, 40))], Some([90, 30, 60])),
+    );
+    assert_eq!(usage.cpu, Some(Span::from_ms(90)), "a child was reaped");
+}
+
+#[test]
+fn without_a_control_group_reaped_children_count_all_the_same() {
+    let usage = group_between(
+        &group(
+            0,
+            &[(1, process(0, 0, 0, 0)), (2, process(30, 0, 0, 0))],
+            None,
+        ),
+        &group(300, &[(1, process(10, 0, 0, 50))], None),
+    );
+    assert_eq!(usage.cpu, Some(Span::from_ms(30)), "10 + 50 - 30");
+}
+
+#[test]
+fn counters_that_rules_read_are_there_even_at_zero() {
+    let map = |pairs: &[(&str, u64)]| -> BTreeMap<String, u64> {
+        pairs.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect()
+    };
+    let before = map(&[
+        ("TcpExt.ListenOverflows", 5),
+        ("Tcp.InSegs", 1),
+        ("Udp.InDatagrams", 3),
+    ]);
+    let after = map(&[
+        ("TcpExt.ListenOverflows", 5),
+        ("Tcp.InSegs", 9),
+        ("Udp.InDatagrams", 3),
+        ("Tcp.RetransSegs", 3),
+    ]);
+    let went = moved(&before, &after);
+    assert_eq!(
+        went,
+        map(&[("TcpExt.ListenOverflows", 0), ("Tcp.InSegs", 8)])
+    );
+}
+
+/// A shell that does what it reads: `b` burns in a child of its own, then it answers `ok`.
+fn burner(leaf: Option<&Leaf>) -> Child {
+    let script = "while read line; do (i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done); \
+                  echo ok; done";
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    sys::process::start(&mut command, Confinement { cpus: &[], leaf }).unwrap()
+}
+
+/// CPU time of the children that a burning child reaped is in the account, with a control group
+/// and without.
+#[test]
+fn a_burning_child_is_metered_with_the_children_it_reaped() {
+    for leaf in [None, Leaf::create().ok()] {
+        let mut child = burner(leaf.as_ref());
+        let mut input = child.take_stdin().unwrap();
+        let mut output = child.take_stdout().unwrap();
+        let group = Group {
+            pid: child.pid(),
+            leaf: leaf.as_ref(),
+        };
+        let before = read(Path::new(PROC), None, Some(group));
+        input.write_all(b"b\n").unwrap();
+        output.read_exact(&mut [0; 3]).unwrap();
+        let after = read(Path::new(PROC), None, Some(group));
+        let mut usage = between(&before, &after).server.unwrap();
+        assert!(usage.cpu.unwrap() >= Span::from_ms(10), "{usage:?}");
+        assert!(
+            usage.cpu.unwrap() <= usage.window + Span::from_ms(20),
+            "{usage:?}"
+        );
+        memory(Path::new(PROC), group, &mut usage);
+        assert!(usage.memory_pss.unwrap() > Bytes::ZERO);
+        assert!(usage.memory_pss <= usage.memory_rss);
+        drop(input);
+        assert!(child.wait(Duration::from_secs(20)).unwrap().is_success());
+    }
+}
+
+#[test]
+fn a_tree_that_is_gone_has_no_usage() {
+    let reading = read(
+        Path::new(PROC),
+        Some(Group {
+            pid: u32::MAX >> 2,
+            leaf: None,
+        }),
+        None,
+    );
+    let usage = between(&reading, &reading);
+    assert_eq!(usage.generator, None);
+    assert_eq!(usage.server, None);
+}
