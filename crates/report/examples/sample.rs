@@ -1,17 +1,22 @@
 //! Writes the report of an invented run, to look at while working on it:
-//! `cargo run -p report --example sample -- FILE`.
+//! `cargo run -p report --example sample -- FILE [spoilt]`.
 
 use std::io;
 
 use model::experiment::Gap;
-use model::fixture::Heat;
+use model::fixture::{Heat, spoilt_heat};
 use report::Run;
 
 fn main() -> io::Result<()> {
     let file = std::env::args()
         .nth(1)
         .ok_or_else(|| io::Error::other("give the file to write"))?;
-    let mut trials = Heat::default().trials();
+    let spoilt = std::env::args().nth(2).is_some_and(|word| word == "spoilt");
+    let mut trials = if spoilt {
+        spoilt_heat()
+    } else {
+        Heat::default().trials()
+    };
     let verdicts = verdict::judge_set(&trials);
     let mut run = Run::default();
     "first-heat".clone_into(&mut run.name);

@@ -40,6 +40,13 @@ pub struct Axis {
     pub scale: Scale,
 }
 
+impl Axis {
+    /// Where values between `low` and `high` stand.
+    pub fn placing(&self, low: f64, high: f64) -> scale::Placing<'_> {
+        self.scale.placing(self.unit, low, high)
+    }
+}
+
 /// How the points of a series are joined.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
@@ -208,12 +215,17 @@ impl Chart {
         heights.into_values().collect()
     }
 
+    /// How many single measurements there are.
+    pub fn dots(&self) -> usize {
+        self.series.iter().map(|series| series.cloud.len()).sum()
+    }
+
     /// Thins each cloud to the pixel, so that fifty thousand points draw and ship like a few
-    /// thousand. The picture stays the same; all points are in the data file.
+    /// thousand. The picture stays the same; all points are in the data beside it.
     pub fn thin(&mut self) {
         let ((x_low, x_high), (y_low, y_high)) = self.extent();
-        let across = self.x.scale.placing(x_low, x_high);
-        let up = self.y.scale.placing(y_low, y_high);
+        let across = self.x.placing(x_low, x_high);
+        let up = self.y.placing(y_low, y_high);
         for series in &mut self.series {
             let mut taken = std::collections::BTreeSet::new();
             series.cloud.retain(|dot| {

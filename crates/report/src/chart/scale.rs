@@ -1,5 +1,7 @@
 //! How values become places on an axis, and where its marks stand.
 
+use crate::number::{Unit, byte_scale};
+
 /// How values become places.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scale {
@@ -51,14 +53,14 @@ impl Scale {
         }
     }
 
-    /// Where values between `low` and `high` stand.
-    pub fn placing(&self, low: f64, high: f64) -> Placing<'_> {
+    /// Where values between `low` and `high`, counted in `unit`, stand.
+    pub fn placing(&self, unit: Unit, low: f64, high: f64) -> Placing<'_> {
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
         let (from, to) = match self {
             Self::Category(names) => (-0.5, index(names.len()) - 0.5),
             Self::Linear => {
                 let from = low.min(0.0);
-                let step = step(high.max(0.0) - from);
+                let step = step(unit, high.max(0.0) - from);
                 ((from / step).floor() * step, (high / step).ceil() * step)
             }
             Self::Log => {
@@ -70,6 +72,7 @@ impl Scale {
         let to = if to > from { to } else { from + 1.0 };
         Placing {
             scale: self,
+            unit,
             from,
             to,
         }
@@ -80,6 +83,7 @@ impl Scale {
 #[derive(Clone, Debug)]
 pub struct Placing<'a> {
     scale: &'a Scale,
+    unit: Unit,
     from: f64,
     to: f64,
 }
@@ -104,13 +108,14 @@ impl Placing<'_> {
         match self.scale {
             Scale::Category(names) => (0..names.len()).map(index).collect(),
             Scale::Linear => {
-                let step = step(self.to - self.from);
+                let step = step(self.unit, self.to - self.from);
                 (0..=12)
                     .map(|n| self.from + step * f64::from(n))
                     .filter(|value| *value <= self.to + step / 1e3)
                     .map(|value| if value.abs() < step / 1e3 { 0.0 } else { value })
                     .collect()
             }
+            Scale::Log if self.unit == Unit::Bytes => self.binary_ticks(),
             Scale::Log => self.log_ticks(),
             Scale::Quantile => [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
                 .into_iter()
@@ -146,8 +151,31 @@ impl Placing<'_> {
     }
 }
 
+impl Placing<'_> {
+    /// Marks at powers of two, as few as there is room for.
+    fn binary_ticks(&self) -> Vec<f64> {
+        let (low, high) = self.ends();
+        let powers: Vec<f64> = (0..64)
+            .map(|power| 2f64.powi(power))
+            .filter(|value| (low..=high).contains(value))
+            .collect();
+        let every = powers.len().div_ceil(8).max(1);
+        powers.into_iter().step_by(every).collect()
+    }
+}
+
+/// A round step of a unit that cuts `range` into four to eight: bytes go by powers of 1024.
+fn step(unit: Unit, range: f64) -> f64 {
+    let whole = if unit == Unit::Bytes {
+        byte_scale(range / 2.0).0
+    } else {
+        1.0
+    };
+    whole * round_step(range / whole)
+}
+
 /// A round step that cuts `range` into four to eight.
-fn step(range: f64) -> f64 {
+fn round_step(range: f64) -> f64 {
     if range.is_nan() || range <= 0.0 {
         return 1.0;
     }

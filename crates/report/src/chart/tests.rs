@@ -17,7 +17,7 @@ fn a_scale_suits_its_values() {
 #[test]
 fn marks_stand_at_round_values() {
     let check = |scale: Scale, low: f64, high: f64, expected: &[f64]| {
-        let ticks = scale.placing(low, high).ticks();
+        let ticks = scale.placing(Unit::Count, low, high).ticks();
         assert_eq!(ticks.len(), expected.len(), "{scale:?}: {ticks:?}");
         for (tick, expected) in ticks.iter().zip(expected) {
             assert!(
@@ -54,11 +54,23 @@ fn marks_stand_at_round_values() {
 }
 
 #[test]
+fn bytes_are_marked_by_powers_of_1024() {
+    let mebi = 1_048_576.0;
+    let ticks = Scale::Linear.placing(Unit::Bytes, 0.0, 4.4 * mebi).ticks();
+    assert_eq!(
+        ticks,
+        [0.0, mebi, 2.0 * mebi, 3.0 * mebi, 4.0 * mebi, 5.0 * mebi]
+    );
+    let ticks = Scale::Log.placing(Unit::Bytes, mebi, 8.0 * mebi).ticks();
+    assert_eq!(ticks, [mebi, 2.0 * mebi, 4.0 * mebi, 8.0 * mebi]);
+}
+
+#[test]
 fn marks_are_few_whatever_the_range() {
     for low in [0.0, 1e-9, 1.0, 1e3] {
         for high in [1e-6, 1.0, 7.0, 1e4, 1e12] {
             for scale in [Scale::Linear, Scale::Log] {
-                let count = scale.placing(low, high).ticks().len();
+                let count = scale.placing(Unit::Count, low, high).ticks().len();
                 assert!(count <= 12, "{scale:?} {low} {high}: {count} marks");
             }
         }

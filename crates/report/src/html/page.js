@@ -116,10 +116,7 @@
     x.splitLine.show = false;
     x.nameLocation = "middle";
     x.nameGap = 30;
-    y.nameLocation = "end";
-    y.nameGap = 14;
-    y.nameTextStyle.align = "left";
-    y.nameTextStyle.padding = [0, 0, 0, -44];
+    y.name = "";
     options.tooltip = {
       ...options.tooltip, confine: true, formatter: readout(meta), backgroundColor: raised, borderColor: rule,
       textStyle: { color: ink }, padding: [7, 10], transitionDuration: 0,
@@ -129,6 +126,11 @@
     for (const series of options.series) {
       if (series.type === "custom") band(series);
       if (series.type === "scatter") Object.assign(series, { symbolKeepAspect: true, z: 2, emphasis: { disabled: true } });
+      if (series.type === "scatter" && String(series.id).endsWith(":mark")) series.z = 6;
+      if (series.type === "line") {
+        // An arrow says "at least" in the symbol's place.
+        series.data = series.data.map((row) => (row[4] === "at least" ? { value: row, symbol: "none" } : row));
+      }
       if (series.type === "line") Object.assign(series, { emphasis: { focus: "none" }, triggerLineEvent: false });
       if (series.type === "bar") {
         series.barMaxWidth = 46;

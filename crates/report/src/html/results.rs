@@ -10,7 +10,7 @@ use super::{escape, verdicts};
 use crate::chart::Standing;
 use crate::number::{self, Unit};
 use crate::plots::{PLOTS, Subject};
-use crate::run::{Cell, Measure, QUANTILES, Run};
+use crate::run::{Cell, Digest, Measure, QUANTILES, Run};
 
 /// The section.
 pub(super) fn section(run: &Run) -> String {
@@ -32,8 +32,7 @@ pub(super) fn section(run: &Run) -> String {
         };
         html.push_str("<div class=\"charts\">\n");
         for plot in PLOTS {
-            for mut chart in plot(&subject) {
-                chart.thin();
+            for chart in plot(&subject) {
                 html.push_str(&figure(&chart, 4));
             }
         }
@@ -84,9 +83,7 @@ fn best(cells: &[Cell<'_>]) -> String {
         "#rate",
         "#95 % interval",
         "#at connections",
-        "#CPU per request",
-        "#user",
-        "#system",
+        "#CPU per request (user + system)",
         "#p50",
         "#p99",
         "#memory",
@@ -148,6 +145,42 @@ fn place(one: &Best<'_>, all: &[Best<'_>]) -> Option<usize> {
     )
 }
 
+/// The interval in words: "at least" has only a lower end.
+fn reach_text(rate: &Measure) -> String {
+    match rate.interval {
+        None => "<span class=\"none\">–</span>".to_owned(),
+        Some((low, _)) if rate.standing == Standing::AtLeast => {
+            format!("from {}", Unit::PerSecond.show(low))
+        }
+        Some((low, high)) => {
+            let text = format!(
+                "{} – {}",
+                Unit::PerSecond.show(low),
+                Unit::PerSecond.show(high)
+            );
+            standing(&text, rate.standing)
+        }
+    }
+}
+
+/// CPU time per request, and its two halves where they could be read.
+fn cost(cell: &Cell<'_>) -> String {
+    let show = |value: fn(&Digest) -> Option<f64>| {
+        cell.value(Claim::Resources, value)
+            .map(|measure| standing(&Unit::Microseconds.show(measure.median), measure.standing))
+    };
+    let Some(all) = show(|digest| digest.cpu_us) else {
+        return "<span class=\"none\">–</span>".to_owned();
+    };
+    match (
+        show(|digest| digest.user_us),
+        show(|digest| digest.system_us),
+    ) {
+        (Some(user), Some(system)) => format!("{all} <small>{user} + {system}</small>"),
+        _ => format!("{all} <small>not split</small>"),
+    }
+}
+
 fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
     let cell = &best.cell;
     table.row();
@@ -160,16 +193,7 @@ fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
             |measure| standing(&unit.show(measure.median), measure.standing),
         )
     };
-    let interval = best.rate.interval.map_or_else(
-        || "<span class=\"none\">–</span>".to_owned(),
-        |(low, high)| {
-            escape(&format!(
-                "{} – {}",
-                Unit::PerSecond.show(low),
-                Unit::PerSecond.show(high)
-            ))
-        },
-    );
+    let interval = reach_text(&best.rate);
     let claim = if cell.rounds.iter().any(|digest| digest.open_loop) {
         Claim::Latency
     } else {
@@ -182,18 +206,13 @@ fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
             cell.value(claim, |digest| digest.response_us[position]),
         )
     };
-    let cost = |value: fn(&crate::run::Digest) -> Option<f64>| {
-        show(Unit::Microseconds, cell.value(Claim::Resources, value))
-    };
     table
         .head(&escape(cell.server()))
         .cell(&verdicts::mark(cell, true))
         .number(&show(Unit::PerSecond, Some(best.rate.clone())))
         .number(&interval)
         .number(&number::count(u64::from(cell.connections())))
-        .number(&cost(|digest| digest.cpu_us))
-        .number(&cost(|digest| digest.user_us))
-        .number(&cost(|digest| digest.system_us))
+        .number(&cost(cell))
         .number(&response(0))
         .number(&response(4))
         .number(&show(

@@ -12,6 +12,9 @@ use crate::run::{Cell, Heard, Run, is_loud};
 /// Above so many columns the cells of the grid hold marks alone.
 const COLUMNS_WITH_WORDS: usize = 8;
 
+/// So many findings are shown at once, the worst first; the others are a touch away.
+const FINDINGS_SHOWN: usize = 8;
+
 /// The section.
 pub(super) fn section(run: &Run) -> String {
     let mut html = String::new();
@@ -27,9 +30,11 @@ pub(super) fn section(run: &Run) -> String {
             escape(&values.join("; "))
         );
     }
+    html.push_str("<div class=\"grids\">");
     for workload in run.workloads() {
         html.push_str(&grid(run, &workload));
     }
+    html.push_str("</div>\n");
     html.push_str(KEY);
     html.push_str(&findings(run));
     html
@@ -90,9 +95,7 @@ fn summary(run: &Run) -> String {
 fn claims(cells: &[Cell<'_>]) -> String {
     let mut table = Table::new(
         "What each claim is worth",
-        &[
-            "claim", "means", "#valid", "#suspect", "#invalid", "#unknown",
-        ],
+        &["claim", "#valid", "#suspect", "#invalid", "#unknown"],
     );
     for claim in Claim::ALL {
         let statuses: Vec<Status> = cells
@@ -102,7 +105,11 @@ fn claims(cells: &[Cell<'_>]) -> String {
         if statuses.is_empty() {
             continue;
         }
-        table.row().head(claim.name()).text(meaning(claim));
+        table.row().head(&format!(
+            "{} <span class=\"means\">{}</span>",
+            claim.name(),
+            meaning(claim)
+        ));
         for status in [
             Status::Valid,
             Status::Suspect,
@@ -138,7 +145,7 @@ fn grid(run: &Run, workload: &str) -> String {
     let mut counts: Vec<u32> = cells.iter().map(Cell::connections).collect();
     counts.sort_unstable();
     counts.dedup();
-    let caption = format!("Verdict of every point: {workload}, by connections");
+    let caption = format!("{workload}: verdict of every point, by connections");
     let heads: Vec<String> = counts.iter().map(ToString::to_string).collect();
     let mut columns = vec!["server"];
     columns.extend(heads.iter().map(String::as_str));
@@ -205,20 +212,28 @@ fn findings(run: &Run) -> String {
     for finding in &run.findings {
         html.push_str(&article(finding, "the whole run"));
     }
-    for heard in loud {
+    let (first, further) = loud.split_at(loud.len().min(FINDINGS_SHOWN));
+    for heard in first {
         html.push_str(&article(&heard.finding, &place(run, heard)));
     }
-    if !notes.is_empty() {
-        let _ = writeln!(
-            html,
-            "<details class=\"notes\"><summary>{} that take nothing from any claim</summary>",
-            plural(notes.len(), "note")
-        );
-        for heard in notes {
-            html.push_str(&article(&heard.finding, &place(run, heard)));
-        }
-        html.push_str("</details>\n");
+    html.push_str(&folded(run, "further", further));
+    html.push_str(&folded(run, "that take nothing from any claim", &notes));
+    html
+}
+
+/// Findings that one may want to read, but not first.
+fn folded(run: &Run, what: &str, findings: &[&Heard]) -> String {
+    if findings.is_empty() {
+        return String::new();
     }
+    let mut html = format!(
+        "<details class=\"notes\"><summary>{} {what}</summary>\n",
+        plural(findings.len(), "finding")
+    );
+    for heard in findings {
+        html.push_str(&article(&heard.finding, &place(run, heard)));
+    }
+    html.push_str("</details>\n");
     html
 }
 
@@ -275,7 +290,7 @@ fn article(finding: &Finding, place: &str) -> String {
         let _ = writeln!(html, "<p class=\"note\">Waived: {}</p>", escape(why));
     }
     for fix in &finding.fix {
-        let _ = writeln!(html, "<pre class=\"fix\">{}</pre>", escape(fix));
+        let _ = writeln!(html, "<p class=\"fix\">{}</p>", escape(fix));
     }
     let pairs = |values: &std::collections::BTreeMap<String, serde_json::Value>| {
         values

@@ -138,7 +138,8 @@ fn time_scale(us: f64) -> (f64, &'static str) {
     }
 }
 
-fn byte_scale(value: f64) -> (f64, &'static str) {
+/// The largest unit of bytes that is not larger than `value`, and its name.
+pub(crate) fn byte_scale(value: f64) -> (f64, &'static str) {
     match value.abs() {
         size if size < 1024.0 => (1.0, "B"),
         size if size < 1_048_576.0 => (1024.0, "KiB"),

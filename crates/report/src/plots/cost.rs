@@ -89,9 +89,33 @@ fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], counts: &[u32]) -> Vec<Series
                 }
             }
         }
-        if pair.iter().any(|half| !half.points.is_empty()) {
-            series.extend(pair);
-            stack += 1;
+        let whole = unsplit(cells, &label, counts, look, stack);
+        let parts = pair.into_iter().chain([whole]);
+        let before = series.len();
+        series.extend(parts.filter(|part| !part.points.is_empty()));
+        stack += usize::from(series.len() > before);
+    }
+    series
+}
+
+/// Bars of points whose CPU time could be read, but not split.
+fn unsplit(cells: &[Cell<'_>], label: &str, counts: &[u32], look: usize, stack: usize) -> Series {
+    let mut series = Series {
+        part: Some("user and system together".to_owned()),
+        light: true,
+        ..Series::new(label, look, Kind::Bar { stack })
+    };
+    for cell in cells.iter().filter(|cell| cell.server() == label) {
+        let split = cell.value(Claim::Resources, |digest| {
+            digest.user_us.and(digest.system_us)
+        });
+        let whole = cell.value(Claim::Resources, |digest| digest.cpu_us);
+        let position = counts.iter().position(|count| *count == cell.connections());
+        if let (None, Some(whole), Some(position)) = (split, whole, position) {
+            series.points.push(Point {
+                standing: whole.standing,
+                ..Point::new(index(position), whole.median)
+            });
         }
     }
     series

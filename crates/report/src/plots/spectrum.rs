@@ -1,6 +1,6 @@
 //! Response-time spectra: how long the slowest half, tenth, hundredth and thousandth took.
 
-use super::{Subject, add, counts, latency_claim, loop_note};
+use super::{Subject, add, counts, latency_claim};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Kind, Series};
 use crate::number::Unit;
@@ -9,17 +9,19 @@ use crate::run::{Cell, QUANTILES};
 /// At most so many connection counts get a spectrum; the tables of the tail have all.
 const CHARTS_MAX: usize = 4;
 
+const CAPTION: &str = "Read across: at p99, 99 of 100 answers came within the time shown. The line is the median over rounds, the band its 95 % interval; it ends where too few answers lie beyond.";
+
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
     counts(&cells, CHARTS_MAX)
         .into_iter()
         .map(|connections| Chart {
             id: subject.id(&format!("spectrum-{connections}")),
-            title: format!("Response-time spectrum at {}", crate::number::plural(connections as usize, "connection")),
-            caption: format!(
-                "At p99, 99 of 100 answers came within the time shown; further right, rarer and slower. The line is the median over rounds, the band its 95 % interval. Drawn as far as the sample supports. {}",
-                loop_note(&cells)
+            title: format!(
+                "Response-time spectrum at {}",
+                crate::number::plural(connections as usize, "connection")
             ),
+            caption: CAPTION.to_owned(),
             x: Axis {
                 name: "percentile".to_owned(),
                 unit: Unit::Share,

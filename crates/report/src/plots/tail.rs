@@ -20,7 +20,14 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         .map(|(position, title)| {
             let series =
                 subject.lines(|cell| cell.value(claim, |digest| digest.response_us[*position]));
-            let caption = format!("{} {}", loop_note(&cells), how_to_read(&cells, &series));
+            let caption = if *position == 0 {
+                format!("{} {}", loop_note(&cells), how_to_read(&cells, &series))
+            } else {
+                format!(
+                    "One answer in a hundred took longer. {}",
+                    how_to_read(&cells, &series)
+                )
+            };
             Chart {
                 id: subject.id(&QUANTILES[*position].1.replace('.', "-")),
                 title: format!("{title} against connections"),

@@ -40,13 +40,13 @@ pub struct Run {
     servers: BTreeMap<String, Server>,
     environment: Option<Environment>,
     differences: BTreeMap<&'static str, Vec<String>>,
-    heard: BTreeMap<String, Heard>,
+    heard: BTreeMap<(String, Severity), Heard>,
 }
 
-/// A rule that spoke, and where.
+/// A rule that spoke with some severity, and where.
 #[derive(Clone, Debug)]
 pub struct Heard {
-    /// The finding at its worst, the first of those.
+    /// The first of those findings.
     pub finding: Finding,
     /// How many trials it was found in.
     pub trials: usize,
@@ -130,9 +130,6 @@ impl Run {
                     self.heard.insert(rule, theirs);
                 }
                 Some(mine) => {
-                    if theirs.finding.worst() > mine.finding.worst() {
-                        mine.finding = theirs.finding;
-                    }
                     mine.trials += theirs.trials;
                     for point in theirs.points {
                         if !mine.points.contains(&point) {
@@ -167,24 +164,17 @@ impl Run {
 
     fn hear(&mut self, finding: &Finding, digest: &Digest) {
         let point = digest.key();
-        match self.heard.get_mut(&finding.rule) {
-            Some(heard) => {
-                heard.trials += 1;
-                if !heard.points.contains(&point) {
-                    heard.points.push(point);
-                }
-                if finding.worst() > heard.finding.worst() {
-                    heard.finding = finding.clone();
-                }
-            }
-            None => {
-                let heard = Heard {
-                    finding: finding.clone(),
-                    trials: 1,
-                    points: vec![point],
-                };
-                self.heard.insert(finding.rule.clone(), heard);
-            }
+        let heard = self
+            .heard
+            .entry((finding.rule.clone(), finding.worst()))
+            .or_insert_with(|| Heard {
+                finding: finding.clone(),
+                trials: 0,
+                points: Vec::new(),
+            });
+        heard.trials += 1;
+        if !heard.points.contains(&point) {
+            heard.points.push(point);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::chart::{Chart, Kind, Scale, Series, Standing};
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 74.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 28.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 52.0;
 
@@ -29,8 +29,8 @@ pub(super) fn svg(chart: &Chart) -> String {
     let ((x_low, x_high), (y_low, y_high)) = chart.extent();
     let plot = Plot {
         chart,
-        x: chart.x.scale.placing(x_low, x_high),
-        y: chart.y.scale.placing(y_low, y_high),
+        x: chart.x.placing(x_low, x_high),
+        y: chart.y.placing(y_low, y_high),
         stacks: chart
             .series
             .iter()

@@ -13,27 +13,42 @@ use super::look;
 use super::{escape, json};
 use crate::chart::{Chart, Kind, Series};
 
+/// More single measurements than this are thinned to the pixel before they are drawn.
+const DOTS_AS_THEY_ARE: usize = 4_000;
+
 /// The figure, under a heading of that level.
 pub(super) fn figure(chart: &Chart, level: u8) -> String {
     if chart.is_empty() {
         return String::new();
     }
+    let mut thinned = None;
+    let drawn = if chart.dots() > DOTS_AS_THEY_ARE {
+        let chart = thinned.insert(chart.clone());
+        chart.thin();
+        chart
+    } else {
+        chart
+    };
     let mut html = String::new();
     let id = escape(&chart.id);
     let _ = write!(
         html,
-        "<figure class=\"chart\" id=\"{id}\">\n<figcaption><h{level}>{}</h{level}><p>{}</p></figcaption>\n",
+        "<figure class=\"chart\" id=\"{id}\">\n<div class=\"plate\"><figcaption><h{level}>{}</h{level}><p>{}</p></figcaption>\n",
         escape(&chart.title),
         escape(&chart.caption)
     );
     html.push_str(&legend(chart));
-    html.push_str("<div class=\"stage\"><div class=\"live\" hidden></div>");
-    html.push_str(&drawing::svg(chart));
-    html.push_str("</div>\n");
+    let _ = write!(
+        html,
+        "<div class=\"stage\"><p class=\"up\" aria-hidden=\"true\">{}</p><div class=\"live\" hidden></div>",
+        escape(&chart.y.name)
+    );
+    html.push_str(&drawing::svg(drawn));
+    html.push_str("</div></div>\n");
     let _ = writeln!(
         html,
         "<script type=\"application/json\">{}</script>",
-        json(&options::options(chart))
+        json(&options::options(drawn))
     );
     let _ = write!(
         html,

@@ -25,8 +25,8 @@ const CANVAS_FROM: usize = 3_000;
 /// What the script is given: the options, and what axes count.
 pub(super) fn options(chart: &Chart) -> Value {
     let ((x_low, x_high), (y_low, y_high)) = chart.extent();
-    let x = chart.x.scale.placing(x_low, x_high);
-    let y = chart.y.scale.placing(y_low, y_high);
+    let x = chart.x.placing(x_low, x_high);
+    let y = chart.y.placing(y_low, y_high);
     let trigger = if chart
         .series
         .iter()
@@ -41,8 +41,8 @@ pub(super) fn options(chart: &Chart) -> Value {
         .grid(
             Grid::new()
                 .left(8)
-                .right(18)
-                .top(34)
+                .right(26)
+                .top(12)
                 .bottom(34)
                 .contain_label(true),
         )
