@@ -7,7 +7,7 @@ use model::finding::{Claim, Finding, Severity};
 use model::{Outcome, Record, Span, Trial};
 use serde_json::Value;
 
-use crate::summary::{self, PointSummary};
+use crate::set::Peers;
 use crate::thresholds::Limit;
 
 /// One rule of the catalogue.
@@ -22,10 +22,19 @@ pub struct Check {
     pub mandatory: bool,
     /// Where the rule comes from.
     pub source: &'static str,
-    pub(crate) judge: fn(&Facts<'_>) -> Judgement,
+    pub(crate) judge: Judge,
+}
+
+/// How a rule judges.
+pub(crate) enum Judge {
+    /// By the trial alone.
+    Alone(fn(&Facts<'_>) -> Judgement),
+    /// By what a [`TrialSet`](crate::TrialSet) keeps of this trial and of the others.
+    Across(fn(&Peers<'_>) -> Judgement),
 }
 
 /// What a rule answers.
+#[derive(Clone, Debug)]
 pub(crate) enum Judgement {
     /// It read its facts and has nothing to say.
     Silent,
@@ -44,6 +53,7 @@ impl Judgement {
 }
 
 /// What a rule found, before it is told apart by the claims that the trial makes.
+#[derive(Clone, Debug)]
 pub(crate) struct Found {
     severity: BTreeMap<Claim, Severity>,
     evidence: BTreeMap<String, Value>,
@@ -118,35 +128,18 @@ impl From<Found> for Judgement {
     }
 }
 
-/// What a rule may read: the trial, and the other trials of its experiment where they are at hand.
+/// What a rule may read of a trial alone.
 pub(crate) struct Facts<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) record: &'a Record,
-    /// The experiment that the trial is part of; none where it is judged alone.
-    set: Option<(&'a Set<'a>, usize)>,
 }
 
 impl<'a> Facts<'a> {
-    /// A trial alone.
-    pub(crate) fn alone(trial: &'a Trial) -> Self {
+    pub(crate) fn new(trial: &'a Trial) -> Self {
         Self {
             trial,
             record: &trial.record,
-            set: None,
         }
-    }
-
-    /// The trial at `position` of an experiment.
-    pub(crate) fn within(set: &'a Set<'a>, position: usize) -> Self {
-        Self {
-            set: Some((set, position)),
-            ..Self::alone(&set.trials[position])
-        }
-    }
-
-    /// The experiment that the trial is part of; none where it is judged alone.
-    pub(crate) fn set(&self) -> Option<&'a Set<'a>> {
-        self.set.map(|(set, _)| set)
     }
 
     /// Whether arrivals are independent of completions.
@@ -242,55 +235,6 @@ impl<'a> Facts<'a> {
     pub(crate) fn ended(&self) -> u64 {
         let outcomes = &self.record.total.outcomes;
         outcomes.total() - outcomes[Outcome::Shed] - outcomes[Outcome::Unfinished]
-    }
-
-    /// This trial's point over all its rounds; none where it is judged alone.
-    pub(crate) fn point(&self) -> Option<&'a PointSummary> {
-        let (set, position) = self.set?;
-        Some(&set.points[set.point_of[position]?])
-    }
-
-    /// The points that differ from this one in their number of connections alone, itself included,
-    /// by connections.
-    pub(crate) fn line(&self) -> &'a [PointSummary] {
-        let (Some((set, _)), Some(point)) = (self.set, self.point()) else {
-            return &[];
-        };
-        set.line(point)
-    }
-}
-
-/// All trials of an experiment.
-pub(crate) struct Set<'a> {
-    pub(crate) trials: &'a [Trial],
-    /// Sorted, so that points which differ in connections alone are neighbours.
-    pub(crate) points: Vec<PointSummary>,
-    /// For each trial, the position of its point.
-    point_of: Vec<Option<usize>>,
-}
-
-impl<'a> Set<'a> {
-    pub(crate) fn new(trials: &'a [Trial]) -> Self {
-        let points = summary::points(trials);
-        let mut point_of = vec![None; trials.len()];
-        for (position, point) in points.iter().enumerate() {
-            for trial in &point.trials {
-                point_of[*trial] = Some(position);
-            }
-        }
-        Self {
-            trials,
-            points,
-            point_of,
-        }
-    }
-
-    /// The points that differ from `point` in their number of connections alone, itself included.
-    pub(crate) fn line(&self, point: &PointSummary) -> &[PointSummary] {
-        let same = |other: &PointSummary| other.key.same_line(&point.key);
-        let first = self.points.iter().position(same).unwrap_or(0);
-        let count = self.points[first..].iter().take_while(|p| same(p)).count();
-        &self.points[first..first + count]
     }
 }
 

@@ -12,6 +12,7 @@ mod checks;
 pub mod doctor;
 pub mod growth;
 mod judge;
+pub mod set;
 pub mod summary;
 pub mod sysctl;
 pub mod thresholds;
@@ -19,6 +20,7 @@ pub mod words;
 
 pub use check::Check;
 pub use judge::{SET, judge, judge_set};
+pub use set::TrialSet;
 
 /// All rules, in the order of the catalogue.
 pub fn rules() -> &'static [&'static Check] {

@@ -6,7 +6,7 @@ use model::plan::Level;
 use model::record::Tally;
 use model::{Outcome, Record};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -15,7 +15,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "What was sent has ended or is under way; better than physics is a bug",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

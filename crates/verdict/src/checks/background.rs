@@ -2,7 +2,7 @@
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::thresholds::BACKGROUND;
 use crate::words;
 
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: false,
     source: "Li et al., Tales of the Tail, SoCC 2014: background processes dominate tails",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// CPU time is counted in ticks of 10 ms: in a shorter window they are too coarse to tell.

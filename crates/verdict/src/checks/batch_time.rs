@@ -3,7 +3,7 @@
 use model::finding::Claim::Latency;
 use model::finding::Severity::{Note, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::summary::{Support, support};
 use crate::thresholds::BATCH_OF_MEDIAN;
 use crate::words;
@@ -14,7 +14,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Latency],
     mandatory: false,
     source: "Policy; one clock reading serves all events of a batch",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// With fewer events in a batch than this, hardly any of them waits for another to be handled.

@@ -3,7 +3,8 @@
 use model::finding::Claim::{Capacity, Comparison};
 use model::finding::Severity::Suspect;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Found, Judge, Judgement};
+use crate::set::Peers;
 use crate::summary::median;
 use crate::thresholds::{GAP_OF_GAPS, GAP_OF_MEDIAN};
 use crate::words;
@@ -14,17 +15,17 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Comparison],
     mandatory: false,
     source: "Policy; von Leitner 2003: Linux 2.4 fork jumped between two branches",
-    judge,
+    judge: Judge::Across(judge),
 };
 
 /// Fewer rounds show no camps.
 const ROUNDS_MIN: usize = 6;
 
-fn judge(facts: &Facts<'_>) -> Judgement {
-    if facts.trial.point.is_none() || facts.is_ceiling() {
+fn judge(peers: &Peers<'_>) -> Judgement {
+    if peers.entry.point.is_none() || peers.entry.is_ceiling() {
         return Judgement::NotApplicable;
     }
-    let Some(point) = facts.point() else {
+    let Some(point) = peers.point() else {
         return Judgement::unknown("the other rounds of this point");
     };
     let values = &point.rate.values;

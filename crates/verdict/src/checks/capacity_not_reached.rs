@@ -3,7 +3,8 @@
 use model::finding::Claim::Capacity;
 use model::finding::Severity::Suspect;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Found, Judge, Judgement};
+use crate::set::Peers;
 use crate::thresholds::FLAT;
 use crate::words;
 
@@ -13,17 +14,17 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity],
     mandatory: false,
     source: "Policy; the knee lies where more connections bring no more",
-    judge,
+    judge: Judge::Across(judge),
 };
 
-fn judge(facts: &Facts<'_>) -> Judgement {
-    if facts.is_open_loop() || facts.trial.point.is_none() || facts.is_ceiling() {
+fn judge(peers: &Peers<'_>) -> Judgement {
+    if peers.entry.is_open_loop || peers.entry.point.is_none() || peers.entry.is_ceiling() {
         return Judgement::NotApplicable;
     }
-    let Some(point) = facts.point() else {
+    let Some(point) = peers.point() else {
         return Judgement::unknown("the same server with other numbers of connections");
     };
-    let [.., before, last] = facts.line() else {
+    let [.., before, last] = peers.line() else {
         return Judgement::NotApplicable;
     };
     if last.key != point.key {

@@ -3,7 +3,7 @@
 use model::finding::Claim::Latency;
 use model::finding::Severity::Suspect;
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Latency],
     mandatory: false,
     source: "Censored data: longer than the timeout, nobody knows by how much",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

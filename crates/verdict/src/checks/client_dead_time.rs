@@ -9,7 +9,7 @@ use model::finding::Severity;
 use model::plan::Stop;
 use model::units::Span;
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::DEAD_TIME;
 use crate::words;
 
@@ -19,7 +19,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency],
     mandatory: true,
     source: "Little's law; wrk issue 116: 20 % of time lost between answer and next request",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// A run that ends by count leaves connections without work at its end; with so many exchanges on

@@ -3,7 +3,7 @@
 use model::finding::Claim::Latency;
 use model::finding::Severity::Suspect;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::thresholds::CLOCK_COST_NS;
 
 pub(crate) static CHECK: Check = Check {
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Latency],
     mandatory: false,
     source: "Policy; hpet and acpi_pm make each reading a system call",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// Clock sources that are read without entering the kernel.

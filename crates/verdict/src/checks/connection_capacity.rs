@@ -3,7 +3,7 @@
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::{Invalid, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 
 pub(crate) static CHECK: Check = Check {
     id: "SRV-04",
@@ -11,7 +11,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency],
     mandatory: false,
     source: "Error logs of nginx, Apache, lighttpd and HAProxy",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// What servers write when a limit of theirs is reached, in lower case.

@@ -3,7 +3,7 @@
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Suspect;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: false,
     source: "The server's error log",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

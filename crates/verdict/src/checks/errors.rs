@@ -4,7 +4,7 @@ use model::Outcome;
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::FAILED_SHARE;
 use crate::words;
 
@@ -14,7 +14,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "Policy; the rate counts right answers alone",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

@@ -2,7 +2,7 @@
 
 use model::finding::Claim::Latency;
 
-use crate::check::{Check, Facts, Found, Judgement, part};
+use crate::check::{Check, Facts, Found, Judge, Judgement, part};
 use crate::thresholds::RUNQUEUE_WAIT;
 use crate::words;
 
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Latency],
     mandatory: false,
     source: "Linux scheduler/sched-stats.rst: time spent waiting to run",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

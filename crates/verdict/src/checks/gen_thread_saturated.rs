@@ -2,7 +2,7 @@
 
 use model::finding::Claim::{Capacity, Latency};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::thresholds::BUSY_SHARE;
 use crate::words;
 
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency],
     mandatory: true,
     source: "Kogias et al., Lancet, ATC 2019; Zhang et al., Treadmill, ISCA 2016",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use model::Trial;
 use model::finding::Claim::{Capacity, Comparison, Latency};
-use model::finding::Severity::{self, Invalid, Note, Suspect};
+use model::finding::Severity::{self, Note, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Found, Judge, Judgement, number};
+use crate::set::{Entry, Peers};
 use crate::summary::{QUANTILES, Support, support};
 use crate::thresholds::{CLOSED_SHARE, CLOSED_UNLIKE};
 use crate::words;
@@ -17,18 +17,18 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Comparison],
     mandatory: true,
     source: "nginx keepalive_requests 1000, Apache MaxKeepAliveRequests 100, lighttpd 1000",
-    judge,
+    judge: Judge::Across(judge),
 };
 
-fn judge(facts: &Facts<'_>) -> Judgement {
-    let ended = facts.ended();
-    if ended == 0 {
+fn judge(peers: &Peers<'_>) -> Judgement {
+    let entry = peers.entry;
+    if entry.ended == 0 {
         return Judgement::unknown("closes per request: no exchange ended");
     }
-    let share = closed_share(facts.trial);
+    let share = closed_share(entry);
     let capacity = CLOSED_SHARE.severity(share);
-    let latency = first_reconnect_quantile(facts, share);
-    let unlike = unlike(facts, share);
+    let latency = first_reconnect_quantile(entry, share);
+    let unlike = unlike(peers, share);
     let mut severity: BTreeMap<_, Severity> = BTreeMap::new();
     if let Some(capacity) = capacity {
         severity.insert(Capacity, capacity);
@@ -45,7 +45,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let mut say = if capacity.is_some() {
         format!(
             "The server closed {} connections, one for each {} requests.",
-            words::count(facts.record.total.connections.closed_by_server),
+            words::count(entry.connections.closed_by_server),
             words::rate(1.0 / share)
         )
     } else {
@@ -67,11 +67,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     }
     Found::new(&severity, say)
         .evidence("closed_share", share)
-        .evidence(
-            "closed_by_server",
-            facts.record.total.connections.closed_by_server,
-        )
-        .evidence("close_announced", facts.record.total.close_announced)
+        .evidence("closed_by_server", entry.connections.closed_by_server)
+        .evidence("close_announced", entry.close_announced)
         .limit(&CLOSED_SHARE)
         .limit(&CLOSED_UNLIKE)
         .fix(
@@ -82,15 +79,13 @@ fn judge(facts: &Facts<'_>) -> Judgement {
 }
 
 /// Closes by the server per exchange, beyond those that the plan itself asks for.
-fn closed_share(trial: &Trial) -> f64 {
-    let total = &trial.record.total;
-    let ended = number(total.outcomes.total()).max(1.0);
-    let closed = number(total.connections.closed_by_server);
-    let planned = trial
-        .plan
+fn closed_share(entry: &Entry) -> f64 {
+    let ended = number(entry.ended).max(1.0);
+    let closed = number(entry.connections.closed_by_server);
+    let planned = entry
         .requests_per_connection
         .map_or(0.0, |each| ended / f64::from(each.max(1)));
-    let all = closed + number(total.connections.closed_by_client);
+    let all = closed + number(entry.connections.closed_by_client);
     // Where both sides close after the same request, who was first does not matter.
     let beyond = if planned > 0.0 && all <= planned * 1.01 + 1.0 {
         0.0
@@ -101,37 +96,36 @@ fn closed_share(trial: &Trial) -> f64 {
 }
 
 /// The first shown quantile that lies among exchanges on new connections.
-fn first_reconnect_quantile(facts: &Facts<'_>, share: f64) -> Option<&'static str> {
-    let times = &facts.record.response_time;
+fn first_reconnect_quantile(entry: &Entry, share: f64) -> Option<&'static str> {
     QUANTILES
         .iter()
-        .filter(|quantile| support(times.count(), quantile.q) > Support::TooFew)
+        .filter(|quantile| support(entry.responses, quantile.q) > Support::TooFew)
         .find(|quantile| share > 0.0 && share >= (1.0 - quantile.q) / 2.0)
         .map(|quantile| quantile.label)
 }
 
 /// A server of the same round, workload and connections that closes very differently.
-fn unlike(facts: &Facts<'_>, share: f64) -> Option<(String, f64, Severity)> {
-    let (set, point) = (facts.set()?, facts.trial.point.as_ref()?);
+fn unlike(peers: &Peers<'_>, share: f64) -> Option<(String, f64, Severity)> {
+    let point = peers.entry.point.as_ref()?;
     if point.ceiling {
         return None;
     }
-    set.trials
+    peers
+        .entries()
         .iter()
         .filter_map(|other| Some((other, other.point.as_ref()?)))
         .filter(|(_, other)| {
             !other.ceiling
-                && (other.round, other.connections, &other.workload)
-                    == (point.round, point.connections, &point.workload)
+                && (other.round, other.connections) == (point.round, point.connections)
+                && other.workload == point.workload
                 && other.server != point.server
         })
-        .filter_map(|(trial, other)| {
-            let theirs = closed_share(trial);
+        .filter_map(|(entry, other)| {
+            let theirs = closed_share(entry);
             let (more, less) = (share.max(theirs), share.min(theirs));
             let alike = less > 0.0 && more / less < 1.1;
             let severity = CLOSED_UNLIKE.severity(more).filter(|_| !alike)?;
             Some((other.server.clone(), theirs, severity))
         })
         .max_by_key(|(_, _, severity)| *severity)
-        .map(|(server, theirs, severity)| (server, theirs, severity.min(Invalid)))
 }

@@ -3,7 +3,7 @@
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::{Invalid, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::DROPPED_CONNECTS;
 use crate::words;
 
@@ -13,7 +13,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency],
     mandatory: true,
     source: "Linux networking/snmp_counter.rst",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 const COUNTERS: [&str; 4] = [

@@ -7,7 +7,7 @@ use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
 use model::units::Span;
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::LITTLE;
 use crate::words;
 
@@ -17,7 +17,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "Little 1961: N = X R, whatever the distribution",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

@@ -6,7 +6,7 @@
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Note;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 
 pub(crate) static CHECK: Check = Check {
     id: "LNK-02",
@@ -14,7 +14,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: false,
     source: "Linux loopback: the receiver's TCP input runs within the sender's send call",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

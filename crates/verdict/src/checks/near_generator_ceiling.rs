@@ -2,7 +2,7 @@
 
 use model::finding::Claim::Capacity;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::thresholds::CEILING_SHARE;
 use crate::words;
 
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity],
     mandatory: true,
     source: "The generator's rate against a null responder, measured in every round",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// How far the generator was from its own limit.

@@ -3,7 +3,7 @@
 use model::finding::Claim::Capacity;
 use model::finding::Severity::{Invalid, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity],
     mandatory: false,
     source: "RLIMIT_NOFILE; a worker may hold a file beside each connection",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// Files that a program holds beside those of its connections.

@@ -6,7 +6,7 @@
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::{Outcome, record::Interval};
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::summary::median;
 use crate::thresholds::DRIFT;
 use crate::words;
@@ -17,7 +17,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "Theil-Sen and Mann-Kendall; Uta et al., NSDI 2020: clouds shape by token buckets",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// Fewer intervals show no trend.

@@ -3,7 +3,7 @@
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::{Invalid, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::PORTS_USED;
 use crate::words;
 
@@ -13,7 +13,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Comparison, Resources],
     mandatory: false,
     source: "Linux ip-sysctl.rst; TIME_WAIT lasts 60 s",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 /// How long a port stays in TIME_WAIT.

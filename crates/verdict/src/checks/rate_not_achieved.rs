@@ -6,7 +6,7 @@
 use model::finding::Claim::Latency;
 use model::finding::Severity;
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::{BUSY_SHARE, UNSENT_SHARE};
 use crate::words;
 
@@ -16,7 +16,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Latency],
     mandatory: true,
     source: "Nighthawk terminology; Lancet accepts 10 % (ATC 2019)",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

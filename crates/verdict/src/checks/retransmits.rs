@@ -3,7 +3,7 @@
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::{self, Invalid, Note, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::RETRANSMITTED;
 use crate::words;
 
@@ -13,7 +13,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency],
     mandatory: true,
     source: "Linux networking/snmp_counter.rst; OutSegs would count bare acknowledgements",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

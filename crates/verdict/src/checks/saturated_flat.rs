@@ -3,7 +3,8 @@
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::{Invalid, Note};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Found, Judge, Judgement};
+use crate::set::{Peers, PointSummary};
 use crate::thresholds::{FLAT, WAITS_GROW};
 use crate::words;
 
@@ -13,19 +14,19 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency],
     mandatory: false,
     source: "Little's law in a closed loop: R = C/X - Z",
-    judge,
+    judge: Judge::Across(judge),
 };
 
-fn judge(facts: &Facts<'_>) -> Judgement {
-    if facts.is_open_loop() || facts.trial.point.is_none() || facts.is_ceiling() {
+fn judge(peers: &Peers<'_>) -> Judgement {
+    if peers.entry.is_open_loop || peers.entry.point.is_none() || peers.entry.is_ceiling() {
         return Judgement::NotApplicable;
     }
-    let Some(point) = facts.point() else {
+    let Some(point) = peers.point() else {
         return Judgement::unknown("the same server with fewer connections");
     };
     let connections = point.key.connections;
     // The fewest connections from which on the rate does not grow any more.
-    let knee = facts.line().iter().find(|other| {
+    let knee = peers.line().iter().find(|other| {
         other.key.connections * 2 <= connections
             && FLAT
                 .severity(point.rate.median / other.rate.median.max(1e-9) - 1.0)
@@ -55,7 +56,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
 }
 
 /// Whether mean response times grow nearly as connections do.
-fn waits_grow(fewer: &crate::summary::PointSummary, more: &crate::summary::PointSummary) -> bool {
+fn waits_grow(fewer: &PointSummary, more: &PointSummary) -> bool {
     let (Some(before), Some(after)) = (&fewer.response_mean_us, &more.response_mean_us) else {
         return false;
     };

@@ -3,7 +3,7 @@
 use model::finding::Claim::Latency;
 use model::finding::Severity;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::summary::{Support, support};
 use crate::thresholds::{LATE_FLOOR_US, LATE_OF_MEDIAN};
 
@@ -13,7 +13,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Latency],
     mandatory: true,
     source: "zrk README (max_schedule_lag_us); YCSB's no-op error when sleeping, 146 us",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

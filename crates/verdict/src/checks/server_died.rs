@@ -4,7 +4,7 @@ use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::{Invalid, Note};
 use model::trial::Server;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -13,7 +13,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "Process ids and start times before and after the window",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

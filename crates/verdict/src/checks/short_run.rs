@@ -6,7 +6,8 @@
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::{Note, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Found, Judge, Judgement};
+use crate::set::Peers;
 use crate::thresholds::{ROUNDS_AGREE, ROUNDS_SUSPECT, WINDOW_MIN_S};
 use crate::words;
 
@@ -16,18 +17,18 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: false,
     source: "Policy; timers of servers and kernels run in seconds",
-    judge,
+    judge: Judge::Across(judge),
 };
 
-fn judge(facts: &Facts<'_>) -> Judgement {
-    let window = facts.record.window;
+fn judge(peers: &Peers<'_>) -> Judgement {
+    let window = peers.entry.window;
     if window.is_zero() {
         return Judgement::unknown("the length of the window");
     }
     if window.as_s_f64() >= WINDOW_MIN_S {
         return Judgement::Silent;
     }
-    let rounds = facts.point().map(|point| &point.rate);
+    let rounds = peers.point().map(|point| &point.rate);
     let agreeing = rounds.filter(|rate| {
         rate.values.len() as u64 >= ROUNDS_SUSPECT
             && rate

@@ -5,7 +5,7 @@ use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
 use model::plan::Level;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -14,7 +14,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "Policy; wrk counts only 400 and above as errors",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

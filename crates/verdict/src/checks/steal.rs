@@ -2,7 +2,7 @@
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::thresholds::STEAL;
 use crate::words;
 
@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "KVM's steal-time clock; not every hypervisor reports it",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

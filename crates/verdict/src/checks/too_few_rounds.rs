@@ -3,7 +3,8 @@
 use model::finding::Claim::Comparison;
 use model::finding::Severity::{Invalid, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Found, Judge, Judgement};
+use crate::set::Peers;
 use crate::thresholds::{ROUNDS_MIN, ROUNDS_SUSPECT};
 use crate::words;
 
@@ -13,14 +14,14 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Comparison],
     mandatory: true,
     source: "Binomial distribution: the range of n values covers their median with 1 - 2^(1-n)",
-    judge,
+    judge: Judge::Across(judge),
 };
 
-fn judge(facts: &Facts<'_>) -> Judgement {
-    if facts.is_ceiling() {
+fn judge(peers: &Peers<'_>) -> Judgement {
+    if peers.entry.is_ceiling() {
         return Judgement::NotApplicable;
     }
-    let Some(point) = facts.point() else {
+    let Some(point) = peers.point() else {
         return Judgement::unknown("the other rounds of this point");
     };
     let rounds = point.rate.values.len() as u64;

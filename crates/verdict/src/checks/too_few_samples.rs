@@ -5,7 +5,7 @@
 use model::finding::Claim::Latency;
 use model::finding::Severity::{Invalid, Note, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::summary::{QUANTILES, Support, support};
 use crate::words;
 
@@ -15,7 +15,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Latency],
     mandatory: true,
     source: "Order statistics of the binomial distribution",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

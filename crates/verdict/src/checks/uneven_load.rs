@@ -3,7 +3,7 @@
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::{Note, Suspect};
 
-use crate::check::{Check, Facts, Found, Judgement, number};
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::UNEVEN_WORKERS;
 use crate::words;
 
@@ -13,7 +13,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency],
     mandatory: false,
     source: "Policy; SO_REUSEPORT spreads connections by hash, not by load",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

@@ -3,7 +3,8 @@
 use model::finding::Claim::Capacity;
 use model::finding::Severity::Suspect;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Found, Judge, Judgement};
+use crate::set::Peers;
 use crate::thresholds::{FLAT, IDLE_GENERATOR, IDLE_SERVER};
 use crate::words;
 
@@ -13,15 +14,15 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity],
     mandatory: false,
     source: "Policy; a lock, an accept mutex or too few workers show like this",
-    judge,
+    judge: Judge::Across(judge),
 };
 
-fn judge(facts: &Facts<'_>) -> Judgement {
-    let Some(point) = facts.point().filter(|point| !point.ceiling) else {
+fn judge(peers: &Peers<'_>) -> Judgement {
+    let Some(point) = peers.point().filter(|point| !point.ceiling) else {
         return Judgement::NotApplicable;
     };
     let connections = point.key.connections;
-    let fewer = facts
+    let fewer = peers
         .line()
         .iter()
         .rev()
@@ -33,10 +34,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if FLAT.severity(growth).is_some() {
         return Judgement::Silent;
     }
-    let (Some(server), Some((_, generator))) = (
-        facts.server_cpus().and_then(|cpus| facts.busy_share(cpus)),
-        facts.busiest_worker(),
-    ) else {
+    let (Some(server), Some(generator)) = (peers.entry.server_busy, peers.entry.generator_busy)
+    else {
         return Judgement::unknown("how busy server and generator were");
     };
     if IDLE_SERVER.severity(server).is_some() || IDLE_GENERATOR.severity(generator).is_some() {

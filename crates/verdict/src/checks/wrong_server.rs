@@ -3,7 +3,7 @@
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
 
-use crate::check::{Check, Facts, Found, Judgement};
+use crate::check::{Check, Facts, Found, Judge, Judgement};
 
 pub(crate) static CHECK: Check = Check {
     id: "SRV-01",
@@ -11,7 +11,7 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "The owner of the listening socket, by its inode",
-    judge,
+    judge: Judge::Alone(judge),
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {

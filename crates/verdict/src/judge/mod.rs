@@ -5,36 +5,46 @@ use std::collections::BTreeMap;
 use model::Trial;
 use model::finding::{Claim, ClaimVerdict, Coverage, Finding, Severity, Status, Verdict};
 
-use crate::check::{Check, Facts, Judgement, Set};
+use crate::check::{Check, Judge, Judgement};
 use crate::checks;
-use crate::summary::{self, QUANTILES, Support};
+use crate::set::{Entry, Peers, TrialSet};
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
 pub const SET: &str = "1";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {
-    verdict(&Facts::alone(trial))
+    verdict(&Peers::none(&Entry::of(trial)))
 }
 
 /// What each trial of an experiment is worth, with the rules that look across rounds and points.
+/// Where they are too many to hold, [`TrialSet`] takes them one by one.
 pub fn judge_set(trials: &[Trial]) -> Vec<Verdict> {
-    let set = Set::new(trials);
-    (0..trials.len())
-        .map(|position| verdict(&Facts::within(&set, position)))
-        .collect()
+    let mut set = TrialSet::default();
+    for trial in trials {
+        set.add(trial);
+    }
+    set.verdicts()
 }
 
 /// Rules whose objection means that the generator set the rate.
 const GENERATOR_LIMITS: [&str; 4] = ["GEN-01", "GEN-02", "GEN-04", "GEN-05"];
 
-fn verdict(facts: &Facts<'_>) -> Verdict {
-    let made = facts.trial.claims();
+pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
+    let entry = peers.entry;
+    let made = &entry.claims;
     let mut tallied = Tallied::default();
-    for check in checks::ALL {
-        tallied.add(check, facts, &made);
+    for (check, answer) in checks::ALL.iter().zip(&entry.answers) {
+        let judgement = match (answer, &check.judge) {
+            (Some(answer), _) => answer.clone(),
+            (None, Judge::Across(judge)) if check.claims.iter().any(|c| made.contains(c)) => {
+                judge(peers)
+            }
+            (None, _) => Judgement::NotApplicable,
+        };
+        tallied.add(check, judgement, made);
     }
-    tallied.carry_over(&facts.trial.environment.doctor, &made);
+    tallied.carry_over(&entry.doctor, made);
     let Tallied {
         mut findings,
         coverage,
@@ -52,27 +62,16 @@ fn verdict(facts: &Facts<'_>) -> Verdict {
             .map(|claim| claim.status)
             .max()
             .unwrap_or_default(),
-        headroom: checks::headroom(facts).map(|headroom| headroom.value),
+        headroom: entry.headroom,
         generator_limited: findings.iter().any(|finding| {
             finding.worst() == Severity::Invalid
                 && GENERATOR_LIMITS.contains(&finding.rule.as_str())
         }),
-        quantiles: quantiles(facts.trial),
+        quantiles: entry.quantiles.clone(),
         claims,
         findings,
         coverage,
     }
-}
-
-/// The quantiles of response time that the sample carries.
-fn quantiles(trial: &Trial) -> Vec<String> {
-    let times = &trial.record.response_time;
-    let all = times.count() + times.censored();
-    QUANTILES
-        .iter()
-        .filter(|quantile| summary::support(all, quantile.q) > Support::TooFew)
-        .map(|quantile| quantile.name.to_owned())
-        .collect()
 }
 
 /// What the rules answered.
@@ -100,13 +99,8 @@ impl Tallied {
         }
     }
 
-    fn add(&mut self, check: &'static Check, facts: &Facts<'_>, made: &[Claim]) {
+    fn add(&mut self, check: &'static Check, judgement: Judgement, made: &[Claim]) {
         self.coverage.rules += 1;
-        let judgement = if check.claims.iter().any(|claim| made.contains(claim)) {
-            (check.judge)(facts)
-        } else {
-            Judgement::NotApplicable
-        };
         let evaluated = match judgement {
             Judgement::NotApplicable => {
                 self.coverage.not_applicable += 1;

@@ -3,12 +3,8 @@
 //! Requests inside a round are not independent samples of a server; rounds are. So intervals for
 //! headline numbers come from rounds, by order statistics, which assume no shape of distribution.
 
-mod points;
-
 use model::units::Span;
 use model::{Distribution, Trial};
-
-pub use points::{PointKey, PointSummary, PointVerdict, point_verdict, points};
 
 /// A quantile that reports know.
 #[derive(Clone, Copy, Debug, PartialEq)]

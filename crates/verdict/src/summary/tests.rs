@@ -1,5 +1,4 @@
 use model::distribution::Shape;
-use model::fixture;
 
 use super::*;
 
@@ -123,29 +122,4 @@ fn a_ratio_of_pairs_ignores_what_both_share() {
     assert!((interval.coverage - 0.968_75).abs() < 1e-9);
     assert_eq!(paired_ratio(&pairs[..5]).unwrap().1, None);
     assert_eq!(paired_ratio(&[]), None);
-}
-
-#[test]
-fn rounds_of_a_point_are_found_and_summed_up() {
-    let trials = fixture::Heat {
-        connections: vec![1, 64],
-        workloads: vec![("seven-bytes", 7)],
-        ..fixture::Heat::default()
-    }
-    .trials();
-    let points = points(&trials);
-    assert_eq!(points.len(), 5 * 2);
-    for point in &points {
-        assert_eq!(point.trials.len(), 6);
-        let rounds: Vec<u32> = point
-            .trials
-            .iter()
-            .map(|p| trials[*p].point.as_ref().unwrap().round)
-            .collect();
-        assert_eq!(rounds, [1, 2, 3, 4, 5, 6]);
-        let interval = point.rate.interval.unwrap();
-        assert!(interval.contains(point.rate.median));
-        assert!(point.rate.half_width().unwrap() < 0.05);
-        assert_eq!(point.ceiling, point.key.server == "null");
-    }
 }

@@ -45,7 +45,7 @@ pub(super) fn cases() -> Vec<Case> {
                     Outcome::Status,
                     600_000,
                     "status 503 instead of 200",
-                )
+                );
             },
             silent: |_| {},
             missing: Some((|t| t[0].plan.expect.level = Level::None, "--expect none")),

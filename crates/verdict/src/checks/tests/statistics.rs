@@ -34,7 +34,7 @@ fn of_one_trial() -> Vec<Case> {
             rule: "STA-01",
             base: open,
             provoke: |t| {
-                t[0].record.response_time = spread(model::distribution::Shape::TOTAL, 34e3, 900)
+                t[0].record.response_time = spread(model::distribution::Shape::TOTAL, 34e3, 900);
             },
             silent: |t| {
                 t[0].record.response_time =
@@ -51,7 +51,7 @@ fn of_one_trial() -> Vec<Case> {
                 intervals(
                     &mut t[0],
                     |second| if second == 4 { 20_000 } else { 60_000 },
-                )
+                );
             },
             missing: Some((|t| t[0].record.intervals.clear(), "interval")),
         },

@@ -1,0 +1,223 @@
+//! The trials of an experiment, judged together without being held together.
+//!
+//! A trial is megabytes of histograms. What rules across rounds and points read of it is a few
+//! hundred bytes, and what the other rules answered does not change: an [`Entry`] keeps both.
+
+mod points;
+
+use model::finding::{Claim, Finding, Verdict};
+use model::record::ConnectionCounts;
+use model::trial::Point;
+use model::units::Span;
+use model::{Outcome, Trial};
+
+pub use points::{PointKey, PointSummary, PointVerdict, point_verdict};
+
+use crate::check::{Facts, Judge, Judgement};
+use crate::checks;
+use crate::judge::verdict;
+use crate::summary::{QUANTILES, Reading, Support, cpu_per_request, read, support};
+
+/// Trials that are judged together. Add each, then ask for their verdicts.
+#[derive(Clone, Debug, Default)]
+pub struct TrialSet {
+    entries: Vec<Entry>,
+}
+
+impl TrialSet {
+    /// Takes what the rules need of `trial`.
+    pub fn add(&mut self, trial: &Trial) {
+        self.entries.push(Entry::of(trial));
+    }
+
+    /// Takes the trials of `other`, behind those that are here.
+    pub fn extend(&mut self, other: Self) {
+        self.entries.extend(other.entries);
+    }
+
+    /// What each trial is worth, in the order in which they were added.
+    pub fn verdicts(&self) -> Vec<Verdict> {
+        let grid = Grid::new(&self.entries);
+        (0..self.entries.len())
+            .map(|position| {
+                verdict(&Peers {
+                    entry: &self.entries[position],
+                    grid: Some((&grid, position)),
+                })
+            })
+            .collect()
+    }
+
+    /// All points, in the order of workload, server, axes, connections. Trials without a point are
+    /// left out.
+    pub fn points(&self) -> Vec<PointSummary> {
+        points::points(&self.entries)
+    }
+}
+
+/// What is kept of one trial.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) claims: Vec<Claim>,
+    pub(crate) point: Option<Point>,
+    pub(crate) is_open_loop: bool,
+    pub(crate) requests_per_connection: Option<u32>,
+    pub(crate) window: Span,
+    pub(crate) rate: f64,
+    pub(crate) response_mean_us: Option<f64>,
+    pub(crate) response_p50_us: Option<f64>,
+    pub(crate) response_p99_us: Option<f64>,
+    pub(crate) responses: u64,
+    pub(crate) cpu_us: Option<f64>,
+    pub(crate) memory: Option<f64>,
+    pub(crate) ended: u64,
+    pub(crate) failures: u64,
+    pub(crate) connections: ConnectionCounts,
+    pub(crate) close_announced: u64,
+    /// How busy the server's CPUs were.
+    pub(crate) server_busy: Option<f64>,
+    /// How busy the busiest worker was.
+    pub(crate) generator_busy: Option<f64>,
+    pub(crate) headroom: Option<f64>,
+    /// Quantiles of response time that the sample carries, by name.
+    pub(crate) quantiles: Vec<String>,
+    /// What the doctor found before the trial.
+    pub(crate) doctor: Vec<Finding>,
+    /// What the rules that judge by the trial alone answered, in the order of the table; none for
+    /// those that look across.
+    pub(crate) answers: Vec<Option<Judgement>>,
+}
+
+impl Entry {
+    pub(crate) fn of(trial: &Trial) -> Self {
+        let facts = Facts::new(trial);
+        let record = &trial.record;
+        let claims = trial.claims();
+        let answers = checks::ALL
+            .iter()
+            .map(|check| match check.judge {
+                Judge::Across(_) => None,
+                Judge::Alone(judge) if check.claims.iter().any(|c| claims.contains(c)) => {
+                    Some(judge(&facts))
+                }
+                Judge::Alone(_) => Some(Judgement::NotApplicable),
+            })
+            .collect();
+        let times = &record.response_time;
+        let quantile = |q: f64| match read(times, q) {
+            Reading::Value(span) => Some(span.as_us_f64()),
+            Reading::Censored | Reading::TooFew => None,
+        };
+        Self {
+            claims,
+            point: trial.point.clone(),
+            is_open_loop: facts.is_open_loop(),
+            requests_per_connection: trial.plan.requests_per_connection,
+            window: record.window,
+            rate: record.achieved_rate,
+            response_mean_us: times.mean().map(Span::as_us_f64),
+            response_p50_us: quantile(0.5),
+            response_p99_us: quantile(0.99),
+            responses: times.count(),
+            cpu_us: cpu_per_request(trial).map(|cpu| cpu.total_us),
+            memory: memory(trial),
+            ended: facts.ended(),
+            failures: record.total.outcomes.failures() + record.total.outcomes[Outcome::Shed],
+            connections: record.total.connections,
+            close_announced: record.total.close_announced,
+            server_busy: facts.server_cpus().and_then(|cpus| facts.busy_share(cpus)),
+            generator_busy: facts.busiest_worker().map(|(_, busy)| busy),
+            headroom: checks::headroom(&facts).map(|headroom| headroom.value),
+            quantiles: QUANTILES
+                .iter()
+                .filter(|quantile| {
+                    support(times.count() + times.censored(), quantile.q) > Support::TooFew
+                })
+                .map(|quantile| quantile.name.to_owned())
+                .collect(),
+            doctor: trial.environment.doctor.clone(),
+            answers,
+        }
+    }
+
+    /// Whether this measures the generator itself, against the null responder.
+    pub(crate) fn is_ceiling(&self) -> bool {
+        self.point.as_ref().is_some_and(|point| point.ceiling)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bytes of memory, below 2^53")]
+fn memory(trial: &Trial) -> Option<f64> {
+    let server = trial.usage.server.as_ref()?;
+    server.memory_pss.map(|bytes| bytes.count() as f64)
+}
+
+/// What a rule that looks across may read: what is kept of this trial, and of the others where they
+/// are at hand.
+pub(crate) struct Peers<'a> {
+    pub(crate) entry: &'a Entry,
+    grid: Option<(&'a Grid<'a>, usize)>,
+}
+
+impl<'a> Peers<'a> {
+    /// Without any others.
+    pub(crate) const fn none(entry: &'a Entry) -> Self {
+        Self { entry, grid: None }
+    }
+
+    /// All trials of the experiment; none where there are no others at hand.
+    pub(crate) fn entries(&self) -> &'a [Entry] {
+        self.grid.map_or(&[], |(grid, _)| grid.entries)
+    }
+
+    /// This trial's point over all its rounds; none where it is judged alone.
+    pub(crate) fn point(&self) -> Option<&'a PointSummary> {
+        let (grid, position) = self.grid?;
+        Some(&grid.points[grid.point_of[position]?])
+    }
+
+    /// The points that differ from this one in their number of connections alone, itself included,
+    /// by connections.
+    pub(crate) fn line(&self) -> &'a [PointSummary] {
+        let (Some((grid, _)), Some(point)) = (self.grid, self.point()) else {
+            return &[];
+        };
+        grid.line(point)
+    }
+}
+
+/// All entries by point.
+struct Grid<'a> {
+    entries: &'a [Entry],
+    /// Sorted, so that points which differ in connections alone are neighbours.
+    points: Vec<PointSummary>,
+    /// For each entry, the position of its point.
+    point_of: Vec<Option<usize>>,
+}
+
+impl<'a> Grid<'a> {
+    fn new(entries: &'a [Entry]) -> Self {
+        let points = points::points(entries);
+        let mut point_of = vec![None; entries.len()];
+        for (position, point) in points.iter().enumerate() {
+            for trial in &point.trials {
+                point_of[*trial] = Some(position);
+            }
+        }
+        Self {
+            entries,
+            points,
+            point_of,
+        }
+    }
+
+    fn line(&self, point: &PointSummary) -> &[PointSummary] {
+        let same = |other: &PointSummary| other.key.same_line(&point.key);
+        let first = self.points.iter().position(same).unwrap_or(0);
+        let count = self.points[first..].iter().take_while(|p| same(p)).count();
+        &self.points[first..first + count]
+    }
+}
+
+#[cfg(test)]
+mod tests;
