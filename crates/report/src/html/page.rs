@@ -6,11 +6,19 @@ use super::{escape, failures, results, setting, trials, verdicts};
 use crate::number::plural;
 use crate::run::Run;
 
-/// The charting script, as its crate packages it.
-const ECHARTS: &str = include_str!(env!("ECHARTS_SCRIPT"));
+/// What a page carries beside its content.
+pub(super) struct Assets {
+    pub(super) style: &'static str,
+    pub(super) script: &'static str,
+    /// The charting script, as its crate packages it.
+    pub(super) echarts: &'static str,
+}
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("page.js");
+pub(super) const ASSETS: Assets = Assets {
+    style: include_str!("style.css"),
+    script: include_str!("page.js"),
+    echarts: include_str!(env!("ECHARTS_SCRIPT")),
+};
 
 /// A section: its anchor, its heading, and what writes it. One that writes nothing is left out.
 type Section = (&'static str, &'static str, fn(&Run) -> String);
@@ -28,10 +36,15 @@ const SECTIONS: [Section; 7] = [
 
 /// The report of `run`: one HTML file. The same run gives the same bytes.
 pub fn page(run: &Run) -> String {
-    assemble(run, ECHARTS)
+    assemble(run, &ASSETS)
 }
 
-pub(super) fn assemble(run: &Run, echarts: &str) -> String {
+pub(super) fn assemble(run: &Run, assets: &Assets) -> String {
+    let Assets {
+        style,
+        script,
+        echarts,
+    } = assets;
     let sections: Vec<(&str, &str, String)> = SECTIONS
         .iter()
         .map(|(anchor, heading, write)| (*anchor, *heading, write(run)))
@@ -45,7 +58,7 @@ pub(super) fn assemble(run: &Run, echarts: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"Triathlon\">\n\
-         <title>{title} · Triathlon</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+         <title>{title} · Triathlon</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
     );
     header(&mut html, run);
     html.push_str("<nav aria-label=\"Contents\"><ul>");
@@ -63,7 +76,7 @@ pub(super) fn assemble(run: &Run, echarts: &str) -> String {
     footer(&mut html, run);
     let _ = write!(
         html,
-        "<script id=\"echarts\">{echarts}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+        "<script id=\"echarts\">{echarts}</script>\n<script>\n{script}</script>\n</body>\n</html>\n"
     );
     html
 }

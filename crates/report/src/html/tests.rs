@@ -1,4 +1,361 @@
+use std::collections::BTreeSet;
+
+use model::experiment::Gap;
+use model::finding::{ClaimVerdict, Finding};
+use model::fixture::{Heat, first_heat, open, spoilt_heat};
+use model::{Claim, Severity, Span, Status, Trial, Verdict};
+
+use super::page::{ASSETS, Assets, assemble};
 use super::*;
+use crate::chart::Kind;
+use crate::number::Unit;
+use crate::plots::{PLOTS, Subject};
+use crate::run::Run;
+
+/// A run of `trials` with the verdicts they carry.
+fn run_of(trials: &[Trial]) -> Run {
+    let mut run = Run::default();
+    "first-heat".clone_into(&mut run.name);
+    "Which server is <fastest> & \"cheapest\"?".clone_into(&mut run.question);
+    run.command = Some("triathlon lab first-heat order_seed=2026".to_owned());
+    run.experiment = Some("[experiment]\nname = \"first-heat\"\n".to_owned());
+    run.note_gap(&Gap {
+        server: "h2o".to_owned(),
+        product: "h2o".to_owned(),
+        error: "h2o is not installed".to_owned(),
+        remedy: Some("apt-get install h2o".to_owned()),
+        ..Gap::default()
+    });
+    for trial in trials {
+        run.add(trial);
+    }
+    run
+}
+
+fn judged(mut trials: Vec<Trial>) -> Vec<Trial> {
+    let verdicts = verdict::judge_set(&trials);
+    for (trial, verdict) in trials.iter_mut().zip(verdicts) {
+        trial.verdict = verdict;
+    }
+    trials
+}
+
+/// The page without what stands in files of its own.
+fn bare(run: &Run) -> String {
+    let assets = Assets {
+        style: "/* style.css */\n",
+        script: "// page.js\n",
+        echarts: "/* echarts */",
+    };
+    assemble(run, &assets)
+}
+
+/// A verdict made by hand, so that the page's snapshot does not change with the rules.
+fn verdict_of(capacity: Status, finding: Option<Severity>) -> Verdict {
+    let claim = |status| ClaimVerdict {
+        status,
+        because: Vec::new(),
+        partial: false,
+    };
+    Verdict {
+        set: "1".to_owned(),
+        status: capacity,
+        claims: [
+            (Claim::Capacity, claim(capacity)),
+            (Claim::Comparison, claim(Status::Valid)),
+            (Claim::Resources, claim(Status::Valid)),
+        ]
+        .into(),
+        findings: finding
+            .map(|severity| Finding {
+                rule: "GEN-01".to_owned(),
+                name: "gen-thread-saturated".to_owned(),
+                severity: [(Claim::Capacity, severity)].into(),
+                evidence: [("busy_share".to_owned(), serde_json::json!(0.97))].into(),
+                threshold: [("invalid".to_owned(), serde_json::json!(0.95))].into(),
+                say: "Generator thread 0 of 1 was 97 % busy.".to_owned(),
+                fix: vec!["Give the generator more CPUs".to_owned()],
+                source: "measurement".to_owned(),
+                waived: None,
+            })
+            .into_iter()
+            .collect(),
+        headroom: Some(1.5),
+        ..Verdict::default()
+    }
+}
+
+fn small() -> Run {
+    let mut trials = Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![1, 64],
+        window: Span::from_s(2),
+        ..Heat::default()
+    }
+    .trials();
+    for trial in &mut trials {
+        let point = trial.point.clone().unwrap_or_default();
+        trial.verdict = match (point.server.as_str(), point.connections) {
+            ("origin", 64) => Verdict {
+                generator_limited: true,
+                ..verdict_of(Status::Invalid, Some(Severity::Invalid))
+            },
+            ("nginx", 64) if point.round == 2 => verdict_of(Status::Invalid, None),
+            ("nginx", 1) => verdict_of(Status::Suspect, Some(Severity::Suspect)),
+            _ => verdict_of(Status::Valid, None),
+        };
+    }
+    run_of(&trials)
+}
+
+#[test]
+fn a_small_run_makes_this_page() {
+    insta::assert_snapshot!("page", bare(&small()).replace("><", ">\n<"));
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    assert_eq!(page(&small()), page(&small()));
+}
+
+#[test]
+fn every_number_in_a_chart_is_in_its_table() {
+    for run in [small(), run_of(&judged(spoilt_heat()))] {
+        for (position, workload) in run.workloads().iter().enumerate() {
+            let subject = Subject {
+                run: &run,
+                workload,
+                position,
+            };
+            for chart in PLOTS.iter().flat_map(|plot| plot(&subject)) {
+                let figure = chart::figure(&chart, 4);
+                let Some((_, table)) = figure.split_once("<details class=\"numbers\">") else {
+                    continue;
+                };
+                let shown: BTreeSet<&str> = table.split(['>', '<']).flat_map(words).collect();
+                let check = |unit: Unit, value: f64| {
+                    let text = unit.show(value);
+                    assert!(
+                        shown.contains(text.as_str()),
+                        "{}: {text} is not in the table",
+                        chart.id
+                    );
+                };
+                for series in &chart.series {
+                    for point in &series.points {
+                        check(chart.y.unit, point.y);
+                        if let Some((low, high)) = point.interval {
+                            check(chart.y.unit, low);
+                            check(chart.y.unit, high);
+                        }
+                    }
+                    if series.kind != Kind::Scatter {
+                        for dot in &series.cloud {
+                            check(chart.y.unit, dot.y);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The values in a cell: "at least" and the dash of an interval are not part of them.
+fn words(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split(" – ")
+        .flat_map(|part| part.split(" · "))
+        .map(|part| part.trim().trim_start_matches("at least ").trim())
+}
+
+#[test]
+fn nothing_that_a_server_said_is_markup() {
+    let html = bare(&run_of(&judged(spoilt_heat())));
+    for danger in [
+        "<script>alert",
+        "<img",
+        "<h1>Service",
+        "</script><script>",
+        "<fastest>",
+    ] {
+        assert!(!html.contains(danger), "{danger} is in the page as markup");
+    }
+    for shown in [
+        "&lt;script&gt;alert(&#39;from an error log&#39;)",
+        "&lt;/pre&gt;&lt;/details&gt;&lt;img src=x onerror=alert(1)&gt;",
+        "&lt;h1&gt;Service &quot;Unavailable&quot;",
+        "&lt;fastest&gt; &amp; &quot;cheapest&quot;",
+    ] {
+        assert!(html.contains(shown), "{shown} is not in the page");
+    }
+    assert!(
+        !html.contains('\u{1b}'),
+        "a control character is in the page"
+    );
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let html = assemble(
+        &run_of(&judged(spoilt_heat())),
+        &Assets {
+            echarts: "",
+            ..ASSETS
+        },
+    );
+    for loading in [
+        "http://", "https://", "@import", "url(", " src=", "<link", "fetch(",
+    ] {
+        // What a server is asked is text, and stands between tags.
+        let inside_tags: String = html
+            .split('<')
+            .filter_map(|part| part.split_once('>').map(|(tag, _)| tag))
+            .collect::<Vec<_>>()
+            .join("\n");
+        assert!(!inside_tags.contains(loading), "{loading} in a tag");
+    }
+    for loading in ["@import", "url(", "//"] {
+        assert!(!ASSETS.style.contains(loading), "{loading} in the style");
+    }
+    for loading in ["fetch(", "XMLHttpRequest", "http", "import("] {
+        assert!(!ASSETS.script.contains(loading), "{loading} in the script");
+    }
+    for (position, _) in html.match_indices("href=\"") {
+        assert!(
+            html[position..].starts_with("href=\"#"),
+            "a link leads outside"
+        );
+    }
+}
+
+#[test]
+fn tags_nest_and_ids_are_unique() {
+    for html in [
+        bare(&small()),
+        bare(&run_of(&judged(spoilt_heat()))),
+        bare(&Run::default()),
+    ] {
+        check_structure(&html);
+    }
+}
+
+/// Elements that have no end.
+const VOID: [&str; 4] = ["meta", "br", "!DOCTYPE", "img"];
+
+fn check_structure(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut ids = BTreeSet::new();
+    let mut headings = vec![0];
+    let mut rest = html;
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').unwrap();
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        let name = tag.split([' ', '/']).find(|word| !word.is_empty()).unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "</{name}> closes another element");
+            continue;
+        }
+        if let Some((_, id)) = tag.split_once(" id=\"") {
+            let id = id.split('"').next().unwrap();
+            assert!(ids.insert(id), "two elements have the id {id}");
+        }
+        if let Some(level) = name
+            .strip_prefix('h')
+            .and_then(|digit| digit.parse::<i32>().ok())
+        {
+            assert!(
+                level <= headings.last().unwrap() + 1,
+                "h{level} skips a level"
+            );
+            headings.push(level);
+        }
+        if tag.ends_with('/') || VOID.contains(&name) {
+            continue;
+        }
+        if name == "script" || name == "style" {
+            rest = &rest[rest.find(&format!("</{name}>")).unwrap() + name.len() + 3..];
+            continue;
+        }
+        open.push(name);
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+}
+
+#[test]
+fn the_ceiling_and_every_round_are_drawn() {
+    let trials = judged(first_heat());
+    let run = run_of(&trials);
+    let workloads = run.workloads();
+    let subject = Subject {
+        run: &run,
+        workload: &workloads[0],
+        position: 0,
+    };
+    let charts: Vec<_> = PLOTS.iter().flat_map(|plot| plot(&subject)).collect();
+    let rate = &charts[0];
+    let names: Vec<&str> = rate
+        .legend()
+        .iter()
+        .map(|series| series.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "ceiling of the generator",
+            "apache-event",
+            "lighttpd",
+            "nginx",
+            "origin"
+        ]
+    );
+    for series in &rate.series[1..] {
+        assert_eq!(
+            (series.points.len(), series.cloud.len()),
+            (4, 24),
+            "{}",
+            series.name
+        );
+    }
+}
+
+#[test]
+fn servers_that_cannot_be_told_apart_share_a_place() {
+    let mut trials = judged(
+        Heat {
+            servers: vec!["nginx", "origin"],
+            workloads: vec![("seven-bytes", 7)],
+            connections: vec![64],
+            ..Heat::default()
+        }
+        .trials(),
+    );
+    for trial in &mut trials {
+        // Both as fast, but for noise.
+        trial.record.achieved_rate = 50_000.0 + f64::from(trial.point.clone().unwrap().sequence);
+        trial.verdict = verdict_of(Status::Valid, None);
+    }
+    let html = bare(&run_of(&trials));
+    let table = html.split("Each server at its own best").nth(2).unwrap();
+    let places: Vec<&str> = table
+        .split("<tr><td class=\"n\">")
+        .skip(1)
+        .map(|row| row.split('<').next().unwrap())
+        .take(2)
+        .collect();
+    assert_eq!(places, ["1", "1"]);
+}
+
+#[test]
+fn a_single_run_is_a_report_too() {
+    let mut trial = open();
+    trial.verdict = verdict::judge(&trial);
+    let html = bare(&run_of(&[trial]));
+    check_structure(&html);
+    assert!(html.contains("Open loop"));
+    assert!(html.contains("One round each: no interval can be given."));
+    assert!(html.contains("Rate over time"));
+}
 
 #[test]
 fn text_is_never_markup() {

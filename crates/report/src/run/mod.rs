@@ -12,7 +12,7 @@ pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Measure};
 
 use model::environment::Environment;
-use model::experiment::{Experiment, Gap, Manifest};
+use model::experiment::{Experiment, Gap, Manifest, Results};
 use model::trial::Server;
 use model::{Finding, Severity, Trial};
 
@@ -80,6 +80,16 @@ impl Run {
                 .map(|one| one.name.clone())
                 .collect();
         }
+        run
+    }
+
+    /// The whole of a results directory that is already in memory.
+    pub fn of_results(results: &Results) -> Self {
+        let mut run = Self::of(&results.manifest, &results.gaps);
+        for trial in &results.trials {
+            run.add(trial);
+        }
+        run.sort();
         run
     }
 
