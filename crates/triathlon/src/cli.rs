@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Judge(cmd::judge::Args),
     /// Make load on a web server and measure how it answers.
     Load(Box<cmd::load::Args>),
+    /// Time what the kernel does against how much of it there is already.
+    Probe(cmd::probe::Args),
     /// Make the report of stored trials: one HTML file, CSV, PDF.
     Report(cmd::report::Args),
     /// Serve the files of a folder: origin, the embedded web server.
@@ -32,6 +34,7 @@ impl Command {
         match self {
             Self::Judge(args) => cmd::judge::run(&args),
             Self::Load(args) => cmd::load::run(&args),
+            Self::Probe(args) => cmd::probe::run(&args),
             Self::Report(args) => cmd::report::run(&args),
             Self::Serve(args) => cmd::serve::run(args),
         }

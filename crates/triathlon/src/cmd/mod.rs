@@ -2,5 +2,6 @@
 
 pub(crate) mod judge;
 pub(crate) mod load;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod serve;

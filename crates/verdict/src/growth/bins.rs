@@ -34,25 +34,64 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
 /// The bins from the lowest population at which each pass has enough points in every one of them;
 /// none where that leaves too short a span.
 pub(super) fn bins(passes: &[Vec<(u32, f64)>]) -> Option<Vec<Bin>> {
-    let last = passes
+    let ordered: Vec<Vec<(u32, f64)>> = passes
         .iter()
-        .map(|points| points.iter().map(|(n, _)| *n).max())
+        .map(|points| {
+            let mut points = points.clone();
+            points.sort_by_key(|(n, _)| *n);
+            points
+        })
+        .collect();
+    let first = ordered
+        .iter()
+        .filter_map(|points| points.first())
+        .min_by_key(|(n, _)| *n)?;
+    let last = ordered
+        .iter()
+        .map(|points| points.last().map(|(n, _)| *n))
         .min()??;
-    let first = passes
-        .iter()
-        .flat_map(|points| points.iter().map(|(n, _)| *n))
-        .min()?
-        .max(1);
     let last = f64::from(last);
-    let mut start = f64::from(first);
+    let mut start = f64::from(first.0.max(1));
     while last / start >= SPAN {
         let edges = edges(start, last);
-        if let Some(bins) = fill(&edges, passes) {
-            return Some(bins);
+        let enough = |pair: &[f64]| {
+            ordered
+                .iter()
+                .all(|points| between(points, pair).len() >= POINTS_PER_BIN)
+        };
+        if edges.windows(2).all(enough) {
+            return Some(edges.windows(2).map(|pair| bin(&ordered, pair)).collect());
         }
         start *= 1.1;
     }
     None
+}
+
+/// The points from one edge up to the next.
+fn between<'a>(ordered: &'a [(u32, f64)], pair: &[f64]) -> &'a [(u32, f64)] {
+    let below = |edge: f64| ordered.partition_point(|(n, _)| f64::from(*n) < edge);
+    &ordered[below(pair[0])..below(pair[1])]
+}
+
+fn bin(ordered: &[Vec<(u32, f64)>], pair: &[f64]) -> Bin {
+    let passes: Vec<Vec<f64>> = ordered
+        .iter()
+        .map(|points| {
+            let mut costs: Vec<f64> = between(points, pair)
+                .iter()
+                .map(|(_, cost)| *cost)
+                .collect();
+            costs.sort_unstable_by(f64::total_cmp);
+            costs
+        })
+        .collect();
+    let medians: Vec<f64> = passes.iter().map(|costs| median_of_sorted(costs)).collect();
+    Bin {
+        n: (pair[0] * pair[1]).sqrt(),
+        passes,
+        typical: median(medians.clone()),
+        medians,
+    }
 }
 
 /// The `BINS + 1` edges from `start` to just beyond `last`.
@@ -66,36 +105,4 @@ fn edges(start: f64, last: f64) -> Vec<f64> {
 #[expect(clippy::cast_precision_loss, reason = "counts of points and bins")]
 pub(super) fn as_f64(count: usize) -> f64 {
     count as f64
-}
-
-/// Sorts the points into the bins; none if a pass has too few in one.
-fn fill(edges: &[f64], passes: &[Vec<(u32, f64)>]) -> Option<Vec<Bin>> {
-    let mut bins: Vec<Bin> = edges
-        .windows(2)
-        .map(|pair| Bin {
-            n: (pair[0] * pair[1]).sqrt(),
-            passes: vec![Vec::new(); passes.len()],
-            medians: Vec::new(),
-            typical: 0.0,
-        })
-        .collect();
-    for (pass, points) in passes.iter().enumerate() {
-        for (n, cost) in points {
-            let above = edges.partition_point(|edge| *edge <= f64::from(*n));
-            if above > 0 && above < edges.len() {
-                bins[above - 1].passes[pass].push(*cost);
-            }
-        }
-    }
-    for bin in &mut bins {
-        for points in &mut bin.passes {
-            if points.len() < POINTS_PER_BIN {
-                return None;
-            }
-            points.sort_by(f64::total_cmp);
-        }
-        bin.medians = bin.passes.iter().map(|p| median_of_sorted(p)).collect();
-        bin.typical = median(bin.medians.clone());
-    }
-    Some(bins)
 }

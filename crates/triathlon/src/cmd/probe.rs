@@ -1,0 +1,277 @@
+//! `triathlon probe [NAME...]`: what the kernel can do, against how much of it there is already.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use lab::probe::run::{Finished, Progress, Settings};
+use lab::probe::select::{Job, jobs};
+use lab::probe::{Exchange, PROBES, ProbeError, Task, server};
+use model::plan::Url;
+use model::probe::ProbeResult;
+
+use crate::exit::{Exit, UsageError};
+
+const EXAMPLES: &str = "\
+Examples:
+  triathlon probe                       every probe, five passes, in about a minute
+  triathlon probe socket bind:2003-11   two of them, the second in one variant
+  triathlon probe mmap --population 60000
+  triathlon probe connect request --url http://127.0.0.1:8080/
+  triathlon probe --list                what there is and what it takes
+
+A result is one file per probe with all points of all passes, and report.html with their
+plots. 'triathlon compare A B' lays two results over each other.";
+
+/// Arguments of `triathlon probe`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Probes to run, as NAME or NAME:VARIANT; all of them if none is given.
+    #[arg(value_name = "NAME[:VARIANT]")]
+    names: Vec<String>,
+    /// How many operations each pass does; the usual number of each probe unless given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    population: Option<u32>,
+    /// Passes of each probe. Fewer than 3 name no growth class.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    passes: u32,
+    /// Ask this server in connect and request, instead of starting our own.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Where results go; a folder named after the time is made in it.
+    #[arg(long, value_name = "DIR", default_value = "results/probe")]
+    results: PathBuf,
+    /// Show all probes with their variants and usual populations, and run none.
+    #[arg(long)]
+    list: bool,
+    /// Print the results as JSON, one line each, instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// Run one pass in this process and write it to --out. This is how passes are started.
+    #[arg(long, hide = true, requires_all = ["folder", "out", "population"])]
+    one: Option<String>,
+    /// The number of that pass.
+    #[arg(long, hide = true, default_value_t = 1)]
+    pass: u32,
+    /// Its private folder.
+    #[arg(long, hide = true)]
+    folder: Option<PathBuf>,
+    /// Where its answer goes.
+    #[arg(long, hide = true)]
+    out: Option<PathBuf>,
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.list {
+        list();
+        return Ok(Exit::Done);
+    }
+    match (&args.one, &args.folder, &args.out, args.population) {
+        (Some(name), Some(folder), Some(out), Some(population)) => {
+            one(args, name, folder, out, population)
+        }
+        _ => all(args),
+    }
+}
+
+fn list() {
+    for probe in PROBES {
+        println!("{:<16}{} {}", probe.name, probe.population, probe.axis);
+        for line in wrapped(probe.question, 82) {
+            println!("{:<16}{line}", "");
+        }
+        for variant in probe.variants {
+            let name = format!("{}:{}", probe.name, variant.name);
+            println!("  {name}");
+            for line in wrapped(variant.what, 82) {
+                println!("{:<16}{line}", "");
+            }
+        }
+    }
+}
+
+/// Lines of at most `width` characters, broken at blanks.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is always a last line");
+        if !last.is_empty() && last.len() + 1 + word.len() > width {
+            lines.push(word.to_owned());
+        } else {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines
+}
+
+/// One pass, in this process.
+fn one(
+    args: &Args,
+    name: &str,
+    folder: &Path,
+    out: &Path,
+    population: u32,
+) -> anyhow::Result<Exit> {
+    let (target, exchange) = match &args.url {
+        Some(url) => {
+            let (address, url) = target(url)?;
+            (Some(address), exchange(&url.path, &url.authority))
+        }
+        None => (None, exchange(&format!("/{}", server::FILE), "localhost")),
+    };
+    let cpus = sys::cpu::allowed().unwrap_or_default();
+    let several = cpus.len() > 1;
+    let task = Task {
+        population,
+        pass: args.pass,
+        variant: None,
+        folder: folder.to_owned(),
+        program: std::env::current_exe().context("finding this program")?,
+        target,
+        exchange,
+        // The last CPU: the first one usually serves most interrupts.
+        cpu: cpus.last().copied().filter(|_| several),
+        server_cpu: cpus.first().copied().filter(|_| several),
+    };
+    lab::probe::pass::run(name, &task, out)?;
+    Ok(Exit::Done)
+}
+
+/// Where a URL leads.
+fn target(url: &str) -> anyhow::Result<(SocketAddr, Url)> {
+    let parsed = Url::parse(url).map_err(|error| UsageError(error.to_string()))?;
+    let address = (parsed.host.as_str(), parsed.port)
+        .to_socket_addrs()
+        .with_context(|| format!("looking up {}", parsed.host))?
+        .next()
+        .with_context(|| format!("{} has no address", parsed.host))?;
+    Ok((address, parsed))
+}
+
+/// What is asked of a server, and what its answer begins with.
+fn exchange(path: &str, host: &str) -> Exchange {
+    let request = |path: &str, connection: &str| {
+        format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: {connection}\r\n\r\n")
+            .into_bytes()
+    };
+    Exchange {
+        closing: request(path, "close"),
+        keeping: request(path, "keep-alive"),
+        download: request(&format!("/{}", server::FILE), "close"),
+        begins: b"HTTP/1.1 200".to_vec(),
+    }
+}
+
+/// All passes of all probes that were asked for.
+fn all(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(url) = &args.url {
+        target(url)?;
+    }
+    let results = folder(&args.results)?;
+    let work = tempfile::Builder::new()
+        .prefix(".work-")
+        .tempdir_in(&results)
+        .with_context(|| format!("making a folder in {}", results.display()))?;
+    let proc_root = Path::new("/proc");
+    let jobs = match jobs(&args.names, args.population, proc_root, work.path()) {
+        Ok(jobs) => jobs,
+        Err(error) => {
+            drop(work);
+            // Nothing was measured, so nothing is left behind.
+            let _empty = std::fs::remove_dir(&results);
+            return Err(match error {
+                ProbeError::Unknown(_) | ProbeError::Limit(_) => {
+                    UsageError(error.to_string()).into()
+                }
+                other => other.into(),
+            });
+        }
+    };
+    let interrupt = sys::process::Interrupt::arm().context("listening for Ctrl-C")?;
+    let settings = Settings {
+        program: std::env::current_exe().context("finding this program")?,
+        folder: work.path().to_owned(),
+        passes: args.passes,
+        url: args.url.clone(),
+        environment: model::Environment::default(),
+    };
+    let finished = lab::probe::run::run(
+        &jobs,
+        &settings,
+        interrupt,
+        &mut |result| store(&results, result),
+        &mut progress(),
+    )?;
+    drop(work);
+    show(args, &finished, &results)
+}
+
+/// `results/probe/TIME`, made now.
+fn folder(root: &Path) -> anyhow::Result<PathBuf> {
+    let path = root.join(sys::clock::realtime().as_ns().to_string());
+    std::fs::create_dir_all(&path).with_context(|| format!("creating {}", path.display()))?;
+    Ok(path)
+}
+
+fn store(folder: &Path, result: &ProbeResult) -> Result<(), ProbeError> {
+    let text = serde_json::to_string(result).expect("a result is plain data");
+    std::fs::write(folder.join(format!("{}.json", result.label())), text).map_err(|source| {
+        ProbeError::Io {
+            doing: "writing".to_owned(),
+            source,
+        }
+    })
+}
+
+/// A line on stderr that is written over, on a terminal.
+fn progress() -> impl FnMut(Progress<'_>) {
+    use std::io::IsTerminal as _;
+    let terminal = std::io::stderr().is_terminal();
+    move |event| match event {
+        Progress::Begins {
+            job,
+            pass,
+            done,
+            all,
+        } if terminal => eprint!(
+            "\r\x1b[K{:3} %  {}, {} {}, pass {pass}",
+            done * 100 / all.max(1),
+            job.name(),
+            job.population,
+            job.probe.axis
+        ),
+        Progress::Begins { .. } => {}
+        Progress::Failed { job, why } => {
+            let clear = if terminal { "\r\x1b[K" } else { "" };
+            eprintln!("{clear}{}: {why}", job.name());
+        }
+    }
+}
+
+fn show(args: &Args, finished: &Finished, results: &Path) -> anyhow::Result<Exit> {
+    for result in &finished.results {
+        for growth in &result.growth {
+            println!(
+                "{:<22} {:<12} {:<28} {:.2} {}",
+                result.label(),
+                growth.series,
+                growth.word(),
+                growth.confidence,
+                growth.sentence
+            );
+        }
+        if let Some(note) = &result.note {
+            println!("{:<22} {note}", result.label());
+        }
+    }
+    println!("{}", results.display());
+    if finished.interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::Done)
+}
