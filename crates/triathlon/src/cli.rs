@@ -16,6 +16,8 @@ pub(crate) struct Cli {
 /// The legs of the race.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Examine this machine, or a file of kernel settings, before anyone believes a number.
+    Doctor(cmd::doctor::Args),
     /// Judge stored trials again, by the rules of this program.
     Judge(cmd::judge::Args),
     /// Make load on a web server and measure how it answers.
@@ -32,6 +34,7 @@ impl Command {
     /// Runs it.
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Doctor(args) => cmd::doctor::run(&args),
             Self::Judge(args) => cmd::judge::run(&args),
             Self::Load(args) => cmd::load::run(&args),
             Self::Probe(args) => cmd::probe::run(&args),

@@ -10,6 +10,8 @@
 mod cli;
 mod cmd;
 mod exit;
+mod out;
+mod tool;
 
 use std::process::ExitCode;
 

@@ -11,6 +11,7 @@
     reason = "a test that cannot run here says so to whoever watches"
 )]
 
+mod doctor;
 mod door;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;

@@ -207,11 +207,10 @@ fn round_number(setting: &Setting, _: &Machine) -> Vec<Draft> {
     };
     let is_round = |n: &u64| *n >= 100_000 && n.is_multiple_of(10_u64.pow(n.ilog10() - 1));
     if sized.iter().any(|part| setting.key.contains(part)) && numbers.iter().any(is_round) {
-        let say = "A small number padded with zeros: nothing on the machine leads to it. A setting \
-                   is worth having when a counter moved before and no longer moves after.";
+        let say = "A small number padded with zeros: nothing on the machine leads to it.";
         return vec![
             Draft::new(Kind::RoundNumber, Severity::Note, say)
-                .fix("remove the line, measure, and set it only if a counter asks for it"),
+                .fix("set it only if a counter that it acts on moves, and look whether it stops"),
         ];
     }
     Vec::new()

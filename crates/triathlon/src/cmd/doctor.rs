@@ -1,0 +1,143 @@
+//! `triathlon doctor`: what is wrong with the machine, or with a file of kernel settings.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::Context as _;
+use lab::condition::{self, Roots};
+use model::Bytes;
+use verdict::doctor::examine;
+use verdict::sysctl::{Kernel, Machine, judge};
+
+use crate::exit::{Exit, UsageError};
+use crate::out;
+
+const EXAMPLES: &str = "\
+Examples:
+  triathlon doctor
+      Examine this machine.
+  triathlon doctor --server 127.0.0.1:8080
+      And the server that listens there: limits, backlog, CPUs.
+  triathlon doctor --fix-script > fix.sh
+      Write what mends it; 'sh fix.sh undo' restores what was.
+  triathlon doctor --sysctl /etc/sysctl.conf --kernel 3.10
+      Judge a file of settings for another kernel, without applying it.";
+
+/// Arguments of `triathlon doctor`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A server to examine too: its process id, or the address it listens on
+    #[arg(long, value_name = "PID|ADDR")]
+    server: Option<Server>,
+    /// Judge this file of kernel settings instead of the machine
+    #[arg(long, value_name = "FILE")]
+    sysctl: Option<PathBuf>,
+    /// The kernel that would read the file [default: the running one]
+    #[arg(long, value_name = "VERSION", requires = "sysctl")]
+    kernel: Option<Kernel>,
+    /// The memory of the machine that would read the file, as 4G [default: this machine's]
+    #[arg(long, value_name = "SIZE", requires = "sysctl")]
+    memory: Option<Bytes>,
+    /// Connections that the benchmark will hold at once, to hold sizes against
+    #[arg(long, value_name = "N", requires = "sysctl", default_value_t = 1_000)]
+    connections: u64,
+    /// Print a shell script that mends what was found, with its undo; nothing is changed
+    #[arg(long, conflicts_with_all = ["sysctl", "json"])]
+    fix_script: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// The folder that results would go to: its file system is examined
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    results: PathBuf,
+}
+
+/// A server as it is named on the command line.
+#[derive(Clone, Copy, Debug)]
+enum Server {
+    Process(u32),
+    Listening(SocketAddr),
+}
+
+impl FromStr for Server {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(pid) = text.parse() {
+            return Ok(Self::Process(pid));
+        }
+        text.parse()
+            .map(Self::Listening)
+            .map_err(|_| "give a process id or an address such as 127.0.0.1:8080".to_owned())
+    }
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let roots = Roots::default();
+    let environment = lab::environment::of_this_machine(crate::tool::this());
+    if let Some(file) = &args.sysctl {
+        let kernel = match (args.kernel, &environment.kernel) {
+            (Some(kernel), _) => kernel,
+            (None, Some(text)) => text
+                .parse()
+                .context("cannot read the running kernel's version")?,
+            (None, None) => return Err(UsageError("give --kernel VERSION".to_owned()).into()),
+        };
+        let memory = args.memory.or(environment.memory);
+        let machine = Machine {
+            memory,
+            connections: args.connections,
+            ..Machine::new(kernel)
+        };
+        return judge_file(file, machine, args.json);
+    }
+    let server = args
+        .server
+        .map(|server| find(&roots.proc, server))
+        .transpose()?;
+    let condition = condition::read(&roots, environment, &args.results, server);
+    let examination = examine(&condition);
+    if args.fix_script {
+        out::write(&report::doctor::fix_script(&examination))?;
+    } else if args.json {
+        out::write_json(&examination)?;
+    } else {
+        out::write(&report::doctor::examination(&examination))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn find(proc: &Path, server: Server) -> anyhow::Result<u32> {
+    match server {
+        Server::Process(pid) if proc.join(pid.to_string()).is_dir() => Ok(pid),
+        Server::Process(pid) => anyhow::bail!("there is no process {pid}"),
+        Server::Listening(address) => {
+            condition::owner_of(proc, address.port()).with_context(|| {
+                format!(
+                    "no process is seen to listen on port {}: start the server, or run as its user",
+                    address.port()
+                )
+            })
+        }
+    }
+}
+
+fn judge_file(file: &Path, machine: Machine, json: bool) -> anyhow::Result<Exit> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("cannot read the settings file {}", file.display()))?;
+    let objections = judge(&text, machine);
+    if json {
+        out::write_json(&objections)?;
+    } else {
+        let name = file.display().to_string();
+        out::write(&report::doctor::settings(
+            &name,
+            machine.kernel,
+            &objections,
+        ))?;
+    }
+    Ok(Exit::Done)
+}
