@@ -13,5 +13,6 @@
 
 mod doctor;
 mod door;
+mod serve;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
