@@ -12,5 +12,6 @@ pub mod html;
 pub mod number;
 pub mod plots;
 pub mod run;
+pub mod text;
 
 pub use run::Run;

@@ -31,7 +31,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     }
     let growth = last.rate.median / before.rate.median.max(1e-9) - 1.0;
-    if FLAT.severity(growth).is_none() {
+    let factor = f64::from(last.key.connections) / f64::from(before.key.connections.max(1));
+    let per_doubling = (1.0 + growth).powf(1.0 / factor.log2()) - 1.0;
+    if FLAT.severity(per_doubling).is_none() {
         return Judgement::Silent;
     }
     Found::new(
@@ -44,6 +46,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         ),
     )
     .evidence("growth", growth)
+    .evidence("growth_per_doubling", per_doubling)
     .limit(&FLAT)
     .fix("Extend the sweep to more connections")
     .into()

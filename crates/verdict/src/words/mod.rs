@@ -23,7 +23,9 @@ pub fn rate(per_second: f64) -> String {
         )]
         return count(per_second.round() as u64);
     }
-    if per_second >= 9.95 {
+    if per_second <= 0.0 {
+        "0".to_owned()
+    } else if per_second >= 9.95 {
         format!("{per_second:.1}")
     } else {
         format!("{per_second:.2}")

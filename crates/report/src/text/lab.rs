@@ -1,0 +1,218 @@
+//! A whole experiment: what it is worth, then a table for each workload.
+
+use std::collections::BTreeMap;
+
+use model::{Claim, Finding, Severity, Status};
+use verdict::summary::paired_ratio;
+use verdict::words;
+
+use super::{LABEL, Style, WIDTH, labelled, wrap};
+use crate::chart::Standing;
+use crate::number::time_us;
+use crate::run::{Cell, Run, is_loud};
+
+/// Columns of a server's name.
+const NAME: usize = 16;
+
+/// The whole of it. The verdict comes first.
+pub fn lab(run: &Run, style: Style) -> String {
+    let mut out = style.bold(&run.name) + "\n";
+    for line in wrap(&run.question, WIDTH) {
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out.push('\n');
+    out.push_str(&worth(run, style));
+    for note in &run.notes {
+        out.push_str(&labelled("missing", note));
+    }
+    for workload in run.workloads() {
+        out.push('\n');
+        out.push_str(&table(run, &workload, style));
+    }
+    out.push('\n');
+    out.push_str(LEGEND);
+    out.push_str(&reasons(run, style));
+    out
+}
+
+const LEGEND: &str = "\
+rate/s    right answers per second: median over rounds and its 95 % interval;
+          \">=\": the generator was the limit; in brackets: invalid, no result
+=         not distinguishable from the fastest at 95 % (paired rounds)
+head      headroom: how far the generator was from its limit in the worst round
+partial   valid, but some mandatory rule could not be evaluated
+";
+
+/// How many points are worth what.
+fn worth(run: &Run, style: Style) -> String {
+    let mut counts: BTreeMap<Status, usize> = BTreeMap::new();
+    for workload in run.workloads() {
+        for cell in run.cells(&workload) {
+            *counts.entry(cell.status()).or_default() += 1;
+        }
+    }
+    let all: usize = counts.values().sum();
+    if all == 0 {
+        return "No trial was measured.\n".to_owned();
+    }
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(status, count)| style.status(*status, &format!("{count} {status}")))
+        .collect();
+    format!(
+        "Of {} over {}: {}.\n",
+        words::plural(all as u64, "point"),
+        words::plural(u64::from(run.rounds()), "round"),
+        parts.join(", ")
+    )
+}
+
+/// One workload: for each number of connections, the servers by rate.
+fn table(run: &Run, workload: &str, style: Style) -> String {
+    let heads = format!(
+        "  {:<NAME$}{:>10} {:<19} {:>8} {:>8} {:>5} {}",
+        "", "rate/s", "[95 %]", "CPU us", "p50", "head", "verdict"
+    );
+    let mut out = format!("{}\n{}\n", style.bold(workload), style.faint(&heads));
+    let mut groups: BTreeMap<u32, Vec<Cell<'_>>> = BTreeMap::new();
+    for cell in run.cells(workload) {
+        groups.entry(cell.connections()).or_default().push(cell);
+    }
+    for (connections, mut cells) in groups {
+        out.push_str(&format!(
+            "{}{}\n",
+            words::plural(u64::from(connections), "connection"),
+            ceiling(run, workload, connections)
+        ));
+        let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
+        cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
+        for cell in &cells {
+            out.push_str(&row(cell, cells.first(), style));
+        }
+    }
+    out
+}
+
+/// The ceiling's median at so many connections.
+fn ceiling(run: &Run, workload: &str, connections: u32) -> String {
+    let rates: Vec<f64> = run
+        .ceilings(workload)
+        .iter()
+        .filter(|digest| digest.connections == connections)
+        .map(|digest| digest.rate)
+        .collect();
+    verdict::summary::Rounds::of(rates).map_or_else(String::new, |rates| {
+        format!(" (ceiling {}/s)", words::rate(rates.median))
+    })
+}
+
+fn row(cell: &Cell<'_>, fastest: Option<&Cell<'_>>, style: Style) -> String {
+    let Some(rate) = cell.rate() else {
+        return format!("  {:<NAME$}{:>10}\n", cell.server(), "-");
+    };
+    let shown = words::rate(rate.median);
+    let shown = match rate.standing {
+        Standing::AtLeast => format!(">={shown}"),
+        Standing::Struck => format!("({shown})"),
+        Standing::Doubtful | Standing::Sound => shown,
+    };
+    let interval = rate.interval.map_or_else(String::new, |(low, high)| {
+        format!("[{} {}]", words::rate(low), words::rate(high))
+    });
+    let cpu = cell
+        .value(Claim::Resources, |digest| digest.cpu_us)
+        .map_or_else(|| "-".to_owned(), |cpu| format!("{:.2}", cpu.median));
+    let p50 = cell
+        .value(Claim::Latency, |digest| digest.response_us[0])
+        .map_or_else(|| "-".to_owned(), |us| time_us(us.median).replace('µ', "u"));
+    let headroom = cell
+        .rounds
+        .iter()
+        .filter_map(|digest| digest.headroom)
+        .min_by(f64::total_cmp)
+        .map_or_else(|| "-".to_owned(), |headroom| format!("{headroom:.1}"));
+    let mark = match fastest {
+        Some(fastest) if fastest.server() != cell.server() && alike(fastest, cell) => "=",
+        _ => " ",
+    };
+    let (before, name) = if cell.server().chars().count() < NAME {
+        (String::new(), cell.server())
+    } else {
+        (format!("  {}\n", cell.server()), "")
+    };
+    format!(
+        "{before}  {name:<width$}{mark}{shown:>10} {interval:<19} {cpu:>8} {p50:>8} {headroom:>5} {}\n",
+        worst(cell, style),
+        width = NAME - 1
+    )
+}
+
+/// What a point is worth: the worst of its rounds.
+fn worst(cell: &Cell<'_>, style: Style) -> String {
+    let status = cell.status();
+    let partial = cell.claims().values().any(|(_, partial)| *partial);
+    let text = if status == Status::Valid && partial {
+        "partial"
+    } else {
+        status.name()
+    };
+    style.status(status, text)
+}
+
+/// Whether paired rounds cannot tell the two apart at 95 %.
+fn alike(one: &Cell<'_>, other: &Cell<'_>) -> bool {
+    let rates: BTreeMap<u32, f64> = other
+        .rounds
+        .iter()
+        .map(|digest| (digest.round, digest.rate))
+        .collect();
+    let pairs: Vec<(f64, f64)> = one
+        .rounds
+        .iter()
+        .filter_map(|digest| Some((digest.rate, *rates.get(&digest.round)?)))
+        .collect();
+    paired_ratio(&pairs)
+        .and_then(|(_, interval)| interval)
+        .is_none_or(|interval| interval.contains(1.0))
+}
+
+/// Each rule that objected, once, with how often it did.
+fn reasons(run: &Run, style: Style) -> String {
+    let mut out = String::new();
+    for heard in run.heard() {
+        if !is_loud(&heard.finding) {
+            continue;
+        }
+        out.push('\n');
+        out.push_str(&reason(&heard.finding, heard.trials, style));
+        let mut places: Vec<String> = heard
+            .points
+            .iter()
+            .take(4)
+            .map(|(server, workload, connections)| format!("{server} {workload} {connections}"))
+            .collect();
+        let more = heard.points.len().saturating_sub(places.len());
+        if more > 0 {
+            places.push(format!("{more} more"));
+        }
+        out.push_str(&labelled("", &format!("at {}", places.join(", "))));
+    }
+    out
+}
+
+fn reason(finding: &Finding, trials: usize, style: Style) -> String {
+    let severity = finding.worst();
+    debug_assert!(severity > Severity::Note);
+    let mut out = format!(
+        "{:<LABEL$}{} in {}\n",
+        finding.rule,
+        style.severity(severity, severity.name()),
+        words::plural(trials as u64, "trial")
+    );
+    out.push_str(&labelled("", &finding.say));
+    for fix in &finding.fix {
+        out.push_str(&labelled("", &format!("-> {fix}")));
+    }
+    out
+}

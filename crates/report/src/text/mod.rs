@@ -1,0 +1,112 @@
+//! What is printed: the verdict first, then the numbers, at 80 columns.
+//!
+//! [`trial()`] is one run, [`latency()`] its spectrum, [`judged()`] its verdict alone, [`lab()`] a
+//! whole experiment. Colour is the caller's choice: only the door knows whether it speaks to a
+//! terminal.
+
+mod lab;
+mod latency;
+mod result;
+mod times;
+mod worth;
+
+use model::finding::{Severity, Status};
+
+pub use lab::lab;
+pub use latency::latency;
+pub use result::trial;
+pub use worth::{judged, verdict};
+
+/// How to print.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Style {
+    /// Whether to use ANSI colours.
+    pub colour: bool,
+}
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+
+/// Columns of the names in front of values.
+const LABEL: usize = 12;
+
+impl Style {
+    /// `text` in the colour of `status`.
+    fn status(self, status: Status, text: &str) -> String {
+        let code = match status {
+            Status::Valid => "32",
+            Status::Unknown => "35",
+            Status::Suspect => "33",
+            Status::Invalid => "31",
+        };
+        self.paint(code, text)
+    }
+
+    /// `text` in the colour of `severity`.
+    fn severity(self, severity: Severity, text: &str) -> String {
+        match severity {
+            Severity::Note => self.faint(text),
+            Severity::Suspect => self.status(Status::Suspect, text),
+            Severity::Invalid => self.status(Status::Invalid, text),
+        }
+    }
+
+    /// A heading.
+    fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// What matters less.
+    fn faint(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// What is no result.
+    fn struck(self, text: &str) -> String {
+        self.paint("9", text)
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// `text` broken at blanks into lines of at most `width` columns; a longer word stays whole.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut columns = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if columns > 0 && columns + 1 + length > width {
+            lines.push(String::new());
+            columns = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            if columns > 0 {
+                line.push(' ');
+                columns += 1;
+            }
+            line.push_str(word);
+            columns += length;
+        }
+    }
+    lines
+}
+
+/// `label` and `text` beside it, wrapped and indented.
+fn labelled(label: &str, text: &str) -> String {
+    let mut out = String::new();
+    for (position, line) in wrap(text, WIDTH - LABEL).iter().enumerate() {
+        let label = if position == 0 { label } else { "" };
+        out.push_str(format!("{label:<LABEL$}{line}").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,399 @@
+//! One run: what was asked, what it is worth, and the numbers.
+
+use model::plan::{Arrivals, Stop};
+use model::record::{ConnectionCounts, Tally};
+use model::{Claim, Outcome, Status, Trial};
+use verdict::summary::{cpu_per_request, median};
+use verdict::words;
+
+use super::times::times;
+use super::worth::{coverage, notes, verdict};
+use super::{Style, labelled};
+
+/// The whole of it. The verdict comes first.
+pub fn trial(trial: &Trial, style: Style) -> String {
+    let mut out = verdict(&trial.verdict, style);
+    out.push('\n');
+    out.push_str(&asked(trial, style));
+    out.push('\n');
+    out.push_str(&rates(trial, style));
+    out.push('\n');
+    out.push_str(&times(trial, style));
+    out.push_str(&meaning(trial));
+    let failures = failures(trial, style);
+    if !failures.is_empty() {
+        out.push('\n');
+        out.push_str(&failures);
+    }
+    out.push('\n');
+    out.push_str(&connections(trial));
+    out.push_str(&costs(trial));
+    out.push('\n');
+    out.push_str(&remarks(trial));
+    out.push_str(&notes(&trial.verdict, style));
+    out.push_str(&coverage(&trial.verdict));
+    out
+}
+
+/// What was asked of whom.
+fn asked(trial: &Trial, style: Style) -> String {
+    let plan = &trial.plan;
+    let url = plan.requests.first().map_or("", |request| &request.url);
+    let method = plan
+        .requests
+        .first()
+        .map_or("GET", |request| &request.method);
+    let mut title = format!("{method} {url}");
+    if let Some(server) = trial
+        .record
+        .reference
+        .as_ref()
+        .and_then(|r| r.server.as_ref())
+    {
+        title.push_str(&format!("  ({server})"));
+    }
+    let how = match plan.arrivals {
+        Arrivals::Closed => "closed loop".to_owned(),
+        Arrivals::Fixed { rate_per_1000_s } => format!(
+            "open loop, {}/s evenly spaced",
+            words::rate(rate_per_1000_s.as_per_second_f64())
+        ),
+        Arrivals::Poisson { rate_per_1000_s } => format!(
+            "open loop, {}/s at random (Poisson)",
+            words::rate(rate_per_1000_s.as_per_second_f64())
+        ),
+    };
+    let each = plan
+        .requests_per_connection
+        .map_or_else(String::new, |each| {
+            format!(" of {}", words::plural(u64::from(each), "request"))
+        });
+    let threads = words::plural(u64::from(plan.workers), "thread");
+    let cpus = match plan.cpus.as_slice() {
+        [] => String::new(),
+        cpus => format!(" on CPU {}", words::cpus(cpus)),
+    };
+    let mut line = format!(
+        "{how}, {}{each}, {threads}{cpus}, {} after {} of warm-up",
+        words::plural(u64::from(plan.connections), "connection"),
+        trial.record.window,
+        plan.warmup
+    );
+    if let Stop::Count(count) = plan.stop {
+        line.push_str(&format!(", {} asked for", words::plural(count, "exchange")));
+    }
+    if trial.record.interrupted {
+        line.push_str("; INTERRUPTED: only what was measured until then");
+    }
+    format!("{}\n{}", style.bold(&title), indent(&line))
+}
+
+fn indent(text: &str) -> String {
+    super::wrap(text, super::WIDTH)
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// Rates, in all and by interval.
+fn rates(trial: &Trial, style: Style) -> String {
+    let record = &trial.record;
+    let rate = format!("{}/s", words::rate(record.achieved_rate));
+    let rate = if trial.verdict.generator_limited {
+        format!("{} right answers", style.bold(&format!("at least {rate}")))
+    } else if is_invalid(trial, Claim::Capacity) {
+        format!("{} right answers, invalid", style.struck(&rate))
+    } else {
+        format!("{} right answers", style.bold(&rate))
+    };
+    let mut out = format!("{:<12}{rate}", "rate");
+    let ok = record.total.outcomes[Outcome::Ok];
+    out.push_str(&format!(" ({} in {})\n", words::count(ok), record.window));
+    if let Some(line) = by_interval(trial) {
+        out.push_str(&labelled("", &line));
+    }
+    if let Some(rate) = trial.plan.arrivals.rate() {
+        let seconds = record.window.as_s_f64().max(1e-9);
+        let sent = number(record.total.sent) / seconds;
+        out.push_str(&labelled(
+            "",
+            &format!(
+                "intended {}/s, sent {}/s; most waiting at once {}",
+                words::rate(rate.as_per_second_f64()),
+                words::rate(sent),
+                words::count(record.backlog_max)
+            ),
+        ));
+    }
+    let seconds = record.window.as_s_f64().max(1e-9);
+    out.push_str(&labelled(
+        "goodput",
+        &format!(
+            "{}/s of content, {}/s received, {}/s sent",
+            bytes(record.goodput),
+            bytes(number(record.total.bytes_received.count()) / seconds),
+            bytes(number(record.total.bytes_sent.count()) / seconds),
+        ),
+    ));
+    out
+}
+
+/// Whether the trial makes `claim` and may not.
+fn is_invalid(trial: &Trial, claim: Claim) -> bool {
+    let worth = trial.verdict.claims.get(&claim);
+    worth.is_some_and(|worth| worth.status == Status::Invalid)
+}
+
+/// The slowest, the median and the fastest whole interval.
+fn by_interval(trial: &Trial) -> Option<String> {
+    let intervals = &trial.record.intervals;
+    let full = intervals.first()?.length;
+    let mut rates: Vec<f64> = intervals
+        .iter()
+        .filter(|interval| interval.length.as_ns() >= full.as_ns() / 2)
+        .map(|interval| {
+            number(interval.tally.outcomes[Outcome::Ok]) / interval.length.as_s_f64().max(1e-9)
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    let median = median(&rates)?;
+    let (slowest, fastest) = (rates.first()?, rates.last()?);
+    if rates.len() < 2 {
+        return None;
+    }
+    let each = if full == model::Span::from_s(1) {
+        "second".to_owned()
+    } else {
+        full.to_string()
+    };
+    Some(format!(
+        "by {each}: slowest {}/s, median {}/s, fastest {}/s",
+        words::rate(*slowest),
+        words::rate(median),
+        words::rate(*fastest)
+    ))
+}
+
+/// What the times above may be used for.
+fn meaning(trial: &Trial) -> String {
+    let record = &trial.record;
+    if record.response_time.count() + record.response_time.censored() == 0 {
+        return String::new();
+    }
+    let mut out = String::new();
+    if is_invalid(trial, Claim::Latency) {
+        out.push_str(&labelled(
+            "",
+            "Latency is invalid: these times are no result.",
+        ));
+    }
+    if trial.plan.arrivals.rate().is_none() && record.achieved_rate > 0.0 {
+        out.push_str(&labelled(
+            "",
+            &format!(
+                "Closed loop: each connection waits for its answer before it asks again, so past \
+                 saturation the mean is connections / rate = {}. For what users wait, ask for a \
+                 fixed rate (-R).",
+                each(trial)
+            ),
+        ));
+    }
+    if record.response_time.censored() > 0 {
+        out.push_str(&labelled(
+            "",
+            &format!(
+                "{} never came: they count as longer than {}.",
+                words::plural(record.response_time.censored(), "answer"),
+                trial.plan.timeout
+            ),
+        ));
+    }
+    let count = record.response_time.count() + record.response_time.censored();
+    if count < 100_000 {
+        out.push_str(&labelled(
+            "",
+            &format!(
+                "\"-\": too few of {} values beyond it.",
+                words::count(count)
+            ),
+        ));
+    }
+    out
+}
+
+/// Connections ÷ rate.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive time for people"
+)]
+fn each(trial: &Trial) -> model::Span {
+    let seconds = f64::from(trial.plan.connections) / trial.record.achieved_rate;
+    model::Span::from_ns((seconds * 1e9) as u64)
+}
+
+/// Each way to fail, with its first example.
+fn failures(trial: &Trial, style: Style) -> String {
+    let record = &trial.record;
+    let outcomes = &record.total.outcomes;
+    let other = outcomes.total() - outcomes[Outcome::Ok];
+    if other == 0 {
+        return String::new();
+    }
+    let mut out = style.bold(&format!(
+        "{:<12}{} of {} exchanges",
+        "failures",
+        words::count(other),
+        words::count(outcomes.total())
+    ));
+    out.push('\n');
+    for (outcome, count) in outcomes.iter().filter(|(_, count)| *count > 0) {
+        if outcome == Outcome::Ok {
+            continue;
+        }
+        let example = record
+            .examples
+            .iter()
+            .find(|example| example.outcome == outcome);
+        let mut text = words::count(count);
+        if let Some(example) = example {
+            text.push_str(&format!(", the first: {}", example.text));
+            if let Some(at) = example.at {
+                text.push_str(&format!(" (after {at})"));
+            }
+        }
+        out.push_str(&labelled(outcome.name(), &text));
+    }
+    out
+}
+
+/// Connections of the whole run, warm-up and end included.
+fn connections(trial: &Trial) -> String {
+    let record = &trial.record;
+    let mut all = ConnectionCounts::default();
+    let phases: [&Tally; 3] = [&record.warmup_phase, &record.total, &record.drain_phase];
+    for phase in phases {
+        all.merge(&phase.connections);
+    }
+    let now = &record.total.connections;
+    let mut text = format!(
+        "{} asked, {} established",
+        words::count(all.asked),
+        words::count(all.established)
+    );
+    for (count, what) in [
+        (all.failed, "failed"),
+        (all.closed_by_client, "closed by us"),
+        (all.closed_by_server, "closed by the server"),
+        (all.broken, "broken"),
+        (all.backed_off, "backed off"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {} {what}", words::count(count)));
+        }
+    }
+    if now.established > 0 && now.established != all.established {
+        text.push_str(&format!(
+            "; {} of them within the window",
+            words::count(now.established)
+        ));
+    }
+    labelled("connections", &text)
+}
+
+/// CPU and memory of both sides.
+fn costs(trial: &Trial) -> String {
+    let mut out = String::new();
+    let workers = &trial.record.workers;
+    let share = |part: fn(&model::record::Worker) -> model::Span| {
+        let whole: f64 = workers.iter().map(|w| w.window.as_s_f64()).sum();
+        let part: f64 = workers.iter().map(|w| part(w).as_s_f64()).sum();
+        (whole > 0.0).then(|| part / whole)
+    };
+    if let Some(busy) = share(|worker| worker.busy) {
+        let mut text = format!(
+            "busy {} of {}",
+            words::share(busy),
+            words::plural(workers.len() as u64, "thread")
+        );
+        if let Some(spin) = share(|worker| worker.spin).filter(|spin| *spin > 0.0) {
+            text.push_str(&format!(", spinning {}", words::share(spin)));
+        }
+        if let Some(headroom) = trial.verdict.headroom {
+            text.push_str(&format!(", headroom {headroom:.2}"));
+        }
+        out.push_str(&labelled("generator", &text));
+    }
+    let server = trial.usage.server.as_ref();
+    let mut parts = Vec::new();
+    if let Some(cpu) = cpu_per_request(trial) {
+        let split = cpu.split_us.map_or_else(
+            || "user and system not told apart".to_owned(),
+            |(user, system)| format!("{user:.2} user, {system:.2} system"),
+        );
+        parts.push(format!(
+            "{:.2} us of CPU per exchange ({split}{})",
+            cpu.total_us,
+            if is_invalid(trial, Claim::Resources) {
+                ", invalid"
+            } else {
+                ""
+            }
+        ));
+    }
+    if let Some(memory) = server.and_then(|usage| usage.memory_pss) {
+        parts.push(format!("{memory} of memory (PSS)"));
+    }
+    if parts.is_empty() {
+        parts.push(
+            "CPU and memory not read (not a process of this machine, or not ours)".to_owned(),
+        );
+    }
+    out.push_str(&labelled("server", &parts.join(", ")));
+    out
+}
+
+/// What a reader must know: backend, checks, CPUs, fallbacks.
+fn remarks(trial: &Trial) -> String {
+    let record = &trial.record;
+    let mut out = String::new();
+    let backend = match record.backend.as_str() {
+        "uring" => "io_uring",
+        other => other,
+    };
+    if !backend.is_empty() {
+        out.push_str(&labelled(
+            "backend",
+            &format!("{backend}, waits to the nearest {}", record.wait_resolution),
+        ));
+    }
+    if let Some(reference) = &record.reference {
+        out.push_str(&labelled("checked", &reference.checked));
+    }
+    if let Some(choice) = &trial.context.cpu_choice {
+        out.push_str(&labelled("CPUs", choice));
+    }
+    for note in &record.notes {
+        out.push_str(&labelled("note", note));
+    }
+    if record.samples_dropped > 0 {
+        out.push_str(&labelled(
+            "samples",
+            &format!(
+                "{} kept, {} found no room",
+                words::count(record.samples.len() as u64),
+                words::count(record.samples_dropped)
+            ),
+        ));
+    }
+    out
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number for people")]
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+fn bytes(count: f64) -> String {
+    crate::number::bytes(count)
+}

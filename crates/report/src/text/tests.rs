@@ -1,0 +1,183 @@
+use model::distribution::Shape;
+use model::fixture::{self, Heat};
+use model::record::Example;
+use model::{Outcome, Span, Trial};
+
+use super::*;
+use crate::Run;
+
+const PLAIN: Style = Style { colour: false };
+
+fn judged_trial(change: impl FnOnce(&mut Trial), base: Trial) -> Trial {
+    let mut trial = base;
+    change(&mut trial);
+    trial.verdict = ::verdict::judge(&trial);
+    trial
+}
+
+fn is_narrow(text: &str) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= WIDTH, "{line}");
+        assert_eq!(line, line.trim_end());
+    }
+}
+
+fn check(name: &str, text: &str) {
+    is_narrow(text);
+    insta::assert_snapshot!(name, text);
+}
+
+#[test]
+fn a_closed_loop() {
+    let trial = judged_trial(|_| {}, fixture::closed());
+    check("closed", &super::trial(&trial, PLAIN));
+}
+
+#[test]
+fn an_open_loop() {
+    let trial = judged_trial(|_| {}, fixture::open());
+    check("open", &super::trial(&trial, PLAIN));
+    check("spectrum_open", &latency(&trial, PLAIN));
+}
+
+#[test]
+fn a_spectrum() {
+    let trial = judged_trial(|_| {}, fixture::closed());
+    check("spectrum_closed", &latency(&trial, PLAIN));
+}
+
+#[test]
+fn a_generator_that_was_the_limit() {
+    let trial = judged_trial(
+        |trial| trial.record.workers[0].busy = Span::from_ms(9_930),
+        fixture::closed(),
+    );
+    check("limited", &super::trial(&trial, PLAIN));
+}
+
+#[test]
+fn failures_timeouts_and_facts_unread() {
+    let trial = judged_trial(
+        |trial| {
+            let outcomes = &mut trial.record.total.outcomes;
+            outcomes[Outcome::Ok] -= 9_400;
+            outcomes[Outcome::Read] = 9_000;
+            outcomes[Outcome::Timeout] = 400;
+            trial.record.total.bytes_content = model::Bytes::new(590_600 * 7);
+            trial.record.service_time = fixture::spread(Shape::TOTAL, 1.05e6, 590_600);
+            trial.record.response_time = fixture::spread(Shape::TOTAL, 1.055e6, 590_600);
+            trial.record.intervals[9].tally.outcomes[Outcome::Ok] -= 9_400;
+            trial.record.rate_it();
+            trial.record.total.connections.asked = 9_400;
+            trial.record.total.connections.established = 9_400;
+            trial.record.total.connections.broken = 9_400;
+            trial.record.total.connections.backed_off = 9_000;
+            for _ in 0..400 {
+                trial.record.response_time.record_censored();
+            }
+            for (outcome, text, at) in [
+                (Outcome::Read, "connection reset after 120 bytes", 310),
+                (Outcome::Timeout, "no answer within 5.00 s", 5_002),
+            ] {
+                trial.record.examples.push(Example {
+                    outcome,
+                    text: text.to_owned(),
+                    at: Some(Span::from_ms(at)),
+                });
+            }
+            trial.usage.server = None;
+            trial.usage.system = None;
+            trial.context.shared_cpus = None;
+            trial.record.notes = vec![
+                "io_uring is not permitted here (kernel.io_uring_disabled = 2); readiness is used"
+                    .to_owned(),
+            ];
+            "readiness".clone_into(&mut trial.record.backend);
+        },
+        fixture::closed(),
+    );
+    check("failures", &super::trial(&trial, PLAIN));
+}
+
+#[test]
+fn a_sample_of_a_few_shows_few_quantiles() {
+    let shaped = fixture::Shaped {
+        rate: 30.0,
+        connections: 1,
+        ..fixture::Shaped::default()
+    };
+    let trial = judged_trial(|_| {}, shaped.trial());
+    check("few", &super::trial(&trial, PLAIN));
+    check("spectrum_few", &latency(&trial, PLAIN));
+}
+
+#[test]
+fn nothing_measured_at_all() {
+    let trial = judged_trial(
+        |trial| {
+            let record = &mut trial.record;
+            record.total = model::record::Tally::default();
+            record.response_time.clear();
+            record.service_time.clear();
+            record.late_time.clear();
+            record.first_byte_time.clear();
+            record.blocked_time.clear();
+            record.intervals.clear();
+            record.rate_it();
+        },
+        fixture::closed(),
+    );
+    check("nothing", &super::trial(&trial, PLAIN));
+    check("spectrum_nothing", &latency(&trial, PLAIN));
+}
+
+#[test]
+fn a_verdict_alone() {
+    let trial = judged_trial(|trial| trial.plan.warmup = Span::ZERO, fixture::closed());
+    check("judged", &judged("trial.json", &trial.verdict, PLAIN));
+}
+
+#[test]
+fn an_experiment() {
+    let mut trials = Heat {
+        connections: vec![1, 64],
+        window: Span::from_s(10),
+        ..Heat::default()
+    }
+    .trials();
+    for trial in &mut trials {
+        let point = trial.point.as_ref().unwrap();
+        if point.server == "lighttpd" && point.workload == "seven-bytes" {
+            trial.record.total.outcomes[Outcome::Timeout] = 40;
+            trial.record.total.sent += 40;
+            "lighttpd with its log on".clone_into(&mut trial.point.as_mut().unwrap().server);
+        }
+    }
+    let verdicts = ::verdict::judge_set(&trials);
+    let mut run = Run::default();
+    "first-heat".clone_into(&mut run.name);
+    "Which server answers fastest, and what does a request cost?".clone_into(&mut run.question);
+    run.notes = vec![
+        "Not measured: h2o. It is not installed. To measure it: apt-get install h2o".to_owned(),
+    ];
+    for (trial, verdict) in trials.iter_mut().zip(verdicts) {
+        trial.verdict = verdict;
+        run.add(trial);
+    }
+    run.sort();
+    check("lab", &lab(&run, PLAIN));
+}
+
+#[test]
+fn colour_is_a_choice() {
+    let trial = judged_trial(|_| {}, fixture::closed());
+    assert!(!super::trial(&trial, PLAIN).contains('\x1b'));
+    assert!(super::trial(&trial, Style { colour: true }).contains("\x1b[32mvalid"));
+}
+
+#[test]
+fn long_words_stay_whole() {
+    assert_eq!(wrap("a bb ccc", 4), ["a bb", "ccc"]);
+    assert_eq!(wrap("incomprehensible", 4), ["incomprehensible"]);
+    assert_eq!(wrap("", 4), [""]);
+}

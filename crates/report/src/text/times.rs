@@ -1,0 +1,80 @@
+//! The table of times: only quantiles that the sample carries.
+
+use model::{Distribution, Span, Trial};
+use verdict::summary::{QUANTILES, Quantile, Reading, read};
+
+use super::{LABEL, Style};
+
+/// Columns of one value.
+const COLUMN: usize = 10;
+
+/// The table, with a sentence about what it may be used for.
+pub(super) fn times(trial: &Trial, style: Style) -> String {
+    let record = &trial.record;
+    let quantiles: Vec<Quantile> = QUANTILES
+        .into_iter()
+        .filter(|quantile| quantile.name != "p75")
+        .collect();
+    let mut out = format!("{:<LABEL$}", "time");
+    for quantile in &quantiles {
+        out.push_str(&format!("{:>COLUMN$}", quantile.label));
+    }
+    out.push_str(&format!("{:>COLUMN$}\n", "max"));
+    out = style.bold(out.trim_end()) + "\n";
+    let open = trial.plan.arrivals.rate().is_some();
+    let mut rows: Vec<(&str, &Distribution)> = vec![("response", &record.response_time)];
+    if differ(&record.response_time, &record.service_time) {
+        rows.push(("service", &record.service_time));
+    }
+    if above(&record.blocked_time, Span::from_us(1)) {
+        rows.push(("blocked", &record.blocked_time));
+    }
+    if open || differ(&record.response_time, &record.service_time) {
+        rows.push(("late", &record.late_time));
+    }
+    if differ(&record.service_time, &record.first_byte_time) {
+        rows.push(("first byte", &record.first_byte_time));
+    }
+    if record.connect_time.count() > 0 {
+        rows.push(("connect", &record.connect_time));
+    }
+    for (name, times) in rows {
+        out.push_str(&row(name, times, &quantiles, trial.plan.timeout));
+    }
+    out
+}
+
+/// One distribution. "-" stands for too few values, ">" for longer than the timeout.
+fn row(name: &str, times: &Distribution, quantiles: &[Quantile], timeout: Span) -> String {
+    let mut out = format!("{name:<LABEL$}");
+    for quantile in quantiles {
+        let cell = match read(times, quantile.q) {
+            Reading::TooFew => "-".to_owned(),
+            Reading::Censored => format!(">{timeout}"),
+            Reading::Value(span) => span.to_string(),
+        };
+        out.push_str(&format!("{cell:>COLUMN$}"));
+    }
+    let max = match times.max() {
+        _ if times.censored() > 0 => format!(">{timeout}"),
+        Some(span) => span.to_string(),
+        None => "-".to_owned(),
+    };
+    out.push_str(&format!("{max:>COLUMN$}\n"));
+    out
+}
+
+/// Whether the second says anything that the first does not: by 2 % at the median or at p99.
+fn differ(one: &Distribution, other: &Distribution) -> bool {
+    let far = |q: f64| {
+        let (Reading::Value(one), Reading::Value(other)) = (read(one, q), read(other, q)) else {
+            return false;
+        };
+        (one.as_us_f64() - other.as_us_f64()).abs() > 0.02 * one.as_us_f64()
+    };
+    other.count() > 0 && (far(0.5) || far(0.99) || one.censored() != other.censored())
+}
+
+fn above(times: &Distribution, bound: Span) -> bool {
+    times.count_above(bound) > 0
+}
