@@ -98,7 +98,7 @@ impl Ring {
 
     /// Submits and waits for at least one completion, or for the time given.
     #[inline]
-    pub(crate) fn wait(&mut self, timeout: Option<&Timespec>) {
+    pub(crate) fn wait(&self, timeout: Option<&Timespec>) {
         let result = match timeout {
             None => self.uring.submit_and_wait(1),
             Some(time) => {

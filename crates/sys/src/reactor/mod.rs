@@ -37,6 +37,7 @@
 mod meter;
 mod outgoing;
 mod readiness;
+mod uring;
 
 use std::fs::File;
 use std::io;
@@ -47,6 +48,7 @@ use std::sync::Arc;
 use model::units::{Instant, Span};
 
 pub use self::readiness::Readiness;
+pub use self::uring::{Unavailable, Uring};
 use crate::Errno;
 pub use crate::slots::Key;
 
@@ -59,6 +61,15 @@ pub struct Settings {
     pub copies: u32,
     /// The most bytes that one such send may have.
     pub copy_bytes: u32,
+}
+
+impl Settings {
+    /// Room for nothing.
+    pub(crate) const NOTHING: Self = Self {
+        connections: 0,
+        copies: 0,
+        copy_bytes: 0,
+    };
 }
 
 impl Default for Settings {

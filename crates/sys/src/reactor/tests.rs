@@ -337,26 +337,6 @@ fn with_peer<R: Reactor>(mut reactor: R, connections: usize, run: fn(&mut R, Soc
     thread.join().unwrap();
 }
 
-/// Everything that needs a network, on whatever `new` makes.
-pub(super) fn conforms<R: Reactor>(new: impl Fn(&Settings) -> R) {
-    let new = || new(&settings());
-    with_peer(new(), 1, echoes);
-    with_peer(new(), 1, receives_large_bodies);
-    with_peer(new(), 1, skips_exactly);
-    with_peer(new(), 2, tells_how_streams_end);
-    with_peer(new(), 300, |reactor, target| {
-        keeps_many_apart(reactor, target, 100);
-    });
-    tells_refusals(&mut new(), nobody());
-    pauses(new());
-    serves_itself(new());
-    sends_what_does_not_fit(new());
-    sends_files(new());
-    waits_until_its_deadline(new());
-    wakes_up(new());
-    bounds_its_queues(new());
-}
-
 /// A listener for `reactor`, on a port of the kernel's choice.
 fn listening<R: Reactor>(reactor: &mut R) -> SocketAddr {
     let listener = socket::listen((Ipv4Addr::LOCALHOST, 0).into(), 128, false).unwrap();
@@ -561,7 +541,101 @@ fn bounds_its_queues<R: Reactor>(mut reactor: R) {
     assert_eq!(refused, Refused::Slots);
 }
 
-#[test]
-fn readiness_conforms() {
-    conforms(|settings| Readiness::new(settings).unwrap());
+/// The whole suite for one backend; `$new` gives none where this system does not permit it.
+macro_rules! suite {
+    ($backend:ident, $new:expr) => {
+        mod $backend {
+            use super::*;
+
+            fn run(test: impl FnOnce(Box<dyn Fn() -> Made>)) {
+                if $new(&settings()).is_some() {
+                    test(Box::new(|| $new(&settings()).expect("it just worked")));
+                }
+            }
+
+            #[test]
+            fn echo() {
+                run(|new| with_peer(new(), 1, echoes));
+            }
+
+            #[test]
+            fn large_bodies() {
+                run(|new| with_peer(new(), 1, receives_large_bodies));
+            }
+
+            #[test]
+            fn skip() {
+                run(|new| with_peer(new(), 1, skips_exactly));
+            }
+
+            #[test]
+            fn ends() {
+                run(|new| with_peer(new(), 2, tells_how_streams_end));
+            }
+
+            #[test]
+            fn many() {
+                run(|new| with_peer(new(), 300, |r, target| keeps_many_apart(r, target, 100)));
+            }
+
+            #[test]
+            fn refusal() {
+                run(|new| tells_refusals(&mut new(), nobody()));
+            }
+
+            #[test]
+            fn pause() {
+                run(|new| pauses(new()));
+            }
+
+            #[test]
+            fn both_sides() {
+                run(|new| serves_itself(new()));
+            }
+
+            #[test]
+            fn partial_sends() {
+                run(|new| sends_what_does_not_fit(new()));
+            }
+
+            #[test]
+            fn files() {
+                run(|new| sends_files(new()));
+            }
+
+            #[test]
+            fn deadlines() {
+                run(|new| waits_until_its_deadline(new()));
+            }
+
+            #[test]
+            fn waker() {
+                run(|new| wakes_up(new()));
+            }
+
+            #[test]
+            fn bounds() {
+                run(|new| bounds_its_queues(new()));
+            }
+        }
+    };
+}
+
+mod epoll {
+    use super::*;
+    type Made = Readiness;
+    suite!(readiness, |settings| Readiness::new(settings).ok());
+}
+
+mod io_uring {
+    use super::*;
+    type Made = Uring;
+    suite!(uring, |settings| Uring::new(settings).ok());
+
+    #[test]
+    fn where_it_is_missing_a_sentence_says_why() {
+        if let Err(unavailable) = Uring::new(&settings()) {
+            assert!(unavailable.to_string().len() > 30, "{unavailable}");
+        }
+    }
 }
