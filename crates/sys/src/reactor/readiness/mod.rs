@@ -26,7 +26,7 @@ use super::meter::Meter;
 use super::outgoing::Outgoing;
 use super::{Activity, Completion, Event, Reactor, Refused, Settings, Stored, Transmit, Waker};
 use crate::slots::{Key, Slots};
-use crate::{clock, socket, timer};
+use crate::{clock, cpu, socket, timer};
 
 /// One receive takes at most this: half of a usual L2 cache, and a 100 KB body in two.
 const RECEIVE_BYTES: usize = 64 * 1024;
@@ -60,6 +60,7 @@ pub struct Readiness {
     buffer: Box<[u8]>,
     timer: OwnedFd,
     wakeup: Arc<OwnedFd>,
+    woken: bool,
     meter: Meter,
 }
 
@@ -69,6 +70,7 @@ impl Readiness {
         let poll = Poll::new()?;
         let timer = timer::timer()?;
         let wakeup = Arc::new(timer::event()?);
+        cpu::set_precise_timers()?;
         for (socket, token) in [(&timer, TIMER), (&*wakeup, WAKER)] {
             let fd = socket.as_raw_fd();
             poll.registry()
@@ -89,6 +91,7 @@ impl Readiness {
             buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
             timer,
             wakeup,
+            woken: false,
             meter: Meter::default(),
         })
     }
@@ -116,7 +119,8 @@ impl Readiness {
         let mut events = std::mem::replace(&mut self.events, Events::with_capacity(0));
         for event in &events {
             match event.token() {
-                TIMER | WAKER => {}
+                TIMER => {}
+                WAKER => self.woken = true,
                 Token(place) if place >= LISTENERS => self.ready.push_back(place),
                 Token(place) => {
                     if let Some(connection) = self.connections.at_mut(place) {
@@ -344,13 +348,13 @@ impl Reactor for Readiness {
     fn wait(&mut self, deadline: Instant) -> Instant {
         self.collect(Some(Duration::ZERO));
         let mut now = clock::monotonic();
-        while self.ready.is_empty() && now < deadline {
+        while self.ready.is_empty() && now < deadline && !std::mem::take(&mut self.woken) {
             let start = now;
             self.block(start, deadline);
             now = clock::monotonic();
             self.meter.blocked(start, now);
             let to_go = deadline.saturating_since(now);
-            // Woken before the last whole millisecond had passed: by the waker or a signal.
+            // Up before the last whole millisecond had passed: a signal came.
             if to_go >= Span::from_ms(1) {
                 break;
             }
