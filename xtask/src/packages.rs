@@ -26,6 +26,7 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("apache2-utils", "ab", "a stranger that drives origin"),
     ("nghttp2-client", "h2load", "a stranger that drives origin"),
     ("curl", "curl", "a stranger that drives origin"),
+    ("python3", "python3", "a stranger that drives origin"),
     ("chromium", "chromium", "opens reports as a reader would"),
     ("iproute2", "ip", "network namespaces for tests"),
     (

@@ -4,7 +4,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "the only crate that speaks to the person at the terminal"
+    reason = "the only crate that speaks to the person at the terminal; results go by `out`"
 )]
 
 mod cli;

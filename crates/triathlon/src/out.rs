@@ -20,3 +20,8 @@ pub(crate) fn write_json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {
     text.push('\n');
     write(&text)
 }
+
+/// Writes `text` and ends the line.
+pub(crate) fn line(text: impl std::fmt::Display) -> anyhow::Result<()> {
+    write(&format!("{text}\n"))
+}

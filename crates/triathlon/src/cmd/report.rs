@@ -7,7 +7,8 @@ use anyhow::Context as _;
 use model::experiment::{Gap, Manifest};
 use report::Run;
 
-use crate::exit::{Exit, UsageError};
+use crate::exit::Exit;
+use crate::out;
 
 /// Folders within folders that are looked through.
 const DEPTH_MAX: u32 = 4;
@@ -20,8 +21,18 @@ const BROWSERS: [&str; 4] = [
     "google-chrome-stable",
 ];
 
+const EXAMPLES: &str = "\
+Examples:
+  triathlon report results/first-heat/*
+      the page of each of these results, in its folder
+  triathlon load http://127.0.0.1:8080/ --json trial.json && triathlon report trial.json
+      the page of one trial, here
+  triathlon report results/first-heat/20* --csv trials.csv
+      a row per trial, for a spreadsheet";
+
 /// Arguments of `triathlon report`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Results directories, or trials (JSON)
     #[arg(required = true, value_name = "PATH")]
@@ -55,12 +66,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         write(&page, report::html::page(&run).as_bytes())?;
         if let Some(pdf) = &args.pdf {
             print(&page, pdf)?;
-            println!("{}", pdf.display());
+            out::line(pdf.display())?;
         }
-        println!("{}", page.display());
+        out::line(page.display())?;
     }
     if let Some(file) = &args.csv {
-        println!("{}", file.display());
+        out::line(file.display())?;
     }
     Ok(Exit::Done)
 }
@@ -91,7 +102,7 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
     let mut run = Run::default();
     for path in paths {
         if !path.exists() {
-            return Err(UsageError(format!("{} does not exist", path.display())).into());
+            anyhow::bail!("{} does not exist", path.display());
         }
         if path.is_dir() {
             describe(path, &mut run)?;

@@ -9,6 +9,7 @@ use origin::{Backend, OriginError, Settings};
 use sys::signal::{Signal, Signals};
 
 use crate::exit::{Exit, UsageError};
+use crate::out;
 
 /// Serves the files of a folder.
 ///
@@ -137,7 +138,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let settings = settings(args)?;
     let running = origin::start(settings).map_err(explained)?;
     for address in running.addresses() {
-        println!("listening on http://{address}/");
+        out::line(format_args!("listening on http://{address}/"))?;
     }
     while signals.wait().context("cannot wait for signals")? == Signal::HangUp {
         running.reopen_logs();

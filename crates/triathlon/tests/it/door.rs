@@ -1,6 +1,48 @@
-//! The door itself: help, versions, wrong usage.
+//! The door itself: help, interruption, stored trials judged again.
 
-use crate::support::process::triathlon;
+use std::fs;
+
+use model::Outcome;
+use model::event::Phase;
+
+use crate::support::process::{MEASURED, load, triathlon};
+use crate::support::stub::{Next, RIGHT, Stub, send};
+use crate::support::{plan, wait_until};
+
+fn right() -> Stub {
+    Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    })
+}
+
+#[test]
+fn every_subcommand_helps_with_examples() {
+    let help = triathlon(["--help"]).expect_code(0).stdout;
+    let list = help
+        .split_once("Commands:")
+        .and_then(|(_, rest)| rest.split_once("\n\n"))
+        .map(|(list, _)| list)
+        .expect("a list of commands");
+    let names: Vec<&str> = list
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect();
+    for name in ["load", "serve", "report", "judge"] {
+        assert!(names.contains(&name), "no {name} in {names:?}");
+    }
+    for name in names {
+        let help = triathlon([name, "--help"]).expect_code(0).stdout;
+        let examples = help.to_lowercase();
+        let examples = examples.split_once("example").map(|(_, rest)| rest);
+        assert!(
+            examples.is_some_and(|text| text.contains(&format!("triathlon {name}"))),
+            "no example in the help of {name}:\n{help}"
+        );
+    }
+}
 
 #[test]
 fn versions_are_told() {
@@ -13,11 +55,37 @@ fn versions_are_told() {
 }
 
 #[test]
-fn wrong_usage() {
-    triathlon(["frobnicate"])
-        .expect_code(2)
-        .expect_complaint(&["frobnicate"]);
-    triathlon(["judge"])
-        .expect_code(2)
-        .expect_complaint(&["trial"]);
+fn an_interrupted_run_keeps_what_it_measured() {
+    let server = right();
+    let mut wanted = plan::paced(&server.url(), 200, 600);
+    wanted.workers = 1;
+    let mut running = plan::start(&wanted);
+    wait_until("the window began", || {
+        plan::reached(&mut running, Phase::Measurement)
+    });
+    let seen = server.requests();
+    wait_until("something was measured", || server.requests() > seen + 50);
+    running.signal("INT");
+    let (run, trial) = plan::finish(running);
+    assert_eq!(run.code, Some(130), "{run:#?}");
+    assert!(trial.record.interrupted);
+    assert!(trial.record.total.outcomes[Outcome::Ok] >= 40, "{run:#?}");
+    assert_eq!(trial.record.total.outcomes.failures(), 0, "{run:#?}");
+}
+
+#[test]
+fn a_stored_trial_is_judged_again_to_the_same_effect() {
+    let server = right();
+    let run = load(&server.url(), "-n 400 -c 4 -t 1 --warmup 0s").expect_code(MEASURED);
+    let trial = run.trial();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("trial.json");
+    fs::write(&path, &run.stdout).expect("a file");
+    let judged = triathlon([std::ffi::OsStr::new("judge"), path.as_os_str()]).expect_code(0);
+    let status = trial.verdict.status.name();
+    assert!(judged.stdout.to_lowercase().contains(status), "{judged:#?}");
+    // What is written again is what was read.
+    let again = serde_json::to_value(&trial).expect("a trial can be written");
+    let first: serde_json::Value = serde_json::from_str(&run.stdout).expect("it was JSON");
+    assert_eq!(again, first);
 }

@@ -11,8 +11,11 @@
     reason = "a test that cannot run here says so to whoever watches"
 )]
 
+mod addresses;
+mod bad_input;
+mod counts;
 mod doctor;
 mod door;
+mod hostile;
 mod serve;
-#[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use model::plan::{
@@ -275,8 +276,9 @@ fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
         None => None,
         Some(text) => Some(match text.strip_prefix('@') {
             None => text.as_bytes().to_vec(),
-            Some(path) => std::fs::read(path)
-                .map_err(|error| UsageError(format!("--data: cannot read {path}: {error}")))?,
+            Some(path) => {
+                std::fs::read(path).with_context(|| format!("--data: cannot read {path}"))?
+            }
         }),
     };
     let headers = args

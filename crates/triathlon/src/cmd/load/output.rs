@@ -11,6 +11,7 @@ use model::usage::{GroupUsage, Usage};
 use model::{Environment, Trial};
 
 use super::Args;
+use crate::out;
 
 /// Where it all goes.
 pub(super) struct Output {
@@ -52,6 +53,11 @@ impl Output {
 
     /// The run is over.
     pub(super) fn finish(&self, args: &Args, mut trial: Trial) -> anyhow::Result<()> {
+        // The text first: where a file cannot be written, what was measured has been said.
+        let to_stdout = args.json.as_deref() == Some(Path::new("-"));
+        if !self.events && !to_stdout {
+            summary(&trial)?;
+        }
         if let Some(path) = &args.samples {
             write_samples(path, &mut trial)?;
         }
@@ -60,14 +66,12 @@ impl Output {
         }
         if let Some(path) = &args.json {
             let text = serde_json::to_string(&trial).context("cannot write the trial as JSON")?;
-            if path == Path::new("-") {
-                println!("{text}");
-                return Ok(());
+            if to_stdout {
+                return out::line(text);
             }
             std::fs::write(path, text + "\n")
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
-        summary(&trial);
         Ok(())
     }
 }
@@ -183,15 +187,15 @@ pub(super) fn environment() -> Environment {
 }
 
 /// The essence of a trial for people.
-fn summary(trial: &Trial) {
+fn summary(trial: &Trial) -> anyhow::Result<()> {
     let record = &trial.record;
-    println!("verdict: {}", trial.verdict.status);
-    println!(
+    out::line(format_args!("verdict: {}", trial.verdict.status))?;
+    out::line(format_args!(
         "{:.0} right answers/s, {:.1} MB/s of content, over {}",
         record.achieved_rate,
         record.goodput / 1e6,
         record.window
-    );
+    ))?;
     for (name, distribution) in [
         ("response", &record.response_time),
         ("service", &record.service_time),
@@ -205,7 +209,7 @@ fn summary(trial: &Trial) {
                 .quantile(q)
                 .map_or_else(|| "-".to_owned(), |s| s.to_string())
         };
-        println!(
+        out::line(format_args!(
             "{name:>10}: p50 {:>9} p90 {:>9} p99 {:>9} p99.9 {:>9} count {} censored {}",
             q(0.5),
             q(0.9),
@@ -213,17 +217,21 @@ fn summary(trial: &Trial) {
             q(0.999),
             distribution.count(),
             distribution.censored()
-        );
+        ))?;
     }
     for (outcome, count) in record.total.outcomes.iter().filter(|(_, count)| *count > 0) {
-        println!("{:>10}: {count}", outcome.name());
+        out::line(format_args!("{:>10}: {count}", outcome.name()))?;
     }
     for example in &record.examples {
-        println!("first {}: {}", example.outcome.name(), example.text);
+        out::line(format_args!(
+            "first {}: {}",
+            example.outcome.name(),
+            example.text
+        ))?;
     }
-    println!("connections: {:?}", record.total.connections);
+    out::line(format_args!("connections: {:?}", record.total.connections))?;
     for worker in &record.workers {
-        println!(
+        out::line(format_args!(
             "worker {}: cpu {:?} busy {} of {} spin {} cpu time {:?}, {:.1} events per batch",
             worker.index,
             worker.cpu,
@@ -232,9 +240,10 @@ fn summary(trial: &Trial) {
             worker.spin,
             worker.cpu_time.map(|span| span.to_string()),
             rate(worker.events, Span::from_s(worker.batches.max(1))),
-        );
+        ))?;
     }
     for note in &record.notes {
-        println!("note: {note}");
+        out::line(format_args!("note: {note}"))?;
     }
+    Ok(())
 }

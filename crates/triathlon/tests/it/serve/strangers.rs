@@ -1,4 +1,4 @@
-//! Clients of other people: curl, ab, wrk, Python's http.client.
+//! Clients of other people: curl, ab, wrk, h2load, Python's http.client.
 
 use std::process::Command;
 
@@ -91,6 +91,26 @@ fn ab_and_wrk_find_no_fault() {
                 "{text}"
             );
         }
+    }
+}
+
+#[test]
+fn h2load_finds_no_fault() {
+    let name = "serve::strangers::h2load_finds_no_fault";
+    let Some([h2load]) = need(name, ["h2load"]) else {
+        return;
+    };
+    let server = site();
+    for (words, target) in [
+        ("--h1 -n 5000 -c 32 -m 1", "/small"),
+        ("--h1 -n 2000 -c 32 -m 8", "/small"),
+        ("--h1 -n 500 -c 32 -m 1", "/large"),
+    ] {
+        let mut command = Command::new(&h2load);
+        command.args(words.split_whitespace());
+        let text = output(command.arg(server.url(target))).stdout;
+        let verdict = " 0 failed, 0 errored, 0 timeout";
+        assert!(text.contains(verdict), "{words}: {text}");
     }
 }
 

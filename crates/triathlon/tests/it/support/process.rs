@@ -1,6 +1,7 @@
 //! Processes within bounds: none outlives its test, none is waited for without end.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io::{Read, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,8 +12,10 @@ use super::LIMIT;
 /// This program, built for the test.
 pub(crate) const TRIATHLON: &str = env!("CARGO_BIN_EXE_triathlon");
 
+/// The exit code of a good run: a build for debugging measures, and says that it is worth nothing.
+pub(crate) const MEASURED: i32 = if cfg!(debug_assertions) { 3 } else { 0 };
+
 /// A finished run.
-#[derive(Debug)]
 pub(crate) struct Run {
     /// The exit code; none after a signal.
     pub(crate) code: Option<i32>,
@@ -20,6 +23,14 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
     /// How long it took.
     pub(crate) wall: Duration,
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short: String = self.stdout.chars().take(2_000).collect();
+        writeln!(f, "exit code {:?} after {:?}", self.code, self.wall)?;
+        write!(f, "stdout: {short}\nstderr: {}", self.stderr)
+    }
 }
 
 impl Run {
@@ -157,7 +168,9 @@ impl Drop for Running {
         // A group whose leader was waited for may still have members; an empty one is no harm.
         self.signal_group("CONT");
         self.signal_group("KILL");
-        self.child.wait().map_or((), |_| ());
+        if let Err(error) = self.child.wait() {
+            eprintln!("cannot wait for a child: {error}");
+        }
     }
 }
 

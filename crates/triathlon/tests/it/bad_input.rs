@@ -1,0 +1,167 @@
+//! Bad input and a bad world: one clear sentence, the right exit code, nothing lost.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::process::Stdio;
+
+use crate::support::free_port;
+use crate::support::process::{command, triathlon};
+use crate::support::stub::{Next, RIGHT, Stub, send};
+
+/// The program fails with `code`, prints nothing on stdout, and its complaint has these words.
+#[track_caller]
+fn check(arguments: &str, code: i32, words: &[&str]) {
+    let run = triathlon(arguments.split_whitespace())
+        .expect_code(code)
+        .expect_complaint(words);
+    assert_eq!(run.stdout, "", "{run:#?}");
+    let ours: Vec<&str> = run
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("triathlon:") || line.starts_with("error:"))
+        .collect();
+    assert_eq!(ours.len(), 1, "one sentence: {run:#?}");
+}
+
+#[test]
+fn a_world_that_fails() {
+    let closed = free_port();
+    check(
+        "load http://no-such-host.invalid/ -n 1",
+        1,
+        &["no-such-host.invalid"],
+    );
+    check(
+        &format!("load http://127.0.0.1:{closed}/ -n 1"),
+        1,
+        &["refused", &format!("127.0.0.1:{closed}")],
+    );
+    check(
+        "load http://127.0.0.1/ --data @no/such/file",
+        1,
+        &["no/such/file"],
+    );
+    check("load --plan no/such/plan.json", 1, &["no/such/plan.json"]);
+    check("judge no/such/trial.json", 1, &["no/such/trial.json"]);
+    check("serve no/such/folder", 1, &["no/such/folder"]);
+    check("report no/such/results", 1, &["no/such/results"]);
+}
+
+#[test]
+fn wrong_usage() {
+    let url = "http://127.0.0.1:9/";
+    for (arguments, words) in [
+        ("frobnicate".to_owned(), &["frobnicate"][..]),
+        ("load".to_owned(), &["url"]),
+        (
+            "load ftp://127.0.0.1/".to_owned(),
+            &["ftp://127.0.0.1/", "http://"],
+        ),
+        ("load http:///path".to_owned(), &["host"]),
+        (
+            "load http://127.0.0.1:99999/".to_owned(),
+            &["port", "65535"],
+        ),
+        ("load http://::1/".to_owned(), &["brackets"]),
+        (format!("load {url} -c many"), &["many", "-c"]),
+        (format!("load {url} -c 0"), &["connections", "1"]),
+        (format!("load {url} -c 2 -t 4"), &["threads", "connections"]),
+        (format!("load {url} -d 10parsecs"), &["10parsecs"]),
+        (format!("load {url} -d 0s"), &["more than 0"]),
+        (
+            format!("load {url} -n 5 -d 5s"),
+            &["--requests", "--duration"],
+        ),
+        (format!("load {url} -R 0"), &["rate"]),
+        (format!("load {url} -R=-5"), &["-5"]),
+        (format!("load {url} -H no-colon"), &["no-colon", "value"]),
+        (
+            format!("load {url} -H Content-Length:7"),
+            &["content-length"],
+        ),
+        (format!("load {url} --request G(T"), &["g(t", "method"]),
+        (
+            format!("load {url} --expect everything"),
+            &["everything", "body"],
+        ),
+        (format!("load {url} --cpus 0-"), &["0-"]),
+        (format!("load {url} --timeout 0s"), &["timeout"]),
+        (format!("load {url} --conections 5"), &["--conections"]),
+        ("serve . --listen somewhere".to_owned(), &["somewhere"]),
+    ] {
+        check(&arguments, 2, words);
+    }
+}
+
+#[test]
+fn a_port_in_use() {
+    let holder = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let address = holder.local_addr().expect("a listener has an address");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path().display();
+    check(
+        &format!("serve {folder} --listen {address}"),
+        1,
+        &["in use", &address.to_string()],
+    );
+}
+
+#[test]
+fn a_file_that_is_no_trial_and_a_plan_that_is_no_plan() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("file.json");
+    fs::write(&path, "{\"format\": 1}").expect("a file");
+    check(
+        &format!("judge {}", path.display()),
+        1,
+        &["file.json", "not a trial"],
+    );
+    fs::write(&path, "{\"format\": 99, \"requests\": []}").expect("a file");
+    let plan = format!("load --plan {}", path.display());
+    let run = triathlon(plan.split_whitespace());
+    assert!(matches!(run.code, Some(1 | 2)), "{run:#?}");
+    assert!(!run.stderr.contains("panicked"), "{run:#?}");
+}
+
+fn right() -> Stub {
+    Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    })
+}
+
+#[test]
+fn no_room_for_the_trial_loses_nothing() {
+    let server = right();
+    let url = server.url();
+    let flags = "-n 40 -c 4 -t 1 --warmup 0s --json /dev/full";
+    let run = triathlon(["load", &url].into_iter().chain(flags.split(' ')))
+        .expect_code(1)
+        .expect_complaint(&["/dev/full", "space"]);
+    // What was measured was printed all the same.
+    assert!(run.stdout.contains("40"), "{run:#?}");
+}
+
+#[test]
+fn nobody_reads_what_is_printed() {
+    let server = right();
+    let url = server.url();
+    let mut quiet = command([
+        "load", &url, "-n", "40", "-c", "4", "-t", "1", "--warmup", "0s",
+    ]);
+    let full = File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full device");
+    let mut child = quiet
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stderr = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().expect("piped"), &mut stderr)
+        .expect("stderr can be read");
+    let code = child.wait().expect("it ends").code();
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
