@@ -11,17 +11,15 @@ use model::units::Bytes;
 impl<C: Client, R: Reactor> Worker<C, R> {
     /// Crosses the edges of phases that time has come to, and looks whether a signal came.
     pub(super) fn enter_phases(&mut self, now: Instant) {
-        let before = self.recorder.phase();
-        if now >= self.recorder.boundary() {
-            self.recorder.roll(now);
-        }
+        self.recorder.roll(now);
         if is_set(&self.stop) && !self.interrupted {
             self.interrupted = true;
             self.give_up = now + INTERRUPTED_TIME;
             self.schedule.cut(now);
             self.recorder.end_window(now);
         }
-        let after = self.recorder.phase();
+        let before = std::mem::replace(&mut self.phase, self.recorder.phase());
+        let after = self.phase;
         if before == Phase::Warmup && after != Phase::Warmup {
             self.gauge.start(&self.reactor);
             if let Some(count) = self.share.count.filter(|_| !self.share.open_loop) {

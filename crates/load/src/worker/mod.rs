@@ -113,6 +113,8 @@ pub struct Worker<C: Client, R> {
     open: u32,
     /// Connects begun, so that targets and sources are used in turn.
     connects: usize,
+    /// The phase whose beginning has been seen to.
+    phase: Phase,
     /// Nothing begins any more.
     stopping: bool,
     /// When what is under way is given up, after a signal.
@@ -165,6 +167,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             connecting: 0,
             open: 0,
             connects: share.index as usize,
+            phase: Phase::Warmup,
             stopping: false,
             give_up: Instant::FAR_FUTURE,
             interrupted: false,
@@ -228,7 +231,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// A window of fixed length lasts until its end, whatever happens in it.
     fn window_may_end(&self) -> bool {
-        self.share.count.is_some() || self.recorder.phase() == Phase::Drain
+        self.share.count.is_some() || self.phase == Phase::Drain
     }
 
     /// Hands in what is to be sent and lets time pass: asleep, or spinning where the plan wants it.
