@@ -257,6 +257,16 @@ impl<C: Client> Connection<C> {
         Some(over)
     }
 
+    /// Takes back the youngest exchange if it was not handed to the kernel, which last took
+    /// something at `sent`: when it was due.
+    pub(crate) fn take_unsent(&mut self, sent: Instant) -> Option<Instant> {
+        let place = self.next.wrapping_sub(1) as usize % self.flights.len();
+        let unsent = self.flights[place].take_if(|flight| !flight.over && sent < flight.ready)?;
+        self.next = self.next.wrapping_sub(1);
+        self.connect = self.connect.or(unsent.connect);
+        Some(unsent.due)
+    }
+
     /// Content that is not looked at and may be drained unread, if that has not been asked yet and
     /// is more than `least`.
     #[inline]
@@ -312,12 +322,12 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
+    /// The exchange that the protocol tells of; none if it was taken back, because the connection
+    /// ended before it was sent.
     #[inline]
-    fn flight(&mut self, stream: StreamId) -> &mut Flight {
+    fn flight(&mut self, stream: StreamId) -> Option<&mut Flight> {
         let place = stream.0 as usize % self.flights.len();
-        self.flights[place]
-            .as_mut()
-            .expect("the protocol tells only of streams that began")
+        self.flights[place].as_mut()
     }
 }
 
@@ -325,58 +335,68 @@ impl Sink for Watch<'_> {
     #[inline]
     fn first_byte(&mut self, stream: StreamId) {
         let at = self.at;
-        self.flight(stream).first_byte.get_or_insert(at);
+        if let Some(flight) = self.flight(stream) {
+            flight.first_byte.get_or_insert(at);
+        }
     }
 
     #[inline]
     fn head(&mut self, stream: StreamId, head: &Head<'_>) {
         *self.close_announced |= !head.keep_alive;
         let cause = self.expectation.check_status(head.status);
-        let flight = self.flight(stream);
-        flight.cause = flight.cause.or(cause);
-        flight.compares &= cause.is_none();
+        if let Some(flight) = self.flight(stream) {
+            flight.cause = flight.cause.or(cause);
+            flight.compares &= cause.is_none();
+        }
     }
 
     #[inline]
     fn content(&mut self, stream: StreamId, bytes: &[u8]) {
         let expectation = self.expectation;
-        let flight = self.flight(stream);
-        if flight.compares {
-            let cause = expectation.check_content(flight.content, bytes);
-            flight.cause = flight.cause.or(cause);
-            flight.compares = cause.is_none();
+        if let Some(flight) = self.flight(stream) {
+            if flight.compares {
+                let cause = expectation.check_content(flight.content, bytes);
+                flight.cause = flight.cause.or(cause);
+                flight.compares = cause.is_none();
+            }
+            flight.content += bytes.len() as u64;
         }
-        flight.content += bytes.len() as u64;
     }
 
     fn skipped(&mut self, stream: StreamId, count: u64) {
-        self.flight(stream).content += count;
+        if let Some(flight) = self.flight(stream) {
+            flight.content += count;
+        }
     }
 
     #[inline]
     fn complete(&mut self, stream: StreamId) {
         let expectation = self.expectation;
         *self.skipping = false;
-        let flight = self.flight(stream);
-        let cause = expectation.check_length(flight.content);
-        flight.cause = flight.cause.or(cause);
-        flight.answered = true;
-        flight.over = true;
+        if let Some(flight) = self.flight(stream) {
+            // The length of an answer with another status says nothing more.
+            if flight.cause.is_none() {
+                flight.cause = expectation.check_length(flight.content);
+            }
+            flight.answered = true;
+            flight.over = true;
+        }
     }
 
     #[cold]
     fn broken(&mut self, stream: StreamId, how: Broken) {
         let (error, write_error) = (self.error, self.write_error);
-        let flight = self.flight(stream);
-        flight.cause = Some(match (how, write_error) {
-            (Broken::Unanswered, Some(error)) => Cause::Write(Refused::Kernel(error)),
-            _ => Cause::Ended {
-                how,
-                content: flight.content,
-                error,
-            },
-        });
-        flight.over = true;
+        if let Some(flight) = self.flight(stream) {
+            flight.cause = Some(match (how, write_error) {
+                (Broken::Unanswered, Some(error)) => Cause::Write(Refused::Kernel(error)),
+                _ => Cause::Ended {
+                    how,
+                    content: flight.content,
+                    error,
+                },
+            });
+            flight.over = true;
+        }
     }
 }
 

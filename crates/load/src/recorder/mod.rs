@@ -17,7 +17,7 @@ use model::record::{ConnectionCounts, Example, INTERVALS_MAX, Interval, Record, 
 use model::units::{Bytes, Instant, Span};
 
 use crate::exchange::{Cause, Exchange};
-use crate::outstanding::Outstanding;
+use crate::in_flight::InFlight;
 use crate::progress::Progress;
 
 /// What a recorder is told at its start.
@@ -63,7 +63,11 @@ pub struct Recorder {
     first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
     samples: Vec<Sample>,
     samples_dropped: u64,
-    outstanding: Outstanding,
+    /// Due and not ended.
+    outstanding: u64,
+    in_flight: InFlight,
+    /// Begun, but not handed to the kernel yet.
+    unsubmitted: u32,
     position: u64,
     open_connections: u32,
 }
@@ -95,7 +99,9 @@ impl Recorder {
             first: [None; Outcome::ALL.len()],
             samples: Vec::with_capacity(settings.samples),
             samples_dropped: 0,
-            outstanding: Outstanding::new(settings.window_start, settings.window_end),
+            outstanding: 0,
+            in_flight: InFlight::new(settings.window_start, settings.window_end),
+            unsubmitted: 0,
             position: 0,
             open_connections: 0,
             settings,
@@ -116,7 +122,7 @@ impl Recorder {
 
     /// Exchanges due and not ended.
     pub const fn outstanding(&self) -> u64 {
-        self.outstanding.count()
+        self.outstanding
     }
 
     /// How many exchanges have ended.
@@ -128,7 +134,7 @@ impl Recorder {
     pub fn end_window(&mut self, at: Instant) {
         let at = at.max(self.settings.window_start);
         self.settings.window_end = self.settings.window_end.min(at);
-        self.outstanding.end_window(self.settings.window_end);
+        self.in_flight.end_window(self.settings.window_end);
         self.boundary = self.boundary.min(self.settings.window_end);
         self.roll(at);
     }
@@ -144,18 +150,39 @@ impl Recorder {
     /// An exchange became due.
     #[inline]
     pub fn arrive(&mut self, due: Instant) {
-        self.outstanding.arrive(due);
+        self.outstanding += 1;
         if self.settings.by_due {
             self.tally_of_due(due).due += 1;
         }
     }
 
-    /// An exchange that was due at `due` is being sent.
+    /// An exchange that was ready at `ready` has begun; it was handed to the kernel at `sent`, or
+    /// will be with the next submit, if that is before it was ready.
     #[inline]
-    pub fn send(&mut self, due: Instant) {
-        if self.settings.by_due {
-            self.tally_of_due(due).sent += 1;
+    pub fn begin(&mut self, ready: Instant, sent: Instant) {
+        if sent >= ready {
+            self.in_flight.send(1, sent);
+        } else {
+            self.unsubmitted += 1;
         }
+    }
+
+    /// What has begun is handed to the kernel at `at`.
+    #[inline]
+    pub fn submit(&mut self, at: Instant) {
+        let count = std::mem::take(&mut self.unsubmitted);
+        self.in_flight.send(count, at);
+    }
+
+    /// Whether something has begun that was not handed to the kernel.
+    #[inline]
+    pub const fn has_unsubmitted(&self) -> bool {
+        self.unsubmitted > 0
+    }
+
+    /// An exchange that had begun was not handed to the kernel and waits again.
+    pub const fn unbegin(&mut self) {
+        self.unsubmitted = self.unsubmitted.saturating_sub(1);
     }
 
     /// Bytes went out at `at`.
@@ -202,7 +229,11 @@ impl Recorder {
     #[inline]
     pub fn end(&mut self, exchange: &Exchange) {
         self.roll(exchange.ended);
-        self.outstanding.leave(exchange.due, exchange.ended);
+        debug_assert!(self.outstanding > 0, "what ends was due");
+        self.outstanding -= 1;
+        if exchange.sent.is_some() {
+            self.in_flight.end(exchange.ended);
+        }
         let outcome = exchange.outcome();
         if let Some(cause) = exchange.cause {
             self.keep_first(outcome, cause, exchange.ended);
@@ -222,10 +253,8 @@ impl Recorder {
             &mut self.drain
         };
         tally.outcomes[outcome] += 1;
-        if !by_due {
-            tally.due += 1;
-            tally.sent += u64::from(exchange.sent.is_some());
-        }
+        tally.due += u64::from(!by_due);
+        tally.sent += u64::from(exchange.sent.is_some());
         if outcome == Outcome::Ok {
             tally.bytes_content += exchange.content;
         }
@@ -391,7 +420,7 @@ impl Recorder {
                 ok: total.outcomes[Outcome::Ok],
                 window: self.settings.window_end.saturating_since(start),
                 batch_time: Some(self.batch_time),
-                outstanding_integral_ns: self.outstanding.integral_ns(),
+                outstanding_integral_ns: self.in_flight.integral_ns(),
                 ..model::record::Worker::default()
             }],
             examples,

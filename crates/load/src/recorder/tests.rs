@@ -52,7 +52,7 @@ fn record(by_due: bool, exchanges: &[(u64, u64)]) -> Record {
         match ended {
             None => {
                 recorder.arrive(at_ms(at));
-                recorder.send(at_ms(at));
+                recorder.begin(at_ms(at), at_ms(at));
             }
             Some((due, ended)) => recorder.end(&exchange(due, ended, None)),
         }
@@ -94,7 +94,7 @@ fn an_open_loop_counts_by_due_and_a_closed_one_by_end() {
 }
 
 #[test]
-fn what_is_outstanding_is_integrated_over_the_window() {
+fn what_is_in_flight_is_integrated_over_the_window() {
     let record = record(false, &EXCHANGES);
     // Within the window: 400 ms, 1,000 ms, 100 ms and 40 ms.
     assert_eq!(record.workers[0].outstanding_integral_ns, 1_540_000_000);
@@ -109,6 +109,7 @@ fn what_is_not_right_is_censored_and_its_first_example_kept() {
             expected: 200,
         };
         recorder.arrive(at_ms(1_100));
+        recorder.begin(at_ms(1_100), at_ms(1_100));
         recorder.end(&exchange(1_100, ended, Some(cause)));
     }
     let record = recorder.finish(at_ms(5_000));
@@ -142,6 +143,7 @@ fn a_long_window_has_coarser_intervals_and_loses_nothing() {
     let count = INTERVALS_MAX as u64 * 5;
     for ms in 1_000..1_000 + count {
         recorder.arrive(at_ms(ms));
+        recorder.begin(at_ms(ms), at_ms(ms));
         recorder.end(&exchange(ms, ms, None));
     }
     let record = recorder.finish(at_ms(1_000 + count));

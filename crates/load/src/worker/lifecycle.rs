@@ -156,11 +156,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The server ended the stream.
     pub(super) fn peer_ended(&mut self, place: u32, at: Instant, error: Option<Errno>) {
         let connection = &mut self.connections[place as usize];
+        let key = connection.key.expect("a stream that ends had begun");
+        let unsent = connection.take_unsent(self.reactor.sent_at(key));
         connection.ended(&mut self.shared, &self.expectation, at, error);
         let is_broken = self.end_exchanges(place, at);
         self.count_close(place, at, is_broken, false);
         self.close(place, at);
-        if is_broken {
+        if let Some(due) = unsent {
+            // It was to follow a complete answer, but the server had closed: it asks elsewhere.
+            self.recorder.unbegin();
+            self.wait_again(place, due, at);
+        } else if is_broken {
             self.back_off(place, at);
         } else {
             self.reconnect(place, at);
@@ -266,6 +272,19 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             if pending.is_some() {
                 self.connect(place, at);
             }
+        }
+    }
+
+    /// An exchange that had begun waits for a connection again.
+    fn wait_again(&mut self, place: u32, due: Instant, at: Instant) {
+        if self.stopping {
+            self.never_sent(due, at, Cause::Unfinished);
+        } else if self.share.open_loop {
+            self.backlog.push_front(due);
+            self.connect(place, at);
+        } else {
+            self.connections[place as usize].pending = Some(due);
+            self.connect(place, at);
         }
     }
 

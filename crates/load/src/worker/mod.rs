@@ -155,7 +155,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 .collect(),
             owners: vec![NOBODY; reactor.slots()],
             idle: VecDeque::with_capacity(count),
-            backlog: VecDeque::with_capacity(share.backlog),
+            // Those that were begun and not sent come back, whatever the bound.
+            backlog: VecDeque::with_capacity(share.backlog + count),
             backlog_max: 0,
             parting: VecDeque::with_capacity(PARTING),
             timeouts: Timers::new(count),
@@ -236,9 +237,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// Hands in what is to be sent and lets time pass: asleep, or spinning where the plan wants it.
     fn wait(&mut self, wakeup: Instant) -> Instant {
-        if let Some(start) = self.batch_start.take() {
-            let took = self.reactor.now().saturating_since(start);
-            self.recorder.batch(took);
+        if self.batch_start.is_some() || self.recorder.has_unsubmitted() {
+            let now = self.reactor.now();
+            self.recorder.submit(now);
+            if let Some(start) = self.batch_start.take() {
+                self.recorder.batch(now.saturating_since(start));
+            }
         }
         if !self.share.spin {
             return self.reactor.wait(wakeup);
@@ -398,12 +402,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let compares = self.expectation.compares(self.begun);
         connection.launch(stream, Flight::new(due, ready, compares));
         self.begun += 1;
-        self.recorder.send(due);
         self.timeouts.arm(place, ready + self.share.timeout);
-        if let Err(refused) = self.transmit(place, key, now) {
-            let connection = &mut self.connections[place as usize];
-            connection.fail_all(|_| Cause::Write(refused));
-            self.break_off(place, now);
+        match self.transmit(place, key, now) {
+            Ok(()) => self.recorder.begin(ready, self.reactor.sent_at(key)),
+            Err(refused) => {
+                let connection = &mut self.connections[place as usize];
+                connection.fail_all(|_| Cause::Write(refused));
+                self.break_off(place, now);
+            }
         }
     }
 
