@@ -14,7 +14,7 @@ mod observer;
 pub mod progress;
 mod random;
 pub mod recorder;
-mod reference;
+pub mod reference;
 pub mod request;
 mod run;
 pub mod schedule;
@@ -23,4 +23,4 @@ mod testing;
 mod timers;
 pub mod worker;
 
-pub use run::{LoadError, Notice, run};
+pub use run::{LoadError, Notice, run, settings, worker as worker_of};

@@ -7,11 +7,11 @@ use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 
 use model::event::Phase;
-use model::plan::{Plan, Spin, Stop};
+use model::plan::{Backend, Plan, Spin, Stop};
 use model::record::Record;
 use model::units::{Instant, Span};
 use sys::clock;
-use sys::reactor::{Reactor, Settings, Waker};
+use sys::reactor::{Reactor, Readiness, Settings, Uring, Waker};
 use wire::h1::client as h1;
 
 use crate::observer::Observer;
@@ -88,8 +88,26 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
-    let readiness = |settings: &Settings| sys::reactor::Readiness::new(settings);
-    run_on("readiness", readiness, plan, stop, notice)
+    let uring = |settings: &Settings| Uring::new(settings).map_err(io::Error::other);
+    let readiness = |settings: &Settings| Readiness::new(settings);
+    let unavailable = match plan.file().backend {
+        Backend::Readiness => None,
+        Backend::Uring => return run_on("uring", uring, plan, stop, notice),
+        Backend::Auto => match Uring::new(&settings(1)) {
+            Ok(ring) => {
+                drop(ring);
+                return run_on("uring", uring, plan, stop, notice);
+            }
+            Err(unavailable) => Some(unavailable),
+        },
+    };
+    let mut record = run_on("readiness", readiness, plan, stop, notice)?;
+    if let Some(reason) = unavailable {
+        record.notes.push(format!(
+            "epoll is used, which carries less load per CPU than io_uring would: {reason}"
+        ));
+    }
+    Ok(record)
 }
 
 /// The same on one backend.
@@ -100,14 +118,13 @@ fn run_on<R: Reactor>(
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
-    let requests = Requests::compile(plan);
     let addresses = addresses(plan)?;
     notice(Some(Notice::Phase(Phase::Reference, clock::monotonic())));
     let mut reactor =
         make(&settings(4)).map_err(|reason| LoadError::Backend { backend, reason })?;
-    let findings = reference::establish(&mut reactor, plan, &requests, &addresses)?;
+    let findings = reference::establish(&mut reactor, plan, &addresses)?;
     drop(reactor);
-    let crew = Crew::new(plan, &requests, &findings, stop);
+    let crew = Crew::new(plan, &findings, stop);
     let mut record = thread::scope(|scope| {
         let handles: Vec<_> = (0..plan.file().workers)
             .map(|index| {
@@ -160,7 +177,7 @@ fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
 }
 
 /// A reactor's room for so many connections and those that part.
-fn settings(connections: u32) -> Settings {
+pub fn settings(connections: u32) -> Settings {
     let parting = u32::try_from(PARTING).unwrap_or(u32::MAX).min(connections);
     Settings {
         connections: connections + parting,
@@ -171,7 +188,6 @@ fn settings(connections: u32) -> Settings {
 /// What the workers of a run have in common.
 struct Crew<'a> {
     plan: &'a Plan,
-    requests: &'a Requests,
     findings: &'a Findings,
     stop: &'a Arc<AtomicBool>,
     progress: Vec<Arc<Progress>>,
@@ -184,17 +200,11 @@ struct Crew<'a> {
 }
 
 impl<'a> Crew<'a> {
-    fn new(
-        plan: &'a Plan,
-        requests: &'a Requests,
-        findings: &'a Findings,
-        stop: &'a Arc<AtomicBool>,
-    ) -> Self {
+    fn new(plan: &'a Plan, findings: &'a Findings, stop: &'a Arc<AtomicBool>) -> Self {
         let workers = plan.file().workers;
         let everyone = workers as usize + 1;
         Self {
             plan,
-            requests,
             findings,
             stop,
             progress: (0..workers).map(|_| Arc::default()).collect(),
@@ -233,7 +243,19 @@ impl<'a> Crew<'a> {
         self.ready.wait();
         self.go.wait();
         let start = *self.start.get().expect("set between the barriers");
-        let mut record = self.worker(index, prepared?, start).run();
+        let progress = Arc::clone(&self.progress[index as usize]);
+        let stop = Arc::clone(self.stop);
+        let reactor = prepared?;
+        let worker = worker(
+            self.plan,
+            self.findings,
+            index,
+            reactor,
+            start,
+            progress,
+            stop,
+        );
+        let mut record = worker.run();
         for worker in &mut record.workers {
             worker.cpu = cpu;
         }
@@ -254,53 +276,57 @@ impl<'a> Crew<'a> {
         let _first = self.wakers[index as usize].set(reactor.waker()?);
         Ok(reactor)
     }
+}
 
-    fn worker<R: Reactor>(
-        &self,
-        index: u32,
-        reactor: R,
-        start: Instant,
-    ) -> Worker<h1::Connection, R> {
-        let file = self.plan.file();
-        let window_start = start + file.warmup;
-        let (window_end, count) = match file.stop {
-            Stop::DurationNs(span) => (window_start + span, None),
-            Stop::Count(count) => (Instant::FAR_FUTURE, Some(share(count, index, file.workers))),
-        };
-        let share = Share {
-            index,
-            connections: self.plan.connections_of(index),
-            open_loop: self.plan.is_open_loop(),
-            count,
-            requests_per_connection: file.requests_per_connection,
-            pipeline: file.pipeline,
-            timeout: file.timeout,
-            backlog: backlog(self.plan),
-            spin: spins(self.plan),
-            start,
-            targets: self.findings.targets.clone(),
-            sources: file.sources.clone(),
-        };
-        let recorder = recorder::Settings {
-            worker: index,
-            by_due: share.open_loop,
-            window_start,
-            window_end,
-            interval: file.interval,
-            samples: (file.samples / file.workers) as usize,
-            progress: Arc::clone(&self.progress[index as usize]),
-        };
-        Worker::new(
-            share,
-            reactor,
-            h1::Shared::new(file.pipeline, h1::HEAD_BYTES),
-            self.requests.clone(),
-            self.findings.expectation.clone(),
-            Schedule::new(self.plan, index, start),
-            recorder,
-            Arc::clone(self.stop),
-        )
-    }
+/// Worker `index` of `plan` on `reactor`, which begins at `start`. Simulations drive one by hand.
+pub fn worker<R: Reactor>(
+    plan: &Plan,
+    findings: &Findings,
+    index: u32,
+    reactor: R,
+    start: Instant,
+    progress: Arc<Progress>,
+    stop: Arc<AtomicBool>,
+) -> Worker<h1::Connection, R> {
+    let file = plan.file();
+    let window_start = start + file.warmup;
+    let (window_end, count) = match file.stop {
+        Stop::DurationNs(span) => (window_start + span, None),
+        Stop::Count(count) => (Instant::FAR_FUTURE, Some(share(count, index, file.workers))),
+    };
+    let share = Share {
+        index,
+        connections: plan.connections_of(index),
+        open_loop: plan.is_open_loop(),
+        count,
+        requests_per_connection: file.requests_per_connection,
+        pipeline: file.pipeline,
+        timeout: file.timeout,
+        backlog: backlog(plan),
+        spin: spins(plan),
+        start,
+        targets: findings.targets.clone(),
+        sources: file.sources.clone(),
+    };
+    let recorder = recorder::Settings {
+        worker: index,
+        by_due: share.open_loop,
+        window_start,
+        window_end,
+        interval: file.interval,
+        samples: (file.samples / file.workers) as usize,
+        progress,
+    };
+    Worker::new(
+        share,
+        reactor,
+        h1::Shared::new(file.pipeline, h1::HEAD_BYTES),
+        Requests::compile(plan),
+        findings.expectation.clone(),
+        Schedule::new(plan, index, start),
+        recorder,
+        stop,
+    )
 }
 
 /// How many arrivals of one worker may wait at once: all there will be, up to a bound.

@@ -21,23 +21,31 @@ use crate::run::LoadError;
 
 /// What the fetches before the run found out.
 #[derive(Debug)]
-pub(crate) struct Findings {
-    pub(crate) expectation: Expectation,
-    pub(crate) reference: Option<Reference>,
+pub struct Findings {
+    /// What answers are held against.
+    pub expectation: Expectation,
+    /// The answer that it was taken from; none if no complete one came.
+    pub reference: Option<Reference>,
     /// The addresses that answer.
-    pub(crate) targets: Vec<SocketAddr>,
-    pub(crate) tally: Tally,
-    pub(crate) notes: Vec<String>,
+    pub targets: Vec<SocketAddr>,
+    /// What the fetches were.
+    pub tally: Tally,
+    /// What a reader must know of them.
+    pub notes: Vec<String>,
 }
 
 /// Fetches from each of `addresses` and settles what answers are held against.
-pub(crate) fn establish(
+///
+/// # Errors
+///
+/// No address can be reached, or the plan's own expectation is not met.
+pub fn establish(
     reactor: &mut impl Reactor,
     plan: &Plan,
-    requests: &Requests,
     addresses: &[SocketAddr],
 ) -> Result<Findings, LoadError> {
-    let mut fetcher = Fetcher::new(reactor, plan, requests);
+    let requests = Requests::compile(plan);
+    let mut fetcher = Fetcher::new(reactor, plan, &requests);
     let mut answers = Vec::new();
     let mut failure = None;
     let mut targets = Vec::new();

@@ -7,11 +7,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use model::plan::{
     Arrivals, Backend, Expectation, FORMAT, Level, Plan, PlanFile, Protocol, RequestFile, Spin,
-    Stop,
+    Stop, Url,
 };
 use model::trial::Context;
 use model::units::{Rate, Span};
 
+use super::server::{Asked, Choice};
 use crate::exit::UsageError;
 
 const EXAMPLES: &str = "\
@@ -180,29 +181,40 @@ enum Interface {
     Uring,
 }
 
+impl From<Interface> for Backend {
+    fn from(interface: Interface) -> Self {
+        match interface {
+            Interface::Auto => Self::Auto,
+            Interface::Readiness => Self::Readiness,
+            Interface::Uring => Self::Uring,
+        }
+    }
+}
+
 /// A plan, and how it was come by.
 pub(super) struct Chosen {
     pub(super) plan: Plan,
     pub(super) context: Context,
-    pub(super) notes: Vec<String>,
+    /// The server's first process, where it runs on this machine and can be seen.
+    pub(super) server: Option<u32>,
 }
 
 /// The plan that the flags mean.
 pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
     let url = args.url.clone().unwrap_or_default();
-    let cpus = match &args.cpus {
-        Some(list) => sys::counters::parse_cpu_list(list).ok_or_else(|| {
-            UsageError(format!(
-                "--cpus: '{list}' is not a list of CPUs: write 1,3 or 2-5"
-            ))
-        })?,
-        None => default_cpus(args.threads)?,
-    };
+    let (asked, choice) = choose_cpus(args, &url)?;
+    let mut cpus = choice.cpus;
     let workers = args.threads.unwrap_or_else(|| {
         u32::try_from(cpus.len())
             .unwrap_or(u32::MAX)
             .min(args.connections.max(1))
     });
+    cpus.truncate(workers as usize);
+    let context = asked.context(&cpus, choice.words);
+    let shares = context
+        .shared_cpus
+        .as_ref()
+        .is_none_or(|shared| !shared.is_empty());
     let arrivals = match (args.rate, args.poisson) {
         (None, _) => Arrivals::Closed,
         (Some(rate_per_1000_s), false) => Arrivals::Fixed { rate_per_1000_s },
@@ -232,15 +244,12 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         workers,
         cpus,
         spin: match args.spin {
+            When::Auto if shares => Spin::Never,
             When::Auto => Spin::Auto,
             When::Always => Spin::Always,
             When::Never => Spin::Never,
         },
-        backend: match args.backend {
-            Interface::Auto => Backend::Auto,
-            Interface::Readiness => Backend::Readiness,
-            Interface::Uring => Backend::Uring,
-        },
+        backend: args.backend.into(),
         expect: expectation(args),
         samples: if args.samples.is_some() {
             args.samples_max
@@ -252,9 +261,27 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
     let plan = Plan::try_from(file).map_err(|error| UsageError(error.to_string()))?;
     Ok(Chosen {
         plan,
-        context: Context::default(),
-        notes: Vec::new(),
+        context,
+        server: asked.pid(),
     })
+}
+
+/// Who is asked, and the CPUs to ask from.
+fn choose_cpus(args: &Args, url: &str) -> anyhow::Result<(Asked, Choice)> {
+    let url = Url::parse(url).map_err(|error| UsageError(error.to_string()))?;
+    let asked = Asked::at(&url);
+    let choice = match &args.cpus {
+        Some(list) => Choice {
+            cpus: sys::counters::parse_cpu_list(list).ok_or_else(|| {
+                UsageError(format!(
+                    "--cpus: '{list}' is not a list of CPUs: write 1,3 or 2-5"
+                ))
+            })?,
+            words: "as --cpus says".to_owned(),
+        },
+        None => asked.leave(&sys::cpu::allowed()?),
+    };
+    Ok((asked, choice))
 }
 
 fn expectation(args: &Args) -> Expectation {
@@ -302,14 +329,4 @@ fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
         headers,
         body_base64: content.map(|bytes| BASE64.encode(bytes)),
     })
-}
-
-/// The upper half of the CPUs that this process may use.
-fn default_cpus(threads: Option<u32>) -> anyhow::Result<Vec<u32>> {
-    let allowed = sys::cpu::allowed()?;
-    let half = allowed.len().div_ceil(2);
-    let wanted = threads
-        .map_or(half, |threads| threads as usize)
-        .min(allowed.len());
-    Ok(allowed[allowed.len() - wanted..].to_vec())
 }

@@ -1,13 +1,16 @@
 //! `triathlon load`: makes load and says what came of it.
 
 mod arguments;
+mod meter;
 mod output;
+mod server;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
+use load::Notice;
 use model::event::Event;
 use model::finding::Status;
 use model::plan::{Plan, PlanFile};
@@ -16,6 +19,7 @@ use sys::process::Interrupt;
 
 pub(crate) use self::arguments::Args;
 use self::arguments::Chosen;
+use self::meter::Meter;
 use self::output::Output;
 use crate::exit::{Exit, UsageError};
 
@@ -27,7 +31,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(path) => Chosen {
             plan: read_plan(path)?,
             context: trial::Context::default(),
-            notes: Vec::new(),
+            server: None,
         },
         None => arguments::choose(args)?,
     };
@@ -62,14 +66,18 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 /// Makes the load and puts the trial together.
 fn measure(chosen: Chosen, interrupt: Interrupt, output: &Output) -> anyhow::Result<Trial> {
     let stop = Arc::new(AtomicBool::new(false));
-    let mut usage = output::Meter::default();
+    // Started with a plan, it is metered by whoever started it.
+    let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server));
+    let environment = output::environment(output.is_for_programs());
     let mut failed = None;
     let record = load::run(&chosen.plan, &stop, &mut |notice| {
         if interrupt.is_raised() {
             stop.store(true, Ordering::Relaxed);
         }
         let Some(notice) = notice else { return };
-        usage.notice(&notice);
+        if let (Some(meter), Notice::Phase(phase, _)) = (&mut meter, &notice) {
+            meter.enter(*phase);
+        }
         if let Err(error) = output.notice(&notice) {
             failed.get_or_insert(error);
             stop.store(true, Ordering::Relaxed);
@@ -82,13 +90,12 @@ fn measure(chosen: Chosen, interrupt: Interrupt, output: &Output) -> anyhow::Res
         format: model::plan::FORMAT,
         point: None,
         plan: chosen.plan.file().clone(),
-        environment: output::environment(),
+        environment,
         record,
-        usage: usage.usage(),
+        usage: meter.map(Meter::usage).unwrap_or_default(),
         context: chosen.context,
         verdict: model::Verdict::default(),
     };
-    trial.record.notes.extend(chosen.notes);
     trial.verdict = verdict::judge(&trial);
     Ok(trial)
 }

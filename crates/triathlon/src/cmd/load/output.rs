@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use load::Notice;
+use model::environment::Tool;
 use model::event::{Event, Phase};
-use model::units::{Instant, Span};
-use model::usage::{GroupUsage, Usage};
+use model::units::Span;
 use model::{Environment, Trial};
+use report::text::Style;
 
 use super::Args;
 use crate::out;
@@ -27,6 +28,11 @@ impl Output {
             events: args.plan.is_some(),
             live: args.plan.is_none() && std::io::stderr().is_terminal(),
         }
+    }
+
+    /// Whether a program reads it, which meters and looks at the machine itself.
+    pub(super) const fn is_for_programs(&self) -> bool {
+        self.events
     }
 
     /// Something happened during the run.
@@ -56,7 +62,7 @@ impl Output {
         // The text first: where a file cannot be written, what was measured has been said.
         let to_stdout = args.json.as_deref() == Some(Path::new("-"));
         if !self.events && !to_stdout {
-            summary(&trial)?;
+            print_report(args, &trial)?;
         }
         if let Some(path) = &args.samples {
             write_samples(path, &mut trial)?;
@@ -74,6 +80,18 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// The report for people.
+fn print_report(args: &Args, trial: &Trial) -> anyhow::Result<()> {
+    let style = Style {
+        colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+    };
+    let mut text = report::text::trial(trial, style);
+    if args.latency {
+        text += &report::text::latency(trial, style);
+    }
+    out::line(text.trim_end())
 }
 
 /// Raw exchanges go to their own file, a line each, and not into the trial.
@@ -139,111 +157,19 @@ fn live_line(notice: &Notice) {
     eprint!("\r\x1b[K{text}");
 }
 
-/// The generator's own consumption over the window.
-#[derive(Debug, Default)]
-pub(super) struct Meter {
-    start: Option<(Instant, Option<Span>)>,
-    end: Option<(Instant, Option<Span>)>,
-}
-
-impl Meter {
-    pub(super) fn notice(&mut self, notice: &Notice) {
-        let reading = || (sys::clock::monotonic(), sys::clock::process_cpu());
-        match notice {
-            Notice::Phase(Phase::Measurement, _) => self.start = Some(reading()),
-            Notice::Phase(Phase::Drain | Phase::Done, _) => {
-                self.end.get_or_insert_with(reading);
-            }
-            Notice::Phase(..) | Notice::Interval(_) => {}
+/// This program, and unless whoever started it reads that, the machine.
+pub(super) fn environment(only_tool: bool) -> Environment {
+    let tool = Tool {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        debug_build: cfg!(debug_assertions),
+        ..Tool::default()
+    };
+    if only_tool {
+        Environment {
+            tool,
+            ..Environment::default()
         }
+    } else {
+        lab::environment::of_this_machine(tool)
     }
-
-    pub(super) fn usage(&self) -> Usage {
-        let (Some((start, cpu_start)), Some((end, cpu_end))) = (self.start, self.end) else {
-            return Usage::default();
-        };
-        Usage {
-            generator: Some(GroupUsage {
-                window: end.saturating_since(start),
-                cpu: cpu_end.and_then(|end| Some(end.saturating_sub(cpu_start?))),
-                cpu_source: "rusage".to_owned(),
-                ..GroupUsage::default()
-            }),
-            ..Usage::default()
-        }
-    }
-}
-
-/// What is known of this program and machine without reading much.
-pub(super) fn environment() -> Environment {
-    Environment {
-        tool: model::environment::Tool {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            debug_build: cfg!(debug_assertions),
-            ..model::environment::Tool::default()
-        },
-        ..Environment::default()
-    }
-}
-
-/// The essence of a trial for people.
-fn summary(trial: &Trial) -> anyhow::Result<()> {
-    let record = &trial.record;
-    out::line(format_args!("verdict: {}", trial.verdict.status))?;
-    out::line(format_args!(
-        "{:.0} right answers/s, {:.1} MB/s of content, over {}",
-        record.achieved_rate,
-        record.goodput / 1e6,
-        record.window
-    ))?;
-    for (name, distribution) in [
-        ("response", &record.response_time),
-        ("service", &record.service_time),
-        ("blocked", &record.blocked_time),
-        ("late", &record.late_time),
-        ("connect", &record.connect_time),
-        ("first byte", &record.first_byte_time),
-    ] {
-        let q = |q| {
-            distribution
-                .quantile(q)
-                .map_or_else(|| "-".to_owned(), |s| s.to_string())
-        };
-        out::line(format_args!(
-            "{name:>10}: p50 {:>9} p90 {:>9} p99 {:>9} p99.9 {:>9} count {} censored {}",
-            q(0.5),
-            q(0.9),
-            q(0.99),
-            q(0.999),
-            distribution.count(),
-            distribution.censored()
-        ))?;
-    }
-    for (outcome, count) in record.total.outcomes.iter().filter(|(_, count)| *count > 0) {
-        out::line(format_args!("{:>10}: {count}", outcome.name()))?;
-    }
-    for example in &record.examples {
-        out::line(format_args!(
-            "first {}: {}",
-            example.outcome.name(),
-            example.text
-        ))?;
-    }
-    out::line(format_args!("connections: {:?}", record.total.connections))?;
-    for worker in &record.workers {
-        out::line(format_args!(
-            "worker {}: cpu {:?} busy {} of {} spin {} cpu time {:?}, {:.1} events per batch",
-            worker.index,
-            worker.cpu,
-            worker.busy,
-            worker.window,
-            worker.spin,
-            worker.cpu_time.map(|span| span.to_string()),
-            rate(worker.events, Span::from_s(worker.batches.max(1))),
-        ))?;
-    }
-    for note in &record.notes {
-        out::line(format_args!("note: {note}"))?;
-    }
-    Ok(())
 }

@@ -1,0 +1,162 @@
+//! The server that is asked, if it runs on this machine: which CPUs it uses, and which are left.
+
+use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
+use std::path::Path;
+
+use model::plan::Url;
+use model::trial::{Context, Server};
+use sys::counters::{process, socket};
+
+const PROC: &str = "/proc";
+
+/// A server on this machine.
+pub(super) struct Local {
+    /// Its first process.
+    pub(super) pid: u32,
+    /// CPUs that those of its processes that work may use.
+    cpus: Vec<u32>,
+    facts: Server,
+}
+
+/// Who is asked.
+pub(super) enum Asked {
+    /// Somebody on this machine whose process can be seen.
+    Here(Box<Local>),
+    /// Somebody on this machine, or in one of its containers, who cannot be seen.
+    Hidden,
+    /// Somebody elsewhere.
+    Elsewhere,
+}
+
+/// CPUs for the generator's threads, and how they were come by.
+pub(super) struct Choice {
+    pub(super) cpus: Vec<u32>,
+    pub(super) words: String,
+}
+
+impl Asked {
+    /// Looks who answers at `url`.
+    pub(super) fn at(url: &Url) -> Self {
+        let addresses = (url.host.as_str(), url.port).to_socket_addrs();
+        let mut addresses = addresses.into_iter().flatten();
+        if !addresses.any(is_ours) {
+            return Self::Elsewhere;
+        }
+        let proc = Path::new(PROC);
+        match lab::condition::owner_of(proc, url.port) {
+            Some(pid) => Self::Here(Box::new(Local::read(proc, pid, url.port))),
+            None => Self::Hidden,
+        }
+    }
+
+    /// The CPUs that the server leaves, or where it leaves none, half of all.
+    pub(super) fn leave(&self, allowed: &[u32]) -> Choice {
+        let half = allowed[allowed.len() / 2..].to_vec();
+        match self {
+            Self::Elsewhere => Choice {
+                cpus: allowed.to_vec(),
+                words: "all: the server is not on this machine".to_owned(),
+            },
+            Self::Hidden => Choice {
+                cpus: half,
+                words: "half of them: the server's process cannot be seen".to_owned(),
+            },
+            Self::Here(server) => {
+                let left: Vec<u32> = allowed
+                    .iter()
+                    .copied()
+                    .filter(|cpu| !server.cpus.contains(cpu))
+                    .collect();
+                let name = &server.facts.product;
+                if left.is_empty() {
+                    Choice {
+                        cpus: half,
+                        words: format!("half of them: {name} may use every CPU"),
+                    }
+                } else {
+                    Choice {
+                        cpus: left,
+                        words: format!("those that {name} does not use"),
+                    }
+                }
+            }
+        }
+    }
+
+    /// What rules want to know, for a generator on `cpus`.
+    pub(super) fn context(&self, cpus: &[u32], words: String) -> Context {
+        let (server, shared) = match self {
+            Self::Elsewhere => (None, Some(Vec::new())),
+            Self::Hidden => (None, None),
+            Self::Here(local) => {
+                let shared = cpus.iter().filter(|cpu| local.cpus.contains(cpu));
+                (Some(local.facts.clone()), Some(shared.copied().collect()))
+            }
+        };
+        Context {
+            server,
+            cpu_choice: Some(words),
+            shared_cpus: shared,
+            ..Context::default()
+        }
+    }
+
+    /// The server's first process.
+    pub(super) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Here(local) => Some(local.pid),
+            Self::Hidden | Self::Elsewhere => None,
+        }
+    }
+}
+
+/// Whether a socket can be bound to the address: then it is one of this machine's.
+fn is_ours(address: SocketAddr) -> bool {
+    address.ip().is_loopback() || UdpSocket::bind((address.ip(), 0)).is_ok()
+}
+
+impl Local {
+    fn read(proc: &Path, pid: u32, port: u16) -> Self {
+        let tree = process::tree(proc, pid);
+        // A parent that only watches its children works as little as it sleeps.
+        let workers: Vec<u32> = tree
+            .iter()
+            .filter(|one| !tree.iter().any(|other| other.parent == one.pid))
+            .map(|one| one.pid)
+            .collect();
+        let mut cpus = Vec::new();
+        for worker in &workers {
+            for task in process::tasks(proc, *worker) {
+                let status = process::task_status(proc, *worker, task);
+                cpus.extend(status.ok().and_then(|s| s.cpus_allowed).unwrap_or_default());
+            }
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        let name = std::fs::read_to_string(proc.join(format!("{pid}/comm")));
+        let name = name.map_or_else(|_| format!("process {pid}"), |name| name.trim().to_owned());
+        let command = std::fs::read(proc.join(format!("{pid}/cmdline"))).unwrap_or_default();
+        let limits = workers
+            .iter()
+            .filter_map(|worker| process::open_files_limit(proc, *worker).ok().flatten());
+        let listeners = socket::listeners(port).unwrap_or_default();
+        Self {
+            pid,
+            cpus: cpus.clone(),
+            facts: Server {
+                product: name.clone(),
+                command: command
+                    .split(|byte| *byte == 0)
+                    .filter(|part| !part.is_empty())
+                    .map(|part| String::from_utf8_lossy(part).into_owned())
+                    .collect(),
+                cpus_allowed: Some(cpus),
+                workers: u32::try_from(workers.len()).unwrap_or(u32::MAX),
+                listener_owner: Some(format!("{name} (pid {pid})")),
+                open_files_limit: limits.min(),
+                listen_backlog: listeners.iter().map(|one| one.queue_limit).min(),
+                ..Server::default()
+            },
+        }
+    }
+}
