@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod html;
 pub mod number;
 pub mod plots;
+pub mod probe;
 pub mod run;
 pub mod text;
 

@@ -16,6 +16,8 @@ pub(crate) struct Cli {
 /// The legs of the race.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Lay two results over each other.
+    Compare(cmd::compare::Args),
     /// Examine this machine, or a file of kernel settings, before anyone believes a number.
     Doctor(cmd::doctor::Args),
     /// Judge stored trials again, by the rules of this program.
@@ -34,6 +36,7 @@ impl Command {
     /// Runs it.
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Compare(args) => cmd::compare::run(&args),
             Self::Doctor(args) => cmd::doctor::run(&args),
             Self::Judge(args) => cmd::judge::run(&args),
             Self::Load(args) => cmd::load::run(&args),

@@ -7,6 +7,7 @@
 pub mod pass;
 pub mod run;
 pub mod select;
+pub mod shelf;
 
 mod accept;
 mod bind;

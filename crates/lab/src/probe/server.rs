@@ -1,26 +1,25 @@
 //! A server to ask: the one that was given, or our own, started for this pass alone.
 
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use sys::process::{Child, Confinement, start};
+use sys::process::{Child, Confinement, Signal, start};
 
 use super::{Doing as _, ProbeError, Task};
 
 /// The file that our own server gives, at the root of its folder.
 pub const FILE: &str = "file";
 
-/// How long our own server may take to answer the first knock.
-const PATIENCE: Duration = Duration::from_secs(5);
-const BETWEEN_KNOCKS: Duration = Duration::from_millis(5);
-
 /// A server that answers; ours ends with this.
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     _child: Option<Child>,
+    // Held open: a server that cannot write its output would be told so by a signal.
+    _output: Option<BufReader<ChildStdout>>,
 }
 
 /// The given server, or our own, giving away `folder`.
@@ -29,16 +28,18 @@ pub(super) fn serve(task: &Task, folder: &Path) -> Result<Server, ProbeError> {
         return Ok(Server {
             address,
             _child: None,
+            _output: None,
         });
     }
-    let address = free_port()?;
+    let connections = task.population.saturating_add(64);
     let mut command = Command::new(&task.program);
     command
         .arg("serve")
         .arg(folder)
-        .args(["--listen", &address.to_string(), "--workers", "1"])
+        .args(["--listen", "127.0.0.1:0", "--workers", "1"])
+        .args(["--connections", &connections.to_string()])
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let cpus: Vec<u32> = task.server_cpu.into_iter().collect();
     let confinement = Confinement {
@@ -47,31 +48,26 @@ pub(super) fn serve(task: &Task, folder: &Path) -> Result<Server, ProbeError> {
     };
     let mut child = start(&mut command, confinement)
         .doing(|| format!("starting {} serve", task.program.display()))?;
-    let mut waited = Duration::ZERO;
-    while let Err(error) = TcpStream::connect(address) {
-        if let Some(ended) = child.wait(BETWEEN_KNOCKS) {
-            return Err(ProbeError::Program(format!(
-                "our own server did not start: {ended}"
-            )));
-        }
-        waited += BETWEEN_KNOCKS;
-        if waited > PATIENCE {
-            return Err(ProbeError::Program(format!(
-                "our own server does not answer on {address}: {error}"
-            )));
-        }
-    }
+    let mut output = child
+        .take_stdout()
+        .map(BufReader::new)
+        .ok_or_else(|| ProbeError::Program("the server's output was piped".to_owned()))?;
+    let mut line = String::new();
+    output
+        .read_line(&mut line)
+        .doing(|| "waiting for our own server".to_owned())?;
+    let address = line
+        .split_once("http://")
+        .and_then(|(_, rest)| rest.trim().trim_end_matches('/').parse().ok())
+        .ok_or_else(|| {
+            let ended = child.stop(Signal::Kill, Duration::ZERO, None);
+            ProbeError::Program(format!("our own server did not start: {ended}"))
+        })?;
     Ok(Server {
         address,
         _child: Some(child),
+        _output: Some(output),
     })
-}
-
-/// A port that nobody has at this moment.
-fn free_port() -> Result<SocketAddr, ProbeError> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .doing(|| "looking for a free port".to_owned())
 }
 
 /// A folder with one small file in it, for our own server.

@@ -181,7 +181,7 @@ impl Store {
 }
 
 /// Temporary file, fsync, rename, fsync of the folder.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let mut temporary = tempfile::Builder::new()
         .prefix(".")
@@ -206,12 +206,12 @@ fn read_json<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, 
 }
 
 /// `2026-11-20T10:32:00Z` without its colons, which some file systems refuse.
-fn folder_name(time: &str) -> String {
+pub(crate) fn folder_name(time: &str) -> String {
     time.replace(':', "-")
 }
 
 /// A folder that did not exist before, even if two begin in one second.
-fn fresh_folder(parent: &Path, stem: &str) -> Result<PathBuf, LabError> {
+pub(crate) fn fresh_folder(parent: &Path, stem: &str) -> Result<PathBuf, LabError> {
     for attempt in 1..1_000 {
         let name = if attempt == 1 {
             stem.to_owned()

@@ -7,6 +7,7 @@ mod chart;
 mod failures;
 mod look;
 mod page;
+mod probe;
 mod results;
 mod setting;
 mod table;
@@ -14,6 +15,7 @@ mod trials;
 mod verdicts;
 
 pub use page::page;
+pub use probe::probes;
 
 /// `text` as HTML shows it: nothing in it is ever markup.
 pub fn escape(text: &str) -> String {

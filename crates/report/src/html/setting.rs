@@ -76,9 +76,11 @@ fn one_server(label: &str, server: &Server) -> String {
 
 /// The machine that the first trial ran on.
 pub(super) fn machine(run: &Run) -> String {
-    let Some(environment) = run.environment() else {
-        return String::new();
-    };
+    run.environment().map_or_else(String::new, of_environment)
+}
+
+/// What was read of a machine.
+pub(super) fn of_environment(environment: &Environment) -> String {
     let mut html = String::new();
     let mut table = Table::new("What was read of the machine", &["fact", "value"]);
     for (name, value) in facts(environment) {

@@ -211,6 +211,8 @@ pub fn plural(n: usize, one: &str) -> String {
         format!("1 {one}")
     } else if let Some(stem) = one.strip_suffix('y') {
         format!("{n} {stem}ies")
+    } else if one.ends_with('s') {
+        format!("{n} {one}es")
     } else {
         format!("{n} {one}s")
     }

@@ -1,14 +1,16 @@
 //! `triathlon probe [NAME...]`: what the kernel can do, against how much of it there is already.
 
+use std::io::IsTerminal as _;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lab::probe::run::{Finished, Progress, Settings};
-use lab::probe::select::{Job, jobs};
-use lab::probe::{Exchange, PROBES, ProbeError, Task, server};
+use lab::probe::select::jobs;
+use lab::probe::{Exchange, PROBES, ProbeError, Task, server, shelf};
+use model::environment::Tool;
 use model::plan::Url;
-use model::probe::ProbeResult;
+use report::probe::Side;
 
 use crate::exit::{Exit, UsageError};
 
@@ -16,7 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   triathlon probe                       every probe, five passes, in about a minute
   triathlon probe socket bind:2003-11   two of them, the second in one variant
-  triathlon probe mmap --population 60000
+  triathlon probe mmap --population 60000 --plot
   triathlon probe connect request --url http://127.0.0.1:8080/
   triathlon probe --list                what there is and what it takes
 
@@ -45,6 +47,9 @@ pub(crate) struct Args {
     /// Show all probes with their variants and usual populations, and run none.
     #[arg(long)]
     list: bool,
+    /// Draw all points of each operation in the terminal too.
+    #[arg(long)]
+    plot: bool,
     /// Print the results as JSON, one line each, instead of the table.
     #[arg(long)]
     json: bool,
@@ -172,13 +177,17 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
     if let Some(url) = &args.url {
         target(url)?;
     }
-    let results = folder(&args.results)?;
+    let results = shelf::create(&args.results)?;
     let work = tempfile::Builder::new()
         .prefix(".work-")
         .tempdir_in(&results)
         .with_context(|| format!("making a folder in {}", results.display()))?;
-    let proc_root = Path::new("/proc");
-    let jobs = match jobs(&args.names, args.population, proc_root, work.path()) {
+    let jobs = match jobs(
+        &args.names,
+        args.population,
+        Path::new("/proc"),
+        work.path(),
+    ) {
         Ok(jobs) => jobs,
         Err(error) => {
             drop(work);
@@ -198,40 +207,30 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
         folder: work.path().to_owned(),
         passes: args.passes,
         url: args.url.clone(),
-        environment: model::Environment::default(),
+        environment: lab::environment::of_this_machine(Tool {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            debug_build: cfg!(debug_assertions),
+            ..Tool::default()
+        }),
     };
     let finished = lab::probe::run::run(
         &jobs,
         &settings,
         interrupt,
-        &mut |result| store(&results, result),
+        &mut |result| shelf::put(&results, result),
         &mut progress(),
-    )?;
+    );
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
     drop(work);
-    show(args, &finished, &results)
+    show(args, &finished?, &results)
 }
 
-/// `results/probe/TIME`, made now.
-fn folder(root: &Path) -> anyhow::Result<PathBuf> {
-    let path = root.join(sys::clock::realtime().as_ns().to_string());
-    std::fs::create_dir_all(&path).with_context(|| format!("creating {}", path.display()))?;
-    Ok(path)
-}
-
-fn store(folder: &Path, result: &ProbeResult) -> Result<(), ProbeError> {
-    let text = serde_json::to_string(result).expect("a result is plain data");
-    std::fs::write(folder.join(format!("{}.json", result.label())), text).map_err(|source| {
-        ProbeError::Io {
-            doing: "writing".to_owned(),
-            source,
-        }
-    })
-}
-
-/// A line on stderr that is written over, on a terminal.
+/// A line on stderr that is written over on a terminal; elsewhere one for each round of passes.
 fn progress() -> impl FnMut(Progress<'_>) {
-    use std::io::IsTerminal as _;
     let terminal = std::io::stderr().is_terminal();
+    let mut round = 0;
     move |event| match event {
         Progress::Begins {
             job,
@@ -239,13 +238,18 @@ fn progress() -> impl FnMut(Progress<'_>) {
             done,
             all,
         } if terminal => eprint!(
-            "\r\x1b[K{:3} %  {}, {} {}, pass {pass}",
+            "\r\x1b[K{:3} %  pass {pass}: {}, {} {}",
             done * 100 / all.max(1),
             job.name(),
             job.population,
             job.probe.axis
         ),
-        Progress::Begins { .. } => {}
+        Progress::Begins { pass, all, .. } => {
+            if pass != round {
+                round = pass;
+                eprintln!("pass {pass}, {all} in all");
+            }
+        }
         Progress::Failed { job, why } => {
             let clear = if terminal { "\r\x1b[K" } else { "" };
             eprintln!("{clear}{}: {why}", job.name());
@@ -253,25 +257,33 @@ fn progress() -> impl FnMut(Progress<'_>) {
     }
 }
 
-fn show(args: &Args, finished: &Finished, results: &Path) -> anyhow::Result<Exit> {
-    for result in &finished.results {
-        for growth in &result.growth {
-            println!(
-                "{:<22} {:<12} {:<28} {:.2} {}",
-                result.label(),
-                growth.series,
-                growth.word(),
-                growth.confidence,
-                growth.sentence
-            );
+/// The report, and what a terminal shows.
+fn show(args: &Args, finished: &Finished, folder: &Path) -> anyhow::Result<Exit> {
+    let side = Side {
+        name: "",
+        results: &finished.results,
+    };
+    let page = report::html::probes("What this kernel can do", &[side]);
+    let page = shelf::put_file(folder, "report.html", page.as_bytes())?;
+    if args.json {
+        for result in &finished.results {
+            println!("{}", serde_json::to_string(result)?);
         }
-        if let Some(note) = &result.note {
-            println!("{:<22} {note}", result.label());
+    } else {
+        print!("{}", report::probe::table(&side));
+        if args.plot {
+            for operation in report::probe::operations(&[side]) {
+                println!("\n{}", report::probe::scatter(&operation));
+            }
         }
+        println!("\n{}", page.display());
     }
-    println!("{}", results.display());
     if finished.interrupted {
         return Ok(Exit::Interrupted);
     }
-    Ok(Exit::Done)
+    let nothing = finished
+        .results
+        .iter()
+        .all(|result| result.passes.is_empty());
+    Ok(if nothing { Exit::World } else { Exit::Done })
 }

@@ -18,6 +18,11 @@ const DOTS_AS_THEY_ARE: usize = 4_000;
 
 /// The figure, under a heading of that level.
 pub(super) fn figure(chart: &Chart, level: u8) -> String {
+    figure_with(chart, level, &numbers::table(chart))
+}
+
+/// The same, with other numbers below it.
+pub(super) fn figure_with(chart: &Chart, level: u8, numbers: &str) -> String {
     if chart.is_empty() {
         return String::new();
     }
@@ -52,8 +57,7 @@ pub(super) fn figure(chart: &Chart, level: u8) -> String {
     );
     let _ = write!(
         html,
-        "<details class=\"numbers\"><summary>Numbers of this chart</summary>\n{}</details>\n</figure>\n",
-        numbers::table(chart)
+        "<details class=\"numbers\"><summary>Numbers of this chart</summary>\n{numbers}</details>\n</figure>\n"
     );
     html
 }

@@ -1,0 +1,164 @@
+//! One operation as a chart: the points of each pass, the typical cost, the fitted curve.
+
+use model::probe::{AxisKind, Curve, Growth, ProbeResult};
+
+use super::Operation;
+use crate::chart::{Axis, Chart, Dot, Kind, Point, Scale, Series, Standing};
+use crate::number::{Unit, rounded};
+
+/// Places that a drawing of this size keeps apart: a mark is two of its pixels wide.
+const PLACES: (f64, f64) = (330.0, 150.0);
+
+/// Points of a fitted curve.
+const STEPS: u32 = 60;
+
+/// The chart, its points thinned to the mark; all of them are in the data beside the page.
+pub fn chart(operation: &Operation<'_>, id: &str) -> Chart {
+    let overlaid = operation.sides.len() > 1;
+    let mut series = Vec::new();
+    for (position, (side, result)) in operation.sides.iter().enumerate() {
+        series.extend(clouds(operation, side, result, position, overlaid));
+    }
+    for (position, (side, growth)) in operation.growth().into_iter().enumerate() {
+        series.extend(lines(side, growth, position, overlaid));
+    }
+    let first = operation.sides.first().map(|(_, result)| *result);
+    let progress = first.is_some_and(|result| result.kind == AxisKind::Progress);
+    let mut chart = Chart {
+        id: id.to_owned(),
+        title: operation.name(),
+        caption: caption(operation),
+        x: Axis {
+            name: first.map_or_else(String::new, |result| result.axis.clone()),
+            unit: Unit::Count,
+            scale: Scale::Linear,
+        },
+        y: Axis {
+            name: if progress {
+                "time for each megabyte".to_owned()
+            } else {
+                "time of one call".to_owned()
+            },
+            unit: Unit::Nanoseconds,
+            scale: Scale::Log,
+        },
+        series,
+    };
+    thin(&mut chart);
+    chart
+}
+
+/// What it shows, and the answers.
+fn caption(operation: &Operation<'_>) -> String {
+    let question = operation
+        .sides
+        .first()
+        .map_or("", |(_, result)| result.question.as_str());
+    let mut text = format!("{question}.");
+    for (side, growth) in operation.growth() {
+        let sentence = &growth.sentence;
+        if side.is_empty() {
+            text.push_str(&format!(" Answer: {sentence}."));
+        } else {
+            text.push_str(&format!(" {side}: {sentence}."));
+        }
+    }
+    text
+}
+
+/// The points: a series for each pass, or for each side where there are two.
+fn clouds(
+    operation: &Operation<'_>,
+    side: &str,
+    result: &ProbeResult,
+    position: usize,
+    overlaid: bool,
+) -> Vec<Series> {
+    result
+        .points(&operation.series)
+        .into_iter()
+        .enumerate()
+        .map(|(pass, points)| {
+            let mut series = if overlaid {
+                Series::new(side, position, Kind::Scatter)
+            } else {
+                Series::new(format!("pass {}", pass + 1), pass, Kind::Scatter)
+            };
+            series.cloud = points
+                .into_iter()
+                .map(|(n, ns)| Dot {
+                    x: f64::from(n),
+                    y: rounded(ns),
+                    standing: Standing::Sound,
+                })
+                .collect();
+            series
+        })
+        .collect()
+}
+
+/// The typical cost in each bin, and the curves that were fitted.
+fn lines(side: &str, growth: &Growth, position: usize, overlaid: bool) -> Vec<Series> {
+    let named = |what: &str| {
+        if overlaid {
+            format!("{side}, {what}")
+        } else {
+            what.to_owned()
+        }
+    };
+    let look = if overlaid { position } else { 5 };
+    let mut typical = Series::new(named("median of each bin"), look, Kind::Line);
+    typical.points = growth
+        .bins
+        .iter()
+        .map(|(n, ns)| Point::new(rounded(*n), rounded(*ns)))
+        .collect();
+    let mut series = vec![typical];
+    for curve in &growth.curves {
+        let kind = if overlaid {
+            Kind::Trace
+        } else {
+            Kind::Reference
+        };
+        let mut fit = Series::new(named(&format!("fit: {}", curve.class().word())), look, kind);
+        fit.points = drawn(curve, growth);
+        series.push(fit);
+    }
+    series
+}
+
+fn drawn(curve: &Curve, growth: &Growth) -> Vec<Point> {
+    let (from, to) = (growth.from, growth.to);
+    (0..=STEPS)
+        .map(|step| {
+            // Geometric, so that the bend of a logarithm is drawn where it is.
+            let n = from * (to / from).powf(f64::from(step) / f64::from(STEPS));
+            Point::new(rounded(n), rounded(curve.value(n).max(1.0)))
+        })
+        .collect()
+}
+
+/// One dot for each place that the drawing keeps apart, for each pass.
+fn thin(chart: &mut Chart) {
+    let ((x_low, x_high), (y_low, y_high)) = chart.extent();
+    let (x, y) = (chart.x.clone(), chart.y.clone());
+    let across = x.placing(x_low, x_high);
+    let up = y.placing(y_low, y_high);
+    for series in &mut chart.series {
+        let mut taken = std::collections::BTreeSet::new();
+        series.cloud.retain(|dot| {
+            taken.insert((
+                place(across.place(dot.x), PLACES.0),
+                place(up.place(dot.y), PLACES.1),
+            ))
+        });
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a place on a screen; what is off it saturates"
+)]
+fn place(share: f64, places: f64) -> i32 {
+    (share * places).round() as i32
+}

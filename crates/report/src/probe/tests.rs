@@ -1,0 +1,148 @@
+//! Charts, pictures and tables of invented results.
+
+use model::probe::{Class, Curve, Limit, Pass, Series};
+
+use super::*;
+
+/// Three passes of one operation that grows in proportion.
+fn result(probe: &str, slope_tenths: u32) -> ProbeResult {
+    let slope = f64::from(slope_tenths) / 10.0;
+    let ns = |pass: u32| -> Vec<u64> {
+        (1..=2_000_u32)
+            .map(|n| 500 + u64::from(n * slope_tenths / 10 + (n * 7 + pass) % 13))
+            .collect()
+    };
+    ProbeResult {
+        probe: probe.to_owned(),
+        question: "socket(), again & again".to_owned(),
+        axis: "open sockets".to_owned(),
+        population_asked: 2_000,
+        population: 2_000,
+        limits: vec![Limit {
+            name: "open files".to_owned(),
+            source: "RLIMIT_NOFILE".to_owned(),
+            free: Some(20_000),
+            per_1000: 1_000,
+            fixed: 64,
+        }],
+        passes: (1..=3)
+            .map(|number| Pass {
+                number,
+                timer_cost_ns: 20.0,
+                series: vec![Series::counted("socket", ns(number))],
+                ..Pass::default()
+            })
+            .collect(),
+        growth: vec![Growth {
+            series: "socket".to_owned(),
+            classes: vec![Class::Linear],
+            confidence: 0.97,
+            sentence: "linear: 480 ns and more".to_owned(),
+            from: 20.0,
+            to: 1_900.0,
+            typical_ns: (490.0, 480.0 + 1_900.0 * slope),
+            ratio: (3.0, 2.9, 3.1),
+            curves: vec![Curve::Linear { a: 480.0, b: slope }],
+            bins: vec![(20.0, 490.0), (1_900.0, 480.0 + 1_900.0 * slope)],
+        }],
+        ..ProbeResult::default()
+    }
+}
+
+fn side<'a>(name: &'a str, results: &'a [ProbeResult]) -> Side<'a> {
+    Side { name, results }
+}
+
+#[test]
+fn each_pass_is_a_series_and_the_fit_another() {
+    let results = [result("socket", 5)];
+    let operations = operations(&[side("", &results)]);
+    assert_eq!(operations.len(), 1);
+    assert_eq!(operations[0].name(), "socket");
+    let chart = chart(&operations[0], "curve-1");
+    let names: Vec<&str> = chart.series.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "pass 1",
+            "pass 2",
+            "pass 3",
+            "median of each bin",
+            "fit: linear"
+        ]
+    );
+    for pass in &chart.series[..3] {
+        assert!(
+            (200..2_000).contains(&pass.cloud.len()),
+            "{}",
+            pass.cloud.len()
+        );
+    }
+}
+
+#[test]
+fn two_sides_are_laid_over_each_other() {
+    let (a, b) = (
+        [result("socket", 5)],
+        [result("socket", 20), result("bind", 1)],
+    );
+    let sides = [side("old", &a), side("new", &b)];
+    let both = operations(&sides);
+    assert_eq!(both.len(), 2);
+    let chart = chart(&both[0], "x");
+    assert_eq!(chart.legend().len(), 6, "clouds, medians and fits of two");
+    let text = comparison(&sides);
+    assert!(text.contains("bind socket  only in new"), "{text}");
+    assert!(text.contains("2.99"), "{text}");
+}
+
+#[test]
+fn the_terminal_shows_a_rising_curve_that_rises() {
+    let results = [result("socket", 30)];
+    let picture = scatter(&operations(&[side("", &results)])[0]);
+    let lines: Vec<&str> = picture.lines().collect();
+    assert!(
+        lines[1]
+            .trim_end()
+            .ends_with(['━', '⠈', '⠉', '⠙', '⠛', '⣿', '⠋', '⠃', '⠁']),
+        "{picture}"
+    );
+    assert!(lines[14].contains('│'));
+    let first = |line: &str| line.chars().position(|c| c == '━');
+    let top = lines[1..15].iter().filter_map(|line| first(line)).next();
+    let bottom = lines[1..15]
+        .iter()
+        .rev()
+        .filter_map(|line| first(line))
+        .next();
+    assert!(top > bottom, "{picture}");
+    assert!(picture.contains("open sockets"));
+}
+
+#[test]
+fn the_table_names_the_class_before_the_numbers() {
+    let results = [result("socket", 5)];
+    let text = table(&side("", &results));
+    let row = text.lines().nth(1).expect("a row");
+    assert!(row.starts_with("socket"), "{text}");
+    let (class, cost) = (row.find("linear (97 %)"), row.find("490 ns"));
+    assert!(class.is_some() && class < cost, "{text}");
+    assert!(text.contains("linear: 480 ns and more."), "{text}");
+}
+
+#[test]
+fn the_page_holds_answers_curves_limits_and_escapes_what_it_shows() {
+    let results = [result("socket", 5)];
+    let page = crate::html::probes("probes <1>", &[side("", &results)]);
+    for wanted in [
+        "probes &lt;1&gt;",
+        "again &amp; again",
+        "linear",
+        "6,000 points were measured",
+        "RLIMIT_NOFILE",
+        "id=\"curve-1\"",
+    ] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    assert!(!page.contains("src=\"http"));
+}

@@ -1,0 +1,161 @@
+//! What a terminal shows: a row for each operation, then the sentences of those that grow.
+
+use std::fmt::Write as _;
+
+use model::probe::{AxisKind, Class, Growth, ProbeResult};
+
+use super::{Operation, Side, operations};
+use crate::number::Unit;
+
+/// A row for each operation: the class first, then what one call costs.
+pub fn table(side: &Side<'_>) -> String {
+    let operations = operations(std::slice::from_ref(side));
+    let width = operations
+        .iter()
+        .map(|operation| operation.name().len())
+        .chain(side.results.iter().map(|result| result.label().len()))
+        .max()
+        .unwrap_or(0)
+        .max("operation".len());
+    let mut text = String::new();
+    if operations.iter().any(|one| !one.growth().is_empty()) {
+        let _ = writeln!(
+            text,
+            "{:<width$}  {:<36} {:>10} {:>10}  end over beginning",
+            "operation", "growth", "beginning", "end"
+        );
+    }
+    for operation in &operations {
+        for (_, growth) in operation.growth() {
+            row(&mut text, &operation.name(), growth, width);
+        }
+    }
+    for result in side.results {
+        if result.kind == AxisKind::Progress {
+            progress(&mut text, result, width);
+        }
+    }
+    let told: Vec<(String, &Growth)> = operations
+        .iter()
+        .flat_map(|operation| {
+            let growth = operation.growth();
+            growth
+                .into_iter()
+                .filter(|(_, growth)| growth.classes != [Class::Flat])
+                .map(|(_, growth)| (operation.name(), growth))
+        })
+        .collect();
+    if !told.is_empty() {
+        text.push('\n');
+    }
+    for (name, growth) in told {
+        let _ = writeln!(text, "{name}: {}.", growth.sentence);
+    }
+    for result in side.results {
+        if let Some(note) = &result.note {
+            let _ = writeln!(text, "{}: {note}.", result.label());
+        }
+        if !result.facts.is_empty() && !result.passes.is_empty() {
+            let facts: Vec<String> = result
+                .facts
+                .iter()
+                .map(|(name, value)| format!("{name} {value}"))
+                .collect();
+            let _ = writeln!(text, "{}: {}.", result.label(), facts.join(", "));
+        }
+    }
+    text
+}
+
+fn row(text: &mut String, name: &str, growth: &Growth, width: usize) {
+    let confidence = match growth.classes.as_slice() {
+        [_] => format!("{} ({:.0} %)", growth.word(), growth.confidence * 100.0),
+        _ => growth.word(),
+    };
+    if growth.classes.is_empty() {
+        let _ = writeln!(text, "{name:<width$}  {confidence:<36} {}", growth.sentence);
+        return;
+    }
+    let (ratio, low, high) = growth.ratio;
+    let bounds = if low > 0.0 {
+        format!("{ratio:.2} ({low:.2} to {high:.2})")
+    } else {
+        format!("{ratio:.2}")
+    };
+    let _ = writeln!(
+        text,
+        "{name:<width$}  {confidence:<36} {:>10} {:>10}  {bounds}",
+        Unit::Nanoseconds.show(growth.typical_ns.0),
+        Unit::Nanoseconds.show(growth.typical_ns.1),
+    );
+}
+
+/// A course in time: megabytes per second, the slowest, the median and the fastest megabyte.
+fn progress(text: &mut String, result: &ProbeResult, width: usize) {
+    for series in result.series_names() {
+        let mut rates: Vec<f64> = result
+            .points(series)
+            .into_iter()
+            .flatten()
+            .map(|(_, ns)| 1e9 / ns)
+            .collect();
+        if rates.is_empty() {
+            continue;
+        }
+        rates.sort_by(f64::total_cmp);
+        let _ = writeln!(
+            text,
+            "{:<width$}  MB/s: slowest {:.0}, median {:.0}, fastest {:.0}",
+            result.label(),
+            rates[0],
+            rates[rates.len() / 2],
+            rates[rates.len() - 1]
+        );
+    }
+}
+
+/// A row for each operation that both sides have: both classes, and how many times dearer the
+/// second is at both ends.
+pub fn comparison(sides: &[Side<'_>; 2]) -> String {
+    let operations = operations(sides);
+    let shared: Vec<&Operation<'_>> = operations
+        .iter()
+        .filter(|operation| operation.sides.len() == 2)
+        .collect();
+    let mut text = format!("A: {}\nB: {}\n\n", sides[0].name, sides[1].name);
+    let width = operations
+        .iter()
+        .map(|one| one.name().len())
+        .max()
+        .unwrap_or(0)
+        .max(9);
+    let _ = writeln!(
+        text,
+        "{:<width$}  {:<32} {:<32} {:>12} {:>12}",
+        "operation", "growth of A", "growth of B", "B/A at first", "B/A at last"
+    );
+    for operation in &shared {
+        let [(_, a), (_, b)] = operation.growth()[..] else {
+            continue;
+        };
+        let note = if a.agrees_with(b) {
+            ""
+        } else {
+            "  another class"
+        };
+        let _ = writeln!(
+            text,
+            "{:<width$}  {:<32} {:<32} {:>12.2} {:>12.2}{note}",
+            operation.name(),
+            a.word(),
+            b.word(),
+            b.typical_ns.0 / a.typical_ns.0,
+            b.typical_ns.1 / a.typical_ns.1,
+        );
+    }
+    for operation in operations.iter().filter(|one| one.sides.len() < 2) {
+        let only = operation.sides.first().map_or("", |(side, _)| side);
+        let _ = writeln!(text, "{:<width$}  only in {only}", operation.name());
+    }
+    text
+}
