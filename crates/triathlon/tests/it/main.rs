@@ -17,5 +17,7 @@ mod counts;
 mod doctor;
 mod door;
 mod hostile;
+mod probe;
 mod serve;
+#[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
