@@ -333,7 +333,7 @@ fn nobody() -> SocketAddr {
 fn with_peer<R: Reactor>(mut reactor: R, connections: usize, run: fn(&mut R, SocketAddr)) {
     let (address, thread) = peer(connections);
     run(&mut reactor, address);
-    reactor.submit();
+    drop(reactor);
     thread.join().unwrap();
 }
 
