@@ -37,6 +37,7 @@
 mod meter;
 mod outgoing;
 mod readiness;
+pub mod sim;
 mod uring;
 
 use std::fs::File;
@@ -48,6 +49,7 @@ use std::sync::Arc;
 use model::units::{Instant, Span};
 
 pub use self::readiness::Readiness;
+pub use self::sim::Sim;
 pub use self::uring::{Unavailable, Uring};
 use crate::Errno;
 pub use crate::slots::Key;

@@ -490,7 +490,7 @@ fn pauses<R: Reactor>(mut reactor: R) {
     assert!(early == pattern(4_000_000), "{}", reactor.name());
 }
 
-fn waits_until_its_deadline<R: Reactor>(mut reactor: R) {
+pub(super) fn waits_until_its_deadline<R: Reactor>(mut reactor: R) {
     for us in [0, 1, 50, 300, 1_500, 3_250] {
         let before = reactor.activity();
         let deadline = reactor.now() + Span::from_us(us);

@@ -1,0 +1,444 @@
+//! A reactor on a virtual clock and a virtual network, with a server of known behaviour behind it.
+//!
+//! Nothing here depends on the machine: time jumps to the next thing that happens, and the same
+//! seed gives the same run. The caller's own slowness is part of the model: [`Sim::slowed`] lets
+//! every call that does work cost virtual time.
+
+mod server;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use model::units::{Instant, Span};
+
+pub use self::server::{Counts, Reply, Service, SimServer, Then};
+use super::meter::Meter;
+use super::outgoing::{Outgoing, Rest};
+use super::{Activity, Completion, Event, Reactor, Refused, Settings, Stored, Transmit, Waker};
+use crate::Errno;
+use crate::slots::{Key, Slots};
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Sim {
+    now: Instant,
+    server: SimServer,
+    connections: Slots<Connection>,
+    outgoing: Outgoing,
+    agenda: BinaryHeap<Reverse<Entry>>,
+    entries: u64,
+    /// Connects and sends that wait for the next submit.
+    asked: VecDeque<(Key, Ask)>,
+    batch: VecDeque<(Key, Told)>,
+    buffer: Vec<u8>,
+    call_cost: Span,
+    poll_step: Span,
+    meter: Meter,
+}
+
+#[derive(Debug)]
+struct Connection {
+    target: SocketAddr,
+    established: bool,
+    ended: bool,
+    paused: bool,
+    finished: bool,
+    skipping: u64,
+    sent_at: Instant,
+    taken: u64,
+    /// What came while receiving was paused.
+    held: VecDeque<Told>,
+}
+
+#[derive(Debug)]
+enum Ask {
+    Connect,
+    Finish,
+    Send { bytes: Vec<u8>, notify: bool },
+}
+
+/// What the caller is told.
+#[derive(Debug)]
+enum Told {
+    Connected,
+    ConnectFailed(Errno),
+    Ended(Option<Errno>),
+    Received(Vec<u8>),
+    SendFailed(Errno),
+    Sent,
+}
+
+/// Something that will happen.
+#[derive(Debug)]
+struct Entry {
+    at: Instant,
+    number: u64,
+    key: Key,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// Bytes reach the server.
+    Arrive(Vec<u8>),
+    /// Something reaches the client.
+    Tell(Told),
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    /// By time; what was asked first happens first.
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl Sim {
+    /// A network with `server` at every address. The clock starts at one second, so that no
+    /// instant of a run is the clock's origin.
+    pub fn new(server: SimServer, settings: &Settings) -> Self {
+        Self {
+            now: Instant::ZERO + Span::from_s(1),
+            server,
+            connections: Slots::new(settings.connections),
+            outgoing: Outgoing::new(settings),
+            agenda: BinaryHeap::new(),
+            entries: 0,
+            asked: VecDeque::new(),
+            batch: VecDeque::new(),
+            buffer: Vec::new(),
+            call_cost: Span::ZERO,
+            poll_step: Span::from_us(1),
+            meter: Meter::default(),
+        }
+    }
+
+    /// A slow caller: each send, connect and completion costs it so much time.
+    #[must_use]
+    pub const fn slowed(mut self, call_cost: Span) -> Self {
+        self.call_cost = call_cost;
+        self
+    }
+
+    fn schedule(&mut self, at: Instant, key: Key, what: What) {
+        self.entries += 1;
+        let number = self.entries;
+        self.agenda.push(Reverse(Entry {
+            at,
+            number,
+            key,
+            what,
+        }));
+    }
+
+    /// Carries out what was asked, in order.
+    fn hand_in(&mut self) {
+        while let Some((key, ask)) = self.asked.pop_front() {
+            let now = self.now;
+            let Some(connection) = self.connections.get_mut(key) else {
+                continue;
+            };
+            match ask {
+                Ask::Connect => {
+                    connection.sent_at = now;
+                    let target = connection.target;
+                    let told = match self.server.connect(target) {
+                        Ok(()) => Told::Connected,
+                        Err(error) => Told::ConnectFailed(error),
+                    };
+                    let at = now + self.server.round_trip();
+                    self.schedule(at, key, What::Tell(told));
+                }
+                Ask::Finish => connection.finished = true,
+                Ask::Send { bytes, notify } => {
+                    connection.sent_at = now;
+                    if connection.ended {
+                        let error = Errno::new(libc::EPIPE);
+                        self.schedule(now, key, What::Tell(Told::SendFailed(error)));
+                        continue;
+                    }
+                    connection.taken += bytes.len() as u64;
+                    let at = now + self.server.delay();
+                    self.schedule(at, key, What::Arrive(bytes));
+                    if notify {
+                        self.schedule(now, key, What::Tell(Told::Sent));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets everything happen that is due by now.
+    fn happen(&mut self) {
+        while let Some(Reverse(next)) = self.agenda.peek()
+            && next.at <= self.now
+        {
+            let Some(Reverse(entry)) = self.agenda.pop() else {
+                return;
+            };
+            let Some(connection) = self.connections.get_mut(entry.key) else {
+                continue;
+            };
+            match entry.what {
+                What::Arrive(bytes) => {
+                    for (at, told) in self.server.receive(entry.key, entry.at, &bytes) {
+                        self.schedule(at, entry.key, What::Tell(told));
+                    }
+                }
+                What::Tell(told) => {
+                    if connection.paused && matches!(told, Told::Received(_) | Told::Ended(_)) {
+                        connection.held.push_back(told);
+                    } else {
+                        self.batch.push_back((entry.key, told));
+                    }
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, key: Key) {
+        if self.connections.remove(key).is_some() {
+            self.server.forget(key);
+        }
+    }
+
+    /// Takes what is told as far as it is told at once; what remains goes back in line.
+    fn tell(&mut self, key: Key, told: Told) -> Option<Event<'_>> {
+        let connection = self.connections.get_mut(key)?;
+        Some(match told {
+            Told::Connected => {
+                connection.established = true;
+                Event::Connected
+            }
+            Told::ConnectFailed(error) => {
+                self.remove(key);
+                Event::ConnectFailed { error }
+            }
+            Told::Ended(error) => {
+                connection.ended = true;
+                Event::Ended { error }
+            }
+            Told::SendFailed(error) => Event::SendFailed { error },
+            Told::Sent => Event::Sent,
+            Told::Received(mut bytes) => {
+                if connection.skipping == 0 {
+                    self.buffer = bytes;
+                    return Some(Event::Received {
+                        bytes: &mut self.buffer,
+                    });
+                }
+                let count = connection.skipping.min(bytes.len() as u64);
+                connection.skipping -= count;
+                let rest = bytes.split_off(usize::try_from(count).unwrap_or(bytes.len()));
+                if !rest.is_empty() {
+                    self.batch.push_front((key, Told::Received(rest)));
+                }
+                Event::Skipped { count }
+            }
+        })
+    }
+}
+
+impl Reactor for Sim {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn wait_resolution(&self) -> Span {
+        Span::from_ns(1)
+    }
+
+    fn slots(&self) -> usize {
+        self.connections.capacity()
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn activity(&self) -> Activity {
+        self.meter.activity
+    }
+
+    fn waker(&self) -> io::Result<Waker> {
+        Ok(Waker { event: None })
+    }
+
+    fn store(&mut self, bytes: Vec<u8>) -> Stored {
+        self.outgoing.store(bytes)
+    }
+
+    fn discard(&mut self, bytes: Stored) {
+        self.outgoing.discard(bytes);
+    }
+
+    /// Nobody but the caller connects in this network.
+    fn listen(&mut self, _: OwnedFd) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn stop_listening(&mut self) {}
+
+    fn connect(&mut self, target: SocketAddr, _: Option<SocketAddr>) -> Result<Key, Refused> {
+        self.meter.work();
+        self.now += self.call_cost;
+        let connection = Connection {
+            target,
+            established: false,
+            ended: false,
+            paused: false,
+            finished: false,
+            skipping: 0,
+            sent_at: Instant::ZERO,
+            taken: 0,
+            held: VecDeque::new(),
+        };
+        let key = self
+            .connections
+            .insert(connection)
+            .map_err(|_| Refused::Slots)?;
+        self.asked.push_back((key, Ask::Connect));
+        Ok(key)
+    }
+
+    fn peer(&self, key: Key) -> Option<SocketAddr> {
+        self.connections
+            .get(key)
+            .map(|connection| connection.target)
+    }
+
+    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<(), Refused> {
+        self.meter.work();
+        self.now += self.call_cost;
+        let connection = self.connections.get(key).ok_or(Refused::Stale)?;
+        if !connection.established || connection.finished {
+            return Err(Refused::Stale);
+        }
+        let notify = transmit.notify;
+        let piece = self.outgoing.piece(transmit)?;
+        let bytes = match self.outgoing.rest(&piece) {
+            Rest::Bytes(bytes) => bytes.to_vec(),
+            Rest::File(..) => return Err(Refused::Kernel(Errno::new(libc::ENOTSUP))),
+        };
+        self.outgoing.release(&piece);
+        self.asked.push_back((key, Ask::Send { bytes, notify }));
+        Ok(())
+    }
+
+    fn sent_at(&self, key: Key) -> Instant {
+        self.connections
+            .get(key)
+            .map_or(Instant::ZERO, |connection| connection.sent_at)
+    }
+
+    fn bytes_taken(&self, key: Key) -> u64 {
+        self.connections
+            .get(key)
+            .map_or(0, |connection| connection.taken)
+    }
+
+    fn skip(&mut self, key: Key, count: u64) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.skipping += count;
+        }
+    }
+
+    fn pause(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.paused = true;
+        }
+    }
+
+    fn resume(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.paused = false;
+            for told in connection.held.drain(..) {
+                self.batch.push_back((key, told));
+            }
+        }
+    }
+
+    fn finish(&mut self, key: Key) {
+        self.meter.work();
+        self.asked.push_back((key, Ask::Finish));
+    }
+
+    fn close(&mut self, key: Key) {
+        self.meter.work();
+        self.remove(key);
+    }
+
+    fn reset(&mut self, key: Key) {
+        self.meter.work();
+        self.remove(key);
+    }
+
+    fn submit(&mut self) {
+        self.hand_in();
+    }
+
+    fn wait(&mut self, deadline: Instant) -> Instant {
+        self.hand_in();
+        self.happen();
+        while self.batch.is_empty() && self.now < deadline {
+            let next = self.agenda.peek().map(|Reverse(entry)| entry.at);
+            let until = next.unwrap_or(deadline).min(deadline);
+            assert!(
+                until < Instant::FAR_FUTURE,
+                "a wait for ever in a network where nothing will happen"
+            );
+            self.meter.blocked(self.now, until);
+            self.now = until;
+            self.happen();
+        }
+        self.meter.returned(self.now, !self.batch.is_empty());
+        self.now
+    }
+
+    fn poll(&mut self) -> Instant {
+        self.hand_in();
+        self.happen();
+        if self.batch.is_empty() {
+            // A poll takes time: without that, who polls for an instant would poll for ever.
+            self.now += self.poll_step;
+            self.happen();
+        }
+        self.meter.returned(self.now, !self.batch.is_empty());
+        self.now
+    }
+
+    fn next(&mut self) -> Option<Completion<'_>> {
+        let key = loop {
+            let (key, _) = self.batch.front()?;
+            if self.connections.get(*key).is_some() {
+                break *key;
+            }
+            self.batch.pop_front();
+        };
+        let (_, told) = self.batch.pop_front()?;
+        let at = self.now;
+        self.now += self.call_cost;
+        self.meter.activity.events += 1;
+        let event = self.tell(key, told)?;
+        Some(Completion { key, at, event })
+    }
+}
+
+#[cfg(test)]
+mod tests;
