@@ -14,6 +14,7 @@ use sys::reactor::{self, Reactor, Waker};
 use sys::{cpu, socket};
 
 use crate::Settings;
+use crate::settings::Backend;
 use crate::site::Site;
 use crate::worker::{COPY_BYTES, Control, Summary, Worker};
 
@@ -62,6 +63,7 @@ pub enum OriginError {
 pub struct Running {
     addresses: Vec<SocketAddr>,
     backend: &'static str,
+    note: Option<String>,
     control: Arc<Control>,
     wakers: Vec<Waker>,
     threads: Vec<JoinHandle<Summary>>,
@@ -74,11 +76,14 @@ pub fn start(settings: Settings) -> Result<Running, OriginError> {
         path: settings.folder.clone(),
         source,
     })?;
+    // Where it may not be raised, what is refused later is counted.
+    let _as_it_is = socket::raise_descriptor_limit();
     let (addresses, listeners) = listeners(&settings)?;
     let control = Arc::new(Control::default());
     let mut running = Running {
         addresses,
         backend: "",
+        note: None,
         control,
         wakers: Vec::new(),
         threads: Vec::new(),
@@ -109,6 +114,11 @@ impl Running {
     /// How it waits for the kernel: `uring` or `readiness`.
     pub fn backend(&self) -> &'static str {
         self.backend
+    }
+
+    /// Why it does not wait by io_uring, where that was left to it.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// Opens the access logs anew.
@@ -154,10 +164,11 @@ impl Running {
             .name(format!("origin-{worker}"))
             .spawn(move || run(worker, listeners, folder, &settings, control, &ready))?;
         match is_ready.recv() {
-            Ok(Ok((waker, backend))) => {
-                self.wakers.push(waker);
+            Ok(Ok(begun)) => {
+                self.wakers.push(begun.waker);
                 self.threads.push(thread);
-                self.backend = backend;
+                self.backend = begun.backend;
+                self.note = begun.note;
                 Ok(())
             }
             Ok(Err(error)) => {
@@ -169,7 +180,14 @@ impl Running {
     }
 }
 
-type Ready = mpsc::Sender<io::Result<(Waker, &'static str)>>;
+type Ready = mpsc::Sender<io::Result<Begun>>;
+
+/// What a worker tells when it accepts.
+struct Begun {
+    waker: Waker,
+    backend: &'static str,
+    note: Option<String>,
+}
 
 /// A worker's thread.
 fn run(
@@ -195,8 +213,20 @@ fn run(
         copies: settings.connections.saturating_mul(2),
         copy_bytes: COPY_BYTES,
     };
+    let mut note = None;
+    if settings.backend != Backend::Readiness {
+        match reactor::Uring::new(&room) {
+            Ok(reactor) => {
+                return serve(reactor, listeners, site, settings, control, (ready, note));
+            }
+            Err(error) if settings.backend == Backend::Uring => {
+                return give_up(ready, io::Error::other(error));
+            }
+            Err(error) => note = Some(error.to_string()),
+        }
+    }
     match reactor::Readiness::new(&room) {
-        Ok(reactor) => serve(reactor, listeners, site, settings, control, ready),
+        Ok(reactor) => serve(reactor, listeners, site, settings, control, (ready, note)),
         Err(error) => give_up(ready, error),
     }
 }
@@ -207,7 +237,7 @@ fn serve<R: Reactor>(
     site: Site,
     settings: &Arc<Settings>,
     control: Arc<Control>,
-    ready: &Ready,
+    (ready, note): (&Ready, Option<String>),
 ) -> Summary {
     let backend = reactor.name();
     let waker = reactor.waker();
@@ -215,7 +245,11 @@ fn serve<R: Reactor>(
         .and_then(|worker| Ok((worker, waker?)));
     match made {
         Ok((worker, waker)) => {
-            let _starter_waits = ready.send(Ok((waker, backend)));
+            let _starter_waits = ready.send(Ok(Begun {
+                waker,
+                backend,
+                note,
+            }));
             worker.run()
         }
         Err(error) => give_up(ready, error),

@@ -167,6 +167,12 @@ impl<R: Reactor> Worker<R> {
     }
 
     fn accept(&mut self, key: Key, now: Instant) {
+        if self.open >= self.settings.connections as usize {
+            // The reactor may have room for more: some of its places are still being closed.
+            self.reactor.close(key);
+            self.summary.connections_refused += 1;
+            return;
+        }
         let peer = if self.settings.access_log.is_some() {
             self.reactor.peer(key).map(|address| address.ip())
         } else {
@@ -442,7 +448,7 @@ impl<R: Reactor> Worker<R> {
         self.site.flush_log();
         self.summary.log_failures += self.site.log_failures();
         self.summary.requests = self.site.requests();
-        self.summary.connections_refused = self.reactor.activity().accepts_refused;
+        self.summary.connections_refused += self.reactor.activity().accepts_refused;
         self.summary
     }
 }

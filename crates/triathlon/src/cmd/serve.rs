@@ -137,6 +137,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         .context("cannot wait for signals")?;
     let settings = settings(args)?;
     let running = origin::start(settings).map_err(explained)?;
+    if let Some(note) = running.note() {
+        eprintln!("{note}; waiting by readiness instead");
+    }
     for address in running.addresses() {
         out::line(format_args!("listening on http://{address}/"))?;
     }

@@ -9,6 +9,7 @@ mod strangers;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use crate::support::process::{Running, command};
 use crate::support::{LIMIT, wait_until};
@@ -22,7 +23,15 @@ struct Served {
 
 /// The ways to wait for the kernel that this machine offers.
 fn backends() -> Vec<&'static str> {
-    vec!["readiness"]
+    static PERMITTED: LazyLock<bool> = LazyLock::new(|| {
+        let room = sys::reactor::Settings::default();
+        sys::reactor::Uring::new(&room).is_ok()
+    });
+    if *PERMITTED {
+        vec!["uring", "readiness"]
+    } else {
+        vec!["readiness"]
+    }
 }
 
 impl Served {
