@@ -10,6 +10,7 @@ use crate::units::Bytes;
 
 /// Where a trial ran.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Environment {
     /// This program.
     pub tool: Tool,
@@ -65,6 +66,7 @@ pub struct Environment {
 
 /// This program.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Its version.
     pub version: String,

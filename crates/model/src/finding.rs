@@ -8,6 +8,7 @@ use serde_json::Value;
 
 /// What a result may be used to say. A rule judges a claim, not a run.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
     /// This is as fast as the server goes.
@@ -48,6 +49,7 @@ impl fmt::Display for Claim {
 
 /// How much a finding takes from a claim.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Recorded, no more.
@@ -73,6 +75,7 @@ impl Severity {
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Every rule that applies was evaluated and none objects.
@@ -106,6 +109,7 @@ impl fmt::Display for Status {
 
 /// What a rule found.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rule's id: `GEN-01`.
     pub rule: String,
@@ -142,6 +146,7 @@ impl Finding {
 
 /// What one claim is worth, and by which rules.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClaimVerdict {
     /// The worst of all rules that apply.
     pub status: Status,
@@ -153,6 +158,7 @@ pub struct ClaimVerdict {
 
 /// How many rules had their say.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// Rules that exist.
     pub rules: u32,
@@ -166,6 +172,7 @@ pub struct Coverage {
 
 /// What a trial is worth.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The version of the rules: results of one set may be compared.
     pub set: String,

@@ -18,6 +18,8 @@ pub mod outcome;
 pub mod plan;
 pub mod probe;
 pub mod record;
+#[cfg(test)]
+mod schema;
 pub mod trial;
 pub mod units;
 pub mod usage;

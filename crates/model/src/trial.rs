@@ -15,6 +15,7 @@ use crate::usage::Usage;
 
 /// Plan + environment + record + usage, and what they are worth.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
     /// [`crate::plan::FORMAT`].
     pub format: u32,
@@ -52,6 +53,7 @@ impl Trial {
 
 /// A cell of an experiment's grid, and its place in the order of execution.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Point {
     /// The experiment's name.
     pub experiment: String,
@@ -77,6 +79,7 @@ pub struct Point {
 
 /// What rules need to know from outside the trial.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Context {
     /// The ceiling at this trial's point, measured in the same round.
     pub ceiling: Option<Ceiling>,
@@ -90,6 +93,7 @@ pub struct Context {
 
 /// What this generator reaches with the same plan on the same CPUs against a null responder.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ceiling {
     /// Right answers per second, interpolated to this trial's connections.
     pub rate: f64,
@@ -101,6 +105,7 @@ pub struct Ceiling {
 
 /// The system under test as it really was.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Server {
     /// The product: `nginx`.
     pub product: String,

@@ -10,6 +10,7 @@ use crate::units::{Bytes, Span};
 
 /// What the generator, the server and the machine consumed.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Usage {
     /// The generator's process.
     pub generator: Option<GroupUsage>,
@@ -21,6 +22,7 @@ pub struct Usage {
 
 /// A process with all its descendants.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GroupUsage {
     /// The time between the two readings.
     #[serde(rename = "window_ns")]
@@ -57,6 +59,7 @@ pub struct GroupUsage {
 
 /// The machine over the window.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SystemUsage {
     /// The time between the two readings.
     #[serde(rename = "window_ns")]
@@ -70,6 +73,7 @@ pub struct SystemUsage {
 
 /// One CPU over the window, in shares of it from 0 to 1.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuUsage {
     /// Its number.
     pub cpu: u32,

@@ -311,9 +311,23 @@ impl Distribution {
     }
 }
 
-/// The file form of a distribution.
+#[cfg(test)]
+impl schemars::JsonSchema for Distribution {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Distribution".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        File::json_schema(generator)
+    }
+}
+
+/// How often each length of time was seen. A quantile that falls among the censored, or of nothing
+/// at all, is null.
 #[derive(Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct File {
+    /// Of the quantiles, `max`, `mean` and `min`: always `us`.
     unit: String,
     p50: Option<f64>,
     p90: Option<f64>,
@@ -323,14 +337,23 @@ struct File {
     max: Option<f64>,
     mean: Option<f64>,
     min: Option<f64>,
+    /// Values recorded.
     count: u64,
+    /// Exchanges that ended without a value: longer than any that was recorded.
     censored: u64,
+    /// Values above one hour, recorded as one hour.
     clamped: u64,
+    /// All values added up.
     sum_ns: u64,
+    /// The smallest value; 0 where there is none.
     min_ns: u64,
+    /// The largest value; 0 where there is none.
     max_ns: u64,
+    /// Significant decimal digits of the histogram: 2 or 3.
     digits: u8,
+    /// Of the values in the histogram: always `ns`.
     histogram_unit: String,
+    /// HdrHistogram V2, zlib, base64.
     histogram: String,
 }
 

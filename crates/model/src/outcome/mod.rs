@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How one exchange ended, in the order in which an exchange can go wrong.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Outcome {
@@ -122,6 +123,26 @@ impl Index<Outcome> for OutcomeCounts {
 impl IndexMut<Outcome> for OutcomeCounts {
     fn index_mut(&mut self, outcome: Outcome) -> &mut u64 {
         &mut self.0[outcome as usize]
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for OutcomeCounts {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "OutcomeCounts".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let count = |outcome: Outcome| {
+            let schema = serde_json::json!({"type": "integer", "minimum": 0});
+            (outcome.name().to_owned(), schema)
+        };
+        schemars::json_schema!({
+            "description": "How many exchanges ended in each way.",
+            "type": "object",
+            "properties": Outcome::ALL.map(count).into_iter().collect::<serde_json::Map<_, _>>(),
+            "required": Outcome::ALL.map(Outcome::name),
+        })
     }
 }
 

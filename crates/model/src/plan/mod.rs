@@ -20,6 +20,7 @@ pub const FORMAT: u32 = 1;
 
 /// A plan as it is written: JSON on the wire, flags at the door.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PlanFile {
     /// [`FORMAT`].
@@ -88,6 +89,7 @@ const fn second() -> Span {
 
 /// One request as it is written.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequestFile {
     /// `http://host[:port]/path?query`.
@@ -109,6 +111,7 @@ fn get() -> String {
 
 /// The application protocol of a connection.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
     /// HTTP/1.1 over TCP (RFC 9112).
@@ -118,6 +121,7 @@ pub enum Protocol {
 
 /// How exchanges become due.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Arrivals {
     /// Closed loop: at the end of the previous one on the same connection.
@@ -148,6 +152,7 @@ impl Arrivals {
 
 /// When the measurement ends.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// After so many exchanges, in total.
@@ -158,6 +163,7 @@ pub enum Stop {
 
 /// Whether a worker burns CPU time to be punctual.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Spin {
     /// In open loop, on a CPU shared with nobody who takes part.
@@ -171,6 +177,7 @@ pub enum Spin {
 
 /// How the kernel is asked for I/O.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
     /// io_uring where it is permitted, else readiness.
@@ -184,6 +191,7 @@ pub enum Backend {
 
 /// How closely answers are checked.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Framing only: a complete answer is right.
@@ -199,6 +207,7 @@ pub enum Level {
 
 /// What a right answer is. What is not given here is taken from reference fetches before the run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
     /// How closely answers are checked.

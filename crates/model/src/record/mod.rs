@@ -14,6 +14,7 @@ pub const INTERVALS_MAX: usize = 600;
 
 /// Connections by what became of them.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConnectionCounts {
     /// Connects begun.
     pub asked: u64,
@@ -46,6 +47,7 @@ impl ConnectionCounts {
 
 /// Counters that add up, over one interval, one phase or the whole.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tally {
     /// Exchanges by how they ended.
     pub outcomes: OutcomeCounts,
@@ -81,6 +83,7 @@ impl Tally {
 
 /// One stretch of the measured window.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
     /// From the start of the measured window.
     #[serde(rename = "start_ns")]
@@ -97,6 +100,7 @@ pub struct Interval {
 
 /// One worker: a thread of the generator.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Worker {
     /// Its position among the workers, from 0.
     pub index: u32,
@@ -136,6 +140,7 @@ pub struct Worker {
 
 /// The first exchange that ended in some way, told for people.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Example {
     /// How it ended.
     pub outcome: Outcome,
@@ -148,6 +153,7 @@ pub struct Example {
 
 /// The answer that all others are compared with, fetched before the run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reference {
     /// Its status.
     pub status: u16,
@@ -175,6 +181,7 @@ pub struct Reference {
 
 /// One raw exchange, kept on request. Instants in nanoseconds from the start of the window.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sample {
     /// Its position in the worker's sequence.
     pub index: u64,
@@ -200,6 +207,7 @@ pub struct Sample {
 
 /// What a generator measured.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
     /// The measured window, as it really was.
     #[serde(rename = "window_ns")]
