@@ -7,16 +7,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ceiling;
 pub mod condition;
+pub mod cpus;
 pub mod environment;
 pub mod error;
 pub mod experiment;
 pub mod generator;
 pub mod meter;
 pub mod probe;
+pub mod run;
 pub mod server;
 pub mod site;
 pub mod store;
 pub mod sweep;
+pub mod trial;
 
 pub use error::LabError;

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use model::{Gap, Manifest, Results, Trial};
+use model::{Gap, Manifest, Trial};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -126,27 +126,39 @@ impl Store {
             .collect()
     }
 
-    /// Everything, for reports and for judging again.
-    pub fn results(&self) -> Result<Results, LabError> {
-        let manifest = read_json(&self.directory.join("manifest.json"), "a manifest")?;
-        let trials = self.all("trials", "a trial")?;
-        let gaps = self.all("gaps", "a gap")?;
-        Ok(Results {
-            manifest,
-            trials,
-            gaps,
-        })
+    /// What was run.
+    pub fn manifest(&self) -> Result<Manifest, LabError> {
+        read_json(&self.directory.join("manifest.json"), "a manifest")
     }
 
-    fn all<T: DeserializeOwned>(
+    /// Every trial in the order of execution, read one by one: one of them can take megabytes.
+    pub fn trials(&self) -> impl Iterator<Item = Result<Trial, LabError>> + use<> {
+        self.read_all("trials", "a trial", &|_| true)
+    }
+
+    /// The ceilings that were measured in that round.
+    pub fn ceilings(&self, round: u32) -> impl Iterator<Item = Result<Trial, LabError>> + use<> {
+        let part = format!("-round-{round}-{}-", slug(crate::run::CEILING));
+        self.read_all("trials", "a trial", &|name| name.contains(&part))
+    }
+
+    /// Every gap.
+    pub fn gaps(&self) -> Result<Vec<Gap>, LabError> {
+        self.read_all("gaps", "a gap", &|_| true).collect()
+    }
+
+    fn read_all<T: DeserializeOwned>(
         &self,
         folder: &str,
         what: &'static str,
-    ) -> Result<Vec<T>, LabError> {
-        self.names(folder)
-            .iter()
-            .map(|name| read_json(&self.directory.join(folder).join(name), what))
-            .collect()
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> impl Iterator<Item = Result<T, LabError>> + use<T> {
+        let path = self.directory.join(folder);
+        let mut names = self.names(folder);
+        names.retain(|name| wanted(name));
+        names
+            .into_iter()
+            .map(move |name| read_json(&path.join(name), what))
     }
 
     /// Names of complete files, in order.

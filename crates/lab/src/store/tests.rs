@@ -66,16 +66,15 @@ fn what_is_stored_is_read_back_in_order() {
     store.put_gap(&gap("apache", None)).unwrap();
     store.put_gap(&gap("apache", Some(2))).unwrap();
     store.put_gap(&gap("apache", None)).unwrap();
-    let read = store.results().unwrap();
-    let sequence: Vec<u32> = read
-        .trials
+    let trials: Vec<Trial> = store.trials().map(Result::unwrap).collect();
+    let sequence: Vec<u32> = trials
         .iter()
         .map(|trial| trial.point.as_ref().unwrap().sequence)
         .collect();
     assert_eq!(sequence, [1, 2, 10]);
-    assert_eq!(read.trials[0], trial(1));
-    assert_eq!(read.gaps.len(), 2);
-    assert_eq!(read.manifest, manifest());
+    assert_eq!(trials[0], trial(1));
+    assert_eq!(store.gaps().unwrap().len(), 2);
+    assert_eq!(store.manifest().unwrap(), manifest());
     assert_eq!(store.done(), BTreeSet::from([1, 2, 10]));
 }
 
@@ -87,7 +86,7 @@ fn half_a_file_is_no_trial() {
     // What a power cut may leave: the temporary file, never the final name.
     fs::write(store.directory().join("trials/.abc.part"), "{\"format\":1,").unwrap();
     assert_eq!(store.done(), BTreeSet::from([1]));
-    assert_eq!(store.results().unwrap().trials.len(), 1);
+    assert_eq!(store.trials().count(), 1);
     let left: Vec<_> = fs::read_dir(store.directory().join("trials"))
         .unwrap()
         .collect();
@@ -145,7 +144,7 @@ fn a_damaged_file_is_named() {
     let results = tempfile::tempdir().unwrap();
     let store = Store::create(results.path(), &manifest(), "").unwrap();
     fs::write(store.directory().join("trials/00001-x.json"), "{").unwrap();
-    let error = store.results().unwrap_err().to_string();
+    let error = store.trials().next().unwrap().unwrap_err().to_string();
     assert!(error.contains("00001-x.json is not a trial"), "{error}");
 }
 

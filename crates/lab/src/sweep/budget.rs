@@ -4,8 +4,7 @@
 use model::experiment::{Counts, OneOrMany, RateText, Restart};
 use model::{Experiment, ExperimentFile, Span};
 
-use super::{OVERHEAD, START};
-use super::{Racer, cells_of, core_counts, settle, spread};
+use super::{Racer, START, cells_of, core_counts, spread, trial_cost};
 
 /// Fewer rounds give the median no interval (STA-02).
 const ROUNDS_MIN: u32 = 6;
@@ -46,8 +45,8 @@ impl Cost {
             Restart::Trial => cells,
         };
         let rounds = experiment.rounds();
-        let trial = settle(experiment.duration()) + experiment.duration() + OVERHEAD;
-        let round = trial * u64::from(cells) + (START + experiment.warmup()) * u64::from(starts);
+        let round = trial_cost(experiment) * u64::from(cells)
+            + (START + experiment.warmup()) * u64::from(starts);
         Self {
             trials: cells * rounds,
             ceilings: ceilings * rounds,

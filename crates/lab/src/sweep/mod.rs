@@ -82,7 +82,7 @@ pub fn schedule(experiment: &Experiment, seed: u64) -> Vec<Block> {
 }
 
 /// The numbers of cores that occur, ascending.
-fn core_counts(experiment: &Experiment) -> Vec<u32> {
+pub(crate) fn core_counts(experiment: &Experiment) -> Vec<u32> {
     let mut counts: Vec<u32> = experiment.servers().iter().map(|s| s.cores).collect();
     counts.sort_unstable();
     counts.dedup();
@@ -139,6 +139,11 @@ pub(crate) const START: Span = Span::from_ms(350);
 /// is warm.
 pub fn settle(duration: Span) -> Span {
     (duration / 10).clamp(Span::from_ms(20), Span::from_ms(500))
+}
+
+/// What one trial takes in all.
+pub(crate) fn trial_cost(experiment: &Experiment) -> Span {
+    settle(experiment.duration()) + experiment.duration() + OVERHEAD
 }
 
 #[cfg(test)]

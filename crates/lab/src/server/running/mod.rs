@@ -195,6 +195,11 @@ impl Running {
         self.facts.clone()
     }
 
+    /// How it ended, if it has, unasked.
+    pub fn ended(&mut self) -> Option<String> {
+        self.child.ended().map(|ended| ended.to_string())
+    }
+
     /// Ends it: by its own signal, then by force. Returns how it ended.
     pub fn stop(mut self) -> String {
         let ended = self.child.stop(self.stop, STOP_LIMIT, self.leaf.as_ref());

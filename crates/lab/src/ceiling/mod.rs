@@ -1,0 +1,111 @@
+//! The ceiling: how fast the generator could have been, from the same round.
+
+use std::collections::BTreeMap;
+
+use model::Trial;
+use model::trial::Ceiling;
+
+/// The responder was the limit where its CPUs were busier than this ...
+const RESPONDER_BUSY: f64 = 0.95;
+/// ... while ours were less busy than this (glossary).
+const GENERATOR_BUSY: f64 = 0.90;
+
+/// Ceilings of one round, by cores of the responder, workload and connections.
+#[derive(Clone, Debug, Default)]
+pub struct Ceilings {
+    measured: BTreeMap<(u32, String), BTreeMap<u32, (f64, bool)>>,
+}
+
+impl Ceilings {
+    /// Adds a trial against the null responder.
+    pub fn add(&mut self, trial: &Trial) {
+        let Some(point) = trial.point.as_ref().filter(|point| point.ceiling) else {
+            return;
+        };
+        let cores = trial
+            .context
+            .server
+            .as_ref()
+            .map_or(1, |server| server.workers);
+        self.measured
+            .entry((cores, point.workload.clone()))
+            .or_default()
+            .insert(
+                point.connections,
+                (trial.record.achieved_rate, responder_was_the_limit(trial)),
+            );
+    }
+
+    /// The ceiling at `connections`: between two that were measured, on the straight line over the
+    /// logarithm of connections; beyond them, the nearest.
+    pub fn at(&self, cores: u32, workload: &str, connections: u32) -> Option<Ceiling> {
+        let curve = self.measured.get(&(cores, workload.to_owned()))?;
+        let below = curve.range(..=connections).next_back();
+        let above = curve.range(connections..).next();
+        let (rate, at_least) = match (below, above) {
+            (Some((low, (rate_low, least_low))), Some((high, (rate_high, least_high))))
+                if low != high =>
+            {
+                let log = |count: u32| f64::from(count).ln();
+                let part = (log(connections) - log(*low)) / (log(*high) - log(*low));
+                (
+                    rate_low + (rate_high - rate_low) * part,
+                    *least_low || *least_high,
+                )
+            }
+            (Some((_, known)), _) | (None, Some((_, known))) => *known,
+            (None, None) => return None,
+        };
+        Some(Ceiling {
+            rate,
+            at_least,
+            same_server: false,
+        })
+    }
+}
+
+/// Whether the responder could not have answered faster, while we could have asked faster.
+fn responder_was_the_limit(trial: &Trial) -> bool {
+    let cpus = trial
+        .context
+        .server
+        .as_ref()
+        .map_or(&[][..], |server| &server.cpus);
+    busy_of_cpus(trial, cpus).is_some_and(|busy| busy >= RESPONDER_BUSY)
+        && busy_of_generator(trial).is_some_and(|busy| busy < GENERATOR_BUSY)
+}
+
+/// How busy the responder's CPUs were: by the kernel's count of the CPUs, which has interrupts in
+/// it, or by the process clock, which is finer; whichever saw more.
+#[expect(clippy::cast_precision_loss, reason = "a handful of CPUs")]
+fn busy_of_cpus(trial: &Trial, cpus: &[u32]) -> Option<f64> {
+    let system = trial.usage.system.as_ref()?;
+    let mine: Vec<f64> = system
+        .cpus
+        .iter()
+        .filter(|cpu| cpus.contains(&cpu.cpu))
+        .map(|cpu| cpu.busy)
+        .collect();
+    if mine.is_empty() {
+        return None;
+    }
+    let counted = mine.iter().sum::<f64>() / mine.len() as f64;
+    let clocked = trial.usage.server.as_ref().and_then(|server| {
+        let whole = server.window.as_s_f64() * cpus.len() as f64;
+        (whole > 0.0).then(|| server.cpu.map(|cpu| cpu.as_s_f64() / whole))?
+    });
+    Some(clocked.map_or(counted, |clocked| clocked.max(counted)))
+}
+
+fn busy_of_generator(trial: &Trial) -> Option<f64> {
+    trial
+        .record
+        .workers
+        .iter()
+        .filter(|worker| !worker.window.is_zero())
+        .map(|worker| worker.busy.as_s_f64() / worker.window.as_s_f64())
+        .max_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests;

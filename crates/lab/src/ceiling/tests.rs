@@ -1,0 +1,91 @@
+use model::record::Worker;
+use model::trial::{Context, Point, Server};
+use model::usage::{CpuUsage, SystemUsage};
+use model::{Environment, Record, Span, Usage, Verdict};
+
+use super::*;
+
+fn trial(connections: u32, rate: f64, responder_busy: f64, generator_busy_ms: u64) -> Trial {
+    let plan = serde_json::json!({
+        "format": 1, "requests": [{ "url": "http://127.0.0.1:1/" }],
+        "arrivals": { "kind": "closed" }, "stop": { "count": 1 }, "connections": 1,
+        "timeout_ns": 1, "workers": 1
+    });
+    Trial {
+        format: 1,
+        point: Some(Point {
+            workload: "w".to_owned(),
+            connections,
+            ceiling: true,
+            ..Point::default()
+        }),
+        plan: serde_json::from_value(plan).unwrap(),
+        environment: Environment::default(),
+        record: Record {
+            achieved_rate: rate,
+            workers: vec![Worker {
+                window: Span::from_ms(100),
+                busy: Span::from_ms(generator_busy_ms),
+                ..Worker::default()
+            }],
+            ..Record::default()
+        },
+        usage: Usage {
+            system: Some(SystemUsage {
+                cpus: vec![CpuUsage {
+                    cpu: 0,
+                    busy: responder_busy,
+                    ..CpuUsage::default()
+                }],
+                ..SystemUsage::default()
+            }),
+            ..Usage::default()
+        },
+        context: Context {
+            server: Some(Server {
+                cpus: vec![0],
+                workers: 1,
+                ..Server::default()
+            }),
+            ..Context::default()
+        },
+        verdict: Verdict::default(),
+    }
+}
+
+#[test]
+fn between_two_counts_it_is_on_the_line_over_the_logarithm() {
+    let mut ceilings = Ceilings::default();
+    ceilings.add(&trial(1, 1_000.0, 0.5, 100));
+    ceilings.add(&trial(100, 3_000.0, 0.5, 100));
+    let rate = |connections| ceilings.at(1, "w", connections).unwrap().rate;
+    let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-6, "{value}");
+    near(rate(1), 1_000.0);
+    near(rate(10), 2_000.0);
+    near(rate(100), 3_000.0);
+    near(rate(1_000), 3_000.0);
+    assert_eq!(ceilings.at(2, "w", 1), None);
+    assert_eq!(ceilings.at(1, "other", 1), None);
+}
+
+#[test]
+fn it_is_at_least_where_the_responder_was_the_limit() {
+    let check = |responder: f64, generator_ms: u64, expected: bool| {
+        let mut ceilings = Ceilings::default();
+        ceilings.add(&trial(1, 1.0, responder, generator_ms));
+        let ceiling = ceilings.at(1, "w", 1).unwrap();
+        assert_eq!(ceiling.at_least, expected, "{responder} {generator_ms}");
+    };
+    check(0.97, 80, true);
+    check(0.97, 95, false);
+    check(0.90, 80, false);
+}
+
+#[test]
+fn trials_of_servers_are_no_ceilings() {
+    let mut ceilings = Ceilings::default();
+    let mut server = trial(1, 1.0, 0.0, 0);
+    server.point.as_mut().unwrap().ceiling = false;
+    ceilings.add(&server);
+    assert_eq!(ceilings.at(1, "w", 1), None);
+}

@@ -1,0 +1,100 @@
+//! Who gets which CPUs: servers the first, the generator the rest, siblings of a core together.
+
+use std::collections::BTreeMap;
+
+/// The CPUs of a lab, divided.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Division {
+    /// For servers: one with n cores gets the first n.
+    pub server: Vec<u32>,
+    /// For the generator, always the same, so that points compare.
+    pub generator: Vec<u32>,
+    /// How it was done, in words.
+    pub words: String,
+}
+
+impl Division {
+    /// The CPUs of a server with that many cores, if there are so many.
+    pub fn of_server(&self, cores: u32) -> Option<&[u32]> {
+        self.server.get(..usize::try_from(cores).ok()?)
+    }
+}
+
+/// Divides the CPUs that we may use. `cores_max` is what the largest server wants; it may get
+/// less, for the generator needs one at least.
+pub fn divide(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>, cores_max: u32) -> Division {
+    let wanted = usize::try_from(cores_max).unwrap_or(usize::MAX).max(1);
+    if let [one] = *allowed {
+        return Division {
+            server: vec![one],
+            generator: vec![one],
+            words: format!("server and generator share CPU {one}: this machine has no other"),
+        };
+    }
+    let ordered = by_core(allowed, siblings);
+    let count = wanted.min(ordered.len().saturating_sub(1)).max(1);
+    let (server, rest) = ordered.split_at(count.min(ordered.len()));
+    let is_sibling = |cpu: &u32| {
+        let of_cpu = siblings.get(cpu).map_or(&[][..], Vec::as_slice);
+        server.iter().any(|mine| of_cpu.contains(mine))
+    };
+    // A generator on a server's core would slow it by what the core can do for two.
+    let mut generator: Vec<u32> = rest
+        .iter()
+        .copied()
+        .filter(|cpu| !is_sibling(cpu))
+        .collect();
+    let mut words = String::new();
+    if generator.is_empty() {
+        generator = rest.to_vec();
+        words.push_str(", which share a core with it");
+    }
+    Division {
+        words: format!(
+            "servers on CPU {}, the generator on CPU {}{words}",
+            list(server),
+            list(&generator)
+        ),
+        server: server.to_vec(),
+        generator,
+    }
+}
+
+/// CPUs in such an order that the threads of a core stand together.
+fn by_core(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
+    let mut ordered = Vec::with_capacity(allowed.len());
+    for cpu in allowed {
+        let alone = [*cpu];
+        let core = siblings.get(cpu).map_or(&alone[..], Vec::as_slice);
+        for thread in std::iter::once(cpu).chain(core) {
+            if allowed.contains(thread) && !ordered.contains(thread) {
+                ordered.push(*thread);
+            }
+        }
+    }
+    ordered
+}
+
+/// CPUs as people write them: `0-3,6`.
+pub fn list(cpus: &[u32]) -> String {
+    let mut sorted = cpus.to_vec();
+    sorted.sort_unstable();
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for cpu in sorted {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => parts.push((cpu, cpu)),
+        }
+    }
+    let parts: Vec<String> = parts
+        .into_iter()
+        .map(|(first, last)| match last - first {
+            0 => first.to_string(),
+            _ => format!("{first}-{last}"),
+        })
+        .collect();
+    parts.join(",")
+}
+
+#[cfg(test)]
+mod tests;

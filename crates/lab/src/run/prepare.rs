@@ -1,0 +1,243 @@
+//! Before the first trial: what is installed, the documents, the limits; and a start and an
+//! exchange of every server.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use model::Experiment;
+use model::experiment::{Gap, ServerVariant};
+
+use super::{CEILING, Ground, Lab, News, Progress};
+use crate::cpus::Division;
+use crate::error::LabError;
+use crate::server::{self, Installed, Preset, Running, Search, Start};
+use crate::site::{Site, open_to_all};
+use crate::sweep::Racer;
+use crate::trial::{self, Load, Target};
+
+/// Descriptors that a server with few connections may want.
+const OPEN_FILES_MIN: u64 = 65_536;
+
+/// A server of the experiment that this machine cannot run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Missing {
+    /// Its index in the experiment.
+    pub index: usize,
+    /// What to tell about it.
+    pub gap: Gap,
+}
+
+/// Which servers of `experiment` can be run here, and what the others lack.
+pub fn present(
+    experiment: &Experiment,
+    search: &Search,
+    division: &Division,
+) -> (Vec<Option<Installed>>, Vec<Missing>) {
+    let mut found = Vec::new();
+    let mut missing = Vec::new();
+    for (index, variant) in experiment.servers().iter().enumerate() {
+        match find(variant, search, division) {
+            Ok(installed) => found.push(Some(installed)),
+            Err((error, remedy)) => {
+                found.push(None);
+                missing.push(Missing {
+                    index,
+                    gap: Gap {
+                        server: variant.label.clone(),
+                        product: variant.product.clone(),
+                        error,
+                        remedy,
+                        ..Gap::default()
+                    },
+                });
+            }
+        }
+    }
+    (found, missing)
+}
+
+fn find(
+    variant: &ServerVariant,
+    search: &Search,
+    division: &Division,
+) -> Result<Installed, (String, Option<String>)> {
+    let product = server::product(&variant.product).map_err(|nearest| {
+        let hint = nearest.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
+        (
+            format!("the lab knows no product '{}'{hint}", variant.product),
+            Some("triathlon lab --list servers".to_owned()),
+        )
+    })?;
+    if division.of_server(variant.cores).is_none() {
+        return Err((
+            format!(
+                "{} cores are more than the {} that this machine has for servers",
+                variant.cores,
+                division.server.len()
+            ),
+            None,
+        ));
+    }
+    server::installed(product, search).map_err(|error| (error, Some(product.install().to_owned())))
+}
+
+/// Finds what is installed and builds what all servers share.
+pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> {
+    let (servers, missing) = present(lab.experiment, lab.search, lab.division);
+    let responder = server::installed(server::null_responder(), lab.search)
+        .map_err(|why| LabError::Generator { why })?;
+    let most = lab.experiment.connections().last().copied().unwrap_or(1);
+    // Both are best effort: SRV-03 reads the limit that holds, and orphans are found by session.
+    let _limit = sys::process::raise_open_files(OPEN_FILES_MIN.max(u64::from(most) * 4));
+    let _adopted = sys::process::become_subreaper();
+    let parent = std::env::temp_dir();
+    let scratch = tempfile::Builder::new()
+        .prefix("triathlon-")
+        .tempdir_in(&parent)
+        .map_err(LabError::file("create a folder in", &parent))?;
+    // Servers that root starts give up their rights and must still read their documents.
+    open_to_all(scratch.path(), 0o755)?;
+    let site = Site::build(&scratch.path().join("www"), lab.experiment)?;
+    let templates = templates(lab.experiment)?;
+    let ground = Ground {
+        scratch,
+        site,
+        servers,
+        responder,
+        templates,
+    };
+    Ok((ground, missing))
+}
+
+/// The texts of presets that are files.
+fn templates(experiment: &Experiment) -> Result<BTreeMap<String, String>, LabError> {
+    experiment
+        .servers()
+        .iter()
+        .map(|variant| &variant.preset)
+        .filter(|preset| !matches!(preset.as_str(), "stock" | "tuned"))
+        .map(|path| {
+            let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
+            Ok((path.clone(), text))
+        })
+        .collect()
+}
+
+/// Starts and asks every server once, and measures nothing. Returns whether all were right.
+pub fn verify_all(mut lab: Lab<'_>) -> Result<bool, LabError> {
+    let (mut ground, missing) = ground(&lab)?;
+    for gap in missing.iter().map(|missing| &missing.gap) {
+        lab.tell_gap(gap)?;
+    }
+    let present = |ground: &Ground| ground.servers.iter().flatten().count();
+    let before = present(&ground);
+    let mut progress = Progress::new(lab.store.done(), &[], &ground, lab.manifest.order_seed);
+    lab.verify_before(&mut ground, &mut progress)?;
+    Ok(present(&ground) == before && !ground.responder.version.is_empty())
+}
+
+impl Lab<'_> {
+    /// Starts a server, asks it for each document, stores its configuration, ends it.
+    pub(super) fn verify_racer(
+        &mut self,
+        racer: Racer,
+        ground: &Ground,
+        progress: &mut Progress,
+    ) -> Result<(), LabError> {
+        self.check_interrupt()?;
+        let mut running = self.start(racer, ground)?;
+        self.ask_for_everything(racer, &mut running, ground, progress)?;
+        for (name, text) in running.configuration() {
+            self.store
+                .put_configuration(self.label(racer), name, text)?;
+        }
+        running.stop();
+        let version = ground
+            .installed(racer)
+            .map_or("", |installed| installed.version.as_str());
+        let label = match racer {
+            Racer::Ceiling { .. } => CEILING,
+            Racer::Server(index) => &self.experiment.servers()[index].label,
+        };
+        (self.news)(&News::Verified {
+            server: label,
+            version,
+        });
+        Ok(())
+    }
+
+    pub(super) fn start(&self, racer: Racer, ground: &Ground) -> Result<Running, LabError> {
+        let installed = ground
+            .installed(racer)
+            .expect("only what is installed is started");
+        let label = self.label(racer);
+        let (cores, access_log, preset_name) = match racer {
+            Racer::Ceiling { cores } => (cores, model::experiment::AccessLog::Off, "tuned"),
+            Racer::Server(index) => {
+                let variant = &self.experiment.servers()[index];
+                (variant.cores, variant.access_log, variant.preset.as_str())
+            }
+        };
+        let preset = match preset_name {
+            "stock" => Preset::Stock,
+            "tuned" => Preset::Tuned,
+            path => Preset::Template(&ground.templates[path]),
+        };
+        let cpus = self.division.of_server(cores);
+        Running::start(&Start {
+            label,
+            installed,
+            preset,
+            preset_name,
+            access_log,
+            // More cores than there are: a ceiling for servers that are gaps themselves.
+            cpus: cpus.unwrap_or(&self.division.server),
+            connections: self.experiment.connections().last().copied().unwrap_or(1),
+            site: ground.site.root(),
+            scratch: ground.scratch.path(),
+        })
+    }
+
+    /// The right status, length and bytes, for each document, on the measured port, from a process
+    /// that we started.
+    pub(super) fn ask_for_everything(
+        &mut self,
+        racer: Racer,
+        running: &mut Running,
+        ground: &Ground,
+        progress: &mut Progress,
+    ) -> Result<(), LabError> {
+        let label = self.label(racer).to_owned();
+        running.look_before();
+        let facts = running.look_after();
+        if facts.listener_is_ours == Some(false) {
+            return Err(LabError::Server {
+                server: label,
+                why: format!(
+                    "port {} belongs to {}, not to the server that was started",
+                    running.port(),
+                    facts.listener_owner.as_deref().unwrap_or("nobody")
+                ),
+            });
+        }
+        for workload in self.experiment.workloads() {
+            let target = Target::of(racer, running.port(), workload, &ground.site);
+            let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
+            let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
+            self.check_interrupt()?;
+            asked.map_err(|why| {
+                let said = running.complaint();
+                let said = if said.is_empty() {
+                    said
+                } else {
+                    format!(" (it said: {said})")
+                };
+                LabError::Server {
+                    server: label.clone(),
+                    why: format!("wrong answer for '{}': {why}{said}", workload.name),
+                }
+            })?;
+        }
+        Ok(())
+    }
+}

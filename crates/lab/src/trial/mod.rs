@@ -1,0 +1,320 @@
+//! One trial: meters on, load, meters off, judged. And the exchange that says whether a server may
+//! be measured at all.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use model::event::Phase;
+use model::experiment::{ArrivalKind, Workload};
+use model::plan::{Arrivals, Expectation, FORMAT, Level, RequestFile, Stop};
+use model::trial::{Ceiling, Context, Point};
+use model::units::Rate;
+use model::{Environment, Event, Experiment, Outcome, PlanFile, Span, Trial, Usage};
+
+use crate::error::LabError;
+use crate::generator::Generator;
+use crate::meter::{self, Group, Reading};
+use crate::server::Running;
+use crate::site::{Document, Site};
+use crate::sweep::{Racer, settle};
+
+/// What is fetched from a running server, and what a right answer is.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Where it listens, on 127.0.0.1.
+    pub port: u16,
+    /// The path and its query.
+    pub path: String,
+    /// The length of the content.
+    pub length: u64,
+    /// Its digest, where the lab made it.
+    pub sha256: Option<String>,
+}
+
+impl Target {
+    /// The document of `workload`, as this racer has it.
+    pub fn of(racer: Racer, port: u16, workload: &Workload, site: &Site) -> Self {
+        let length = workload.bytes.count();
+        match racer {
+            Racer::Ceiling { .. } => Self {
+                port,
+                path: format!("/.triathlon/null?bytes={length}"),
+                length,
+                sha256: None,
+            },
+            Racer::Server(_) => {
+                let Document { path, sha256, .. } = site.document(workload.bytes);
+                Self {
+                    port,
+                    path: path.clone(),
+                    length,
+                    sha256: Some(sha256.clone()),
+                }
+            }
+        }
+    }
+}
+
+/// How hard a target is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Connections in total.
+    pub connections: u32,
+    /// The intended load; none in a closed loop.
+    pub rate: Option<Rate>,
+    /// How arrivals of an open loop are spaced.
+    pub arrivals: ArrivalKind,
+    /// Before anything counts.
+    pub settle: Span,
+    /// When it ends.
+    pub stop: Stop,
+    /// From sent to the last byte.
+    pub timeout: Span,
+    /// Enforced by the generator.
+    pub requests_per_connection: Option<u32>,
+    /// Which trial it is: its source addresses and its randomness come from that.
+    pub number: u64,
+}
+
+impl Load {
+    /// One exchange.
+    pub fn one_exchange(timeout: Span, number: u64) -> Self {
+        Self {
+            connections: 1,
+            rate: None,
+            arrivals: ArrivalKind::Fixed,
+            settle: Span::ZERO,
+            stop: Stop::Count(1),
+            timeout,
+            requests_per_connection: None,
+            number,
+        }
+    }
+
+    /// A closed loop that only warms up.
+    pub fn warmup(experiment: &Experiment, length: Span, number: u64) -> Self {
+        Self {
+            connections: experiment.connections().last().copied().unwrap_or(1),
+            stop: Stop::DurationNs(length),
+            ..Self::one_exchange(experiment.timeout(), number)
+        }
+    }
+
+    /// The load of one cell.
+    pub fn of_cell(
+        experiment: &Experiment,
+        workload: &Workload,
+        connections: u32,
+        rate: Option<Rate>,
+        number: u64,
+    ) -> Self {
+        Self {
+            connections,
+            rate,
+            arrivals: experiment.arrivals(),
+            settle: settle(experiment.duration()),
+            stop: Stop::DurationNs(experiment.duration()),
+            timeout: experiment.timeout(),
+            requests_per_connection: workload.requests_per_connection,
+            number,
+        }
+    }
+}
+
+/// The plan that loads `target` from `cpus`.
+pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
+    let workers = u32::try_from(cpus.len())
+        .unwrap_or(u32::MAX)
+        .clamp(1, load.connections.max(1));
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, target.port));
+    let arrivals = match (load.rate, load.arrivals) {
+        (None, _) => Arrivals::Closed,
+        (Some(rate_per_1000_s), ArrivalKind::Fixed) => Arrivals::Fixed { rate_per_1000_s },
+        (Some(rate_per_1000_s), ArrivalKind::Poisson) => Arrivals::Poisson { rate_per_1000_s },
+    };
+    PlanFile {
+        format: FORMAT,
+        requests: vec![RequestFile {
+            url: format!("http://{address}{}", target.path),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body_base64: None,
+        }],
+        addresses: vec![address],
+        sources: sources(load),
+        protocol: model::plan::Protocol::Http1,
+        arrivals,
+        stop: load.stop,
+        warmup: load.settle,
+        connections: load.connections,
+        requests_per_connection: load.requests_per_connection,
+        pipeline: 1,
+        timeout: load.timeout,
+        seed: load.number,
+        workers,
+        cpus: cpus.to_vec(),
+        spin: model::plan::Spin::Auto,
+        backend: model::plan::Backend::Auto,
+        expect: Expectation {
+            level: Level::Body,
+            status: Some(200),
+            length: Some(target.length),
+            sha256: target.sha256.clone(),
+        },
+        samples: 0,
+        interval: interval(load.stop),
+    }
+}
+
+/// A second; in shorter windows a tenth of them, so that there is something to see.
+fn interval(stop: Stop) -> Span {
+    match stop {
+        Stop::Count(_) => Span::from_s(1),
+        Stop::DurationNs(length) => Span::from_ms((length.as_ns() / 10_000_000).clamp(10, 1_000)),
+    }
+}
+
+/// Each trial has source addresses of its own, so that TIME_WAIT of one never meets the next. One
+/// address has 28,000 ports; where connections are closed again and again there are more of them.
+const SOURCES_CHURN: u32 = 16;
+const CONNECTIONS_PER_SOURCE: u32 = 20_000;
+
+fn sources(load: &Load) -> Vec<IpAddr> {
+    let churn = if load.requests_per_connection.is_some() {
+        SOURCES_CHURN
+    } else {
+        1
+    };
+    let count = churn * load.connections.div_ceil(CONNECTIONS_PER_SOURCE).max(1);
+    (0..u64::from(count))
+        .map(|index| source(load.number.wrapping_mul(64).wrapping_add(index)))
+        .collect()
+}
+
+/// An address from 127.64.0.1 to 127.191.255.254, another one for each number in turn.
+fn source(number: u64) -> IpAddr {
+    let byte = |value: u64| u8::try_from(value).expect("it was taken modulo at most 256");
+    let last = byte(number % 254 + 1);
+    let third = byte(number / 254 % 256);
+    let second = byte(number / 254 / 256 % 128 + 64);
+    IpAddr::V4(Ipv4Addr::new(127, second, third, last))
+}
+
+/// Asks once: status, length and digest must be right.
+pub fn verify(
+    generator: &mut dyn Generator,
+    target: &Target,
+    load: &Load,
+    cpus: &[u32],
+) -> Result<(), String> {
+    let plan = plan(target, load, cpus);
+    let trial = match generator.run(&plan, &mut |_, _| ()) {
+        Ok(trial) => trial,
+        Err(LabError::Generator { why }) => return Err(why),
+        Err(error) => return Err(error.to_string()),
+    };
+    let outcomes = &trial.record.total.outcomes;
+    if outcomes.failures() == 0 && outcomes[Outcome::Ok] > 0 {
+        return Ok(());
+    }
+    let examples = trial.record.examples.iter();
+    let texts: Vec<&str> = examples.map(|example| example.text.as_str()).collect();
+    Err(texts.join("; "))
+}
+
+/// What surrounds a trial.
+pub struct Surroundings<'a> {
+    /// The machine.
+    pub environment: &'a Environment,
+    /// The ceiling at its point.
+    pub ceiling: Option<Ceiling>,
+    /// How CPUs were divided.
+    pub cpu_choice: &'a str,
+    /// The generator's.
+    pub generator_cpus: &'a [u32],
+}
+
+/// Runs `plan` against `running` with meters on, and judges what came of it.
+pub fn measure(
+    generator: &mut dyn Generator,
+    running: &mut Running,
+    plan: &PlanFile,
+    point: Point,
+    surroundings: &Surroundings<'_>,
+) -> Result<Trial, LabError> {
+    running.look_before();
+    let mut meters = Meters::default();
+    let server = Group {
+        pid: running.pid(),
+        leaf: running.leaf(),
+    };
+    let mut trial = generator.run(plan, &mut |event, generator| {
+        meters.see(event, generator, server);
+    })?;
+    let facts = running.look_after();
+    let shared: Option<Vec<u32>> = facts.cpus_allowed.as_ref().map(|cpus| {
+        let also = surroundings.generator_cpus;
+        cpus.iter()
+            .copied()
+            .filter(|cpu| also.contains(cpu))
+            .collect()
+    });
+    trial.point = Some(point);
+    trial.environment = surroundings.environment.clone();
+    trial.environment.time = Some(crate::environment::rfc3339(sys::clock::realtime()));
+    trial.usage = meters.usage();
+    trial.context = Context {
+        ceiling: surroundings.ceiling.clone(),
+        cpu_choice: Some(surroundings.cpu_choice.to_owned()),
+        shared_cpus: shared,
+        server: Some(facts),
+        ..trial.context
+    };
+    trial.verdict = verdict::judge(&trial);
+    Ok(trial)
+}
+
+/// Meters that are read when the phase changes, so that usage covers exactly the window.
+#[derive(Default)]
+struct Meters {
+    before: Option<Reading>,
+    after: Option<(Reading, Usage)>,
+}
+
+impl Meters {
+    fn see(&mut self, event: &Event, generator: Option<Group<'_>>, server: Group<'_>) {
+        let Event::Phase { phase, .. } = event else {
+            return;
+        };
+        let root = Path::new("/proc");
+        match phase {
+            Phase::Measurement => self.before = Some(meter::read(root, generator, Some(server))),
+            // A plan that ends after a count has no drain of its own.
+            Phase::Drain | Phase::Done if self.after.is_none() => {
+                let reading = meter::read(root, generator, Some(server));
+                let mut usage = self
+                    .before
+                    .as_ref()
+                    .map(|before| meter::between(before, &reading))
+                    .unwrap_or_default();
+                for (group, usage) in [
+                    (Some(server), &mut usage.server),
+                    (generator, &mut usage.generator),
+                ] {
+                    if let (Some(group), Some(usage)) = (group, usage) {
+                        meter::memory(root, group, usage);
+                    }
+                }
+                self.after = Some((reading, usage));
+            }
+            _ => {}
+        }
+    }
+
+    fn usage(self) -> Usage {
+        self.after.map(|(_, usage)| usage).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;
