@@ -28,7 +28,7 @@ pub use condition::Condition;
 pub use distribution::Distribution;
 pub use environment::Environment;
 pub use event::Event;
-pub use experiment::{Experiment, ExperimentFile, Gap, Manifest};
+pub use experiment::{Experiment, ExperimentFile, Gap, Manifest, Results};
 pub use finding::{Claim, Finding, Severity, Status, Verdict};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use plan::{Plan, PlanFile};

@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Doctor(cmd::doctor::Args),
     /// Judge stored trials again, by the rules of this program.
     Judge(cmd::judge::Args),
+    /// Run an experiment: real servers, randomised rounds, a report.
+    Lab(cmd::lab::Args),
     /// Make load on a web server and measure how it answers.
     Load(Box<cmd::load::Args>),
     /// Time what the kernel does against how much of it there is already.
@@ -39,6 +41,7 @@ impl Command {
             Self::Compare(args) => cmd::compare::run(&args),
             Self::Doctor(args) => cmd::doctor::run(&args),
             Self::Judge(args) => cmd::judge::run(&args),
+            Self::Lab(args) => cmd::lab::run(&args),
             Self::Load(args) => cmd::load::run(&args),
             Self::Probe(args) => cmd::probe::run(&args),
             Self::Report(args) => cmd::report::run(&args),

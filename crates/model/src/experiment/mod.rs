@@ -14,7 +14,7 @@ pub use file::{
     AccessLog, ArrivalKind, Body, Counts, ExperimentFile, HeaderFile, LoadFile, LoadMode,
     OneOrMany, RateText, Restart, ServerFile, WorkloadFile,
 };
-pub use results::{Gap, Manifest};
+pub use results::{Gap, Manifest, Results};
 
 /// More points on one axis are a slip of the pen.
 const AXIS_MAX: usize = 10_000;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ExperimentFile;
 use crate::environment::Tool;
+use crate::trial::Trial;
 
 /// `manifest.json`: what was run, written before the first trial and never changed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -57,4 +58,15 @@ pub struct Gap {
     /// What to do about it: a command, where one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// What was run.
+    pub manifest: Manifest,
+    /// Every trial, in the order of execution.
+    pub trials: Vec<Trial>,
+    /// Every gap.
+    pub gaps: Vec<Gap>,
 }

@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod judge;
+pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod probe;
 pub(crate) mod report;

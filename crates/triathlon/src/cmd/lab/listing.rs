@@ -1,0 +1,106 @@
+//! What could be run: products, experiments, and the points of one with their cost in time.
+
+use std::fmt::Write as _;
+
+use lab::experiment::BUILT_IN;
+use lab::run::Missing;
+use lab::server::{Installed, Search, TABLE, installed};
+use lab::sweep::Cost;
+use model::Experiment;
+
+/// Prints every product: its version, or how to install it.
+pub(super) fn servers(search: &Search) {
+    for product in TABLE {
+        match installed(*product, search) {
+            Ok(found) => println!(
+                "{:<10} {} ({})",
+                product.name(),
+                found.version,
+                found.program.display()
+            ),
+            Err(_) => println!(
+                "{:<10} not installed; {}",
+                product.name(),
+                product.install()
+            ),
+        }
+    }
+}
+
+/// Prints every built-in experiment with its question.
+pub(super) fn experiments() {
+    for (name, text) in BUILT_IN {
+        if let Ok(experiment) = lab::experiment::parse(name, text, &[]) {
+            println!("{name:<16} {}", experiment.file().experiment.question);
+        }
+    }
+}
+
+/// The points of an experiment, who takes part, and what it costs.
+pub(super) fn grid(
+    experiment: &Experiment,
+    servers: &[Option<Installed>],
+    missing: &[Missing],
+    cost: Cost,
+    cpus: &str,
+) -> String {
+    let mut text = String::new();
+    let header = &experiment.file().experiment;
+    let mut line = |name: &str, value: &str| {
+        // Writing to a String cannot fail.
+        let _ok = writeln!(text, "{name:<12}{value}");
+    };
+    line(experiment.name(), &header.question);
+    for (index, variant) in experiment.servers().iter().enumerate() {
+        let gap = missing.iter().find(|missing| missing.index == index);
+        let what = match (&servers[index], gap) {
+            (Some(found), _) => found.version.clone(),
+            (None, Some(Missing { gap, .. })) => match &gap.remedy {
+                Some(remedy) => format!("left out: {}; {remedy}", gap.error),
+                None => format!("left out: {}", gap.error),
+            },
+            (None, None) => String::new(),
+        };
+        line("server", &format!("{:<16} {what}", variant.label));
+    }
+    for workload in experiment.workloads() {
+        let reuse = workload
+            .requests_per_connection
+            .map_or_else(String::new, |count| {
+                format!(", {count} requests per connection")
+            });
+        line(
+            "workload",
+            &format!("{:<16} {}{reuse}", workload.name, workload.bytes),
+        );
+    }
+    line("connections", &axis(experiment.connections()));
+    if !experiment.rates().is_empty() {
+        line("rates", &axis(experiment.rates()));
+    }
+    line("CPUs", cpus);
+    line(
+        "cost",
+        &format!(
+            "{} rounds, {} trials of {} ({} of them for the ceiling), {} starts: about {}",
+            experiment.rounds(),
+            cost.trials,
+            experiment.duration(),
+            cost.ceilings,
+            cost.starts,
+            cost.time
+        ),
+    );
+    text
+}
+
+/// The values of an axis; of a long one its ends.
+fn axis<T: ToString>(values: &[T]) -> String {
+    let all: Vec<String> = values.iter().map(ToString::to_string).collect();
+    match all.as_slice() {
+        [first, second, .., last] if all.len() > 12 => {
+            format!("{first}, {second}, ... {last} ({} points)", all.len())
+        }
+        _ => all.join(", "),
+    }
+}

@@ -1,0 +1,287 @@
+//! `triathlon lab EXPERIMENT`: runs an experiment and writes its report.
+
+mod finish;
+mod listing;
+mod progress;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use lab::cpus::Division;
+use lab::environment;
+use lab::experiment::{ReadError, Source};
+use lab::generator::Local;
+use lab::run::{Lab, present, verify_all};
+use lab::server::Search;
+use lab::store::Store;
+use lab::sweep::{Cost, scale};
+use lab::{LabError, condition, cpus};
+use model::environment::Tool;
+use model::{Environment, Experiment, Manifest, Span};
+use sys::process::Interrupt;
+
+use crate::exit::{Exit, UsageError};
+use progress::Screen;
+
+/// Runs an experiment: starts each server, loads it, meters it, judges every trial.
+///
+/// Results go to DIR/NAME/TIME: one file for each trial, written whole or not at all, the exact
+/// configuration of each server, and report.html. Ctrl-C keeps what was measured.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// An experiment file, or the name of a built-in experiment.
+    #[arg(value_name = "EXPERIMENT")]
+    experiment: Option<String>,
+    /// Values that replace those of the file: rounds=10, connections=[1,64], server=origin,nginx.
+    #[arg(value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Where results go.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    results: PathBuf,
+    /// Make it take at most so long: thins points first, then windows, then rounds down to six,
+    /// and says what it scaled.
+    #[arg(long, value_name = "TIME")]
+    budget: Option<Span>,
+    /// Go on where an interrupted one stopped: in DIR, or in the newest folder of the experiment.
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "absent, without a value, with one")]
+    resume: Option<Option<PathBuf>>,
+    /// Print the points and what they cost in time, run nothing. Without an experiment: print the
+    /// built-in ones. `--list servers`: print the products and which of them are installed.
+    #[arg(long)]
+    list: bool,
+    /// Start every server, ask it once for each document, measure nothing.
+    #[arg(long)]
+    verify: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  triathlon lab first-heat
+      every installed server, a small and a large file, about two minutes
+  triathlon lab first-heat server=origin,nginx connections=[64] rounds=10
+      the same question, asked more narrowly
+  triathlon lab my.toml --budget 10m
+      as much of it as fits into ten minutes
+  triathlon lab first-heat --resume
+      go on after Ctrl-C
+  triathlon lab --list servers";
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let own = std::env::current_exe().context("cannot find this program on disk")?;
+    let search = Search::of_system(own.clone());
+    if args.list
+        && args
+            .experiment
+            .as_deref()
+            .is_none_or(|name| name == "servers")
+    {
+        if args.experiment.is_some() {
+            listing::servers(&search);
+        } else {
+            listing::experiments();
+        }
+        return Ok(Exit::Done);
+    }
+    let mut asked = Asked::read(args)?;
+    let environment = environment::of_this_machine(tool());
+    let cores = asked.experiment.servers().iter().map(|server| server.cores);
+    let division = cpus::divide(
+        &environment.cpus_allowed,
+        &environment.thread_siblings,
+        cores.max().unwrap_or(1),
+    );
+    let (servers, missing) = present(&asked.experiment, &search, &division);
+    let installed: Vec<usize> = (0..servers.len())
+        .filter(|&index| servers[index].is_some())
+        .collect();
+    asked.fit(&installed, args.budget)?;
+    let cost = Cost::of(&asked.experiment, &installed);
+    let grid = listing::grid(&asked.experiment, &servers, &missing, cost, &division.words);
+    if args.list {
+        print!("{grid}");
+        return Ok(Exit::Done);
+    }
+    eprint!("{grid}");
+    for said in &asked.scaled {
+        eprintln!("scaled to the budget: {said}");
+    }
+    let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
+    let environment = examine(environment, &args.results);
+    let scratch = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let results = if args.verify {
+        scratch.path()
+    } else {
+        &args.results
+    };
+    let (store, manifest) = asked.store(results, &environment, &division)?;
+    let mut generator = Local::new(own, division.generator.clone(), Some(interrupt));
+    let mut screen = Screen::new();
+    let lab = Lab {
+        experiment: &asked.experiment,
+        manifest: &manifest,
+        store: &store,
+        environment,
+        search: &search,
+        division: &division,
+        generator: &mut generator,
+        interrupt: Some(interrupt),
+        news: &mut |news| screen.show(news),
+    };
+    if args.verify {
+        let right = verify_all(lab)?;
+        return Ok(if right { Exit::Done } else { Exit::World });
+    }
+    let outcome = lab.run();
+    screen.end();
+    finish::finish(&store, outcome)
+}
+
+/// What is to be run, and what there is of it already.
+struct Asked {
+    experiment: Experiment,
+    source: Option<Source>,
+    stored: Option<(Store, Manifest)>,
+    scaled: Vec<String>,
+}
+
+impl Asked {
+    fn read(args: &Args) -> anyhow::Result<Self> {
+        let Some(resume) = &args.resume else {
+            let name = args.experiment.as_deref().ok_or_else(|| {
+                UsageError("give an experiment: triathlon lab first-heat".to_owned())
+            })?;
+            let source = read(name, &args.overrides)?;
+            return Ok(Self {
+                experiment: source.experiment.clone(),
+                source: Some(source),
+                stored: None,
+                scaled: Vec::new(),
+            });
+        };
+        if !args.overrides.is_empty() || args.budget.is_some() {
+            let why = "--resume goes on with what was begun: leave out KEY=VALUE and --budget";
+            return Err(UsageError(why.to_owned()).into());
+        }
+        let folder = resumed_folder(args, resume.as_deref())?;
+        let (store, manifest) = Store::open(&folder)?;
+        let experiment = Experiment::try_from(manifest.experiment.clone())
+            .with_context(|| format!("{} cannot be resumed", folder.display()))?;
+        Ok(Self {
+            experiment,
+            source: None,
+            scaled: manifest.scaled.clone(),
+            stored: Some((store, manifest)),
+        })
+    }
+
+    /// Scales it down to the budget, if there is one.
+    fn fit(&mut self, installed: &[usize], budget: Option<Span>) -> anyhow::Result<()> {
+        let Some(budget) = budget else {
+            return Ok(());
+        };
+        let scaled = scale(&self.experiment, installed, budget);
+        if !scaled.fits {
+            let experiment = &scaled.experiment;
+            let error = LabError::Budget {
+                experiment: experiment.name().to_owned(),
+                budget,
+                form: format!(
+                    "{} rounds, {} connection counts, windows of {}",
+                    experiment.rounds(),
+                    experiment.connections().len(),
+                    experiment.duration()
+                ),
+                least: Cost::of(experiment, installed).time,
+            };
+            return Err(UsageError(error.to_string()).into());
+        }
+        self.experiment = scaled.experiment;
+        self.scaled = scaled.said;
+        Ok(())
+    }
+
+    /// The folder for its results: a new one, or the one that is resumed.
+    fn store(
+        &mut self,
+        results: &Path,
+        environment: &Environment,
+        division: &Division,
+    ) -> anyhow::Result<(Store, Manifest)> {
+        if let Some((store, manifest)) = self.stored.take() {
+            return Ok((store, manifest));
+        }
+        let file = self.experiment.file();
+        let now = sys::clock::realtime();
+        let manifest = Manifest {
+            format: model::plan::FORMAT,
+            experiment: file.clone(),
+            source: self
+                .source
+                .as_ref()
+                .map_or_else(String::new, |source| source.name.clone()),
+            command: std::env::args().collect(),
+            tool: environment.tool.clone(),
+            time: environment::rfc3339(now),
+            order_seed: file.experiment.seed.unwrap_or_else(|| now.as_ns()),
+            scaled: self.scaled.clone(),
+            server_cpus: division.server.clone(),
+            generator_cpus: division.generator.clone(),
+            cpu_choice: division.words.clone(),
+        };
+        let text = self
+            .source
+            .as_ref()
+            .map_or("", |source| source.text.as_str());
+        let store = Store::create(results, &manifest, text)?;
+        Ok((store, manifest))
+    }
+}
+
+/// What cannot be understood is wrong usage; what cannot be read is the world's.
+fn read(name: &str, overrides: &[String]) -> anyhow::Result<Source> {
+    lab::experiment::read(name, overrides).map_err(|error| match error {
+        ReadError::Unreadable { .. } => error.into(),
+        _ => UsageError(error.to_string()).into(),
+    })
+}
+
+fn resumed_folder(args: &Args, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    // `--resume first-heat`: the name was taken for the folder.
+    let folder = given.filter(|path| path.is_dir());
+    if let Some(folder) = folder {
+        return Ok(folder.to_owned());
+    }
+    let named = given.map(|path| path.display().to_string());
+    let name = args.experiment.clone().or(named).ok_or_else(|| {
+        UsageError("give what to resume: an experiment, or --resume DIR".to_owned())
+    })?;
+    // A file may have another name than its experiment.
+    let name = lab::experiment::read(&name, &[])
+        .map_or(name, |source| source.experiment.name().to_owned());
+    let found = Store::newest(&args.results, &name);
+    found.ok_or_else(|| {
+        let why = format!("no results of {name} in {}", args.results.display());
+        LabError::Resume { why }.into()
+    })
+}
+
+fn tool() -> Tool {
+    Tool {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("TRIATHLON_COMMIT").map(str::to_owned),
+        debug_build: cfg!(debug_assertions),
+        traced: false,
+    }
+}
+
+/// Lets the doctor look at the machine first: what it finds is stored with every trial.
+fn examine(mut environment: Environment, results: &Path) -> Environment {
+    let roots = condition::Roots::default();
+    let condition = condition::read(&roots, environment.clone(), results, None);
+    let examination = verdict::doctor::examine(&condition);
+    environment.doctor = examination.findings();
+    environment
+}

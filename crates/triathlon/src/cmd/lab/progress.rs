@@ -1,0 +1,100 @@
+//! Progress on stderr: one line that is rewritten at a terminal, a line for each block elsewhere.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use lab::run::{CEILING, News};
+use model::Span;
+
+/// Where progress is shown.
+pub(super) struct Screen {
+    live: bool,
+    left: Option<Span>,
+    block: String,
+}
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        Self {
+            live: std::io::stderr().is_terminal(),
+            left: None,
+            block: String::new(),
+        }
+    }
+
+    pub(super) fn show(&mut self, news: &News<'_>) {
+        match news {
+            News::Verified { server, version } => {
+                self.line(&format!("{server:<16} answers rightly ({version})"));
+            }
+            News::Gap(gap) => {
+                let mut place = gap.server.clone();
+                if let Some(round) = gap.round {
+                    place.push_str(&format!(", round {round}"));
+                }
+                let remedy = gap
+                    .remedy
+                    .as_deref()
+                    .map_or_else(String::new, |r| format!("; {r}"));
+                self.line(&format!("not measured: {place}: {}{remedy}", gap.error));
+            }
+            News::Block {
+                round,
+                rounds,
+                server,
+            } => {
+                let name = if *server == CEILING {
+                    "the generator's ceiling"
+                } else {
+                    server
+                };
+                self.block = format!("round {round} of {rounds}: {name}");
+                if self.live {
+                    self.rewrite(&self.block);
+                } else {
+                    let left = self
+                        .left
+                        .map_or_else(String::new, |left| format!(", {left} left"));
+                    eprintln!("{}{left}", self.block);
+                }
+            }
+            News::Trial {
+                trial,
+                done,
+                all,
+                left,
+            } => {
+                self.left = Some(*left);
+                if let (true, Some(point)) = (self.live, &trial.point) {
+                    self.rewrite(&format!(
+                        "{}, {}, {} connections: {:.0}/s, {} ({done} of {all}, {left} left)",
+                        self.block,
+                        point.workload,
+                        point.connections,
+                        trial.record.achieved_rate,
+                        trial.verdict.status
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Leaves the terminal with a clean line.
+    pub(super) fn end(&self) {
+        if self.live {
+            self.rewrite("");
+        }
+    }
+
+    fn line(&self, text: &str) {
+        if self.live {
+            self.rewrite("");
+        }
+        eprintln!("{text}");
+    }
+
+    /// A terminal that is gone is no reason to stop measuring.
+    fn rewrite(&self, text: &str) {
+        let mut stderr = std::io::stderr().lock();
+        let _gone = write!(stderr, "\r\x1b[2K{text}").and_then(|()| stderr.flush());
+    }
+}
