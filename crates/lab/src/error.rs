@@ -26,13 +26,13 @@ pub enum LabError {
         /// What it takes.
         least: model::Span,
     },
-    /// None of the products is installed.
-    #[error("none of the servers of {experiment} is installed: {missing}")]
+    /// None of the servers is there and answers rightly.
+    #[error("none of the servers of {experiment} can be measured: {why}")]
     NothingToMeasure {
         /// The experiment's name.
         experiment: String,
-        /// What is missing, and how to install it.
-        missing: String,
+        /// What each of them lacks.
+        why: String,
     },
     /// A file could not be written or read.
     #[error("cannot {doing} {}: {}{}", path.display(), cause(source), hint(source))]

@@ -106,18 +106,21 @@ impl Lab<'_> {
         for gap in missing.iter().map(|missing| &missing.gap) {
             self.tell_gap(gap)?;
         }
-        if ground.servers.iter().all(Option::is_none) {
-            let all: Vec<String> = missing.iter().map(|m| m.gap.error.clone()).collect();
-            return Err(LabError::NothingToMeasure {
-                experiment: self.experiment.name().to_owned(),
-                missing: all.join("; "),
-            });
-        }
         let seed = self.manifest.order_seed;
         let blocks = sweep::schedule(self.experiment, seed);
         let mut progress = Progress::new(self.store.done(), &blocks, &ground, seed);
         if !progress.is_complete() {
-            self.verify_before(&mut ground, &mut progress)?;
+            let mut gaps: Vec<Gap> = missing.into_iter().map(|missing| missing.gap).collect();
+            gaps.extend(self.verify_before(&mut ground, &mut progress)?);
+            if ground.servers.iter().all(Option::is_none) {
+                let all = gaps
+                    .iter()
+                    .map(|gap| format!("{}: {}", gap.server, gap.error));
+                return Err(LabError::NothingToMeasure {
+                    experiment: self.experiment.name().to_owned(),
+                    why: all.collect::<Vec<_>>().join("; "),
+                });
+            }
         }
         progress.plan(self.experiment, &blocks, &ground);
         let mut ceilings = Ceilings::default();
@@ -145,12 +148,13 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Every server must answer rightly before anything is measured.
+    /// Every server must answer rightly before anything is measured. Returns who does not.
     fn verify_before(
         &mut self,
         ground: &mut Ground,
         progress: &mut Progress,
-    ) -> Result<(), LabError> {
+    ) -> Result<Vec<Gap>, LabError> {
+        let mut gaps = Vec::new();
         let racers = (0..ground.servers.len()).map(Racer::Server);
         let ceilings = sweep::core_counts(self.experiment).into_iter().take(1);
         let ceilings = ceilings.map(|cores| Racer::Ceiling { cores });
@@ -169,6 +173,7 @@ impl Lab<'_> {
                     let mut gap = self.gap_of(&block, &error);
                     gap.round = None;
                     self.tell_gap(&gap)?;
+                    gaps.push(gap);
                     match racer {
                         Racer::Server(index) => ground.servers[index] = None,
                         // Without a responder there is no ceiling, and each verdict says so.
@@ -178,7 +183,7 @@ impl Lab<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(gaps)
     }
 
     /// Ceilings of a round that were measured before an interruption.

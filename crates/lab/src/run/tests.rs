@@ -1,1 +1,314 @@
+use std::path::{Path, PathBuf};
+
+use model::event::Phase;
+use model::record::Example;
+use model::{Event, Outcome, PlanFile};
+
 use super::*;
+use crate::experiment;
+use crate::generator::Watch;
+
+/// A generator that measures nothing: it reports as many right answers as connections, and breaks
+/// off, fails or finds wrong answers where it is told to.
+#[derive(Default)]
+struct Fake {
+    plans: Vec<PlanFile>,
+    interrupt_at: Option<usize>,
+    fail_at: Option<usize>,
+    wrong: bool,
+}
+
+impl Generator for Fake {
+    fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
+        self.plans.push(plan.clone());
+        if self.interrupt_at == Some(self.plans.len()) {
+            return Err(LabError::Interrupted);
+        }
+        if self.fail_at == Some(self.plans.len()) {
+            return Err(LabError::Generator {
+                why: "out of memory".to_owned(),
+            });
+        }
+        for phase in [Phase::Measurement, Phase::Drain] {
+            let monotonic_ns = sys::clock::monotonic();
+            let event = Event::Phase {
+                phase,
+                monotonic_ns,
+            };
+            watch(&event, None);
+        }
+        let mut record = model::Record::default();
+        if self.wrong {
+            record.total.outcomes[Outcome::Status] = 1;
+            record.examples.push(Example {
+                outcome: Outcome::Status,
+                text: "status 403 instead of 200".to_owned(),
+                at: None,
+            });
+        } else {
+            record.total.outcomes[Outcome::Ok] = u64::from(plan.connections);
+        }
+        Ok(Trial {
+            format: 1,
+            point: None,
+            plan: plan.clone(),
+            environment: Environment::default(),
+            record,
+            usage: model::Usage::default(),
+            context: model::trial::Context::default(),
+            verdict: model::Verdict::default(),
+        })
+    }
+}
+
+/// A results folder, and the search for programs on a machine whose `triathlon` is broken: origin
+/// and the responder end as soon as they are started.
+struct Bench {
+    folder: tempfile::TempDir,
+    search: Search,
+    experiment: Experiment,
+    manifest: Manifest,
+}
+
+impl Bench {
+    fn new(overrides: &[&str]) -> Self {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let source = experiment::read("first-heat", &overrides).unwrap();
+        let manifest = Manifest {
+            format: 1,
+            experiment: source.experiment.file().clone(),
+            source: source.name,
+            command: Vec::new(),
+            tool: model::environment::Tool::default(),
+            time: "2026-11-20T11:00:00Z".to_owned(),
+            order_seed: 5,
+            scaled: Vec::new(),
+            server_cpus: vec![0],
+            generator_cpus: vec![0],
+            cpu_choice: "for a test".to_owned(),
+        };
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            search: Search::of_system(PathBuf::from("/bin/false")),
+            experiment: source.experiment,
+            manifest,
+        }
+    }
+
+    fn store(&self) -> Store {
+        Store::create(self.folder.path(), &self.manifest, "").unwrap()
+    }
+
+    fn run(&self, store: &Store, generator: &mut Fake) -> (Result<(), LabError>, Vec<Gap>) {
+        let division = crate::cpus::divide(&[0], &BTreeMap::new(), 1);
+        let mut gaps = Vec::new();
+        let lab = Lab {
+            experiment: &self.experiment,
+            manifest: &self.manifest,
+            store,
+            environment: Environment::default(),
+            search: &self.search,
+            division: &division,
+            generator,
+            interrupt: None,
+            news: &mut |news| {
+                if let News::Gap(gap) = news {
+                    gaps.push((*gap).clone());
+                }
+            },
+        };
+        (lab.run(), gaps)
+    }
+
+    fn has_nginx(&self) -> bool {
+        self.search.program(&["nginx"]).is_some()
+    }
+}
+
+fn sequences(store: &Store) -> Vec<u32> {
+    store.done().into_iter().collect()
+}
+
+const SMALL: &[&str] = &[
+    "server=nginx",
+    "rounds=2",
+    "connections=[1, 2]",
+    "warmup=0s",
+];
+
+#[test]
+fn every_point_is_measured_and_what_cannot_be_is_a_gap() {
+    let bench = Bench::new(SMALL);
+    if !bench.has_nginx() {
+        return;
+    }
+    let store = bench.store();
+    let (result, gaps) = bench.run(&store, &mut Fake::default());
+    result.unwrap();
+    // The broken responder: there is no ceiling, and that is said once.
+    let names: Vec<&str> = gaps.iter().map(|gap| gap.server.as_str()).collect();
+    assert_eq!(names, [CEILING]);
+    assert!(gaps[0].error.contains("it ended at once"), "{:?}", gaps[0]);
+    let trials: Vec<Trial> = store.trials().map(Result::unwrap).collect();
+    assert_eq!(trials.len(), 2 * 2 * 2);
+    for trial in &trials {
+        let server = trial.context.server.as_ref().unwrap();
+        assert_eq!(server.product, "nginx");
+        assert_eq!(server.listener_is_ours, Some(true));
+        assert!(server.configuration.contains_key("nginx.conf"));
+        assert!(trial.usage.server.as_ref().unwrap().memory_pss.is_some());
+        assert_eq!(trial.context.shared_cpus, Some(vec![0]));
+        assert_eq!(trial.context.ceiling, None);
+        assert!(trial.environment.time.is_some());
+    }
+    assert!(store.directory().join("servers/nginx/nginx.conf").is_file());
+}
+
+#[test]
+fn an_interrupted_experiment_is_resumed_where_it_stopped() {
+    let bench = Bench::new(SMALL);
+    if !bench.has_nginx() {
+        return;
+    }
+    let store = bench.store();
+    let mut first = Fake {
+        // Two exchanges to verify, two more after the start, two points, and then Ctrl-C.
+        interrupt_at: Some(7),
+        ..Fake::default()
+    };
+    let (result, _) = bench.run(&store, &mut first);
+    assert!(matches!(result, Err(LabError::Interrupted)));
+    let before = sequences(&store);
+    assert_eq!(before.len(), 2);
+    let written = |store: &Store| -> Vec<_> {
+        let folder = std::fs::read_dir(store.directory().join("trials")).unwrap();
+        let mut times: Vec<_> = folder
+            .map(|entry| {
+                let entry = entry.unwrap();
+                (
+                    entry.file_name(),
+                    entry.metadata().unwrap().modified().unwrap(),
+                )
+            })
+            .collect();
+        times.sort();
+        times
+    };
+    let times = written(&store);
+    let (store, manifest) = Store::open(store.directory()).unwrap();
+    assert_eq!(manifest, bench.manifest);
+    let (result, _) = bench.run(&store, &mut Fake::default());
+    result.unwrap();
+    assert_eq!(sequences(&store).len(), 8);
+    let after = written(&store);
+    assert!(
+        times.iter().all(|file| after.contains(file)),
+        "nothing was measured twice"
+    );
+    // Only the ceiling is still open, and has no responder here: the server is asked, no more.
+    let mut third = Fake::default();
+    bench.run(&store, &mut third).0.unwrap();
+    assert_eq!(third.plans.len(), 2);
+    assert_eq!(written(&store), after);
+}
+
+#[test]
+fn a_wrong_answer_is_a_row_and_not_the_end() {
+    let bench = Bench::new(&["server=nginx,lighttpd", "rounds=1", "connections=[1]"]);
+    if !bench.has_nginx() {
+        return;
+    }
+    let store = bench.store();
+    let mut wrong = Fake {
+        wrong: true,
+        ..Fake::default()
+    };
+    let (result, gaps) = bench.run(&store, &mut wrong);
+    let error = result.unwrap_err().to_string();
+    assert!(
+        error.starts_with("none of the servers of first-heat can be measured"),
+        "{error}"
+    );
+    let nginx = gaps.iter().find(|gap| gap.server == "nginx").unwrap();
+    assert_eq!(
+        nginx.error,
+        "wrong answer for '7-byte file': status 403 instead of 200"
+    );
+    assert_eq!(store.gaps().unwrap().len(), gaps.len());
+}
+
+#[test]
+fn a_generator_that_fails_once_costs_one_point() {
+    let bench = Bench::new(SMALL);
+    if !bench.has_nginx() {
+        return;
+    }
+    let store = bench.store();
+    let mut fake = Fake {
+        fail_at: Some(5),
+        ..Fake::default()
+    };
+    let (result, gaps) = bench.run(&store, &mut fake);
+    result.unwrap();
+    assert_eq!(sequences(&store).len(), 7);
+    let gap = gaps.last().unwrap();
+    assert_eq!(gap.error, "the generator failed: out of memory");
+    assert!(gap.workload.is_some() && gap.connections.is_some() && gap.round.is_some());
+}
+
+#[test]
+fn a_missing_product_is_a_row_that_says_how_to_install_it() {
+    let mut bench = Bench::new(&["server=apache,nginx,origin", "rounds=1"]);
+    bench.search.folders = vec![Path::new("/no/such/folder").to_owned()];
+    let store = bench.store();
+    let (result, gaps) = bench.run(&store, &mut Fake::default());
+    assert!(result.is_err());
+    let apache = gaps.iter().find(|gap| gap.server == "apache").unwrap();
+    assert!(
+        apache.error.contains("apache is not installed"),
+        "{apache:?}"
+    );
+    let remedy = apache.remedy.as_deref().unwrap();
+    assert!(remedy.contains("apt install apache2"), "{remedy}");
+}
+
+#[test]
+fn servers_that_this_machine_has_no_cores_for_are_rows() {
+    let bench = Bench::new(&["server=nginx", "server[0].cores=[64]"]);
+    let division = crate::cpus::divide(&[0, 1], &BTreeMap::new(), 64);
+    let (_, missing) = present(&bench.experiment, &bench.search, &division);
+    assert_eq!(
+        missing[0].gap.error,
+        "64 cores are more than the 1 that this machine has for servers"
+    );
+}
+
+#[test]
+fn restarting_before_each_trial_starts_afresh() {
+    let bench = Bench::new(&[
+        "server=nginx",
+        "rounds=1",
+        "connections=[1]",
+        "restart=trial",
+        "warmup=0s",
+    ]);
+    if !bench.has_nginx() {
+        return;
+    }
+    let store = bench.store();
+    bench.run(&store, &mut Fake::default()).0.unwrap();
+    let mut masters: Vec<_> = store
+        .trials()
+        .map(|trial| {
+            trial
+                .unwrap()
+                .context
+                .server
+                .unwrap()
+                .processes_before
+                .unwrap()[0]
+        })
+        .collect();
+    masters.dedup();
+    assert_eq!(masters.len(), 2);
+}

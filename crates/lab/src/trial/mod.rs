@@ -268,7 +268,6 @@ pub fn measure(
         cpu_choice: Some(surroundings.cpu_choice.to_owned()),
         shared_cpus: shared,
         server: Some(facts),
-        ..trial.context
     };
     trial.verdict = verdict::judge(&trial);
     Ok(trial)
