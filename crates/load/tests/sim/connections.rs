@@ -1,0 +1,186 @@
+//! Connections: how many requests each carries, who closes, who waits before the next one.
+
+use std::sync::atomic::Ordering;
+
+use model::outcome::Outcome;
+use model::plan::PlanFile;
+use model::record::{ConnectionCounts, Record, Tally};
+use sys::Errno;
+use sys::reactor::sim::{Reply, Service, SimServer, Then};
+
+use crate::harness::{HELLO, answering, count, hello, ms, numbered, open, s, simulate};
+
+/// All phases together.
+fn all(record: &Record) -> Tally {
+    let mut tally = record.total;
+    tally.merge(&record.warmup_phase);
+    tally.merge(&record.drain_phase);
+    tally
+}
+
+fn connections(record: &Record) -> ConnectionCounts {
+    all(record).connections
+}
+
+const CLOSING: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+
+#[test]
+fn client_and_server_count_the_same() {
+    for per_connection in [None, Some(1), Some(7), Some(1_000)] {
+        let plan = PlanFile {
+            requests_per_connection: per_connection,
+            ..count(8, 1_000)
+        };
+        // As a server does: it closes when it is asked to.
+        let server = SimServer::new(Service::Constant(ms(1)), |request| {
+            let asked = request.windows(17).any(|part| part == b"Connection: close");
+            Some(if asked {
+                Reply::new(CLOSING).then(Then::Finish)
+            } else {
+                Reply::new(HELLO)
+            })
+        });
+        let seen = server.counts();
+        let record = simulate(plan, server);
+        let counts = connections(&record);
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            1_000,
+            "{per_connection:?}"
+        );
+        assert_eq!(seen.requests.load(Ordering::Relaxed), 1_000);
+        assert_eq!(seen.connections.load(Ordering::Relaxed), counts.established);
+        assert_eq!(
+            seen.bytes.load(Ordering::Relaxed),
+            all(&record).bytes_sent.count()
+        );
+        let least = per_connection.map_or(8, |per| 1_000u64.div_ceil(u64::from(per)));
+        assert!(
+            (least..=least + 8).contains(&counts.established),
+            "{counts:?}"
+        );
+        assert_eq!(counts.closed_by_client, counts.established);
+        assert_eq!((counts.broken, counts.backed_off, counts.failed), (0, 0, 0));
+        assert_eq!(record.total.close_announced, 0, "we asked for it");
+    }
+}
+
+#[test]
+fn a_close_after_a_complete_answer_reconnects_at_once() {
+    let announced = numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish)));
+    let silent = numbered(|_| Some(Reply::new(HELLO).then(Then::Finish)));
+    let delimited =
+        numbered(|_| Some(Reply::new("HTTP/1.0 200 OK\r\n\r\nhello").then(Then::Finish)));
+    for (server, announces) in [(announced, 100), (silent, 0), (delimited, 100)] {
+        let record = simulate(count(4, 100), server);
+        let counts = connections(&record);
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            100,
+            "{:?}",
+            record.examples
+        );
+        assert!((100..=104).contains(&counts.established), "{counts:?}");
+        assert_eq!((counts.broken, counts.backed_off), (0, 0));
+        assert_eq!(all(&record).close_announced, announces);
+        assert!(record.window < ms(60), "nobody waited: {}", record.window);
+    }
+}
+
+#[test]
+fn a_broken_connection_waits_before_the_next() {
+    let reset = || {
+        numbered(|_| {
+            Some(Reply::new("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").then(Then::Reset))
+        })
+    };
+    let record = simulate(count(1, 6), reset());
+    let counts = connections(&record);
+    assert_eq!(record.total.outcomes[Outcome::Read], 6);
+    assert_eq!(counts.broken, 6);
+    assert_eq!(counts.backed_off, 5);
+    // 10 + 20 + 40 + 80 + 160 ms of waiting.
+    assert!(record.window >= ms(310), "{}", record.window);
+    assert!(
+        record.examples[0].text.contains("after 0 bytes"),
+        "{:?}",
+        record.examples
+    );
+}
+
+#[test]
+fn refused_connects_are_counted_and_do_not_spin() {
+    let refused = Errno::new(111);
+    let server = hello(Service::Constant(ms(1))).refusing(move |_, _| Some(refused));
+    let record = simulate(count(2, 10), server);
+    let counts = connections(&record);
+    assert_eq!(record.total.outcomes[Outcome::Connect], 10);
+    assert_eq!(record.total.sent, 0);
+    assert_eq!(
+        (counts.asked, counts.failed, counts.established),
+        (10, 10, 0)
+    );
+    assert!(record.window >= ms(150), "{}", record.window);
+}
+
+#[test]
+fn half_of_the_connects_refused_is_half_of_the_goodput_and_not_more() {
+    let server = hello(Service::Constant(ms(1)))
+        .refusing(|_, number| (number % 2 == 0).then(|| Errno::new(111)));
+    let plan = PlanFile {
+        requests_per_connection: Some(1),
+        ..count(4, 100)
+    };
+    let record = simulate(plan, server);
+    let outcomes = record.total.outcomes;
+    assert_eq!(outcomes.total(), 100);
+    assert!((48..=52).contains(&outcomes[Outcome::Ok]), "{outcomes:?}");
+    assert_eq!(outcomes[Outcome::Connect], 100 - outcomes[Outcome::Ok]);
+}
+
+#[test]
+fn more_connections_than_connects_at_once() {
+    let record = simulate(
+        count(600, 1_200),
+        hello(Service::Constant(ms(1))).with_delay(ms(1)),
+    );
+    assert_eq!(connections(&record).established, 600);
+    assert_eq!(record.total.outcomes[Outcome::Ok], 1_200);
+}
+
+#[test]
+fn idle_connections_that_the_server_closes_are_replaced() {
+    // It closes each connection after two answers; arrivals find another one.
+    let server = numbered(|number| {
+        let reply = Reply::new(HELLO);
+        Some(if number % 2 == 1 {
+            reply.then(Then::Finish)
+        } else {
+            reply
+        })
+    });
+    let record = simulate(open(4, 100, s(2)), server);
+    assert_eq!(
+        record.total.outcomes[Outcome::Ok],
+        200,
+        "{:?}",
+        record.examples
+    );
+    let counts = connections(&record);
+    assert_eq!(counts.broken, 0);
+    assert!(counts.closed_by_server >= 99, "{counts:?}");
+}
+
+#[test]
+fn an_answer_in_any_pieces_is_the_same_answer() {
+    let whole = simulate(count(2, 20), answering(HELLO));
+    for bytes in 1..HELLO.len() {
+        let server = answering(HELLO).in_segments(bytes, ms(1));
+        let record = simulate(count(2, 20), server);
+        assert_eq!(
+            record.total.outcomes, whole.total.outcomes,
+            "{bytes} at a time"
+        );
+        assert_eq!(record.total.bytes_received, whole.total.bytes_received);
+    }
+}

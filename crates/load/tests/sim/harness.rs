@@ -1,0 +1,151 @@
+//! A plan, a server of known behaviour, and the real worker between them, on a virtual clock.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use load::reference::Findings;
+use load::settings;
+use model::plan::{
+    Arrivals, Backend, Expectation, FORMAT, Plan, PlanFile, Protocol, RequestFile, Spin, Stop,
+};
+use model::record::Record;
+use model::units::{Instant, Rate, Span};
+use sys::reactor::Reactor as _;
+use sys::reactor::sim::{Reply, Service, Sim, SimServer};
+
+/// A right answer.
+pub(crate) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+pub(crate) const fn s(s: u64) -> Span {
+    Span::from_s(s)
+}
+
+pub(crate) const fn ms(ms: u64) -> Span {
+    Span::from_ms(ms)
+}
+
+/// So long after the virtual clock's start, which is where runs without warm-up begin.
+pub(crate) fn at(span: Span) -> Instant {
+    Instant::ZERO + s(1) + span
+}
+
+pub(crate) fn closed(connections: u32, duration: Span) -> PlanFile {
+    PlanFile {
+        format: FORMAT,
+        requests: vec![RequestFile {
+            url: "http://sim/".to_owned(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body_base64: None,
+        }],
+        addresses: vec!["127.0.0.1:80".parse().unwrap()],
+        sources: Vec::new(),
+        protocol: Protocol::Http1,
+        arrivals: Arrivals::Closed,
+        stop: Stop::DurationNs(duration),
+        warmup: Span::ZERO,
+        connections,
+        requests_per_connection: None,
+        pipeline: 1,
+        timeout: s(5),
+        seed: 1,
+        workers: 1,
+        cpus: Vec::new(),
+        spin: Spin::Never,
+        backend: Backend::Auto,
+        expect: Expectation::default(),
+        samples: 0,
+        interval: s(1),
+    }
+}
+
+pub(crate) fn count(connections: u32, count: u64) -> PlanFile {
+    PlanFile {
+        stop: Stop::Count(count),
+        ..closed(connections, s(1))
+    }
+}
+
+pub(crate) fn open(connections: u32, rate: u64, duration: Span) -> PlanFile {
+    PlanFile {
+        arrivals: Arrivals::Fixed {
+            rate_per_1000_s: Rate::per_second(rate),
+        },
+        ..closed(connections, duration)
+    }
+}
+
+/// A server that says hello to any number at once, after `service`.
+pub(crate) fn hello(service: Service) -> SimServer {
+    SimServer::new(service, |_| Some(Reply::new(HELLO)))
+}
+
+/// One that gives each request, numbered from 0, what `answer` says.
+pub(crate) fn numbered(mut answer: impl FnMut(u64) -> Option<Reply> + Send + 'static) -> SimServer {
+    let mut number = 0;
+    SimServer::new(Service::Constant(ms(1)), move |_| {
+        number += 1;
+        answer(number - 1)
+    })
+}
+
+/// One that answers every request with `bytes`.
+pub(crate) fn answering(bytes: &str) -> SimServer {
+    let bytes = bytes.to_owned();
+    numbered(move |_| Some(Reply::new(bytes.clone())))
+}
+
+/// What a right answer is: hello.
+pub(crate) fn findings(file: &PlanFile) -> Findings {
+    Findings {
+        expectation: load::expectation::Expectation {
+            status: Some(200),
+            length: Some(5),
+            content: b"hello".to_vec(),
+        },
+        reference: None,
+        targets: file.addresses.clone(),
+        tally: model::record::Tally::default(),
+        notes: Vec::new(),
+    }
+}
+
+/// Runs all workers of the plan, one after the other, each against a server of its own.
+pub(crate) fn simulate_all(file: PlanFile, server: impl Fn() -> SimServer) -> Record {
+    let workers = file.workers;
+    let mut record = Record::default();
+    for index in 0..workers {
+        record.merge(run(
+            file.clone(),
+            index,
+            server(),
+            Span::ZERO,
+            &Arc::default(),
+        ));
+    }
+    record
+}
+
+pub(crate) fn simulate(file: PlanFile, server: SimServer) -> Record {
+    run(file, 0, server, Span::ZERO, &Arc::default())
+}
+
+/// Each call that does work costs the generator `call_cost`.
+pub(crate) fn simulate_slowed(file: PlanFile, server: SimServer, call_cost: Span) -> Record {
+    run(file, 0, server, call_cost, &Arc::default())
+}
+
+pub(crate) fn run(
+    file: PlanFile,
+    index: u32,
+    server: SimServer,
+    call_cost: Span,
+    stop: &Arc<AtomicBool>,
+) -> Record {
+    let findings = findings(&file);
+    let plan = Plan::try_from(file).unwrap();
+    let sim = Sim::new(server, &settings(plan.connections_of(index))).slowed(call_cost);
+    let start = sim.now();
+    let stop = Arc::clone(stop);
+    load::worker_of(&plan, &findings, index, sim, start, Arc::default(), stop).run()
+}

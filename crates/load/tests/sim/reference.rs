@@ -1,0 +1,101 @@
+//! The fetches before the run, on the simulated network.
+
+use std::net::SocketAddr;
+
+use load::LoadError;
+use load::reference::{Findings, establish};
+use load::settings;
+use model::outcome::Outcome;
+use model::plan::{Expectation, Plan, PlanFile};
+use sys::Errno;
+use sys::reactor::sim::{Reply, Sim, SimServer, Then};
+
+use crate::harness::{HELLO, answering, count, numbered};
+
+fn fetch(
+    expect: Expectation,
+    addresses: &[&str],
+    server: SimServer,
+) -> Result<Findings, LoadError> {
+    let plan = Plan::try_from(PlanFile {
+        expect,
+        ..count(1, 1)
+    })
+    .unwrap();
+    let addresses: Vec<SocketAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
+    establish(&mut Sim::new(server, &settings(4)), &plan, &addresses)
+}
+
+const ONE: &[&str] = &["127.0.0.1:80"];
+
+#[test]
+fn two_equal_answers_are_what_others_are_held_against() {
+    let found = fetch(Expectation::default(), ONE, answering(HELLO)).unwrap();
+    let reference = found.reference.unwrap();
+    assert_eq!(
+        (
+            reference.status,
+            reference.length,
+            reference.framing.as_str(),
+            reference.dynamic
+        ),
+        (200, 5, "length", false)
+    );
+    assert_eq!(
+        reference.sha256,
+        "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    );
+    assert_eq!(found.expectation.content, b"hello");
+    assert_eq!(found.tally.outcomes[Outcome::Ok], 2);
+    assert_eq!(found.tally.connections.established, 2);
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+}
+
+#[test]
+fn a_dynamic_page_is_checked_by_what_is_stable() {
+    let server = numbered(|number| {
+        Some(Reply::new(format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n<p>hit {number:02}"
+        )))
+    });
+    let found = fetch(Expectation::default(), ONE, server).unwrap();
+    assert!(found.reference.unwrap().dynamic);
+    assert_eq!(found.expectation.length, Some(9));
+    assert_eq!(found.expectation.content, b"<p>");
+    assert_eq!(found.notes.len(), 1);
+}
+
+#[test]
+fn an_address_without_a_listener_is_left_out_and_named() {
+    let server =
+        || answering(HELLO).refusing(|target, _| target.ip().is_ipv6().then(|| Errno::new(111)));
+    let found = fetch(
+        Expectation::default(),
+        &["[::1]:80", "127.0.0.1:80"],
+        server(),
+    )
+    .unwrap();
+    assert_eq!(
+        found.targets,
+        ["127.0.0.1:80".parse::<SocketAddr>().unwrap()]
+    );
+    assert!(found.notes[0].contains("[::1]:80"), "{:?}", found.notes);
+    assert_eq!(found.tally.outcomes[Outcome::Connect], 1);
+    let nobody = fetch(Expectation::default(), &["[::1]:80"], server());
+    assert!(matches!(nobody, Err(LoadError::Unreachable { .. })));
+}
+
+#[test]
+fn a_server_that_fails_from_the_start_can_still_be_measured() {
+    let server = numbered(|_| Some(Reply::new("HTTP/1.1 2").then(Then::Reset)));
+    let found = fetch(Expectation::default(), ONE, server).unwrap();
+    assert!(found.reference.is_none());
+    assert_eq!(found.expectation.status, Some(200));
+    let demanding = Expectation {
+        length: Some(5),
+        ..Expectation::default()
+    };
+    let server = numbered(|_| Some(Reply::new("HTTP/1.1 2").then(Then::Reset)));
+    let result = fetch(demanding, ONE, server);
+    assert!(matches!(result, Err(LoadError::Unexpected(_))));
+}
