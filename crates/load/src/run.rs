@@ -197,6 +197,8 @@ struct Crew<'a> {
     /// The start is set.
     go: Barrier,
     start: OnceLock<Instant>,
+    /// The thread that watches, to be woken when a worker is done.
+    observer: thread::Thread,
 }
 
 impl<'a> Crew<'a> {
@@ -212,6 +214,7 @@ impl<'a> Crew<'a> {
             ready: Barrier::new(everyone),
             go: Barrier::new(everyone),
             start: OnceLock::new(),
+            observer: thread::current(),
         }
     }
 
@@ -256,6 +259,7 @@ impl<'a> Crew<'a> {
             stop,
         );
         let mut record = worker.run();
+        self.observer.unpark();
         for worker in &mut record.workers {
             worker.cpu = cpu;
         }

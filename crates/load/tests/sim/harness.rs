@@ -38,7 +38,7 @@ pub(crate) fn closed(connections: u32, duration: Span) -> PlanFile {
             headers: Vec::new(),
             body_base64: None,
         }],
-        addresses: vec!["127.0.0.1:80".parse().unwrap()],
+        addresses: vec!["127.0.0.1:80".parse().expect("an address")],
         sources: Vec::new(),
         protocol: Protocol::Http1,
         arrivals: Arrivals::Closed,
@@ -143,7 +143,7 @@ pub(crate) fn run(
     stop: &Arc<AtomicBool>,
 ) -> Record {
     let findings = findings(&file);
-    let plan = Plan::try_from(file).unwrap();
+    let plan = Plan::try_from(file).expect("a plan that can run");
     let sim = Sim::new(server, &settings(plan.connections_of(index))).slowed(call_cost);
     let start = sim.now();
     let stop = Arc::clone(stop);

@@ -21,8 +21,11 @@ fn fetch(
         expect,
         ..count(1, 1)
     })
-    .unwrap();
-    let addresses: Vec<SocketAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
+    .expect("a plan that can run");
+    let addresses: Vec<SocketAddr> = addresses
+        .iter()
+        .map(|text| text.parse().expect("an address"))
+        .collect();
     establish(&mut Sim::new(server, &settings(4)), &plan, &addresses)
 }
 

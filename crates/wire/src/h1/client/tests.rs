@@ -445,6 +445,35 @@ proptest! {
         }
     }
 
+    /// Around `httparse` there is a search for the end and an interpretation: neither changes what
+    /// it says.
+    #[test]
+    fn heads_are_read_as_httparse_reads_them(
+        status in "[1-5][0-9]{2}",
+        lines in proptest::collection::vec("([A-Za-z-]{1,12}: ?[ -~]{0,20}|[ -~]{0,20})\r?\n", 0..6),
+        end in "\r?\n",
+    ) {
+        let bytes = format!("HTTP/1.1 {status} OK\r\n{}{end}", lines.concat()).into_bytes();
+        let mut fields = [httparse::EMPTY_HEADER; 16];
+        let mut theirs = httparse::Response::new(&mut fields);
+        let verdict = httparse::ParserConfig::default()
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .parse_response(&mut theirs, &bytes);
+        let ours = crate::h1::parse::head_end(&bytes, 0);
+        match (ours, verdict) {
+            (Ok(Some(end)), Ok(httparse::Status::Complete(length))) => {
+                prop_assert_eq!(end, length);
+                if let Ok((head, _)) = crate::h1::parse::response(&bytes[..end]) {
+                    prop_assert_eq!(Some(head.status), theirs.code);
+                }
+            }
+            (Ok(Some(end)), Err(_)) => {
+                prop_assert!(crate::h1::parse::response(&bytes[..end]).is_err());
+            }
+            (ours, verdict) => prop_assert!(false, "{ours:?}, {verdict:?}"),
+        }
+    }
+
     #[test]
     fn garbage_never_panics_and_any_split_gives_the_same_verdict(
         mut answer in proptest::collection::vec(any::<u8>(), 0..200),
