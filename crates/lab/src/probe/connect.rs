@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use model::probe::AxisKind;
-use sys::syscall::socket::connect;
+use sys::syscall::socket::{connect, is_open};
 
 use super::accept::{connected, source};
 use super::stopwatch::Stopwatch;
@@ -43,14 +43,7 @@ fn run(task: &Task) -> Result<Measured, ProbeError> {
 
 /// A population of connections that the server has closed is none.
 pub(super) fn still_open(idle: &[OwnedFd]) -> Result<(), ProbeError> {
-    let closed = idle
-        .iter()
-        .filter(|socket| match sys::socket::receive(socket, &mut [0]) {
-            Ok(0) => true,
-            Ok(_) => false,
-            Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
-        })
-        .count();
+    let closed = idle.iter().filter(|socket| !is_open(socket)).count();
     for socket in idle {
         // So that no port stays taken by what this pass leaves.
         let _best_effort = sys::socket::set_reset_on_close(socket);

@@ -5,6 +5,7 @@
 //! in turn, the passes of different probes interleaved, and puts the points together.
 
 pub mod pass;
+pub mod question;
 pub mod run;
 pub mod select;
 pub mod shelf;

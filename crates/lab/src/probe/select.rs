@@ -34,28 +34,40 @@ impl Job {
     }
 }
 
-/// The probes that `names` name (`bind`, `bind:2003-11`), all of them where it is empty, each with
-/// all its variants unless one is named.
-///
-/// A `population` that was asked for and that the machine does not allow is refused; the usual one
-/// is made smaller, and the job says so.
-pub fn jobs(
-    names: &[String],
-    population: Option<u32>,
-    root: &Path,
-    folder: &Path,
-) -> Result<Vec<Job>, ProbeError> {
-    let mut chosen = Vec::new();
-    for name in names {
-        chosen.extend(named(name)?);
+/// A probe that somebody asks for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Wanted {
+    /// Its name (`bind`), or with one variant (`bind:2003-11`).
+    pub name: String,
+    /// How many; none: the usual number.
+    pub population: Option<u32>,
+    /// Whether a population that the machine does not allow is refused. Otherwise, and where it
+    /// is the usual one, it is made smaller, and the job says so.
+    pub strict: bool,
+}
+
+/// All probes, at their usual size.
+pub fn everything() -> Vec<Wanted> {
+    let all = PROBES.iter().map(|probe| Wanted {
+        name: probe.name.to_owned(),
+        population: None,
+        strict: false,
+    });
+    all.collect()
+}
+
+/// The jobs that `wanted` means: each with all variants unless one is named, none of them twice.
+pub fn jobs(wanted: &[Wanted], root: &Path, folder: &Path) -> Result<Vec<Job>, ProbeError> {
+    let mut jobs: Vec<Job> = Vec::new();
+    for one in wanted {
+        for (probe, variant) in named(&one.name)? {
+            let job = fitted(probe, variant, one, limits(root, probe, folder))?;
+            if jobs.iter().all(|other| other.name() != job.name()) {
+                jobs.push(job);
+            }
+        }
     }
-    if names.is_empty() {
-        chosen.extend(PROBES.iter().flat_map(|probe| ways(probe)));
-    }
-    chosen
-        .into_iter()
-        .map(|(probe, variant)| fitted(probe, variant, population, limits(root, probe, folder)))
-        .collect()
+    Ok(jobs)
 }
 
 /// The probe and the variant of a name.
@@ -107,14 +119,14 @@ fn nearest<'a>(wrong: &str, right: impl Iterator<Item = &'a str>) -> String {
 pub(super) fn fitted(
     probe: &'static Probe,
     variant: Option<&'static Variant>,
-    asked: Option<u32>,
+    wanted: &Wanted,
     limits: Vec<Limit>,
 ) -> Result<Job, ProbeError> {
     let mut job = Job {
         probe,
         variant,
-        asked: asked.unwrap_or(probe.population),
-        population: asked.unwrap_or(probe.population),
+        asked: wanted.population.unwrap_or(probe.population),
+        population: wanted.population.unwrap_or(probe.population),
         note: None,
         limits,
     };
@@ -133,7 +145,7 @@ pub(super) fn fitted(
         tightest.name,
         tightest.source
     );
-    if asked.is_some() || allowed == 0 {
+    if wanted.strict && wanted.population.is_some() || allowed == 0 {
         return Err(ProbeError::Limit(format!(
             "{why}; the largest is --population {allowed}"
         )));

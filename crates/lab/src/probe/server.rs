@@ -38,6 +38,8 @@ pub(super) fn serve(task: &Task, folder: &Path) -> Result<Server, ProbeError> {
         .arg(folder)
         .args(["--listen", "127.0.0.1:0", "--workers", "1"])
         .args(["--connections", &connections.to_string()])
+        // Idle connections are the point, however long a slow machine takes to open them.
+        .args(["--idle-timeout", "1h", "--header-timeout", "1h"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::select::{fitted, jobs, named};
+use super::select::{Wanted, everything, fitted, jobs, named};
 use super::*;
 
 #[test]
@@ -32,6 +32,14 @@ fn a_name_means_all_variants_or_one() {
     assert!(!wrong("something-else").contains("did you mean"));
 }
 
+fn wanted(name: &str, population: Option<u32>) -> Wanted {
+    Wanted {
+        name: name.to_owned(),
+        population,
+        strict: population.is_some(),
+    }
+}
+
 fn limit(free: u64) -> model::probe::Limit {
     model::probe::Limit {
         name: "ports".to_owned(),
@@ -45,15 +53,15 @@ fn limit(free: u64) -> model::probe::Limit {
 #[test]
 fn the_usual_population_shrinks_to_the_limit_and_one_that_was_asked_for_is_refused() {
     let probe = &bind::PROBE;
-    let job = fitted(probe, None, None, vec![limit(500)]).unwrap();
+    let job = fitted(probe, None, &wanted("bind", None), vec![limit(500)]).unwrap();
     assert_eq!((job.asked, job.population), (10_000, 500));
     assert!(job.note.unwrap().contains("ip_local_port_range"));
-    let refused = fitted(probe, None, Some(600), vec![limit(500)]).unwrap_err();
+    let refused = fitted(probe, None, &wanted("bind", Some(600)), vec![limit(500)]).unwrap_err();
     assert!(
         refused.to_string().contains("--population 500"),
         "{refused}"
     );
-    let enough = fitted(probe, None, Some(500), vec![limit(500)]).unwrap();
+    let enough = fitted(probe, None, &wanted("bind", Some(500)), vec![limit(500)]).unwrap();
     assert_eq!((enough.population, enough.note), (500, None));
 }
 
@@ -63,10 +71,13 @@ fn limits_are_read_from_the_root_that_is_given() {
     let folder = root.path().join("sys/net/ipv4");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("ip_local_port_range"), "40000\t40099\n").unwrap();
-    let names = ["bind:2003-10".to_owned()];
-    let found = jobs(&names, None, root.path(), root.path()).unwrap();
+    let ask = |population| {
+        let wanted = [wanted("bind:2003-10", population)];
+        jobs(&wanted, root.path(), root.path())
+    };
+    let found = ask(None).unwrap();
     assert_eq!(found[0].population, 100);
-    let refused = jobs(&names, Some(101), root.path(), root.path()).unwrap_err();
+    let refused = ask(Some(101)).unwrap_err();
     assert!(
         refused.to_string().contains("101 bound sockets"),
         "{refused}"
@@ -76,9 +87,51 @@ fn limits_are_read_from_the_root_that_is_given() {
 #[test]
 fn a_root_without_any_file_bounds_nothing_but_what_the_process_knows() {
     let empty = tempfile::tempdir().unwrap();
-    let found = jobs(&["mmap".to_owned()], None, empty.path(), empty.path()).unwrap();
+    let found = jobs(&[wanted("mmap", None)], empty.path(), empty.path()).unwrap();
     assert_eq!(found[0].population, 25_000);
     assert!(found[0].limits.iter().all(|limit| limit.free.is_none()));
+}
+
+#[test]
+fn everything_means_each_variant_once() {
+    let empty = tempfile::tempdir().unwrap();
+    let mut twice = everything();
+    twice.extend(everything());
+    let all = jobs(&twice, empty.path(), empty.path()).unwrap();
+    let ways: usize = PROBES.iter().map(|probe| probe.variants.len().max(1)).sum();
+    assert_eq!(all.len(), ways);
+}
+
+#[test]
+fn the_built_in_experiment_asks_what_was_asked_in_2003() {
+    let question = question::read("scalable-2003").unwrap().unwrap();
+    let empty = tempfile::tempdir().unwrap();
+    let found = jobs(&question.wanted(), empty.path(), empty.path()).unwrap();
+    let names: Vec<String> = found.iter().map(select::Job::name).collect();
+    for name in [
+        "socket:2003-10",
+        "bind:2003-11",
+        "fork-static",
+        "touch",
+        "connect",
+        "request:close",
+        "download:fragmented",
+    ] {
+        assert!(names.iter().any(|one| one == name), "{name} in {names:?}");
+    }
+    assert_eq!(question::read("first-heat").unwrap(), None);
+}
+
+#[test]
+fn a_mistake_in_an_experiment_of_probes_is_named() {
+    let wrong = |text: &str| {
+        let text = format!("[experiment]\nname = 'x'\n{text}");
+        question::parse("x.toml", text).unwrap_err().to_string()
+    };
+    assert!(wrong("[[probe]]\nname = 'sokcet'").contains("did you mean 'socket'"));
+    assert!(wrong("[[probe]]\nnam = 'socket'").contains("line 4"));
+    assert!(wrong("[[probe]]\nname = 'socket'\npopulation = 0").contains("population"));
+    assert!(wrong("passes = 0\n[[probe]]\nname = 'socket'").contains("passes"));
 }
 
 /// Every probe that needs no server, a few operations each, in this process.

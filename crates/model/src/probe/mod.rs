@@ -3,11 +3,15 @@
 //! Every point of every pass is kept, as it was read; the cost of reading the clock stands beside
 //! it and is subtracted where the points are used, never in the file.
 
+mod experiment;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+
+pub use experiment::{ProbeFile, ProbesFile, QuestionFile};
 
 /// The version of the probe files that this program writes.
 pub const FORMAT: u32 = 1;

@@ -103,3 +103,16 @@ fn set(socket: &OwnedFd, level: libc::c_int, option: libc::c_int) -> io::Result<
     })?;
     Ok(())
 }
+
+/// Whether the peer has neither closed nor reset the connection, asked without waiting.
+pub fn is_open(socket: &OwnedFd) -> bool {
+    let mut byte = 0_u8;
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: the kernel writes at most the one byte that there is room for.
+    let count = unsafe { libc::recv(socket.as_raw_fd(), (&raw mut byte).cast(), 1, flags) };
+    match count {
+        0 => false,
+        -1 => io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock,
+        _ => true,
+    }
+}

@@ -27,6 +27,9 @@ fn a_connection_is_made_of_single_calls() {
     let accepted = socket::accept(&listener).unwrap();
     let peer = crate::socket::peer_address(&accepted).unwrap();
     assert_eq!(peer.ip().to_string(), "127.3.2.1");
+    assert!(socket::is_open(&client));
+    drop(accepted);
+    assert!(!socket::is_open(&client));
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use lab::probe::question::{self, Question};
 use lab::probe::run::{Finished, Progress, Settings};
-use lab::probe::select::jobs;
+use lab::probe::select::{Wanted, everything, jobs};
 use lab::probe::{Exchange, PROBES, ProbeError, Task, server, shelf};
 use model::environment::Tool;
 use model::plan::Url;
@@ -20,6 +21,7 @@ Examples:
   triathlon probe socket bind:2003-11   two of them, the second in one variant
   triathlon probe mmap --population 60000 --plot
   triathlon probe connect request --url http://127.0.0.1:8080/
+  triathlon probe --experiment scalable-2003
   triathlon probe --list                what there is and what it takes
 
 A result is one file per probe with all points of all passes, and report.html with their
@@ -41,6 +43,9 @@ pub(crate) struct Args {
     /// Ask this server in connect and request, instead of starting our own.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    /// Run an experiment of probes: a file with [[probe]] tables, or scalable-2003.
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["names", "population", "passes"])]
+    experiment: Option<String>,
     /// Where results go; a folder named after the time is made in it.
     #[arg(long, value_name = "DIR", default_value = "results/probe")]
     results: PathBuf,
@@ -72,6 +77,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.list {
         list();
         return Ok(Exit::Done);
+    }
+    if let Some(name) = &args.experiment {
+        let question = question::read(name)?.ok_or_else(|| {
+            let names: Vec<&str> = question::BUILT_IN.iter().map(|(name, _)| *name).collect();
+            UsageError(format!(
+                "'{name}' is neither a file with [[probe]] tables nor a built-in experiment of \
+                 probes; built in: {}",
+                names.join(", ")
+            ))
+        })?;
+        return measure(&request_of(&question, args.results.clone()));
     }
     match (&args.one, &args.folder, &args.out, args.population) {
         (Some(name), Some(folder), Some(out), Some(population)) => {
@@ -172,22 +188,84 @@ fn exchange(path: &str, host: &str) -> Exchange {
     }
 }
 
-/// All passes of all probes that were asked for.
+/// What is asked, and of whom.
+struct Request<'a> {
+    /// Where the folder of the results is made.
+    root: PathBuf,
+    wanted: Vec<Wanted>,
+    passes: u32,
+    url: Option<String>,
+    title: String,
+    /// The experiment's text, where it is one.
+    text: Option<&'a str>,
+    show: Show,
+}
+
+/// What goes to stdout.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Show {
+    Json,
+    Plots,
+    Table,
+}
+
+/// All passes of all probes that were asked for on the command line.
 fn all(args: &Args) -> anyhow::Result<Exit> {
     if let Some(url) = &args.url {
         target(url)?;
     }
-    let results = shelf::create(&args.results)?;
+    let wanted = match args.names.as_slice() {
+        [] => everything()
+            .into_iter()
+            .map(|one| Wanted {
+                population: args.population,
+                ..one
+            })
+            .collect(),
+        names => names
+            .iter()
+            .map(|name| Wanted {
+                name: name.clone(),
+                population: args.population,
+                strict: true,
+            })
+            .collect(),
+    };
+    measure(&Request {
+        root: args.results.clone(),
+        wanted,
+        passes: args.passes,
+        url: args.url.clone(),
+        title: "What this kernel can do".to_owned(),
+        text: None,
+        show: match (args.json, args.plot) {
+            (true, _) => Show::Json,
+            (false, true) => Show::Plots,
+            (false, false) => Show::Table,
+        },
+    })
+}
+
+/// What an experiment asks; its results go to a folder below `root`.
+fn request_of(question: &Question, root: PathBuf) -> Request<'_> {
+    Request {
+        root,
+        wanted: question.wanted(),
+        passes: question.file.experiment.passes,
+        url: None,
+        title: question.file.experiment.question.clone(),
+        text: Some(&question.text),
+        show: Show::Table,
+    }
+}
+
+fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
+    let results = shelf::create(&request.root)?;
     let work = tempfile::Builder::new()
         .prefix(".work-")
         .tempdir_in(&results)
         .with_context(|| format!("making a folder in {}", results.display()))?;
-    let jobs = match jobs(
-        &args.names,
-        args.population,
-        Path::new("/proc"),
-        work.path(),
-    ) {
+    let jobs = match jobs(&request.wanted, Path::new("/proc"), work.path()) {
         Ok(jobs) => jobs,
         Err(error) => {
             drop(work);
@@ -201,12 +279,15 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
             });
         }
     };
+    if let Some(text) = request.text {
+        shelf::put_file(&results, "experiment.toml", text.as_bytes())?;
+    }
     let interrupt = sys::process::Interrupt::arm().context("listening for Ctrl-C")?;
     let settings = Settings {
         program: std::env::current_exe().context("finding this program")?,
         folder: work.path().to_owned(),
-        passes: args.passes,
-        url: args.url.clone(),
+        passes: request.passes,
+        url: request.url.clone(),
         environment: lab::environment::of_this_machine(Tool {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             debug_build: cfg!(debug_assertions),
@@ -224,7 +305,7 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
         eprint!("\r\x1b[K");
     }
     drop(work);
-    show(args, &finished?, &results)
+    show(request, &finished?, &results)
 }
 
 /// A line on stderr that is written over on a terminal; elsewhere one for each round of passes.
@@ -258,20 +339,20 @@ fn progress() -> impl FnMut(Progress<'_>) {
 }
 
 /// The report, and what a terminal shows.
-fn show(args: &Args, finished: &Finished, folder: &Path) -> anyhow::Result<Exit> {
+fn show(request: &Request<'_>, finished: &Finished, folder: &Path) -> anyhow::Result<Exit> {
     let side = Side {
         name: "",
         results: &finished.results,
     };
-    let page = report::html::probes("What this kernel can do", &[side]);
+    let page = report::html::probes(&request.title, &[side]);
     let page = shelf::put_file(folder, "report.html", page.as_bytes())?;
-    if args.json {
+    if request.show == Show::Json {
         for result in &finished.results {
             println!("{}", serde_json::to_string(result)?);
         }
     } else {
         print!("{}", report::probe::table(&side));
-        if args.plot {
+        if request.show == Show::Plots {
             for operation in report::probe::operations(&[side]) {
                 println!("\n{}", report::probe::scatter(&operation));
             }
