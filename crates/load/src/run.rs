@@ -24,6 +24,8 @@ use crate::worker::{PARTING, Share, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
 const BACKLOG_LONGEST: u64 = 1 << 20;
+/// Files that a run has open beside its connections.
+const FILES_BESIDE: u64 = 64;
 /// From the moment when all workers are ready to the first exchange.
 const LEAD: Span = Span::from_ms(2);
 
@@ -57,6 +59,19 @@ pub enum LoadError {
         /// Why.
         reason: io::Error,
     },
+    /// This process may not open as many connections as the plan wants.
+    #[error(
+        "{connections} connections need more open files than the {limit} that this process may \
+         have; raise the limit (ulimit -n {needed}) or ask for fewer (-c)"
+    )]
+    Descriptors {
+        /// The plan's.
+        connections: u32,
+        /// What is allowed.
+        limit: u64,
+        /// What is needed.
+        needed: u64,
+    },
     /// A thread cannot be started or bound to its CPU.
     #[error("cannot start worker {index}: {reason}")]
     Worker {
@@ -88,6 +103,7 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
+    check_descriptors(plan)?;
     let uring = |settings: &Settings| Uring::new(settings).map_err(io::Error::other);
     let readiness = |settings: &Settings| Readiness::new(settings);
     let unavailable = match plan.file().backend {
@@ -149,6 +165,21 @@ fn run_on<R: Reactor>(
     record.reference = findings.reference;
     record.notes.extend(findings.notes);
     Ok(record)
+}
+
+/// Raises the limit of open files, and looks whether it is enough.
+fn check_descriptors(plan: &Plan) -> Result<(), LoadError> {
+    let connections = plan.file().connections;
+    let needed = u64::from(connections) + FILES_BESIDE;
+    match sys::socket::raise_descriptor_limit() {
+        Ok(limit) if limit < needed => Err(LoadError::Descriptors {
+            connections,
+            limit,
+            needed,
+        }),
+        // Where the limit cannot be read, the first connect beyond it will tell.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Where to connect.

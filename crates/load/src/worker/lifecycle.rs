@@ -104,12 +104,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
+    /// The source address whose turn it is, of those of the target's family: each meets each target.
     fn source_for(&self, target: SocketAddr) -> Option<SocketAddr> {
-        let fitting = |ip: &&std::net::IpAddr| ip.is_ipv4() == target.is_ipv4();
-        let count = self.share.sources.iter().filter(fitting).count();
-        let index = self.connects.checked_rem(count)?;
-        let ip = self.share.sources.iter().filter(fitting).nth(index)?;
-        Some(SocketAddr::new(*ip, 0))
+        let sources = &self.sources[usize::from(target.is_ipv6())];
+        let turn = self.connects / self.share.targets.len();
+        let index = turn.checked_rem(sources.len())?;
+        Some(sources[index])
     }
 
     /// A connect succeeded.

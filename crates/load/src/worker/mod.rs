@@ -111,6 +111,8 @@ pub struct Worker<C: Client, R> {
     begun: u64,
     connecting: u32,
     open: u32,
+    /// Source addresses of IPv4 and of IPv6.
+    sources: [Vec<SocketAddr>; 2],
     /// Connects begun, so that targets and sources are used in turn.
     connects: usize,
     /// The phase whose beginning has been seen to.
@@ -167,6 +169,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             begun: 0,
             connecting: 0,
             open: 0,
+            sources: [false, true].map(|six| {
+                let fitting = share.sources.iter().filter(|ip| ip.is_ipv6() == six);
+                fitting.map(|ip| SocketAddr::new(*ip, 0)).collect()
+            }),
             connects: share.index as usize,
             phase: Phase::Warmup,
             stopping: false,

@@ -212,7 +212,8 @@ pub struct Record {
     /// The measured window, as it really was.
     #[serde(rename = "window_ns")]
     pub window: Span,
-    /// What counted.
+    /// What counted. An exchange belongs to the window of an open loop if it became due in it, and
+    /// to that of a closed loop if it ended in it; bytes and connections if they were seen in it.
     pub total: Tally,
     /// The reference fetches before the run.
     pub reference_phase: Tally,
@@ -232,7 +233,8 @@ pub struct Record {
     pub blocked_time: Distribution,
     /// Sent − ready: the generator's own doing.
     pub late_time: Distribution,
-    /// From the connect call to the established connection.
+    /// From the connect call to the established connection, over the whole run: most connects
+    /// happen before the window.
     pub connect_time: Distribution,
     /// The TLS handshake.
     pub tls_time: Distribution,

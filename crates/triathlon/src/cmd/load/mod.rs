@@ -26,6 +26,8 @@ use crate::exit::{Exit, UsageError};
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
+    // Before the machine is read, so that the record tells the limit that the run has.
+    sys::socket::raise_descriptor_limit().context("cannot raise the limit of open files")?;
     let output = Output::new(args);
     let chosen = match &args.plan {
         Some(path) => Chosen {

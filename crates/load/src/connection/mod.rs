@@ -408,3 +408,6 @@ pub(crate) fn timed_out(after: Span) -> impl Fn(&Flight) -> Cause {
         begun: flight.first_byte.is_some(),
     }
 }
+
+#[cfg(test)]
+mod tests;
