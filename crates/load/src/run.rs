@@ -72,11 +72,13 @@ pub enum LoadError {
         /// What is needed.
         needed: u64,
     },
-    /// A thread cannot be started or bound to its CPU.
-    #[error("cannot start worker {index}: {reason}")]
+    /// A worker cannot be given what it needs, or be bound to its CPU.
+    #[error("cannot start worker {index}{cpu}: {reason}")]
     Worker {
         /// Its position.
         index: u32,
+        /// Where it was to run, in words.
+        cpu: String,
         /// Why.
         reason: io::Error,
     },
@@ -156,7 +158,15 @@ fn run_on<R: Reactor>(
         let mut record = Record::default();
         for (index, handle) in (0..).zip(handles) {
             let part = handle.join().expect("a worker does not panic");
-            record.merge(part.map_err(|reason| LoadError::Worker { index, reason })?);
+            record.merge(part.map_err(|reason| {
+                LoadError::Worker {
+                    index,
+                    cpu: plan
+                        .cpu_of(index as usize)
+                        .map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
+                    reason,
+                }
+            })?);
         }
         Ok(record)
     })?;

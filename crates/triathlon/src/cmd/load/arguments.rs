@@ -38,11 +38,11 @@ pub(crate) struct Args {
 
     /// Threads that make load, each on a CPU of its own [default: one per CPU that the server does
     /// not use where that can be read, else one per two CPUs]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one())]
     threads: Option<u32>,
 
     /// Connections in total, over all threads
-    #[arg(short, long, value_name = "N", default_value_t = 64)]
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = at_least_one())]
     connections: u32,
 
     /// How long to measure, after the warm-up: 500ms, 10s, 2m [default: 10s]
@@ -54,7 +54,8 @@ pub(crate) struct Args {
         short = 'n',
         long = "requests",
         value_name = "N",
-        conflicts_with = "duration"
+        conflicts_with = "duration",
+        value_parser = clap::value_parser!(u64).range(1..)
     )]
     requests: Option<u64>,
 
@@ -105,7 +106,7 @@ pub(crate) struct Args {
 
     /// Exchanges on one connection before it is closed and made anew; 1 is no keep-alive
     /// [default: as many as the server allows]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
     requests_per_connection: Option<u32>,
 
     /// CPUs for the threads, in turn: 1,3 or 2-5 [default: see --threads]
@@ -153,6 +154,11 @@ pub(crate) struct Args {
     /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last
     #[arg(long, value_name = "FILE|-")]
     pub(super) plan: Option<PathBuf>,
+}
+
+/// A count that makes no sense as 0.
+fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -270,16 +276,13 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
 fn choose_cpus(args: &Args, url: &str) -> anyhow::Result<(Asked, Choice)> {
     let url = Url::parse(url).map_err(|error| UsageError(error.to_string()))?;
     let asked = Asked::at(&url);
+    let allowed = sys::cpu::allowed()?;
     let choice = match &args.cpus {
         Some(list) => Choice {
-            cpus: sys::counters::parse_cpu_list(list).ok_or_else(|| {
-                UsageError(format!(
-                    "--cpus: '{list}' is not a list of CPUs: write 1,3 or 2-5"
-                ))
-            })?,
+            cpus: read_cpus(list, &allowed)?,
             words: "as --cpus says".to_owned(),
         },
-        None => asked.leave(&sys::cpu::allowed()?),
+        None => asked.leave(&allowed),
     };
     Ok((asked, choice))
 }
@@ -329,4 +332,25 @@ fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
         headers,
         body_base64: content.map(|bytes| BASE64.encode(bytes)),
     })
+}
+
+/// The CPUs of `list`, each of which this process may use.
+fn read_cpus(list: &str, allowed: &[u32]) -> Result<Vec<u32>, UsageError> {
+    let cpus = sys::counters::parse_cpu_list(list).filter(|cpus| !cpus.is_empty());
+    let cpus = cpus.ok_or_else(|| {
+        UsageError(format!(
+            "--cpus: '{list}' is not a list of CPUs: write 1,3 or 2-5"
+        ))
+    })?;
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        None => Ok(cpus),
+        Some(cpu) => Err(UsageError(format!(
+            "--cpus: this process may not use CPU {cpu}, only {}",
+            allowed
+                .iter()
+                .map(u32::to_string)
+                .collect::<Vec<_>>()
+                .join(",")
+        ))),
+    }
 }
