@@ -118,7 +118,7 @@ fn row(digest: &Digest) -> Vec<String> {
         flag(digest.ceiling),
         digest.time.clone().unwrap_or_default(),
         number(Some(digest.window_s)),
-        number(digest.rate_intended),
+        number(digest.place().rate()),
         number(Some(digest.rate)),
         flag(digest.generator_limited),
         number(Some(digest.goodput)),

@@ -20,7 +20,7 @@ pub(super) fn section(run: &Run) -> String {
         &[
             "server",
             "workload",
-            "#connections",
+            "#at",
             "outcome",
             "#failed",
             "#of all",
@@ -76,7 +76,7 @@ fn rows(table: &mut Table, workload: &str, cell: &Cell<'_>) {
             .row()
             .head(&escape(cell.server()))
             .text(workload)
-            .number(&number::count(u64::from(cell.connections())))
+            .number(&escape(&cell.place().text()))
             .text(outcome.name())
             .number(&number::count(count))
             .number(&escape(&share(count, all)))

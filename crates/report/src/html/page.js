@@ -90,7 +90,7 @@
       const name = part ? `${p.seriesName} ${part}` : p.seriesName;
       return `<tr><td>${marker(p.color)} ${text(name)}</td><td style="text-align:right"><b>${text([standing === "at least" ? standing : "", show(meta.y.unit, y)].join(" ").trim())}</b>${standing && standing !== "at least" ? ` (${text(standing)})` : ""}</td><td>${text(range)}</td></tr>`;
     });
-    const x = rows[0].seriesType === "bar" ? rows[0].name : rows[0].value[0];
+    const x = meta.x.scale === "category" ? rows[0].name : rows[0].value[0];
     return `<div class="tip">${text(meta.x.name)}: <b>${text(across(meta.x, x))}</b><table>${body.join("")}</table></div>`;
   };
 
@@ -185,16 +185,18 @@
     new ResizeObserver(() => chart.resize()).observe(live);
   };
 
-  // Those in sight first, the others as they come near.
-  const near = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (entry.isIntersecting) {
-        near.unobserve(entry.target);
-        draw(entry.target);
-      }
+  // One after the other, so that the page answers in between.
+  const waiting = [...document.querySelectorAll("figure.chart")];
+  const next = () => {
+    const figure = waiting.shift();
+    if (!figure) {
+      root.classList.add("complete");
+      return;
     }
-  }, { rootMargin: "800px" });
-  document.querySelectorAll("figure.chart").forEach((figure) => near.observe(figure));
+    draw(figure);
+    setTimeout(next, 0);
+  };
+  next();
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     for (const { chart, meta, apply } of charts) {

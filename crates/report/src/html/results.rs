@@ -82,7 +82,7 @@ fn best(cells: &[Cell<'_>]) -> String {
         "verdict",
         "#rate",
         "#95 % interval",
-        "#at connections",
+        "#at",
         "#CPU per request (user + system)",
         "#p50",
         "#p99",
@@ -92,7 +92,7 @@ fn best(cells: &[Cell<'_>]) -> String {
     if ranked {
         columns.insert(0, "#place");
     }
-    let mut table = Table::new("Each server at its own best connection count", &columns);
+    let mut table = Table::new("Each server at its own best point", &columns);
     for (one, place) in best.iter().zip(&places) {
         row(&mut table, one, ranked.then_some(*place));
     }
@@ -211,7 +211,7 @@ fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
         .cell(&verdicts::mark(cell, true))
         .number(&show(Unit::PerSecond, Some(best.rate.clone())))
         .number(&interval)
-        .number(&number::count(u64::from(cell.connections())))
+        .number(&escape(&cell.place().text()))
         .number(&cost(cell))
         .number(&response(0))
         .number(&response(4))

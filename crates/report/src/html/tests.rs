@@ -336,7 +336,10 @@ fn servers_that_cannot_be_told_apart_share_a_place() {
         trial.verdict = verdict_of(Status::Valid, None);
     }
     let html = bare(&run_of(&trials));
-    let table = html.split("Each server at its own best").nth(2).unwrap();
+    let table = html
+        .split("Each server at its own best point")
+        .nth(2)
+        .unwrap();
     let places: Vec<&str> = table
         .split("<tr><td class=\"n\">")
         .skip(1)
@@ -352,9 +355,73 @@ fn a_single_run_is_a_report_too() {
     trial.verdict = verdict::judge(&trial);
     let html = bare(&run_of(&[trial]));
     check_structure(&html);
-    assert!(html.contains("Open loop"));
-    assert!(html.contains("One round each: no interval can be given."));
+    assert!(html.contains("2,000/s over 64 connections"));
     assert!(html.contains("Rate over time"));
+}
+
+/// Charts of a run whose trials `shape` has changed, by title.
+fn charts_of(shape: impl Fn(&mut Trial)) -> Vec<crate::chart::Chart> {
+    let mut trials = judged(
+        Heat {
+            servers: vec!["nginx", "origin"],
+            workloads: vec![("seven-bytes", 7)],
+            connections: vec![64, 256],
+            ceiling: false,
+            ..Heat::default()
+        }
+        .trials(),
+    );
+    trials.iter_mut().for_each(shape);
+    let run = run_of(&trials);
+    let subject = Subject {
+        run: &run,
+        workload: "seven-bytes",
+        position: 0,
+    };
+    PLOTS.iter().flat_map(|plot| plot(&subject)).collect()
+}
+
+#[test]
+fn charts_are_drawn_across_what_varies() {
+    let titles = |charts: &[crate::chart::Chart]| -> Vec<String> {
+        charts.iter().map(|chart| chart.title.clone()).collect()
+    };
+    let by_connections = charts_of(|_| ());
+    assert_eq!(by_connections[0].title, "Rate against connections");
+
+    let by_server = charts_of(|trial| {
+        if let Some(point) = &mut trial.point {
+            point.connections = 64;
+        }
+    });
+    assert_eq!(by_server[0].title, "Rate at 64 connections");
+    assert_eq!(by_server[0].x.name, "server");
+
+    let by_load = charts_of(|trial| {
+        let rate = u64::from(trial.plan.connections) * 100;
+        trial.plan.arrivals = model::plan::Arrivals::Fixed {
+            rate_per_1000_s: model::Rate::per_second(rate),
+        };
+        if let Some(point) = &mut trial.point {
+            point.connections = 64;
+        }
+    });
+    assert_eq!(by_load[0].title, "Rate against intended load");
+    let names: Vec<&str> = by_load[0]
+        .series
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert!(
+        names.ends_with(&["intended load", "nginx", "origin"]),
+        "{names:?}"
+    );
+    assert!(
+        titles(&by_load)
+            .contains(&"Response-time spectrum at 6,400/s over 64 connections".to_owned()),
+        "{:?}",
+        titles(&by_load)
+    );
 }
 
 #[test]

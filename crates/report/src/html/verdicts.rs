@@ -7,7 +7,7 @@ use model::{Claim, Finding, Severity, Status};
 use super::escape;
 use super::table::Table;
 use crate::number::plural;
-use crate::run::{Cell, Heard, Run, is_loud};
+use crate::run::{Across, Cell, Heard, Place, Run, is_loud};
 
 /// Above so many columns the cells of the grid hold marks alone.
 const COLUMNS_WITH_WORDS: usize = 8;
@@ -142,23 +142,28 @@ const fn meaning(claim: Claim) -> &'static str {
 /// A row per server, a column per connection count.
 fn grid(run: &Run, workload: &str) -> String {
     let cells = run.cells(workload);
-    let mut counts: Vec<u32> = cells.iter().map(Cell::connections).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    let caption = format!("{workload}: verdict of every point, by connections");
-    let heads: Vec<String> = counts.iter().map(ToString::to_string).collect();
+    let across = Across::of(&cells);
+    let caption = format!(
+        "{workload}: verdict of every point, by {}",
+        across.axis_name()
+    );
+    let heads: Vec<String> = across
+        .places
+        .iter()
+        .map(|place| across.name(*place))
+        .collect();
     let mut columns = vec!["server"];
     columns.extend(heads.iter().map(String::as_str));
     let mut table = Table::new(&caption, &columns);
-    let words = counts.len() <= COLUMNS_WITH_WORDS;
+    let words = across.places.len() <= COLUMNS_WITH_WORDS;
     for label in run.labels() {
         let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.server() == label).collect();
         if row.is_empty() {
             continue;
         }
         table.row().head(&escape(&label));
-        for count in &counts {
-            match row.iter().find(|cell| cell.connections() == *count) {
+        for place in &across.places {
+            match row.iter().find(|cell| cell.place() == *place) {
                 Some(cell) => table.cell(&mark(cell, words)),
                 None => table.cell("<span class=\"none\" title=\"not measured\">–</span>"),
             };
@@ -250,17 +255,23 @@ fn place(run: &Run, heard: &Heard) -> String {
     let mut servers: Vec<&str> = heard.points.iter().map(|point| point.0.as_str()).collect();
     servers.sort_unstable();
     servers.dedup();
-    let mut connections: Vec<u32> = heard.points.iter().map(|point| point.2).collect();
-    connections.sort_unstable();
-    connections.dedup();
+    let mut places: Vec<Place> = heard.points.iter().map(|point| point.2).collect();
+    places.sort_unstable();
+    places.dedup();
     let named = if servers.len() <= 4 {
         servers.join(", ")
     } else {
         plural(servers.len(), "server")
     };
-    let at = match connections.as_slice() {
-        [only] => format!(" at {}", plural(*only as usize, "connection")),
-        [first, .., last] => format!(" at {first} to {last} connections"),
+    let at = match places.as_slice() {
+        [only] => format!(" at {}", only.text()),
+        [first, .., last] if first.rate().is_none() => {
+            format!(
+                " at {} to {} connections",
+                first.connections, last.connections
+            )
+        }
+        [first, .., last] => format!(" at {} to {}", first.text(), last.text()),
         [] => String::new(),
     };
     format!("{} of {all}: {named}{at}", plural(heard.trials, "trial"))

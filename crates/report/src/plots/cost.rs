@@ -2,18 +2,18 @@
 
 use model::Claim;
 
-use super::{Subject, add, counts, how_to_read};
+use super::{Subject, how_to_read};
 use crate::chart::scale::{Scale, index};
 use crate::chart::{Axis, Chart, Kind, Point, Series};
 use crate::number::Unit;
-use crate::run::{Cell, Digest};
+use crate::run::{Across, Cell, Digest, Place};
 
 /// Above so many bars side by side lines read better.
 const BARS_MAX: usize = 40;
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
-    let counts = counts(&cells, usize::MAX);
+    let across = Across::of(&cells);
     let servers = subject.run.labels().len();
     let split = cells.iter().any(|cell| {
         cell.value(Claim::Resources, |d| d.user_us.and(d.system_us))
@@ -26,19 +26,23 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     };
     let title = "What a request costs the server".to_owned();
     let mut charts = Vec::new();
-    if split && counts.len() * servers <= BARS_MAX {
-        let names = counts.iter().map(ToString::to_string).collect();
+    if split && across.places.len() * servers <= BARS_MAX {
+        let names = across
+            .places
+            .iter()
+            .map(|place| across.name(*place))
+            .collect();
         charts.push(Chart {
             id: subject.id("cost"),
             title,
             caption: "Microseconds of CPU time of the server's whole process tree per request, median over rounds: user time below, system time (the kernel working for it) above. Lower is cheaper.".to_owned(),
             x: Axis {
-                name: "connections".to_owned(),
+                name: across.axis_name().to_owned(),
                 unit: Unit::Count,
                 scale: Scale::Category(names),
             },
             y: axis,
-            series: bars(subject, &cells, &counts),
+            series: bars(subject, &cells, &across.places),
         });
         return charts;
     }
@@ -51,20 +55,20 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         for line in &mut lines {
             line.part = Some("in all".to_owned());
         }
-        lines.extend(system(subject, &cells));
+        lines.extend(system(subject));
     }
     charts.push(Chart {
         id: subject.id("cost"),
         title,
         caption,
-        x: subject.connections(),
+        x: across.axis(),
         y: axis,
         series: lines,
     });
     charts
 }
 
-fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], counts: &[u32]) -> Vec<Series> {
+fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], places: &[Place]) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
     let mut stack = 0;
     for label in subject.run.labels() {
@@ -76,8 +80,7 @@ fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], counts: &[u32]) -> Vec<Series
         });
         let values: [fn(&Digest) -> Option<f64>; 2] = [|d| d.user_us, |d| d.system_us];
         for cell in cells.iter().filter(|cell| cell.server() == label) {
-            let Some(position) = counts.iter().position(|count| *count == cell.connections())
-            else {
+            let Some(position) = places.iter().position(|place| *place == cell.place()) else {
                 continue;
             };
             for (half, value) in pair.iter_mut().zip(values) {
@@ -89,7 +92,7 @@ fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], counts: &[u32]) -> Vec<Series
                 }
             }
         }
-        let whole = unsplit(cells, &label, counts, look, stack);
+        let whole = unsplit(cells, &label, places, look, stack);
         let parts = pair.into_iter().chain([whole]);
         let before = series.len();
         series.extend(parts.filter(|part| !part.points.is_empty()));
@@ -99,7 +102,7 @@ fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], counts: &[u32]) -> Vec<Series
 }
 
 /// Bars of points whose CPU time could be read, but not split.
-fn unsplit(cells: &[Cell<'_>], label: &str, counts: &[u32], look: usize, stack: usize) -> Series {
+fn unsplit(cells: &[Cell<'_>], label: &str, places: &[Place], look: usize, stack: usize) -> Series {
     let mut series = Series {
         part: Some("user and system together".to_owned()),
         light: true,
@@ -110,7 +113,7 @@ fn unsplit(cells: &[Cell<'_>], label: &str, counts: &[u32], look: usize, stack: 
             digest.user_us.and(digest.system_us)
         });
         let whole = cell.value(Claim::Resources, |digest| digest.cpu_us);
-        let position = counts.iter().position(|count| *count == cell.connections());
+        let position = places.iter().position(|place| *place == cell.place());
         if let (None, Some(whole), Some(position)) = (split, whole, position) {
             series.points.push(Point {
                 standing: whole.standing,
@@ -122,23 +125,13 @@ fn unsplit(cells: &[Cell<'_>], label: &str, counts: &[u32], look: usize, stack: 
 }
 
 /// The system half of each server, as a lighter line.
-fn system(subject: &Subject<'_>, cells: &[Cell<'_>]) -> Vec<Series> {
-    let mut lines: Vec<Series> = Vec::new();
-    for cell in cells {
-        let Some(measure) = cell.value(Claim::Resources, |digest| digest.system_us) else {
-            continue;
-        };
-        if lines.last().is_none_or(|line| line.name != cell.server()) {
-            lines.push(Series {
-                part: Some("system".to_owned()),
-                light: true,
-                ..Series::new(cell.server(), subject.look(cell.server()), Kind::Trace)
-            });
-        }
-        if let Some(line) = lines.last_mut() {
-            add(line, f64::from(cell.connections()), &measure);
-            line.cloud.clear();
-        }
+fn system(subject: &Subject<'_>) -> Vec<Series> {
+    let mut lines = subject.lines(|cell| cell.value(Claim::Resources, |digest| digest.system_us));
+    for line in &mut lines {
+        line.part = Some("system".to_owned());
+        line.light = true;
+        line.kind = Kind::Trace;
+        line.cloud.clear();
     }
     lines
 }

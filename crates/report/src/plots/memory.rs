@@ -6,6 +6,7 @@ use super::{Subject, how_to_read};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart};
 use crate::number::Unit;
+use crate::run::Across;
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let series = subject.lines(|cell| cell.value(Claim::Resources, |digest| digest.memory));
@@ -21,7 +22,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         id: subject.id("memory"),
         title: "Memory of the server".to_owned(),
         caption,
-        x: subject.connections(),
+        x: Across::of(&subject.cells()).axis(),
         y: Axis {
             name: "memory (PSS)".to_owned(),
             unit: Unit::Bytes,

@@ -10,10 +10,8 @@ mod time;
 
 use model::Claim;
 
-use crate::chart::scale::Scale;
-use crate::chart::{Axis, Chart, Dot, Kind, Point, Series, Standing};
-use crate::number::Unit;
-use crate::run::{Cell, Measure, Run};
+use crate::chart::{Chart, Dot, Kind, Point, Series, Standing};
+use crate::run::{Across, Cell, Measure, Place, Run};
 
 /// What a chart is made from: a run, and one of its workloads by name and position.
 #[derive(Clone, Copy, Debug)]
@@ -56,33 +54,28 @@ impl<'a> Subject<'a> {
         format!("{name}-{}", self.position + 1)
     }
 
-    /// The axis of connections.
-    fn connections(&self) -> Axis {
-        let values: Vec<f64> = self
-            .cells()
-            .iter()
-            .map(|cell| f64::from(cell.connections()))
-            .collect();
-        Axis {
-            name: "connections".to_owned(),
-            unit: Unit::Count,
-            scale: Scale::suited(&values),
-        }
-    }
-
-    /// A line per server of some value against connections, every round drawn.
+    /// A line per server of some value across the points, every round drawn. None where there is
+    /// but one point: a table says that better.
     fn lines(&self, measure: impl Fn(&Cell<'_>) -> Option<Measure>) -> Vec<Series> {
+        let cells = self.cells();
         let mut lines: Vec<Series> = Vec::new();
-        for cell in self.cells() {
-            let Some(measure) = measure(&cell) else {
+        if cells.len() < 2 {
+            return lines;
+        }
+        let across = Across::of(&cells);
+        for cell in &cells {
+            let Some(measure) = measure(cell) else {
                 continue;
             };
-            if lines.last().is_none_or(|line| line.name != cell.server()) {
-                let look = self.look(cell.server());
-                lines.push(Series::new(cell.server(), look, Kind::Line));
-            }
-            if let Some(line) = lines.last_mut() {
-                add(line, f64::from(cell.connections()), &measure);
+            let name = across.line(cell);
+            let x = across.x(cell);
+            match lines.iter_mut().find(|line| line.name == name) {
+                Some(line) => add(line, x, &measure),
+                None => {
+                    let mut line = Series::new(name, self.look(cell.server()), Kind::Line);
+                    add(&mut line, x, &measure);
+                    lines.push(line);
+                }
             }
         }
         lines
@@ -142,16 +135,14 @@ fn how_to_read(cells: &[Cell<'_>], lines: &[Series]) -> String {
     text
 }
 
-/// The connection counts at which there is something to show, in order; thinned to `most`.
-fn counts(cells: &[Cell<'_>], most: usize) -> Vec<u32> {
-    let mut counts: Vec<u32> = cells.iter().map(Cell::connections).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    if counts.len() <= most {
-        return counts;
+/// The places at which there is something to show, in order; thinned to `most`.
+fn places(cells: &[Cell<'_>], most: usize) -> Vec<Place> {
+    let places = Across::of(cells).places;
+    if places.len() <= most {
+        return places;
     }
-    let last = counts.len() - 1;
-    (0..most).map(|n| counts[n * last / (most - 1)]).collect()
+    let last = places.len() - 1;
+    (0..most).map(|n| places[n * last / (most - 1)]).collect()
 }
 
 /// The claim that a response time rests on: closed loops make none of latency.

@@ -1,6 +1,6 @@
 //! Response-time spectra: how long the slowest half, tenth, hundredth and thousandth took.
 
-use super::{Subject, add, counts, latency_claim};
+use super::{Subject, add, latency_claim, places};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Kind, Series};
 use crate::number::Unit;
@@ -13,14 +13,11 @@ const CAPTION: &str = "Read across: at p99, 99 of 100 answers came within the ti
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
-    counts(&cells, CHARTS_MAX)
+    places(&cells, CHARTS_MAX)
         .into_iter()
-        .map(|connections| Chart {
-            id: subject.id(&format!("spectrum-{connections}")),
-            title: format!(
-                "Response-time spectrum at {}",
-                crate::number::plural(connections as usize, "connection")
-            ),
+        .map(|place| Chart {
+            id: subject.id(&format!("spectrum-{}", place.id())),
+            title: format!("Response-time spectrum at {}", place.text()),
             caption: CAPTION.to_owned(),
             x: Axis {
                 name: "percentile".to_owned(),
@@ -34,7 +31,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
             },
             series: cells
                 .iter()
-                .filter(|cell| cell.connections() == connections)
+                .filter(|cell| cell.place() == place)
                 .map(|cell| spectrum(subject, &cells, cell))
                 .collect(),
         })

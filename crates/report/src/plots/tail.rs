@@ -4,7 +4,7 @@ use super::{Subject, how_to_read, latency_claim, loop_note};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart};
 use crate::number::Unit;
-use crate::run::QUANTILES;
+use crate::run::{Across, QUANTILES};
 
 /// The quantiles that get a chart of their own against connections, by position.
 const SHOWN: [(usize, &str); 2] = [
@@ -15,6 +15,7 @@ const SHOWN: [(usize, &str); 2] = [
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
     let claim = latency_claim(&cells);
+    let across = Across::of(&cells);
     SHOWN
         .iter()
         .map(|(position, title)| {
@@ -30,9 +31,9 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
             };
             Chart {
                 id: subject.id(&QUANTILES[*position].1.replace('.', "-")),
-                title: format!("{title} against connections"),
+                title: format!("{title} {}", across.phrase()),
                 caption,
-                x: subject.connections(),
+                x: across.axis(),
                 y: Axis {
                     name: format!("response time, {}", QUANTILES[*position].1),
                     unit: Unit::Microseconds,

@@ -1,10 +1,10 @@
 //! Rate over time within trials: whether it was steady.
 
-use super::{Subject, counts};
+use super::Subject;
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Kind, Point, Series};
-use crate::number::{Unit, plural};
-use crate::run::Cell;
+use crate::number::Unit;
+use crate::run::{Across, Cell};
 
 /// Fewer stretches than this show nothing that the rounds do not.
 const STRETCHES_MIN: usize = 4;
@@ -14,12 +14,12 @@ const LINES_MAX: usize = 60;
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
-    let Some(connections) = counts(&cells, usize::MAX).last().copied() else {
+    let Some(place) = Across::of(&cells).places.last().copied() else {
         return Vec::new();
     };
     let mut series: Vec<Series> = cells
         .iter()
-        .filter(|cell| cell.connections() == connections)
+        .filter(|cell| cell.place() == place)
         .flat_map(|cell| traces(subject, cell))
         .collect();
     series.truncate(LINES_MAX);
@@ -28,7 +28,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     }
     vec![Chart {
         id: subject.id("time"),
-        title: format!("Rate over time at {}", plural(connections as usize, "connection")),
+        title: format!("Rate over time at {}", place.text()),
         caption: "A line per round, from the start of the measured window. A line that climbs, falls or jumps is a server that had not settled, and its mean says less than it seems to.".to_owned(),
         x: Axis {
             name: "seconds into the window".to_owned(),

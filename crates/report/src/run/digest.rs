@@ -7,6 +7,7 @@ use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial};
 use verdict::summary::{Support, cpu_per_request, support};
 
+use super::across::Place;
 use crate::chart::Standing;
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
@@ -48,8 +49,8 @@ pub struct Digest {
     pub time: Option<String>,
     /// Whether arrivals were independent of completions.
     pub open_loop: bool,
-    /// The intended load.
-    pub rate_intended: Option<f64>,
+    /// The intended load in thousandths per second; 0 in a closed loop.
+    pub rate_intended_per_1000_s: u64,
     /// The measured window in seconds.
     pub window_s: f64,
     /// Right answers per second.
@@ -123,11 +124,11 @@ impl Digest {
             ceiling: point.ceiling,
             time: trial.environment.time.clone(),
             open_loop: trial.plan.arrivals.rate().is_some(),
-            rate_intended: trial
+            rate_intended_per_1000_s: trial
                 .plan
                 .arrivals
                 .rate()
-                .map(model::Rate::as_per_second_f64),
+                .map_or(0, model::Rate::as_per_1000_s),
             window_s: record.window.as_s_f64(),
             rate: record.achieved_rate,
             goodput: record.goodput,
@@ -167,9 +168,14 @@ impl Digest {
         }
     }
 
-    /// Its point: server, workload, connections.
-    pub fn key(&self) -> (String, String, u32) {
-        (self.server.clone(), self.workload.clone(), self.connections)
+    /// Where on the grid it stands, its server apart.
+    pub fn place(&self) -> Place {
+        Place::new(self.connections, self.rate_intended_per_1000_s)
+    }
+
+    /// Its point: server, workload, place.
+    pub fn key(&self) -> (String, String, Place) {
+        (self.server.clone(), self.workload.clone(), self.place())
     }
 
     /// How far a number that rests on `claim` may be believed. A claim that the trial does not

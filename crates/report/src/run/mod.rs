@@ -3,11 +3,13 @@
 //! A trial in memory is two megabytes of histograms, its digest a few hundred bytes, so a run of
 //! thousands is read one by one and never held whole.
 
+mod across;
 mod digest;
 mod point;
 
 use std::collections::BTreeMap;
 
+pub use across::{Across, Place};
 pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Measure};
 
@@ -50,8 +52,8 @@ pub struct Heard {
     pub finding: Finding,
     /// How many trials it was found in.
     pub trials: usize,
-    /// The points it was found at: server, workload, connections.
-    pub points: Vec<(String, String, u32)>,
+    /// The points it was found at: server, workload, place.
+    pub points: Vec<(String, String, Place)>,
 }
 
 impl Run {
@@ -121,49 +123,6 @@ impl Run {
             Some(first) => note_differences(&mut self.differences, first, &trial.environment),
         }
         self.digests.push(digest);
-    }
-
-    /// Takes another run's trials, as if they had been added here.
-    pub fn extend(&mut self, other: Self) {
-        for mut digest in other.digests {
-            if digest.round == 0 {
-                digest.sequence = u32::try_from(self.digests.len()).unwrap_or(u32::MAX);
-            }
-            self.digests.push(digest);
-        }
-        for (label, server) in other.servers {
-            self.servers.entry(label).or_insert(server);
-        }
-        for (rule, theirs) in other.heard {
-            match self.heard.get_mut(&rule) {
-                None => {
-                    self.heard.insert(rule, theirs);
-                }
-                Some(mine) => {
-                    mine.trials += theirs.trials;
-                    for point in theirs.points {
-                        if !mine.points.contains(&point) {
-                            mine.points.push(point);
-                        }
-                    }
-                }
-            }
-        }
-        match (&self.environment, other.environment) {
-            (None, theirs) => self.environment = theirs,
-            (Some(first), Some(theirs)) => {
-                note_differences(&mut self.differences, first, &theirs);
-            }
-            (Some(_), None) => {}
-        }
-        for (fact, values) in other.differences {
-            let mine = self.differences.entry(fact).or_default();
-            for value in values {
-                if !mine.contains(&value) {
-                    mine.push(value);
-                }
-            }
-        }
     }
 
     /// Puts the trials in the order in which they were made.
@@ -245,10 +204,9 @@ impl Run {
         names
     }
 
-    /// All points of `workload`, by server in the order of [`labels`](Self::labels), then by
-    /// connections.
+    /// All points of `workload`, by server in the order of [`labels`](Self::labels), then by place.
     pub fn cells(&self, workload: &str) -> Vec<Cell<'_>> {
-        let mut points: BTreeMap<(usize, u32), Vec<&Digest>> = BTreeMap::new();
+        let mut points: BTreeMap<(usize, Place), Vec<&Digest>> = BTreeMap::new();
         let labels = self.labels();
         for digest in &self.digests {
             if digest.ceiling || digest.workload != workload {
@@ -256,7 +214,7 @@ impl Run {
             }
             if let Some(place) = labels.iter().position(|label| *label == digest.server) {
                 points
-                    .entry((place, digest.connections))
+                    .entry((place, digest.place()))
                     .or_default()
                     .push(digest);
             }

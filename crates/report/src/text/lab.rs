@@ -9,7 +9,7 @@ use verdict::words;
 use super::{LABEL, Style, WIDTH, labelled, wrap};
 use crate::chart::Standing;
 use crate::number::time_us;
-use crate::run::{Cell, Run, is_loud};
+use crate::run::{Cell, Place, Run, is_loud};
 
 /// Columns of a server's name.
 const NAME: usize = 16;
@@ -75,15 +75,15 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
         "", "rate/s", "[95 %]", "CPU us", "p50", "head", "verdict"
     );
     let mut out = format!("{}\n{}\n", style.bold(workload), style.faint(&heads));
-    let mut groups: BTreeMap<u32, Vec<Cell<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<Place, Vec<Cell<'_>>> = BTreeMap::new();
     for cell in run.cells(workload) {
-        groups.entry(cell.connections()).or_default().push(cell);
+        groups.entry(cell.place()).or_default().push(cell);
     }
-    for (connections, mut cells) in groups {
+    for (place, mut cells) in groups {
         out.push_str(&format!(
             "{}{}\n",
-            words::plural(u64::from(connections), "connection"),
-            ceiling(run, workload, connections)
+            place.text(),
+            ceiling(run, workload, place)
         ));
         let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
         cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
@@ -94,12 +94,12 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
     out
 }
 
-/// The ceiling's median at so many connections.
-fn ceiling(run: &Run, workload: &str, connections: u32) -> String {
+/// The ceiling's median at that place.
+fn ceiling(run: &Run, workload: &str, place: Place) -> String {
     let rates: Vec<f64> = run
         .ceilings(workload)
         .iter()
-        .filter(|digest| digest.connections == connections)
+        .filter(|digest| digest.place() == place)
         .map(|digest| digest.rate)
         .collect();
     verdict::summary::Rounds::of(rates).map_or_else(String::new, |rates| {
@@ -190,7 +190,7 @@ fn reasons(run: &Run, style: Style) -> String {
             .points
             .iter()
             .take(4)
-            .map(|(server, workload, connections)| format!("{server} {workload} {connections}"))
+            .map(|(server, workload, place)| format!("{server} {workload} {}", place.connections))
             .collect();
         let more = heard.points.len().saturating_sub(places.len());
         if more > 0 {

@@ -87,7 +87,9 @@ fn list(paths: &[PathBuf]) -> String {
 /// The page's place where none is given.
 fn beside(paths: &[PathBuf]) -> PathBuf {
     match paths.first() {
-        Some(first) if first.is_dir() => first.join("report.html"),
+        Some(first) if first.is_dir() => newest(first)
+            .unwrap_or_else(|_| first.clone())
+            .join("report.html"),
         _ => PathBuf::from("report.html"),
     }
 }
@@ -105,8 +107,9 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
             anyhow::bail!("{} does not exist", path.display());
         }
         if path.is_dir() {
-            describe(path, &mut run)?;
-            find(path, DEPTH_MAX, &mut files)?;
+            let folder = newest(path)?;
+            describe(&folder, &mut run)?;
+            find(&folder, DEPTH_MAX, &mut files)?;
         } else {
             files.push((path.clone(), true));
         }
@@ -129,6 +132,40 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
     Ok(run)
 }
 
+/// The newest execution in a folder that holds several of an experiment, or the folder itself.
+fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
+    let is_results = |path: &Path| path.join("manifest.json").is_file();
+    if is_results(folder) {
+        return Ok(folder.to_owned());
+    }
+    let mut executions = Vec::new();
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry
+            .with_context(|| format!("cannot read {}", folder.display()))?
+            .path();
+        if is_results(&path) {
+            executions.push(path);
+        }
+    }
+    executions.sort();
+    let count = executions.len();
+    match executions.pop() {
+        Some(newest) => {
+            if count > 1 {
+                eprintln!(
+                    "{} holds {count} executions; this is the report of the newest, {}",
+                    folder.display(),
+                    newest.display()
+                );
+            }
+            Ok(newest)
+        }
+        None => Ok(folder.to_owned()),
+    }
+}
+
 /// Takes the question and the gaps from a results directory, where it has them.
 fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     let manifest = folder.join("manifest.json");
@@ -140,14 +177,24 @@ fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     };
     let written: Manifest = serde_json::from_str(&read(&manifest)?)
         .with_context(|| format!("{} is not a manifest", manifest.display()))?;
-    let gaps = folder.join("gaps.json");
-    let gaps: Vec<Gap> = if gaps.is_file() {
-        serde_json::from_str(&read(&gaps)?)
-            .with_context(|| format!("{} is not a list of gaps", gaps.display()))?
-    } else {
-        Vec::new()
-    };
+    let mut files = Vec::new();
+    let gaps = folder.join("gaps");
+    if gaps.is_dir() {
+        find(&gaps, 0, &mut files)?;
+    }
+    files.sort();
+    let gaps = files
+        .iter()
+        .map(|(path, _)| {
+            serde_json::from_str(&read(path)?)
+                .with_context(|| format!("{} does not describe a gap", path.display()))
+        })
+        .collect::<anyhow::Result<Vec<Gap>>>()?;
     *run = Run::of(&written, &gaps);
+    let experiment = folder.join("experiment.toml");
+    if experiment.is_file() {
+        run.experiment = Some(read(&experiment)?);
+    }
     Ok(())
 }
 

@@ -18,6 +18,7 @@ mod doctor;
 mod door;
 mod hostile;
 mod probe;
+mod report;
 mod serve;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Claim, Outcome, Status};
 use verdict::summary::Rounds;
 
+use super::across::Place;
 use super::digest::Digest;
 use crate::chart::Standing;
 
@@ -39,9 +40,9 @@ impl<'a> Cell<'a> {
         &self.rounds[0].server
     }
 
-    /// Connections.
-    pub fn connections(&self) -> u32 {
-        self.rounds[0].connections
+    /// Where on the grid it stands, its server apart.
+    pub fn place(&self) -> Place {
+        self.rounds[0].place()
     }
 
     /// Right answers per second.

@@ -1,0 +1,229 @@
+//! Reports made from files, and opened in a browser.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use model::Trial;
+use model::fixture::{Heat, spoilt_heat};
+use serde_json::Value;
+
+use crate::support::need;
+use crate::support::process::{Running, triathlon};
+
+/// Writes `trials` as a lab would, judged.
+fn store(folder: &Path, mut trials: Vec<Trial>) {
+    let verdicts = verdict::judge_set(&trials);
+    fs::create_dir(folder.join("trials")).expect("a folder can be made");
+    for (number, (trial, verdict)) in trials.iter_mut().zip(verdicts).enumerate() {
+        trial.verdict = verdict;
+        let text = serde_json::to_string(trial).expect("a trial is JSON");
+        fs::write(folder.join(format!("trials/{number:05}.json")), text)
+            .expect("a trial can be written");
+    }
+}
+
+fn small() -> Vec<Trial> {
+    Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![1, 64],
+        rounds: 2,
+        ..Heat::default()
+    }
+    .trials()
+}
+
+#[test]
+fn a_report_is_made_from_stored_trials() {
+    let folder = tempfile::tempdir().expect("a folder");
+    store(folder.path(), small());
+    let csv = folder.path().join("trials.csv");
+    let csv_name = csv.display().to_string();
+    let folder_name = folder.path().display().to_string();
+    let page = folder.path().join("report.html");
+    let run = triathlon([
+        "report",
+        &folder_name,
+        "--html",
+        &page.display().to_string(),
+    ]);
+    assert!(run.expect_code(0).stdout.contains("report.html"));
+    let html = fs::read_to_string(page).expect("the page is there");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("Rate against connections"));
+    triathlon(["report", &folder_name, "--csv", &csv_name]).expect_code(0);
+    let rows = fs::read_to_string(csv).expect("the table is there");
+    // 2 servers and the ceiling, at 2 counts, in 2 rounds, under one heading.
+    assert_eq!(rows.lines().count(), 13);
+}
+
+#[test]
+fn a_report_of_nothing_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = folder.path().display().to_string();
+    triathlon(["report", &name])
+        .expect_code(1)
+        .expect_complaint(&["no trial", "results directory"]);
+    triathlon(["report", &format!("{name}/missing")])
+        .expect_code(2)
+        .expect_complaint(&["does not exist"]);
+    let odd = folder.path().join("odd.json");
+    fs::write(&odd, "{}").expect("a file can be written");
+    triathlon(["report", &odd.display().to_string()])
+        .expect_code(1)
+        .expect_complaint(&["odd.json", "is not a trial"]);
+}
+
+/// What a browser says of a page: written into the page itself by this script, at the end.
+const WITNESS: &str = r#"<script>
+const errors = [];
+addEventListener("error", (event) => errors.push(String(event.message)));
+addEventListener("securitypolicyviolation", (event) => errors.push(event.blockedURI));
+</script>"#;
+
+const QUESTIONS: &str = r#"<script>
+window.alert = () => { window.alerted = (window.alerted || 0) + 1; };
+const ask = setInterval(() => {
+  const page = document.documentElement;
+  if (!page.classList.contains("complete")) return;
+  clearInterval(ask);
+  const figures = [...document.querySelectorAll("figure.chart")];
+  const second = figures[0].querySelectorAll(".legend button")[1];
+  second.click();
+  const answer = {
+    errors,
+    loaded: performance.getEntriesByType("resource").map((entry) => entry.name),
+    charts: figures.length,
+    drawn: figures.filter((figure) => figure.querySelector(".live svg path, .live canvas")).length,
+    blank: [...document.querySelectorAll(".live")].filter((live) => live.textContent.includes("NaN")).length,
+    pressed: second.getAttribute("aria-pressed"),
+    width: page.clientWidth,
+    content: page.scrollWidth,
+    alerts: window.alerted || 0,
+  };
+  const place = document.createElement("pre");
+  place.id = "witness";
+  place.textContent = JSON.stringify(answer);
+  document.body.append(place);
+}, 20);
+</script>"#;
+
+/// Opens `page` in a frame `width` pixels wide and returns what it answers.
+fn open(browser: &Path, page: &Path, width: u32) -> Value {
+    let profile = tempfile::tempdir().expect("a folder for the browser's profile");
+    let html = fs::read_to_string(page).expect("the page is there");
+    // The charting script has such words in it too: ours are the first and the last.
+    let (before, after) = html.rsplit_once("</body>").expect("a page has an end");
+    let html = format!("{before}{QUESTIONS}</body>{after}").replacen(
+        "<head>",
+        &format!("<head>{WITNESS}"),
+        1,
+    );
+    // A window has a smallest width of its own; a frame has not, and is read when it is done.
+    let inner = serde_json::to_string(&html)
+        .expect("text is JSON")
+        .replace('<', "\\u003c");
+    let outer = format!(
+        "<!DOCTYPE html><body><script>const frame = document.createElement('iframe');\
+         frame.style = 'border:0;width:{width}px;height:20000px';\
+         frame.srcdoc = {inner};\
+         document.body.append(frame);\
+         const wait = setInterval(() => {{\
+           const place = frame.contentDocument.getElementById('witness');\
+           if (!place) return;\
+           clearInterval(wait);\
+           const answer = document.createElement('pre');\
+           answer.id = 'answer';\
+           answer.textContent = place.textContent;\
+           document.body.replaceChildren(answer);\
+         }}, 50);</script></body>"
+    );
+    let wrapper = profile.path().join("frame.html");
+    fs::write(&wrapper, outer).expect("a page can be written");
+    let run = Running::start(
+        Command::new(browser)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--window-size=1400,1200",
+                "--virtual-time-budget=20000",
+                "--dump-dom",
+            ])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("file://{}", wrapper.display())),
+    )
+    .finish();
+    let answer = run
+        .stdout
+        .split_once("<pre id=\"answer\">")
+        .and_then(|(_, rest)| rest.split_once("</pre>"))
+        .unwrap_or_else(|| panic!("the page did not answer: {}", run.stderr))
+        .0;
+    serde_json::from_str(
+        &answer
+            .replace("&amp;", "&")
+            .replace("&lt;", "<")
+            .replace("&gt;", ">"),
+    )
+    .unwrap_or_else(|error| panic!("{error}: {answer}"))
+}
+
+#[test]
+fn a_browser_draws_it_at_every_width() {
+    let name = "a_browser_draws_it_at_every_width";
+    let Some([browser]) = need(name, ["chromium"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    store(folder.path(), spoilt_heat());
+    let page = folder.path().join("report.html");
+    triathlon(["report", &folder.path().display().to_string()]).expect_code(0);
+    for width in [390, 820, 1280] {
+        let answer = open(&browser, &page, width);
+        assert_eq!(
+            answer["errors"],
+            serde_json::json!([]),
+            "at {width}: {answer}"
+        );
+        assert_eq!(
+            answer["loaded"],
+            serde_json::json!([]),
+            "at {width}: {answer}"
+        );
+        assert_eq!(answer["alerts"], 0, "at {width}: {answer}");
+        assert!(answer["charts"].as_u64() > Some(4), "at {width}: {answer}");
+        assert_eq!(answer["drawn"], answer["charts"], "at {width}: {answer}");
+        assert_eq!(answer["blank"], 0, "at {width}: {answer}");
+        assert_eq!(answer["pressed"], "false", "at {width}: {answer}");
+        assert_eq!(answer["width"], width, "{answer}");
+        assert!(
+            answer["content"].as_u64() <= Some(u64::from(width)),
+            "the page is wider than {width} pixels: {answer}"
+        );
+    }
+}
+
+#[test]
+fn a_page_is_printed() {
+    let name = "a_page_is_printed";
+    if need(name, ["chromium"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    store(folder.path(), small());
+    let pdf = folder.path().join("report.pdf");
+    triathlon([
+        "report",
+        &folder.path().display().to_string(),
+        "--pdf",
+        &pdf.display().to_string(),
+    ])
+    .expect_code(0);
+    let bytes = fs::read(pdf).expect("the PDF is there");
+    assert!(bytes.starts_with(b"%PDF-") && bytes.len() > 20_000);
+}
