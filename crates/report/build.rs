@@ -20,7 +20,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let Some(source) = in_registry().or_else(by_metadata) else {
         println!(
-            "cargo::error=the ECharts script ({ASSET}) of the crate {CRATE} was found neither in Cargo's registry nor by `cargo metadata`; run `cargo fetch` and build again"
+            "cargo::error=the ECharts script ({ASSET}) of the crate {CRATE} was found neither in \
+             Cargo's registry nor by `cargo metadata`; run `cargo fetch` and build again"
         );
         return;
     };

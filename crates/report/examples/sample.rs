@@ -23,13 +23,13 @@ fn main() -> io::Result<()> {
     "Which server answers a small and a large file fastest, and what does a request cost?"
         .clone_into(&mut run.question);
     run.command = Some("triathlon lab first-heat order_seed=2026".to_owned());
-    run.note_gap(&Gap {
+    run.note_gaps(&[Gap {
         server: "h2o".to_owned(),
         product: "h2o".to_owned(),
         error: "h2o is not installed".to_owned(),
         remedy: Some("apt-get install h2o".to_owned()),
         ..Gap::default()
-    });
+    }]);
     for (trial, verdict) in trials.iter_mut().zip(verdicts) {
         trial.verdict = verdict;
         run.add(trial);

@@ -127,7 +127,7 @@ fn row(digest: &Digest) -> Vec<String> {
         QUANTILES
             .iter()
             .enumerate()
-            .map(|(n, _)| number(digest.response_us[n])),
+            .map(|(n, _)| number(digest.response_us(n))),
     );
     cells.extend([
         number(digest.late_p99_us),

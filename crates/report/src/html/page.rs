@@ -69,7 +69,8 @@ pub(super) fn assemble(run: &Run, assets: &Assets) -> String {
     for (anchor, heading, body) in &sections {
         let _ = write!(
             html,
-            "<section id=\"{anchor}\" aria-labelledby=\"{anchor}-heading\">\n<h2 id=\"{anchor}-heading\">{heading}</h2>\n{body}</section>\n"
+            "<section id=\"{anchor}\" aria-labelledby=\"{anchor}-heading\">\n<h2 \
+             id=\"{anchor}-heading\">{heading}</h2>\n{body}</section>\n"
         );
     }
     html.push_str("</main>\n");
@@ -158,7 +159,9 @@ fn footer(html: &mut String, run: &Run) {
         });
     let _ = write!(
         html,
-        "<footer>\n<p>Measured and written by Triathlon{}. Charts are drawn by Apache ECharts 5.5.1 (Apache License 2.0), which is inside this file; nothing is fetched.</p>\n</footer>\n",
+        "<footer>\n<p>Measured and written by Triathlon{}. Charts are drawn by Apache ECharts \
+         5.5.1 (Apache License 2.0), which is inside this file; nothing is \
+         fetched.</p>\n</footer>\n",
         escape(&version)
     );
 }

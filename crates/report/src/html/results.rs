@@ -203,7 +203,7 @@ fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
         debug_assert!(position < QUANTILES.len());
         show(
             Unit::Microseconds,
-            cell.value(claim, |digest| digest.response_us[position]),
+            cell.value(claim, |digest| digest.response_us(position)),
         )
     };
     table

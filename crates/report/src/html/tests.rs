@@ -19,13 +19,13 @@ fn run_of(trials: &[Trial]) -> Run {
     "Which server is <fastest> & \"cheapest\"?".clone_into(&mut run.question);
     run.command = Some("triathlon lab first-heat order_seed=2026".to_owned());
     run.experiment = Some("[experiment]\nname = \"first-heat\"\n".to_owned());
-    run.note_gap(&Gap {
+    run.note_gaps(&[Gap {
         server: "h2o".to_owned(),
         product: "h2o".to_owned(),
         error: "h2o is not installed".to_owned(),
         remedy: Some("apt-get install h2o".to_owned()),
         ..Gap::default()
-    });
+    }]);
     for trial in trials {
         run.add(trial);
     }

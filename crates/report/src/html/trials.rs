@@ -91,12 +91,12 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
         ))
         .number(&show(
             Unit::Microseconds,
-            digest.response_us[0],
+            digest.response_us(0),
             digest.standing(claim),
         ))
         .number(&show(
             Unit::Microseconds,
-            digest.response_us[4],
+            digest.response_us(4),
             digest.standing(claim),
         ))
         .number(&show(Unit::Microseconds, digest.cpu_us, resources))

@@ -25,7 +25,8 @@ pub(super) fn section(run: &Run) -> String {
     for (fact, values) in run.differences() {
         let _ = writeln!(
             html,
-            "<p class=\"missing\">Not all trials ran under the same {}: {}. Compare across them with care.</p>",
+            "<p class=\"missing\">Not all trials ran under the same {}: {}. Compare across them \
+             with care.</p>",
             escape(fact),
             escape(&values.join("; "))
         );
@@ -40,8 +41,10 @@ pub(super) fn section(run: &Run) -> String {
     html
 }
 
-const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every rule that applies was evaluated and none objects · \
-<span class=\"v suspect\">suspect</span> a rule doubts a claim: read why · \
+const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every rule that applies \
+    was evaluated and none objects · \
+<span class=\"v suspect\">suspect</span> a rule doubts a claim: its numbers are dotted underneath \
+    · \
 <span class=\"v invalid\">invalid</span> a rule forbids a claim: its numbers are struck through · \
 <span class=\"v unknown\">unknown</span> what would be needed to say could not be read. \
 A degree sign (°) marks verdicts that some mandatory rule could not take part in.</p>\n";
@@ -82,7 +85,8 @@ fn summary(run: &Run) -> String {
     if limited > 0 {
         let _ = write!(
             html,
-            " At {} the generator set the rate in at least one round; where it set the median the rate reads “at least”.",
+            " At {} the generator set the rate in at least one round; where it set the median the \
+             rate reads “at least”.",
             plural(limited, "point")
         );
     }
@@ -291,7 +295,8 @@ fn article(finding: &Finding, place: &str) -> String {
         .map(|(claim, _)| claim.name())
         .collect();
     let mut html = format!(
-        "<article class=\"finding\"><p class=\"rule\"><b class=\"v {class}\">{} for {}</b> <span class=\"where\">{}</span></p>\n<p>{}</p>\n",
+        "<article class=\"finding\"><p class=\"rule\"><b class=\"v {class}\">{} for {}</b> <span \
+         class=\"where\">{}</span></p>\n<p>{}</p>\n",
         worst.name(),
         escape(&claims.join(", ")),
         escape(place),

@@ -35,7 +35,10 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         charts.push(Chart {
             id: subject.id("cost"),
             title,
-            caption: "Microseconds of CPU time of the server's whole process tree per request, median over rounds: user time below, system time (the kernel working for it) above. Lower is cheaper.".to_owned(),
+            caption: "Microseconds of CPU time of the server's whole process tree per request, \
+                median over rounds: user time below, system time (the kernel working for it) \
+                above. Lower is cheaper."
+                .to_owned(),
             x: Axis {
                 name: across.axis_name().to_owned(),
                 unit: Unit::Count,
@@ -48,7 +51,8 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     }
     let mut lines = subject.lines(|cell| cell.value(Claim::Resources, |digest| digest.cpu_us));
     let caption = format!(
-        "Microseconds of CPU time of the server's whole process tree per request; the dotted line of a server is its system time. Lower is cheaper. {}",
+        "Microseconds of CPU time of the server's whole process tree per request; the dotted line \
+         of a server is its system time. Lower is cheaper. {}",
         how_to_read(&cells, &lines)
     );
     if split {

@@ -15,7 +15,8 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         .flat_map(|line| line.points.iter().map(|point| point.y))
         .collect();
     let caption = format!(
-        "Proportional set size of the server's whole process tree at the end of the window: pages that processes share count once in all. Kernel memory of sockets is not in it. {}",
+        "Proportional set size of the server's whole process tree at the end of the window: pages \
+         that processes share count once in all. Kernel memory of sockets is not in it. {}",
         how_to_read(&subject.cells(), &series)
     );
     vec![Chart {

@@ -161,10 +161,12 @@ fn latency_claim(cells: &[Cell<'_>]) -> Claim {
 fn loop_note(cells: &[Cell<'_>]) -> &'static str {
     match latency_claim(cells) {
         Claim::Latency => {
-            "Open loop: time counts from when a request was due, so that waiting for a free connection counts too."
+            "Open loop: time counts from when a request was due, so that waiting for a free \
+             connection counts too."
         }
         _ => {
-            "Closed loop: a connection asks again only when answered, so past saturation this is connections ÷ rate, not what a user would wait."
+            "Closed loop: a connection asks again only when answered, so past saturation this is \
+             connections ÷ rate, not what a user would wait."
         }
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let mut series = Vec::new();
     if let Some((ceiling, at_least)) = ceiling(subject, &cells, &across) {
         caption.push_str(
-            " The dotted line is the ceiling: this generator with the same plan on the same CPUs against a server that does nothing.",
+            " The dotted line is the ceiling: this generator with the same plan on the same CPUs \
+             against a server that does nothing.",
         );
         if at_least {
             caption.push_str(" Where that server was the limit, the true ceiling is higher.");

@@ -9,7 +9,9 @@ use crate::run::{Cell, QUANTILES};
 /// At most so many connection counts get a spectrum; the tables of the tail have all.
 const CHARTS_MAX: usize = 4;
 
-const CAPTION: &str = "Read across: at p99, 99 of 100 answers came within the time shown. The line is the median over rounds, the band its 95 % interval; it ends where too few answers lie beyond.";
+const CAPTION: &str = "Read across: at p99, 99 of 100 answers came within the time shown. The \
+    line is the median over rounds, the band its 95 % interval; it ends where too few answers lie \
+    beyond.";
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
@@ -42,7 +44,7 @@ fn spectrum(subject: &Subject<'_>, cells: &[Cell<'_>], cell: &Cell<'_>) -> Serie
     let mut line = Series::new(cell.server(), subject.look(cell.server()), Kind::Line);
     for (position, (q, _)) in QUANTILES.iter().enumerate() {
         let claim = latency_claim(cells);
-        if let Some(measure) = cell.value(claim, |digest| digest.response_us[position])
+        if let Some(measure) = cell.value(claim, |digest| digest.response_us(position))
             // A quantile that only some rounds support would be the median of the lucky ones.
             && measure.rounds.len() == cell.rounds.len()
         {

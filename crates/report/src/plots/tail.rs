@@ -20,7 +20,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         .iter()
         .map(|(position, title)| {
             let series =
-                subject.lines(|cell| cell.value(claim, |digest| digest.response_us[*position]));
+                subject.lines(|cell| cell.value(claim, |digest| digest.response_us(*position)));
             let caption = if *position == 0 {
                 format!("{} {}", loop_note(&cells), how_to_read(&cells, &series))
             } else {

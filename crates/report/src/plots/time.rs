@@ -29,7 +29,10 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     vec![Chart {
         id: subject.id("time"),
         title: format!("Rate over time at {}", place.text()),
-        caption: "A line per round, from the start of the measured window. A line that climbs, falls or jumps is a server that had not settled, and its mean says less than it seems to.".to_owned(),
+        caption: "A line per round, from the start of the measured window. A line that climbs, \
+            falls or jumps is a server that had not settled, and its mean says less than it seems \
+            to."
+        .to_owned(),
         x: Axis {
             name: "seconds into the window".to_owned(),
             unit: Unit::Seconds,

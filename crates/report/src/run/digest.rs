@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::record::Example;
 use model::trial::Ceiling;
-use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial};
+use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
 use verdict::summary::{Support, cpu_per_request, support};
 
 use super::across::Place;
@@ -58,7 +58,7 @@ pub struct Digest {
     /// Content bytes of right answers per second.
     pub goodput: f64,
     /// Response time in microseconds at each of [`QUANTILES`] that the sample supports.
-    pub response_us: [Option<f64>; QUANTILES.len()],
+    response_us: [Option<f64>; QUANTILES.len()],
     /// The 99th percentile of late time in microseconds.
     pub late_p99_us: Option<f64>,
     /// Exchanges by how they ended.
@@ -87,6 +87,8 @@ pub struct Digest {
     pub claims: BTreeMap<Claim, (Status, bool)>,
     /// The rules that spoke, worst first.
     pub rules: Vec<String>,
+    /// The highest quantile that the rules let pass; none: they have not said.
+    quantile_highest: Option<f64>,
     /// Whether the generator set the rate.
     pub generator_limited: bool,
     /// The larger of ceiling ÷ rate and 1 ÷ the generator's busy share.
@@ -113,7 +115,7 @@ impl Digest {
         let cost = cpu_per_request(trial);
         let split = cost.and_then(|cost| cost.split_us);
         let context = trial.context.server.as_ref();
-        Self {
+        let mut digest = Self {
             server: point.server,
             workload: point.workload,
             connections: point.connections,
@@ -132,7 +134,7 @@ impl Digest {
             window_s: record.window.as_s_f64(),
             rate: record.achieved_rate,
             goodput: record.goodput,
-            response_us: quantiles(&record.response_time, &trial.verdict.quantiles),
+            response_us: quantiles(&record.response_time),
             late_p99_us: record.late_time.quantile(0.99).map(Span::as_us_f64),
             outcomes: record.total.outcomes,
             examples: record.examples.clone(),
@@ -144,28 +146,51 @@ impl Digest {
             memory: server.and_then(|usage| usage.memory_pss).map(size),
             established: record.total.connections.established,
             stretches: stretches(trial),
-            status: trial.verdict.status,
-            claims: trial
-                .verdict
-                .claims
-                .iter()
-                .map(|(claim, verdict)| (*claim, (verdict.status, verdict.partial)))
-                .collect(),
-            rules: trial
-                .verdict
-                .findings
-                .iter()
-                .map(|finding| finding.rule.clone())
-                .collect(),
-            generator_limited: trial.verdict.generator_limited,
-            headroom: trial.verdict.headroom,
+            status: Status::Unknown,
+            claims: BTreeMap::new(),
+            rules: Vec::new(),
+            quantile_highest: None,
+            generator_limited: false,
+            headroom: None,
             ceiling_here: trial.context.ceiling.clone(),
             error_log: context
                 .map(|server| server.error_log.clone())
                 .unwrap_or_default(),
             error_log_lines: context.map_or(0, |server| server.error_log_lines),
             interrupted: record.interrupted,
-        }
+        };
+        digest.judge(&trial.verdict);
+        digest
+    }
+
+    /// Takes over what `verdict` says.
+    pub fn judge(&mut self, verdict: &Verdict) {
+        self.status = verdict.status;
+        self.claims = verdict
+            .claims
+            .iter()
+            .map(|(claim, worth)| (*claim, (worth.status, worth.partial)))
+            .collect();
+        self.rules = verdict
+            .findings
+            .iter()
+            .map(|finding| finding.rule.clone())
+            .collect();
+        self.quantile_highest = QUANTILES
+            .iter()
+            .filter(|(_, name)| verdict.quantiles.iter().any(|other| same_name(other, name)))
+            .map(|(q, _)| *q)
+            .max_by(f64::total_cmp);
+        self.generator_limited = verdict.generator_limited;
+        self.headroom = verdict.headroom;
+    }
+
+    /// Response time in microseconds at that position of [`QUANTILES`], if the sample supports it
+    /// and no rule has said otherwise.
+    pub fn response_us(&self, position: usize) -> Option<f64> {
+        let (q, _) = QUANTILES[position];
+        self.response_us[position]
+            .filter(|_| self.quantile_highest.is_none_or(|highest| q <= highest))
     }
 
     /// Where on the grid it stands, its server apart.
@@ -247,21 +272,11 @@ fn size(bytes: model::Bytes) -> f64 {
     bytes.count() as f64
 }
 
-/// The quantiles that the sample supports: those named by the rule up to the highest, or, where
-/// no rule has spoken, those with enough values beyond them.
-fn quantiles(times: &Distribution, supported: &[String]) -> [Option<f64>; QUANTILES.len()] {
+/// The quantiles that the sample supports.
+fn quantiles(times: &Distribution) -> [Option<f64>; QUANTILES.len()] {
     let all = times.count() + times.censored();
-    let highest = QUANTILES
-        .iter()
-        .filter(|(_, name)| supported.iter().any(|other| same_name(other, name)))
-        .map(|(q, _)| *q)
-        .max_by(f64::total_cmp);
     QUANTILES.map(|(q, _)| {
-        let shown = match highest {
-            Some(highest) => q <= highest,
-            None => supported.is_empty() && support(all, q) != Support::TooFew,
-        };
-        shown
+        (support(all, q) != Support::TooFew)
             .then(|| times.quantile(q).map(Span::as_us_f64))
             .flatten()
     })

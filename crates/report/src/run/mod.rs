@@ -16,7 +16,7 @@ pub use point::{Cell, Measure};
 use model::environment::Environment;
 use model::experiment::{Experiment, Gap, Manifest, Results};
 use model::trial::Server;
-use model::{Finding, Severity, Trial};
+use model::{Finding, Severity, Trial, Verdict};
 
 /// A run and all that is known of it. Fill in what there is, [`add`](Self::add) each trial, then
 /// make a page, a table or a file of it.
@@ -67,9 +67,7 @@ impl Run {
             notes: manifest.scaled.clone(),
             ..Self::default()
         };
-        for gap in gaps {
-            run.note_gap(gap);
-        }
+        run.note_gaps(gaps);
         if let Ok(experiment) = Experiment::try_from(manifest.experiment.clone()) {
             run.server_order = experiment
                 .servers()
@@ -95,11 +93,25 @@ impl Run {
         run
     }
 
-    /// Adds what is missing to the notes, once.
-    pub fn note_gap(&mut self, gap: &Gap) {
-        let note = gap_note(gap);
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
+    /// Adds what is missing to the notes: a sentence for each cause, with the points it cost.
+    pub fn note_gaps(&mut self, gaps: &[Gap]) {
+        let mut causes: Vec<(&Gap, Vec<String>)> = Vec::new();
+        for gap in gaps {
+            let place = gap_place(gap);
+            match causes
+                .iter_mut()
+                .find(|(other, _)| other.error == gap.error && other.remedy == gap.remedy)
+            {
+                Some((_, places)) if places.contains(&place) => {}
+                Some((_, places)) => places.push(place),
+                None => causes.push((gap, vec![place])),
+            }
+        }
+        for (gap, places) in causes {
+            let note = gap_note(gap, &places);
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
         }
     }
 
@@ -123,6 +135,27 @@ impl Run {
             Some(first) => note_differences(&mut self.differences, first, &trial.environment),
         }
         self.digests.push(digest);
+    }
+
+    /// Puts these verdicts in the place of those that the trials came with, in the order in which
+    /// they were added: rules that look across trials can speak only when all are there.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one verdict for each trial.
+    pub fn judge(&mut self, verdicts: &[Verdict]) {
+        assert_eq!(verdicts.len(), self.digests.len(), "a verdict per trial");
+        self.heard.clear();
+        let mut digests = std::mem::take(&mut self.digests);
+        for (digest, verdict) in digests.iter_mut().zip(verdicts) {
+            digest.judge(verdict);
+            if !digest.ceiling {
+                for finding in &verdict.findings {
+                    self.hear(finding, digest);
+                }
+            }
+        }
+        self.digests = digests;
     }
 
     /// Puts the trials in the order in which they were made.
@@ -240,9 +273,34 @@ impl Run {
     }
 }
 
-/// What is missing, and what to do about it.
-fn gap_note(gap: &Gap) -> String {
-    let mut place = String::new();
+/// Of one cause so many points are named; the others are counted.
+const PLACES_NAMED: usize = 4;
+
+/// What is missing, why, and what to do about it.
+fn gap_note(gap: &Gap, places: &[String]) -> String {
+    let mut named = places
+        .iter()
+        .take(PLACES_NAMED)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("; ");
+    if places.len() > PLACES_NAMED {
+        named.push_str(&format!("; and {} more", places.len() - PLACES_NAMED));
+    }
+    let remedy = gap
+        .remedy
+        .as_ref()
+        .map_or_else(String::new, |remedy| format!(" To measure it: {remedy}"));
+    let stop = if gap.error.ends_with('.') { "" } else { "." };
+    format!(
+        "Not measured: {named}. The reason: {}{stop}{remedy}",
+        gap.error
+    )
+}
+
+/// Which point: as much of it as the gap names.
+fn gap_place(gap: &Gap) -> String {
+    let mut place = gap.server.clone();
     if let Some(workload) = &gap.workload {
         place.push_str(&format!(", {workload}"));
     }
@@ -255,15 +313,7 @@ fn gap_note(gap: &Gap) -> String {
     if let Some(round) = gap.round {
         place.push_str(&format!(", round {round}"));
     }
-    let remedy = gap
-        .remedy
-        .as_ref()
-        .map_or_else(String::new, |remedy| format!(" To measure it: {remedy}"));
-    let stop = if gap.error.ends_with('.') { "" } else { "." };
-    format!(
-        "Not measured: {}{place}. {}{stop}{remedy}",
-        gap.server, gap.error
-    )
+    place
 }
 
 /// A command as one could type it.

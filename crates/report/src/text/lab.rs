@@ -124,7 +124,7 @@ fn row(cell: &Cell<'_>, fastest: Option<&Cell<'_>>, style: Style) -> String {
         .value(Claim::Resources, |digest| digest.cpu_us)
         .map_or_else(|| "-".to_owned(), |cpu| format!("{:.2}", cpu.median));
     let p50 = cell
-        .value(Claim::Latency, |digest| digest.response_us[0])
+        .value(Claim::Latency, |digest| digest.response_us(0))
         .map_or_else(|| "-".to_owned(), |us| time_us(us.median).replace('µ', "u"));
     let headroom = cell
         .rounds

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::Context as _;
 use model::experiment::{Gap, Manifest};
 use report::Run;
+use verdict::TrialSet;
 
 use crate::exit::Exit;
 use crate::out;
@@ -53,7 +54,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let run = read(&args.paths)?;
     if run.digests().is_empty() {
         anyhow::bail!(
-            "no trial found in {}; give a results directory or files that `triathlon load --json` or `triathlon lab` wrote",
+            "no trial found in {}; give a results directory or files that `triathlon load --json` \
+             or `triathlon lab` wrote",
             list(&args.paths)
         );
     }
@@ -116,11 +118,15 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
     }
     files.sort();
     files.dedup();
+    let mut set = TrialSet::default();
     for (path, named) in &files {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
         match serde_json::from_str::<model::Trial>(&text) {
-            Ok(trial) => run.add(&trial),
+            Ok(trial) => {
+                set.add(&trial);
+                run.add(&trial);
+            }
             // A folder holds other documents too; a file that was named is meant to be a trial.
             Err(error) if *named => {
                 return Err(error).with_context(|| format!("{} is not a trial", path.display()));
@@ -128,6 +134,8 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
             Err(_) => {}
         }
     }
+    // Judged again, together, by the rules of this program.
+    run.judge(&set.verdicts());
     run.sort();
     Ok(run)
 }
@@ -253,7 +261,8 @@ fn print(page: &Path, pdf: &Path) -> anyhow::Result<()> {
         }
     }
     anyhow::bail!(
-        "no browser to print with: none of {} is installed. On Debian: apt-get install chromium. The page itself is in {}; any browser can print it",
+        "no browser to print with: none of {} is installed. On Debian: apt-get install chromium. \
+         The page itself is in {}; any browser can print it",
         BROWSERS.join(", "),
         page.display()
     )

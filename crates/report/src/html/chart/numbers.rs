@@ -36,7 +36,7 @@ pub(in super::super) fn standing(text: &str, standing: Standing) -> String {
         Standing::Sound => text,
         Standing::AtLeast => format!("<span class=\"least\">at least {text}</span>"),
         Standing::Doubtful => {
-            format!("<span class=\"doubt\" title=\"suspect\">{text}<sup>~</sup></span>")
+            format!("<span class=\"doubt\" title=\"suspect\">{text}</span>")
         }
         Standing::Struck => format!("<s title=\"invalid\">{text}</s>"),
     }

@@ -62,9 +62,18 @@ pub(super) fn options(chart: &Chart) -> Value {
         .sum();
     json!({
         "options": options,
-        "x": { "name": chart.x.name, "unit": chart.x.unit.name(), "scale": scale_name(&chart.x.scale) },
-        "y": { "name": chart.y.name, "unit": chart.y.unit.name(), "scale": scale_name(&chart.y.scale) },
+        "x": about(&chart.x),
+        "y": about(&chart.y),
         "renderer": if marks > CANVAS_FROM { "canvas" } else { "svg" },
+    })
+}
+
+/// What the script is told of an axis.
+fn about(axis: &Axis) -> Value {
+    json!({
+        "name": axis.name,
+        "unit": axis.unit.name(),
+        "scale": scale_name(&axis.scale),
     })
 }
 
