@@ -1,7 +1,7 @@
 //! Finished intervals, published by a worker for whoever shows progress.
 //!
-//! Two slots per worker, allocated before the run, written in turn. The writer never waits; a reader
-//! that is overtaken while it copies notices and takes the next one.
+//! Two slots per worker, allocated before the run, written in turn. The writer never waits; a
+//! reader that is overtaken while it copies notices and takes the next one.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 

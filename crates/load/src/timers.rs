@@ -21,8 +21,8 @@ impl Timers {
         }
     }
 
-    /// Wakes connection `place` at `at`, unless it has an alarm already: then that one is not later,
-    /// and who is woken too early arms again.
+    /// Wakes connection `place` at `at`, unless it has an alarm already: then that one is not
+    /// later, and who is woken too early arms again.
     #[inline]
     pub(crate) fn arm(&mut self, place: u32, at: Instant) {
         let armed = &mut self.armed[place as usize];

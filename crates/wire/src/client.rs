@@ -133,8 +133,8 @@ pub trait Client: Sized {
     /// As many are in flight as may be, or the connection takes no more.
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused>;
 
-    /// Takes what was received. `bytes` may be changed in place (TLS) and are dead on return; `sink`
-    /// gets heads, slices of content and ends: no copy.
+    /// Takes what was received. `bytes` may be changed in place (TLS) and are dead on return;
+    /// `sink` gets heads, slices of content and ends: no copy.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! HTTP as state machines: bytes in, events out. No socket, no clock, no thread; `now` is an argument.
+//! HTTP as state machines: bytes in, events out. No socket, no clock, no thread; `now` is an
+//! argument.
 //!
 //! [`Client`] is the side that asks, [`Service`] the side that answers. Nothing that comes from the
 //! network can make either panic.

@@ -124,7 +124,7 @@ pub struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// Field names and values in the order received. For the fetches before a run, not for the loop.
+    /// Field names and values in the order received: for fetches before a run, not for the loop.
     pub fn fields(&self) -> Vec<(String, Vec<u8>)> {
         h1::parse::fields(self.bytes)
     }

@@ -187,9 +187,12 @@ proptest! {
         prop_assert_eq!(merged.warmup_phase, whole.warmup_phase);
         prop_assert_eq!(merged.drain_phase, whole.drain_phase);
         prop_assert_eq!(&merged.response_time, &whole.response_time);
-        let tallies = |record: &Record| record.intervals.iter().map(|one| one.tally).collect::<Vec<_>>();
+        let tallies = |record: &Record| {
+            record.intervals.iter().map(|one| one.tally).collect::<Vec<_>>()
+        };
         prop_assert_eq!(tallies(&merged), tallies(&whole));
-        let integral: u64 = merged.workers.iter().map(|worker| worker.outstanding_integral_ns).sum();
+        let each = merged.workers.iter().map(|worker| worker.outstanding_integral_ns);
+        let integral: u64 = each.sum();
         prop_assert_eq!(integral, whole.workers[0].outstanding_integral_ns);
     }
 }

@@ -108,7 +108,8 @@ proptest! {
         );
         let total: usize = (0..workers).map(|worker| all(&plan, worker).len()).sum();
         // The first is due at the start, so a whole number of gaps ends before the next one.
-        let expected = (u128::from(per_1000_s) * u128::from(span.as_ns())).div_ceil(1_000_000_000_000);
+        let product = u128::from(per_1000_s) * u128::from(span.as_ns());
+        let expected = product.div_ceil(1_000_000_000_000);
         // Instants are whole nanoseconds, rounded down: one may slip in at the very end.
         let total = total as u128;
         prop_assert!(total == expected || total == expected + 1, "{} of {}", total, expected);

@@ -104,7 +104,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
-    /// The source address whose turn it is, of those of the target's family: each meets each target.
+    /// The source address whose turn it is, of the target's family: each meets each target.
     fn source_for(&self, target: SocketAddr) -> Option<SocketAddr> {
         let sources = &self.sources[usize::from(target.is_ipv6())];
         let turn = self.connects / self.share.targets.len();

@@ -14,8 +14,9 @@ use crate::harness::{
 
 const MS: Service = Service::Constant(ms(1));
 
-/// The server answers any number at once, each in 1 ms, but freezes for one second. At 1,000 arrivals
-/// per second about 900 users wait longer than 100 ms. A closed loop in disguise would see a handful.
+/// The server answers any number at once, each in 1 ms, but freezes for one second. At 1,000
+/// arrivals per second about 900 users wait longer than 100 ms. A closed loop in disguise would see
+/// a handful.
 #[test]
 fn a_frozen_server_is_seen_by_everyone_who_waited() {
     let frozen = || hello(MS).frozen(at(s(5)), s(1));

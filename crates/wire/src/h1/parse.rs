@@ -54,8 +54,8 @@ pub fn head_end(bytes: &[u8], from: usize) -> Result<Option<usize>, ProtocolErro
     Ok(None)
 }
 
-/// Parses a complete head: `bytes` ends where [`head_end`] says. Also returns where the value of its
-/// Date field lies, if it has one of the usual form.
+/// Parses a complete head: `bytes` ends where [`head_end`] says. Also returns where the value of
+/// its Date field lies, if it has one of the usual form.
 ///
 /// # Errors
 ///
