@@ -5,7 +5,7 @@ use std::fs;
 use model::Outcome;
 use model::event::Phase;
 
-use crate::support::process::{MEASURED, load, triathlon};
+use crate::support::process::{MEASURED, Running, command, load, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
 use crate::support::{plan, wait_until};
 
@@ -71,6 +71,22 @@ fn an_interrupted_run_keeps_what_it_measured() {
     assert!(trial.record.interrupted);
     assert!(trial.record.total.outcomes[Outcome::Ok] >= 40, "{run:#?}");
     assert_eq!(trial.record.total.outcomes.failures(), 0, "{run:#?}");
+}
+
+#[test]
+fn an_interrupted_run_prints_its_result() {
+    let server = right();
+    let flags = "-c 2 -t 1 -d 10m --warmup 0s -R 200";
+    let url = server.url();
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let running = Running::start(&mut command(words));
+    wait_until("something was measured", || server.requests() > 50);
+    running.signal("INT");
+    let run = running.finish().expect_code(130);
+    assert!(
+        run.stdout.to_lowercase().contains("interrupted"),
+        "{run:#?}"
+    );
 }
 
 #[test]
