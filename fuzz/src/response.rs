@@ -4,7 +4,7 @@ use model::Instant;
 use wire::client::{Broken, Client, End, ProtocolError, Sink, StreamId, Transmit};
 use wire::h1::client::{Connection, Shared};
 use wire::h1::parse::{self, KnownHead};
-use wire::message::{Framing, Head, Request, RequestParts};
+use wire::message::{Framing, Head, Request, RequestId, RequestParts};
 
 use crate::pieces;
 
@@ -71,17 +71,14 @@ fn tell<'a>(
     pieces: impl Iterator<Item = &'a [u8]>,
     flight: u8,
 ) -> (Vec<Told>, Result<(), ProtocolError>) {
-    thread_local! {
-        static REQUESTS: [Request; 2] = [request("GET"), request("HEAD")];
-    }
+    let requests = ["GET", "HEAD"].map(request);
     let mut shared = Shared::new(4, HEAD_BYTES);
     let mut connection = Connection::new(&mut shared);
     let mut log = Log::default();
     let (now, mut out) = (Instant::from_ns(0), Vec::new());
     for exchange in 0..=(flight & 3) {
         let kind = usize::from(flight >> (2 + exchange) & 1);
-        let request = REQUESTS.with(|requests| requests[kind]);
-        if connection.begin(&request).is_ok() {
+        if connection.begin(&requests[kind]).is_ok() {
             while connection.poll_transmit(now, &mut out) != Transmit::Nothing {}
         }
     }
@@ -103,7 +100,7 @@ fn request(method: &str) -> Request {
         fields: &[],
         content: None,
     };
-    Request::compile(&parts, false)
+    Request::compile(RequestId(0), &parts, false)
 }
 
 /// Two heads, cut where the first byte says. What we accept httparse accepts with the same

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use crate::support::free_port;
-use crate::support::process::{command, triathlon};
+use crate::support::process::{Running, TRIATHLON, command, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
+use crate::support::{free_port, isolated, need};
 
 /// The program fails with `code`, prints nothing on stdout, and its complaint has these words.
 #[track_caller]
@@ -44,6 +44,11 @@ fn a_world_that_fails() {
     check("load --plan no/such/plan.json", 1, &["no/such/plan.json"]);
     check("judge no/such/trial.json", 1, &["no/such/trial.json"]);
     check("serve no/such/folder", 1, &["no/such/folder"]);
+    check(
+        "lab no/such/experiment.toml",
+        1,
+        &["no/such/experiment.toml"],
+    );
     check("report no/such/results", 1, &["no/such/results"]);
 }
 
@@ -88,6 +93,10 @@ fn wrong_usage() {
         (format!("load {url} --timeout 0s"), &["timeout"]),
         (format!("load {url} --conections 5"), &["--conections"]),
         ("serve . --listen somewhere".to_owned(), &["somewhere"]),
+        (
+            "lab no-such-experiment".to_owned(),
+            &["no-such-experiment", "first-heat"],
+        ),
     ] {
         check(&arguments, 2, words);
     }
@@ -164,4 +173,54 @@ fn nobody_reads_what_is_printed() {
     let code = child.wait().expect("it ends").code();
     assert_eq!(code, Some(1), "{stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn an_experiment_with_a_slip_of_the_pen() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("slip.toml");
+    let listing = triathlon(["lab", "first-heat", "--list"]);
+    assert_eq!(listing.code, Some(0), "{listing:#?}");
+    fs::write(
+        &path,
+        "[experiment]\nname = \"slip\"\nquestion = \"?\"\nronuds = 6\n",
+    )
+    .expect("a file");
+    check(
+        &format!("lab {}", path.display()),
+        2,
+        &["slip.toml", "ronuds", "rounds", "4"],
+    );
+    fs::write(&path, "[experiment\n").expect("a file");
+    check(&format!("lab {}", path.display()), 2, &["slip.toml", "1"]);
+    check("lab first-heat ronuds=3", 2, &["ronuds", "rounds"]);
+}
+
+#[test]
+fn no_room_for_results_is_told_and_what_is_there_stays() {
+    let name = "no_room_for_results_is_told_and_what_is_there_stays";
+    let Some([_]) = need(name, ["unshare"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Room for some trials, then none; afterwards what is there is copied out.
+    let script = "mount -t tmpfs -o size=200k none \"$1\" && shift; \"$@\"; code=$?; \
+        find \"$TRI_FOLDER\" -name '*.json' | while read -r file; do cat \"$file\"; echo; done; \
+        exit $code";
+    let Some(mut command) = isolated(name, script) else {
+        return;
+    };
+    command.env("TRI_FOLDER", folder.path()).arg(folder.path());
+    command
+        .arg(TRIATHLON)
+        .args(["lab", "first-heat", "--results"]);
+    command.arg(folder.path().join("results"));
+    command.arg("server=origin").args(crate::first_heat::SHORT);
+    let run = Running::start(&mut command).finish();
+    let run = run.expect_code(1).expect_complaint(&["space"]);
+    let whole = run.stdout.lines().filter(|line| line.starts_with('{'));
+    for line in whole {
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
+        assert!(parsed.is_ok(), "a torn file: {line}");
+    }
 }

@@ -30,7 +30,7 @@ fn every_subcommand_helps_with_examples() {
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
         .collect();
-    for name in ["load", "serve", "report", "judge"] {
+    for name in ["load", "serve", "lab", "report", "judge"] {
         assert!(names.contains(&name), "no {name} in {names:?}");
     }
     for name in names {

@@ -16,6 +16,7 @@ mod bad_input;
 mod counts;
 mod doctor;
 mod door;
+mod first_heat;
 mod hostile;
 mod probe;
 mod report;
