@@ -10,8 +10,16 @@ use verdict::TrialSet;
 
 use crate::exit::Exit;
 
+const EXAMPLES: &str = "\
+Examples:
+  triathlon load http://127.0.0.1:8080/ --json trial.json; triathlon judge trial.json
+      what one trial is worth
+  triathlon judge results/first-heat/*/trials/*.json
+      all trials of an experiment, by the rules of today";
+
 /// Arguments of `triathlon judge`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Stored trials (JSON); those of one experiment are judged together
     #[arg(required = true, value_name = "TRIAL")]

@@ -46,7 +46,7 @@ fn a_world_that_fails() {
     check("serve no/such/folder", 1, &["no/such/folder"]);
     check(
         "lab no/such/experiment.toml",
-        1,
+        2,
         &["no/such/experiment.toml"],
     );
     check("report no/such/results", 1, &["no/such/results"]);
