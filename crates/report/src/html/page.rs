@@ -51,7 +51,7 @@ pub(super) fn assemble(run: &Run, assets: &Assets) -> String {
         .filter(|(_, _, html)| !html.is_empty())
         .collect();
     let mut html = String::with_capacity(echarts.len() + 400_000);
-    let title = escape(title(run));
+    let title = escape(&title(run));
     let _ = write!(
         html,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -82,11 +82,14 @@ pub(super) fn assemble(run: &Run, assets: &Assets) -> String {
     html
 }
 
-fn title(run: &Run) -> &str {
-    if run.name.is_empty() {
-        "Report"
-    } else {
-        &run.name
+/// The experiment's name; of a run without one, what was asked.
+fn title(run: &Run) -> String {
+    if !run.name.is_empty() {
+        return run.name.clone();
+    }
+    match run.workloads().as_slice() {
+        [only] => only.clone(),
+        _ => "Report".to_owned(),
     }
 }
 
@@ -125,7 +128,7 @@ fn header(html: &mut String, run: &Run) {
     let _ = write!(
         html,
         "<header>\n<p class=\"kicker\">Triathlon{when}</p>\n<h1>{}</h1>\n",
-        escape(title(run))
+        escape(&title(run))
     );
     if !run.question.is_empty() {
         let _ = writeln!(html, "<p class=\"question\">{}</p>", escape(&run.question));

@@ -146,6 +146,10 @@ const fn meaning(claim: Claim) -> &'static str {
 /// A row per server, a column per connection count.
 fn grid(run: &Run, workload: &str) -> String {
     let cells = run.cells(workload);
+    if cells.len() < 2 {
+        // The sentence above has said it.
+        return String::new();
+    }
     let across = Across::of(&cells);
     let caption = format!(
         "{workload}: verdict of every point, by {}",

@@ -13,6 +13,9 @@ const BARS_MAX: usize = 40;
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
+    if cells.len() < 2 {
+        return Vec::new();
+    }
     let across = Across::of(&cells);
     let servers = subject.run.labels().len();
     let split = cells.iter().any(|cell| {

@@ -42,11 +42,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write a row per trial here, comma-separated, units in the headings
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", long_help = columns())]
     csv: Option<PathBuf>,
     /// Print the page to a PDF here, by a headless Chromium
     #[arg(long, value_name = "FILE")]
     pdf: Option<PathBuf>,
+}
+
+/// The help of `--csv`, with every column.
+fn columns() -> String {
+    let mut help =
+        "Write a row per trial here, comma-separated (RFC 4180). The columns:\n".to_owned();
+    for (name, meaning) in report::csv::COLUMNS {
+        help.push_str(&format!("\n  {name}: {meaning}"));
+    }
+    help
 }
 
 /// Runs it.
