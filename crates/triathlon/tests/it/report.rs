@@ -65,7 +65,7 @@ fn a_report_of_nothing_says_so() {
         .expect_code(1)
         .expect_complaint(&["no trial", "results directory"]);
     triathlon(["report", &format!("{name}/missing")])
-        .expect_code(2)
+        .expect_code(1)
         .expect_complaint(&["does not exist"]);
     let odd = folder.path().join("odd.json");
     fs::write(&odd, "{}").expect("a file can be written");
