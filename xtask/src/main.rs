@@ -7,6 +7,7 @@
     reason = "a program for the person at the terminal"
 )]
 
+mod bench;
 mod bless;
 mod check;
 mod command;
@@ -46,6 +47,12 @@ const TASKS: &[Task] = &[
         "",
         "the rules of the house that no compiler knows",
         tidy::run,
+    ),
+    (
+        "bench",
+        "[--quick] [NAME]",
+        "how fast we are, in ratios to others and to bare loops",
+        bench::run,
     ),
     (
         "fuzz",

@@ -1,0 +1,262 @@
+//! Those who make load: how each is started, and what it says of its run.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result};
+
+use super::programs::Programs;
+use super::server::on_cpu;
+use crate::command::output;
+use crate::packages::find;
+
+/// What is asked, on which CPU, for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) address: SocketAddr,
+    pub(crate) path: &'a str,
+    pub(crate) connections: u32,
+    pub(crate) seconds: u32,
+    pub(crate) cpu: u32,
+}
+
+/// What came of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    /// Responses per second.
+    pub(crate) rate: f64,
+    /// CPU time of the generator per response, in microseconds.
+    pub(crate) cpu_us: f64,
+    /// Open loop: the median response time and the p99 of lateness, in microseconds.
+    pub(crate) median_us: f64,
+    pub(crate) late_us: f64,
+    /// The share of its CPU that the generator used.
+    pub(crate) busy: f64,
+}
+
+/// A generator.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Generator {
+    Ab,
+    BareEpoll,
+    /// The same, with the kernel dropping what arrives.
+    BareEpollDiscard,
+    BareUring,
+    H2load,
+    TriathlonReadiness,
+    TriathlonUring,
+    Wrk,
+}
+
+impl Generator {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ab => "ab",
+            Self::BareEpoll => "bare epoll loop",
+            Self::BareEpollDiscard => "bare epoll loop, discarding",
+            Self::BareUring => "bare io_uring loop",
+            Self::H2load => "h2load --h1",
+            Self::TriathlonReadiness => "triathlon load, readiness",
+            Self::TriathlonUring => "triathlon load, io_uring",
+            Self::Wrk => "wrk",
+        }
+    }
+
+    /// Whether it can run here; else what is missing.
+    pub(crate) fn missing(self) -> Option<&'static str> {
+        let (program, package) = match self {
+            Self::Ab => ("ab", "apache2-utils"),
+            Self::H2load => ("h2load", "nghttp2-client"),
+            Self::Wrk => ("wrk", "wrk"),
+            _ => return None,
+        };
+        find(program).is_none().then_some(package)
+    }
+
+    /// How long a run is for the server, warm-up included.
+    pub(crate) fn seconds(self, task: &Task<'_>) -> f64 {
+        let warmup = match self {
+            Self::Ab | Self::H2load | Self::Wrk => 0.0,
+            Self::BareEpoll | Self::BareEpollDiscard | Self::BareUring => 1.0,
+            Self::TriathlonReadiness | Self::TriathlonUring => 0.5,
+        };
+        f64::from(task.seconds) + warmup
+    }
+
+    /// Runs it once.
+    pub(crate) fn run(self, programs: &Programs, task: &Task<'_>) -> Result<Reading> {
+        match self {
+            Self::Wrk => self.run_peer("wrk", task),
+            Self::Ab => self.run_peer("ab", task),
+            Self::H2load => self.run_peer("h2load", task),
+            Self::BareEpoll => run_bare(programs, "bare_epoll", task, &[]),
+            Self::BareEpollDiscard => run_bare(programs, "bare_epoll", task, &["--discard", "1"]),
+            Self::BareUring => run_bare(programs, "bare_uring", task, &[]),
+            Self::TriathlonReadiness => {
+                run_triathlon(programs, task, &["--backend", "readiness"])
+            }
+            Self::TriathlonUring => run_triathlon(programs, task, &["--backend", "uring"]),
+        }
+    }
+
+    fn run_peer(self, program: &str, task: &Task<'_>) -> Result<Reading> {
+        let path = find(program).with_context(|| format!("{program} is not installed"))?;
+        let mut command = on_cpu(&path, task.cpu);
+        let connections = task.connections.to_string();
+        let seconds = task.seconds.to_string();
+        match self {
+            Self::Wrk => command.args(["-t1", "-c", &connections, "-d", &seconds]),
+            Self::Ab => command.args(["-k", "-q", "-c", &connections, "-t", &seconds])
+                .args(["-n", "100000000"]),
+            _ => command.args(["--h1", "-t1", "-c", &connections, "-D", &seconds]),
+        };
+        command.arg(format!("http://{}{}", task.address, task.path));
+        let before = children_cpu_us();
+        let text = output(&mut command).with_context(|| format!("{program} failed"))?;
+        let cpu_us = children_cpu_us() - before;
+        let rate = match self {
+            Self::Wrk => number_after(&text, &["Requests/sec:"]),
+            Self::Ab => number_after(&text, &["Requests per second:"]),
+            _ => number_after(&text, &["finished in", ", "]),
+        };
+        let rate = rate.with_context(|| format!("{program} told no rate:\n{text}"))?;
+        Ok(Reading {
+            rate,
+            cpu_us: cpu_us / (rate * f64::from(task.seconds)),
+            ..Reading::default()
+        })
+    }
+}
+
+/// Runs a bare loop, or the bare spinning client.
+pub(crate) fn run_bare(
+    programs: &Programs,
+    name: &str,
+    task: &Task<'_>,
+    more: &[&str],
+) -> Result<Reading> {
+    let mut command = Command::new(programs.bare(name)?);
+    command
+        .args(["--target", &task.address.to_string(), "--path", task.path])
+        .args(["--connections", &task.connections.to_string()])
+        .args(["--seconds", &task.seconds.to_string()])
+        .args(["--cpu", &task.cpu.to_string()])
+        .args(more);
+    let text = output(&mut command).with_context(|| format!("{name} failed"))?;
+    let number = |key: &str| number_after(&text, &[key]).unwrap_or(0.0);
+    Ok(Reading {
+        rate: number("rate "),
+        cpu_us: number("cpu_us "),
+        median_us: number("median_us "),
+        late_us: number("late_p99_us "),
+        busy: number("busy "),
+    })
+}
+
+/// Runs our generator and reads the trial that it writes.
+pub(crate) fn run_triathlon(
+    programs: &Programs,
+    task: &Task<'_>,
+    more: &[&str],
+) -> Result<Reading> {
+    let file = std::env::temp_dir().join(format!("bench-{}.json", std::process::id()));
+    let mut command = Command::new(&programs.triathlon);
+    command
+        .arg("load")
+        .arg(format!("http://{}{}", task.address, task.path))
+        .args(["-t", "1", "-c", &task.connections.to_string()])
+        .args(["-d", &format!("{}s", task.seconds), "--warmup", "500ms"])
+        .args(["--cpus", &task.cpu.to_string()])
+        .args(more)
+        .arg("--json")
+        .arg(&file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // The exit code tells the verdict; here the numbers are asked for.
+    command.status().context("cannot start triathlon load")?;
+    let text = fs::read_to_string(&file).context("triathlon load wrote no trial")?;
+    drop(fs::remove_file(&file));
+    read_trial(&text).context("the trial lacks a number that the benchmark reads")
+}
+
+fn read_trial(text: &str) -> Option<Reading> {
+    let record = &text[text.find("\"record\"")?..];
+    let worker = |key| number_after(record, &["\"workers\"", key]).unwrap_or(0.0);
+    let ok = worker("\"ok\":").max(1.0);
+    let cpu_ns = worker("\"cpu_ns\":");
+    let window_ns = number_after(record, &["\"window_ns\":"])?;
+    let totals = &record[record.find("\"achieved_rate\"")?..];
+    Some(Reading {
+        rate: number_after(totals, &["\"achieved_rate\":"])?,
+        cpu_us: cpu_ns / 1e3 / ok,
+        median_us: number_after(totals, &["\"response_time\":", "\"p50\":"]).unwrap_or(0.0),
+        late_us: number_after(totals, &["\"late_time\":", "\"p99\":"]).unwrap_or(0.0),
+        busy: cpu_ns / window_ns,
+    })
+}
+
+/// The number that follows all of `marks`, one after the other.
+fn number_after(text: &str, marks: &[&str]) -> Option<f64> {
+    let mut rest = text;
+    for mark in marks {
+        rest = &rest[rest.find(mark)? + mark.len()..];
+    }
+    let rest = rest.trim_start();
+    let end = rest
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// CPU time of all programs that we started and that have ended, in microseconds (in steps of the
+/// kernel's tick, 10 ms).
+fn children_cpu_us() -> f64 {
+    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // After the name in parentheses, the 14th and 15th field: cutime and cstime of proc(5).
+    let fields: Vec<f64> = text
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(13)
+        .take(2)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    fields.iter().sum::<f64>() * 10_000.0
+}
+
+/// A folder with the files that servers serve.
+pub(crate) fn write_site(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("7.txt"), "1234567")?;
+    let large: Vec<u8> = (0..100_000_u32).map(|n| (n % 251) as u8).collect();
+    fs::write(folder.join("100k.bin"), large)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_where_they_stand() {
+        let wrk = "Running\n  10 requests in 1s\nRequests/sec:  138123.45\nTransfer/sec: 1MB";
+        assert_eq!(number_after(wrk, &["Requests/sec:"]), Some(138_123.45));
+        let h2load = "finished in 2.00s, 125000.50 req/s, 1MB/s";
+        assert_eq!(number_after(h2load, &["finished in", ", "]), Some(125_000.5));
+        assert_eq!(number_after(wrk, &["nothing"]), None);
+    }
+
+    #[test]
+    fn a_trial_is_read() {
+        let text = r#"{"plan":{},"record":{"window_ns":2000000000,"achieved_rate":100.5,
+            "response_time":{"unit":"us","p50":35.5},"late_time":{"p99":0.3},
+            "workers":[{"ok":201,"cpu_ns":1000000000}]}}"#;
+        let reading = read_trial(text).unwrap();
+        let numbers = [reading.rate, reading.median_us, reading.late_us, reading.busy];
+        assert_eq!(format!("{numbers:?}"), "[100.5, 35.5, 0.3, 0.5]");
+        assert!((reading.cpu_us - 4_975.1).abs() < 0.1);
+    }
+}

@@ -1,0 +1,367 @@
+//! `cargo xtask bench`: how fast we are, in ratios to others, in the same minutes on one machine.
+//!
+//! The server has one CPU, the generator another. In each round everyone runs once, in an order
+//! that rotates; a ratio is taken within a round, and what is printed is the median of the rounds'
+//! ratios, the interval that holds the true median, and the worst round. A peer that is not
+//! installed is a row that says so.
+
+mod generator;
+mod programs;
+mod server;
+mod statistics;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+use self::generator::{Generator, Reading, Task, run_bare, run_triathlon, write_site};
+use self::programs::Programs;
+use self::server::Server;
+use self::statistics::summary;
+
+/// What a comparison needs to know.
+struct Setting {
+    programs: Programs,
+    site: PathBuf,
+    rounds: usize,
+    seconds: u32,
+    server_cpu: u32,
+    cpu: u32,
+}
+
+/// A comparison: its name, what it is about, and how it runs.
+type Comparison = (&'static str, &'static str, fn(&Setting) -> Result<()>);
+
+/// All of them. A new one is a function and a line here.
+const COMPARISONS: &[Comparison] = &[
+    (
+        "small",
+        "generators: fixed 210-byte answers from the bare null server, 64 connections",
+        small,
+    ),
+    (
+        "large",
+        "generators: 100,000 bytes from nginx with sendfile, 64 connections",
+        large,
+    ),
+    (
+        "origin-small",
+        "servers: a 7-byte file, driven by the bare io_uring loop, 64 connections",
+        origin_small,
+    ),
+    (
+        "origin-large",
+        "servers: 100,000 bytes, driven by the bare epoll loop, discarding, 64 connections",
+        origin_large,
+    ),
+    (
+        "open-2000",
+        "open loop, 2,000/s, 32 connections, null server, against the bare spinning client",
+        |setting| open(setting, 2_000),
+    ),
+    (
+        "open-10000",
+        "open loop, 10,000/s, 32 connections, null server, against the bare spinning client",
+        |setting| open(setting, 10_000),
+    ),
+];
+
+/// Runs the comparisons whose name contains one of the words given, or all of them.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let quick = arguments.iter().any(|word| word == "--quick");
+    let words: Vec<&String> = arguments.iter().filter(|w| !w.starts_with("--")).collect();
+    let chosen: Vec<&Comparison> = COMPARISONS
+        .iter()
+        .filter(|(name, ..)| words.is_empty() || words.iter().any(|w| name.contains(w.as_str())))
+        .collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = COMPARISONS.iter().map(|(name, ..)| *name).collect();
+        bail!("no such comparison; there are {}", names.join(", "));
+    }
+    let (server_cpu, cpu) = two_cpus()?;
+    let site = std::env::temp_dir().join(format!("bench-{}", std::process::id()));
+    write_site(&site).context("no room for the files to serve")?;
+    let setting = Setting {
+        programs: Programs::build()?,
+        site,
+        rounds: if quick { 5 } else { 10 },
+        seconds: if quick { 1 } else { 2 },
+        server_cpu,
+        cpu,
+    };
+    println!(
+        "servers on CPU {server_cpu}, generators on CPU {cpu}, {} rounds of {} s each",
+        setting.rounds, setting.seconds
+    );
+    let result = chosen.iter().try_for_each(|(name, about, compare)| {
+        println!("\n{name}: {about}");
+        compare(&setting)
+    });
+    for kind in ["", "nginx", "lighttpd"] {
+        drop(std::fs::remove_dir_all(setting.site.with_extension(kind)));
+    }
+    result
+}
+
+/// One for servers and one for generators.
+fn two_cpus() -> Result<(u32, u32)> {
+    let text = std::fs::read_to_string("/proc/self/status").context("this needs Linux")?;
+    let list = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .context("the kernel tells no list of CPUs")?;
+    let mut cpus = Vec::new();
+    for range in list.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        cpus.extend(first.parse::<u32>()?..=last.parse::<u32>()?);
+    }
+    match cpus.as_slice() {
+        [first, second, ..] => Ok((*first, *second)),
+        _ => bail!("two CPUs are needed: one for servers, one for generators"),
+    }
+}
+
+fn small(setting: &Setting) -> Result<()> {
+    let server = Server::null(&setting.programs, setting.server_cpu)?;
+    let everyone = [
+        Generator::Wrk,
+        Generator::Ab,
+        Generator::H2load,
+        Generator::BareUring,
+        Generator::BareEpoll,
+        Generator::TriathlonUring,
+        Generator::TriathlonReadiness,
+    ];
+    let measured = generators(setting, &server, "/", &everyone)?;
+    table(&measured, &["wrk", "bare io_uring loop", "bare epoll loop"]);
+    Ok(())
+}
+
+fn large(setting: &Setting) -> Result<()> {
+    let Some(server) = Server::nginx(&setting.site, setting.server_cpu)? else {
+        println!("  nginx is not installed (apt-get install nginx)");
+        return Ok(());
+    };
+    let everyone = [
+        Generator::Wrk,
+        Generator::H2load,
+        Generator::BareEpollDiscard,
+        Generator::TriathlonUring,
+        Generator::TriathlonReadiness,
+    ];
+    let measured = generators(setting, &server, "/100k.bin", &everyone)?;
+    table(&measured, &["wrk", "bare epoll loop, discarding"]);
+    println!("  CPU per byte is the CPU per response over 100,000: us / 100 is ns per 1,000 bytes");
+    Ok(())
+}
+
+/// Lets all of `everyone` ask `server`, round by round.
+fn generators(
+    setting: &Setting,
+    server: &Server,
+    path: &str,
+    everyone: &[Generator],
+) -> Result<Vec<Row>> {
+    let mut rows: Vec<Row> = everyone.iter().map(|one| Row::new(one.name())).collect();
+    for round in 0..setting.rounds {
+        for position in 0..everyone.len() {
+            let number = (position + round) % everyone.len();
+            let one = everyone[number];
+            if let Some(package) = one.missing() {
+                rows[number].missing = Some(package);
+                continue;
+            }
+            let task = setting.task(server, path, 64);
+            let before = server.cpu_ns();
+            let reading = one.run(&setting.programs, &task)?;
+            let used = server.cpu_ns() - before;
+            rows[number].push(reading, used, one.seconds(&task));
+        }
+    }
+    Ok(rows)
+}
+
+fn origin_small(setting: &Setting) -> Result<()> {
+    servers(setting, "/7.txt", Generator::BareUring)
+}
+
+fn origin_large(setting: &Setting) -> Result<()> {
+    servers(setting, "/100k.bin", Generator::BareEpollDiscard)
+}
+
+/// Lets `generator` ask all servers, round by round; those not asked are idle.
+fn servers(setting: &Setting, path: &str, generator: Generator) -> Result<()> {
+    let (site, cpu) = (&setting.site, setting.server_cpu);
+    let origin = Server::origin(&setting.programs, site, cpu)?;
+    let installed = [
+        Some(origin),
+        Server::nginx(site, cpu)?,
+        Server::lighttpd(site, cpu)?,
+    ];
+    for (server, name) in installed.iter().zip(["origin", "nginx", "lighttpd"]) {
+        if server.is_none() {
+            println!("  {name} is not installed (apt-get install {name})");
+        }
+    }
+    let servers: Vec<Server> = installed.into_iter().flatten().collect();
+    let mut rows: Vec<Row> = servers.iter().map(|one| Row::new(one.name)).collect();
+    for round in 0..setting.rounds {
+        for position in 0..servers.len() {
+            let number = (position + round) % servers.len();
+            let server = &servers[number];
+            let task = setting.task(server, path, 64);
+            let before = server.cpu_ns();
+            let reading = generator.run(&setting.programs, &task)?;
+            let used = server.cpu_ns() - before;
+            rows[number].push(reading, used, generator.seconds(&task));
+        }
+    }
+    table(&rows, &["nginx", "lighttpd"]);
+    Ok(())
+}
+
+/// The response time in open loop with each `--spin`, against a client that only spins.
+fn open(setting: &Setting, rate: u32) -> Result<()> {
+    let server = Server::null(&setting.programs, setting.server_cpu)?;
+    let rate = rate.to_string();
+    let kinds = [
+        ("always", "uring"),
+        ("auto", "uring"),
+        ("never", "uring"),
+        ("always", "readiness"),
+        ("never", "readiness"),
+    ];
+    let mut bare = Vec::new();
+    let mut ours: Vec<Vec<Reading>> = vec![Vec::new(); kinds.len()];
+    for _ in 0..setting.rounds {
+        let task = setting.task(&server, "/", 32);
+        let programs = &setting.programs;
+        bare.push(run_bare(programs, "bare_spin", &task, &["--rate", &rate])?);
+        for ((spin, backend), readings) in kinds.iter().zip(&mut ours) {
+            let more = ["-R", &rate, "--spin", spin, "--backend", backend];
+            readings.push(run_triathlon(programs, &task, &more)?);
+        }
+    }
+    println!(
+        "  {:<28} {:>9} {:>22} {:>7} {:>9} {:>9} {:>6}",
+        "", "median us", "ratio [interval]", "worst", "late p99", "worst", "busy"
+    );
+    print_open("bare spinning client", &bare, &bare);
+    for ((spin, backend), readings) in kinds.iter().zip(&ours) {
+        print_open(&format!("--spin {spin}, {backend}"), readings, &bare);
+    }
+    Ok(())
+}
+
+fn print_open(name: &str, readings: &[Reading], bare: &[Reading]) {
+    let ratios: Vec<f64> = readings
+        .iter()
+        .zip(bare)
+        .map(|(ours, theirs)| ours.median_us / theirs.median_us)
+        .collect();
+    let of = |value: fn(&Reading) -> f64| {
+        summary(&readings.iter().map(value).collect::<Vec<f64>>())
+    };
+    let (Some(median), Some(ratio), Some(late), Some(busy)) = (
+        of(|r| r.median_us),
+        summary(&ratios),
+        of(|r| r.late_us),
+        of(|r| r.busy),
+    ) else {
+        return;
+    };
+    let interval = format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high);
+    println!(
+        "  {name:<28} {:>9.1} {interval:>22} {:>7.2} {:>9.2} {:>9.2} {:>5.0}%",
+        median.median,
+        ratio.most,
+        late.median,
+        late.most,
+        busy.median * 100.0
+    );
+}
+
+impl Setting {
+    const fn task<'a>(&self, server: &Server, path: &'a str, connections: u32) -> Task<'a> {
+        Task {
+            address: server.address,
+            path,
+            connections,
+            seconds: self.seconds,
+            cpu: self.cpu,
+        }
+    }
+}
+
+/// What one generator, or one server, did in each round.
+struct Row {
+    name: &'static str,
+    missing: Option<&'static str>,
+    rates: Vec<f64>,
+    generator_us: Vec<f64>,
+    server_share: Vec<f64>,
+}
+
+impl Row {
+    const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            missing: None,
+            rates: Vec::new(),
+            generator_us: Vec::new(),
+            server_share: Vec::new(),
+        }
+    }
+
+    /// Adds a round; the server worked during the warm-up too, at the same rate.
+    fn push(&mut self, reading: Reading, server_ns: u64, seconds: f64) {
+        #[expect(clippy::cast_precision_loss, reason = "a few seconds")]
+        let server_us = server_ns as f64 / 1e3;
+        self.rates.push(reading.rate);
+        self.generator_us.push(reading.cpu_us);
+        self.server_share
+            .push(server_us / (reading.rate * seconds));
+    }
+}
+
+/// Rates, what a response cost either side, and the ratios to each of `references`.
+fn table(rows: &[Row], references: &[&str]) {
+    print!("  {:<28} {:>10} {:>9} {:>9}", "", "per s", "client us", "server us");
+    for reference in references {
+        print!("  {:>26}", format!("x {reference}, worst"));
+    }
+    println!();
+    for row in rows {
+        if let Some(package) = row.missing {
+            println!("  {:<28} not installed (apt-get install {package})", row.name);
+            continue;
+        }
+        let median = |values: &[f64]| summary(values).map_or(f64::NAN, |s| s.median);
+        print!(
+            "  {:<28} {:>10.0} {:>9.2} {:>9.2}",
+            row.name,
+            median(&row.rates),
+            median(&row.generator_us),
+            median(&row.server_share)
+        );
+        for reference in references {
+            let Some(other) = rows.iter().find(|other| other.name == *reference) else {
+                print!("  {:>26}", "-");
+                continue;
+            };
+            let ratios: Vec<f64> = row
+                .rates
+                .iter()
+                .zip(&other.rates)
+                .map(|(ours, theirs)| ours / theirs)
+                .collect();
+            let text = summary(&ratios).map_or_else(
+                || "-".to_owned(),
+                |s| format!("{:.2} [{:.2}, {:.2}] {:.2}", s.median, s.low, s.high, s.least),
+            );
+            print!("  {text:>26}");
+        }
+        println!();
+    }
+    println!("  a ratio is a median over rounds [with its interval], then the worst round");
+}
