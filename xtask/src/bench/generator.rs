@@ -94,9 +94,7 @@ impl Generator {
             Self::BareEpoll => run_bare(programs, "bare_epoll", task, &[]),
             Self::BareEpollDiscard => run_bare(programs, "bare_epoll", task, &["--discard", "1"]),
             Self::BareUring => run_bare(programs, "bare_uring", task, &[]),
-            Self::TriathlonReadiness => {
-                run_triathlon(programs, task, &["--backend", "readiness"])
-            }
+            Self::TriathlonReadiness => run_triathlon(programs, task, &["--backend", "readiness"]),
             Self::TriathlonUring => run_triathlon(programs, task, &["--backend", "uring"]),
         }
     }
@@ -108,7 +106,8 @@ impl Generator {
         let seconds = task.seconds.to_string();
         match self {
             Self::Wrk => command.args(["-t1", "-c", &connections, "-d", &seconds]),
-            Self::Ab => command.args(["-k", "-q", "-c", &connections, "-t", &seconds])
+            Self::Ab => command
+                .args(["-k", "-q", "-c", &connections, "-t", &seconds])
                 .args(["-n", "100000000"]),
             _ => command.args(["--h1", "-t1", "-c", &connections, "-D", &seconds]),
         };
@@ -245,7 +244,10 @@ mod tests {
         let wrk = "Running\n  10 requests in 1s\nRequests/sec:  138123.45\nTransfer/sec: 1MB";
         assert_eq!(number_after(wrk, &["Requests/sec:"]), Some(138_123.45));
         let h2load = "finished in 2.00s, 125000.50 req/s, 1MB/s";
-        assert_eq!(number_after(h2load, &["finished in", ", "]), Some(125_000.5));
+        assert_eq!(
+            number_after(h2load, &["finished in", ", "]),
+            Some(125_000.5)
+        );
         assert_eq!(number_after(wrk, &["nothing"]), None);
     }
 
@@ -255,7 +257,12 @@ mod tests {
             "response_time":{"unit":"us","p50":35.5},"late_time":{"p99":0.3},
             "workers":[{"ok":201,"cpu_ns":1000000000}]}}"#;
         let reading = read_trial(text).unwrap();
-        let numbers = [reading.rate, reading.median_us, reading.late_us, reading.busy];
+        let numbers = [
+            reading.rate,
+            reading.median_us,
+            reading.late_us,
+            reading.busy,
+        ];
         assert_eq!(format!("{numbers:?}"), "[100.5, 35.5, 0.3, 0.5]");
         assert!((reading.cpu_us - 4_975.1).abs() < 0.1);
     }

@@ -259,9 +259,8 @@ fn print_open(name: &str, readings: &[Reading], bare: &[Reading]) {
         .zip(bare)
         .map(|(ours, theirs)| ours.median_us / theirs.median_us)
         .collect();
-    let of = |value: fn(&Reading) -> f64| {
-        summary(&readings.iter().map(value).collect::<Vec<f64>>())
-    };
+    let of =
+        |value: fn(&Reading) -> f64| summary(&readings.iter().map(value).collect::<Vec<f64>>());
     let (Some(median), Some(ratio), Some(late), Some(busy)) = (
         of(|r| r.median_us),
         summary(&ratios),
@@ -319,21 +318,26 @@ impl Row {
         let server_us = server_ns as f64 / 1e3;
         self.rates.push(reading.rate);
         self.generator_us.push(reading.cpu_us);
-        self.server_share
-            .push(server_us / (reading.rate * seconds));
+        self.server_share.push(server_us / (reading.rate * seconds));
     }
 }
 
 /// Rates, what a response cost either side, and the ratios to each of `references`.
 fn table(rows: &[Row], references: &[&str]) {
-    print!("  {:<28} {:>10} {:>9} {:>9}", "", "per s", "client us", "server us");
+    print!(
+        "  {:<28} {:>10} {:>9} {:>9}",
+        "", "per s", "client us", "server us"
+    );
     for reference in references {
         print!("  {:>26}", format!("x {reference}, worst"));
     }
     println!();
     for row in rows {
         if let Some(package) = row.missing {
-            println!("  {:<28} not installed (apt-get install {package})", row.name);
+            println!(
+                "  {:<28} not installed (apt-get install {package})",
+                row.name
+            );
             continue;
         }
         let median = |values: &[f64]| summary(values).map_or(f64::NAN, |s| s.median);
@@ -357,7 +361,12 @@ fn table(rows: &[Row], references: &[&str]) {
                 .collect();
             let text = summary(&ratios).map_or_else(
                 || "-".to_owned(),
-                |s| format!("{:.2} [{:.2}, {:.2}] {:.2}", s.median, s.low, s.high, s.least),
+                |s| {
+                    format!(
+                        "{:.2} [{:.2}, {:.2}] {:.2}",
+                        s.median, s.low, s.high, s.least
+                    )
+                },
             );
             print!("  {text:>26}");
         }

@@ -69,7 +69,11 @@ impl Server {
         let configuration = private.join("nginx.conf");
         fs::write(&configuration, text)?;
         let mut command = on_cpu(&program, cpu);
-        command.arg("-p").arg(&private).arg("-c").arg(&configuration);
+        command
+            .arg("-p")
+            .arg(&private)
+            .arg("-c")
+            .arg(&configuration);
         Self::at("nginx", command, address).map(Some)
     }
 

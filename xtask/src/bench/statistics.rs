@@ -62,7 +62,16 @@ mod tests {
 
     #[test]
     fn intervals_cut_what_the_binomial_allows() {
-        let expected = [(1, 0), (5, 0), (6, 0), (7, 0), (8, 1), (10, 1), (12, 2), (20, 5)];
+        let expected = [
+            (1, 0),
+            (5, 0),
+            (6, 0),
+            (7, 0),
+            (8, 1),
+            (10, 1),
+            (12, 2),
+            (20, 5),
+        ];
         for (count, most) in expected {
             assert_eq!(cut(count), most, "{count} rounds");
         }
