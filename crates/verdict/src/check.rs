@@ -174,7 +174,8 @@ impl<'a> Facts<'a> {
         self.record
             .workers
             .iter()
-            .filter(|worker| !worker.window.is_zero() && !(worker.busy.is_zero() && worker.ok > 0))
+            .filter(|worker| !worker.window.is_zero())
+            .filter(|worker| !worker.busy.is_zero() || worker.ok == 0)
             .map(|worker| (worker.index, part(worker.busy, worker.window)))
             .max_by(|one, other| one.1.total_cmp(&other.1))
     }

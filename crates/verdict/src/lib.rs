@@ -9,6 +9,7 @@
 
 mod check;
 mod checks;
+pub mod compare;
 pub mod doctor;
 pub mod growth;
 mod judge;
