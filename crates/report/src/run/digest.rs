@@ -198,6 +198,15 @@ impl Digest {
         Place::new(self.connections, self.rate_intended_per_1000_s)
     }
 
+    /// Whether every claim that it makes is invalid.
+    pub fn nothing_left(&self) -> bool {
+        !self.claims.is_empty()
+            && self
+                .claims
+                .values()
+                .all(|(status, _)| *status == Status::Invalid)
+    }
+
     /// Its point: server, workload, place.
     pub fn key(&self) -> (String, String, Place) {
         (self.server.clone(), self.workload.clone(), self.place())

@@ -153,17 +153,16 @@ fn an_experiment() {
             "lighttpd with its log on".clone_into(&mut trial.point.as_mut().unwrap().server);
         }
     }
-    let verdicts = ::verdict::judge_set(&trials);
     let mut run = Run::default();
     "first-heat".clone_into(&mut run.name);
     "Which server answers fastest, and what does a request cost?".clone_into(&mut run.question);
     run.notes = vec![
         "Not measured: h2o. It is not installed. To measure it: apt-get install h2o".to_owned(),
     ];
-    for (trial, verdict) in trials.iter_mut().zip(verdicts) {
-        trial.verdict = verdict;
+    for trial in &trials {
         run.add(trial);
     }
+    run.judge(&::verdict::judge_set(&trials));
     run.sort();
     check("lab", &lab(&run, PLAIN));
 }

@@ -1,31 +1,33 @@
 //! After the last trial: the report, the summary, and what to do next.
 
+use std::io::IsTerminal as _;
+
 use lab::LabError;
 use lab::store::Store;
-use model::Status;
 use report::Run;
+use report::text::Style;
+use verdict::TrialSet;
 
 use crate::exit::Exit;
 
 /// Writes the report of what there is, prints the summary, says how it went on.
 pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Result<Exit> {
     let mut run = Run::of(&store.manifest()?, &store.gaps()?);
-    let mut all_invalid = true;
-    let mut count = 0_u32;
+    let mut set = TrialSet::default();
     for trial in store.trials() {
         let trial = trial?;
         run.add(&trial);
-        let is_ceiling = trial.point.as_ref().is_some_and(|point| point.ceiling);
-        if !is_ceiling {
-            count += 1;
-            let verdict = &trial.verdict;
-            all_invalid &= verdict.status == Status::Invalid && verdict.nothing_left();
-        }
+        set.add(&trial);
     }
+    run.judge(&set.verdicts());
     run.sort();
+    let measured = || run.digests().iter().filter(|digest| !digest.ceiling);
+    let count = measured().count();
+    let all_invalid = measured().all(report::run::Digest::nothing_left);
     if count > 0 {
+        print!("{}", report::text::lab(&run, style()));
         let page = store.put_file("report.html", report::html::page(&run).as_bytes())?;
-        println!("report: {}", page.display());
+        println!("\nreport: {}", page.display());
     }
     let directory = store.directory().display();
     match outcome {
@@ -42,5 +44,12 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
             eprintln!("{count} trials are kept in {directory}");
             Err(error.into())
         }
+    }
+}
+
+/// Colours for a person at a terminal who has not declined them.
+fn style() -> Style {
+    Style {
+        colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
     }
 }
