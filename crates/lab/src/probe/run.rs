@@ -140,13 +140,18 @@ fn empty(job: &Job, settings: &Settings) -> ProbeResult {
 }
 
 fn add(result: &mut ProbeResult, pass: Pass) {
-    // A fact that all passes agree on is one of the probe.
-    if result.passes.is_empty() {
-        result.facts.extend(pass.facts.clone());
-    } else {
-        result
-            .facts
-            .retain(|name, value| pass.facts.get(name) == Some(value));
+    for (name, value) in &pass.facts {
+        match result.facts.get_mut(name) {
+            Some(known) if known != value => {
+                // The first pass's and the last one's: each pass has its own beside its points.
+                let first = known.split(" to ").next().unwrap_or_default();
+                *known = format!("{first} to {value}");
+            }
+            Some(_) => {}
+            None => {
+                result.facts.insert(name.clone(), value.clone());
+            }
+        }
     }
     result.passes.push(pass);
 }

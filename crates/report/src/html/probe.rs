@@ -107,6 +107,14 @@ fn answers(operations: &[Operation<'_>]) -> String {
             if overlaid {
                 row.text(side);
             }
+            if growth.classes.is_empty() {
+                row.text(&growth.word())
+                    .number("")
+                    .number("–")
+                    .number("–")
+                    .text(&growth.sentence);
+                continue;
+            }
             let (ratio, low, high) = growth.ratio;
             row.text(&growth.word())
                 .number(&match growth.classes.as_slice() {
@@ -168,7 +176,7 @@ fn numbers(operation: &Operation<'_>) -> String {
         let _ = write!(
             html,
             "<p class=\"note\">{} points were measured; all of them are in <code>{file}</code>, \
-             drawn is one for each place that the eye keeps apart.</p>",
+             drawn is one for each place of the picture.</p>",
             number::count(count as u64)
         );
         html.push_str(&facts(result));

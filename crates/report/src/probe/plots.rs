@@ -1,13 +1,15 @@
 //! One operation as a chart: the points of each pass, the typical cost, the fitted curve.
 
+use std::collections::BTreeMap;
+
 use model::probe::{AxisKind, Curve, Growth, ProbeResult};
 
 use super::Operation;
 use crate::chart::{Axis, Chart, Dot, Kind, Point, Scale, Series, Standing};
 use crate::number::{Unit, rounded};
 
-/// Places that a drawing of this size keeps apart: a mark is two of its pixels wide.
-const PLACES: (f64, f64) = (330.0, 150.0);
+/// Places that a drawing of this size keeps apart: a mark is three of its pixels wide.
+const PLACES: (f64, f64) = (240.0, 110.0);
 
 /// Points of a fitted curve.
 const STEPS: u32 = 60;
@@ -44,7 +46,7 @@ pub fn chart(operation: &Operation<'_>, id: &str) -> Chart {
         },
         series,
     };
-    thin(&mut chart);
+    thin(&mut chart, overlaid);
     chart
 }
 
@@ -88,7 +90,7 @@ fn clouds(
                 .into_iter()
                 .map(|(n, ns)| Dot {
                     x: f64::from(n),
-                    y: rounded(ns),
+                    y: ns.round(),
                     standing: Standing::Sound,
                 })
                 .collect();
@@ -138,27 +140,55 @@ fn drawn(curve: &Curve, growth: &Growth) -> Vec<Point> {
         .collect()
 }
 
-/// One dot for each place that the drawing keeps apart, for each pass.
-fn thin(chart: &mut Chart) {
+/// One dot for each place that the drawing keeps apart. Where several passes have one, they take
+/// turns along the axis, so that none hides the others; two sides never hide each other.
+fn thin(chart: &mut Chart, overlaid: bool) {
     let ((x_low, x_high), (y_low, y_high)) = chart.extent();
     let (x, y) = (chart.x.clone(), chart.y.clone());
     let across = x.placing(x_low, x_high);
     let up = y.placing(y_low, y_high);
-    for series in &mut chart.series {
-        let mut taken = std::collections::BTreeSet::new();
+    let spot = |dot: &Dot| {
+        (
+            place(across.place(dot.x), PLACES.0),
+            place(up.place(dot.y), PLACES.1),
+        )
+    };
+    let mut claims: BTreeMap<(String, (usize, usize)), Vec<usize>> = BTreeMap::new();
+    let group = |series: &Series| {
+        if overlaid {
+            series.name.clone()
+        } else {
+            String::new()
+        }
+    };
+    for (number, series) in chart.series.iter().enumerate() {
+        for dot in &series.cloud {
+            let claim = claims.entry((group(series), spot(dot))).or_default();
+            if claim.last() != Some(&number) {
+                claim.push(number);
+            }
+        }
+    }
+    for (number, series) in chart.series.iter_mut().enumerate() {
+        let group = group(series);
         series.cloud.retain(|dot| {
-            taken.insert((
-                place(across.place(dot.x), PLACES.0),
-                place(up.place(dot.y), PLACES.1),
-            ))
+            let key = (group.clone(), spot(dot));
+            match claims.get(&key) {
+                Some(claim) if claim[(key.1.0 + key.1.1) % claim.len()] == number => {
+                    claims.remove(&key);
+                    true
+                }
+                _ => false,
+            }
         });
     }
 }
 
 #[expect(
     clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "a place on a screen; what is off it saturates"
 )]
-fn place(share: f64, places: f64) -> i32 {
-    (share * places).round() as i32
+fn place(share: f64, places: f64) -> usize {
+    (share * places).round() as usize
 }

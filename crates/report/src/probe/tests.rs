@@ -71,12 +71,10 @@ fn each_pass_is_a_series_and_the_fit_another() {
             "fit: linear"
         ]
     );
+    // The passes take turns where they share a place.
     for pass in &chart.series[..3] {
-        assert!(
-            (200..2_000).contains(&pass.cloud.len()),
-            "{}",
-            pass.cloud.len()
-        );
+        let dots = pass.cloud.len();
+        assert!((50..1_000).contains(&dots), "{} of {}", dots, pass.name);
     }
 }
 

@@ -131,7 +131,7 @@ pub fn comparison(sides: &[Side<'_>; 2]) -> String {
         .max(9);
     let _ = writeln!(
         text,
-        "{:<width$}  {:<32} {:<32} {:>12} {:>12}",
+        "{:<width$}  {:<36} {:<36} {:>12} {:>12}",
         "operation", "growth of A", "growth of B", "B/A at first", "B/A at last"
     );
     for operation in &shared {
@@ -143,14 +143,21 @@ pub fn comparison(sides: &[Side<'_>; 2]) -> String {
         } else {
             "  another class"
         };
+        let times = |a: f64, b: f64| {
+            if a > 0.0 && b > 0.0 {
+                format!("{:.2}", b / a)
+            } else {
+                "–".to_owned()
+            }
+        };
         let _ = writeln!(
             text,
-            "{:<width$}  {:<32} {:<32} {:>12.2} {:>12.2}{note}",
+            "{:<width$}  {:<36} {:<36} {:>12} {:>12}{note}",
             operation.name(),
             a.word(),
             b.word(),
-            b.typical_ns.0 / a.typical_ns.0,
-            b.typical_ns.1 / a.typical_ns.1,
+            times(a.typical_ns.0, b.typical_ns.0),
+            times(a.typical_ns.1, b.typical_ns.1),
         );
     }
     for operation in operations.iter().filter(|one| one.sides.len() < 2) {

@@ -68,6 +68,13 @@ pub(super) fn flat(growth: &Growth, highest: f64) -> String {
             high * 100.0
         );
     }
+    if highest <= 1.0 {
+        return format!(
+            "flat: {} about {}; nowhere more than at the beginning (95 % bound)",
+            range(growth),
+            time(growth.typical_ns.0)
+        );
+    }
     format!(
         "flat: {} about {}; at most {:.0} % more anywhere, {:.0} % per decade (95 % bound)",
         range(growth),

@@ -188,6 +188,9 @@ impl Plot<'_> {
                 let (x, y) = (self.across(dot.x), self.up(dot.y));
                 if dot.standing == Standing::Struck {
                     let _ = write!(struck, "M{:.1} {:.1}l5 5m0 -5l-5 5", x - 2.5, y - 2.5);
+                } else if series.kind == Kind::Scatter {
+                    // As many as there are: whole pixels, half the bytes.
+                    let _ = write!(dots, "M{x:.0} {y:.0}h0");
                 } else {
                     // A line of no length with round ends is a dot: a quarter of a circle's bytes.
                     let _ = write!(dots, "M{x:.1} {y:.1}h0");
