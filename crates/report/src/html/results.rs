@@ -19,7 +19,8 @@ pub(super) fn section(run: &Run) -> String {
     for (position, workload) in workloads.iter().enumerate() {
         let _ = write!(
             html,
-            "<section class=\"workload\" aria-labelledby=\"workload-{0}\">\n<h3 id=\"workload-{0}\">{1}</h3>\n",
+            "<section class=\"workload\" aria-labelledby=\"workload-{0}\">\n<h3 \
+             id=\"workload-{0}\">{1}</h3>\n",
             position + 1,
             escape(workload)
         );
@@ -76,7 +77,8 @@ fn best(cells: &[Cell<'_>]) -> String {
             .then(b.rate.median.total_cmp(&a.rate.median))
     });
     let places: Vec<Option<usize>> = best.iter().map(|one| place(one, &best)).collect();
-    let ranked = places.iter().any(Option::is_some) && best.len() > 1;
+    let open_loop = cells.iter().any(|cell| cell.place().rate().is_some());
+    let ranked = places.iter().any(Option::is_some) && best.len() > 1 && !open_loop;
     let mut columns = vec![
         "server",
         "verdict",
@@ -98,9 +100,17 @@ fn best(cells: &[Cell<'_>]) -> String {
     }
     let mut html = table.finish();
     if ranked {
-        html.push_str("<p class=\"note\">Place: one more than the number of servers whose interval lies wholly above this one's. Servers whose intervals overlap are not told apart by these rounds and share a place; so may neighbours of neighbours.</p>\n");
+        html.push_str("<p class=\"note\">Place: one more than the number of servers whose \
+            interval lies wholly above this one's. Servers whose intervals overlap are not told \
+            apart by these rounds and share a place; so may neighbours of neighbours.</p>\n");
+    } else if open_loop {
+        html.push_str(
+            "<p class=\"note\">In an open loop the rate is what was asked, as long as the server \
+             keeps up: compare response times and cost at the same load.</p>\n",
+        );
     } else if best.len() > 1 {
-        html.push_str("<p class=\"note\">No places are given: without an interval (6 valid rounds or more) a difference may be chance.</p>\n");
+        html.push_str("<p class=\"note\">No places are given: without an interval (6 valid rounds \
+            or more) a difference may be chance.</p>\n");
     }
     html
 }

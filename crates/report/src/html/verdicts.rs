@@ -197,6 +197,14 @@ pub(super) fn mark(cell: &Cell<'_>, words: bool) -> String {
     let degree = if partial { "°" } else { "" };
     let word = if words {
         let mut text = status.name().to_owned();
+        // Where one claim alone is as bad as that, it is named: the others may stand.
+        let claims = cell.claims();
+        let mut worst = claims.iter().filter(|(_, (other, _))| *other == status);
+        if let (Some((claim, _)), None) = (worst.next(), worst.next())
+            && claims.len() > 1
+        {
+            let _ = write!(text, " <small>{}</small>", claim.name());
+        }
         if here < rounds {
             let _ = write!(text, " <small>{here}/{rounds}</small>");
         }
@@ -229,8 +237,16 @@ fn findings(run: &Run) -> String {
     for heard in first {
         html.push_str(&article(&heard.finding, &place(run, heard)));
     }
-    html.push_str(&folded(run, "further", further));
-    html.push_str(&folded(run, "that take nothing from any claim", &notes));
+    html.push_str(&folded(
+        run,
+        &plural(further.len(), "further finding"),
+        further,
+    ));
+    let title = format!(
+        "{}: nothing taken from any claim",
+        plural(notes.len(), "note")
+    );
+    html.push_str(&folded(run, &title, &notes));
     html
 }
 
@@ -239,10 +255,7 @@ fn folded(run: &Run, what: &str, findings: &[&Heard]) -> String {
     if findings.is_empty() {
         return String::new();
     }
-    let mut html = format!(
-        "<details class=\"notes\"><summary>{} {what}</summary>\n",
-        plural(findings.len(), "finding")
-    );
+    let mut html = format!("<details class=\"notes\"><summary>{what}</summary>\n");
     for heard in findings {
         html.push_str(&article(&heard.finding, &place(run, heard)));
     }
@@ -279,7 +292,13 @@ fn place(run: &Run, heard: &Heard) -> String {
                 first.connections, last.connections
             )
         }
-        [first, .., last] => format!(" at {} to {}", first.text(), last.text()),
+        [first, .., last] => match (first.rate(), last.rate()) {
+            (Some(low), Some(high)) if first.connections == last.connections => {
+                let low = crate::number::plain(low);
+                format!(" at {low}/s to {}/s", crate::number::plain(high))
+            }
+            _ => format!(" at {} to {}", first.text(), last.text()),
+        },
         [] => String::new(),
     };
     format!("{} of {all}: {named}{at}", plural(heard.trials, "trial"))
