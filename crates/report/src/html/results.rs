@@ -100,17 +100,21 @@ fn best(cells: &[Cell<'_>]) -> String {
     }
     let mut html = table.finish();
     if ranked {
-        html.push_str("<p class=\"note\">Place: one more than the number of servers whose \
+        html.push_str(
+            "<p class=\"note\">Place: one more than the number of servers whose \
             interval lies wholly above this one's. Servers whose intervals overlap are not told \
-            apart by these rounds and share a place; so may neighbours of neighbours.</p>\n");
+            apart by these rounds and share a place; so may neighbours of neighbours.</p>\n",
+        );
     } else if open_loop {
         html.push_str(
             "<p class=\"note\">In an open loop the rate is what was asked, as long as the server \
              keeps up: compare response times and cost at the same load.</p>\n",
         );
     } else if best.len() > 1 {
-        html.push_str("<p class=\"note\">No places are given: without an interval (6 valid rounds \
-            or more) a difference may be chance.</p>\n");
+        html.push_str(
+            "<p class=\"note\">No places are given: without an interval (6 valid rounds \
+            or more) a difference may be chance.</p>\n",
+        );
     }
     html
 }
