@@ -66,12 +66,7 @@ const TASKS: &[Task] = &[
         "reviews or accepts changed snapshots",
         bless::run,
     ),
-    (
-        "dist",
-        "",
-        "builds the release binary and packs it",
-        dist::run,
-    ),
+    ("dist", "", "packs the release binary", dist::run),
 ];
 
 fn main() -> ExitCode {

@@ -1,10 +1,11 @@
 //! Answers given before, found again by the exact bytes of the request's head.
 //!
-//! Clients that ask often ask in the same words. Where a head is byte for byte one that was answered
-//! before, and the answer still holds, it is copied with a new date, and nothing is parsed.
-//! Whoever the client is makes no difference; a single different byte takes the long way.
+//! Clients that ask often ask in the same words. Where a head is byte for byte one that was
+//! answered before, and the answer still holds, it is copied with a new date, and nothing is
+//! parsed. Whoever the client is makes no difference; a single different byte takes the long way.
 //!
-//! Cost: one comparison with the head answered last; else a search for its end, a hash, a comparison.
+//! Cost: one comparison with the head answered last; else a search for its end, a hash, a
+//! comparison.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 

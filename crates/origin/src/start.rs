@@ -127,7 +127,8 @@ impl Running {
         self.wake();
     }
 
-    /// Accepts nothing new, finishes what is under way within the drain time, and tells what was done.
+    /// Accepts nothing new, finishes what is under way within the drain time, and tells what was
+    /// done.
     pub fn stop(self) -> Summary {
         self.control.stop.store(true, Ordering::Relaxed);
         self.wake();
@@ -272,8 +273,8 @@ fn listeners(settings: &Settings) -> Result<(Vec<SocketAddr>, Vec<Vec<OwnedFd>>)
             source,
         };
         if asked.port() != 0 {
-            // Sharing a port would also share it with a stranger who shares; alone it fails if anyone
-            // is there.
+            // Sharing a port would also share it with a stranger who shares; alone it fails if
+            // anyone is there.
             drop(socket::listen(asked, 1, false).map_err(refused)?);
         }
         let mut address = asked;

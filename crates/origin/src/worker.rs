@@ -28,8 +28,8 @@ const LINGER: Span = Span::from_s(2);
 const LINGER_BYTES: u64 = 1024 * 1024;
 /// Answers are collected up to this size before they are handed over.
 const GATHER: usize = 8 * 1024;
-/// The most that one connection hands over as copied bytes: what was gathered, and as much again that
-/// waits in its protocol, and one more answer.
+/// The most that one connection hands over as copied bytes: what was gathered, and as much again
+/// that waits in its protocol, and one more answer.
 pub(crate) const COPY_BYTES: u32 = 24 * 1024;
 
 /// What the workers are told from outside.

@@ -1,8 +1,8 @@
 //! Files below a folder, and never outside it.
 //!
-//! Where the kernel has `openat2` (5.6 and later, where permitted) it resolves the whole path itself
-//! and lets symbolic links go where they stay inside. Elsewhere each step is taken alone and no symbolic link
-//! is followed at all.
+//! Where the kernel has `openat2` (5.6 and later, where permitted) it resolves the whole path
+//! itself and lets symbolic links go where they stay inside. Elsewhere each step is taken alone and
+//! no symbolic link is followed at all.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -53,8 +53,8 @@ impl Folder {
         self
     }
 
-    /// Opens what `path` (relative, without `..`) names, for reading. A path that leads out is an error,
-    /// `EXDEV` or `ELOOP`. What is opened may be a folder or a device: look before reading.
+    /// Opens what `path` (relative, without `..`) names, for reading. A path that leads out is an
+    /// error, `EXDEV` or `ELOOP`. What is opened may be a folder or a device: look before reading.
     pub fn open_beneath(&self, path: &str) -> io::Result<File> {
         let path = if path.is_empty() { "." } else { path };
         if self.has_openat2 {
@@ -86,8 +86,8 @@ impl Folder {
         let mut how: libc::open_how = unsafe { std::mem::zeroed() };
         how.flags = u64::from(READ.unsigned_abs());
         how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
-        // SAFETY: the path is a live string that ends with NUL, `how` is live and of the size given, and
-        // the descriptor is open.
+        // SAFETY: the path is a live string that ends with NUL, `how` is live and of the size
+        // given, and the descriptor is open.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_openat2,

@@ -65,7 +65,8 @@ impl Signals {
     /// Blocks until one of them comes, or came.
     pub fn wait(&self) -> io::Result<Signal> {
         let mut number = 0;
-        // SAFETY: `set` is a valid signal set, only read, and `number` a valid place for an integer.
+        // SAFETY: `set` is a valid signal set, only read, and `number` a valid place for an
+        // integer.
         let error = unsafe { libc::sigwait(&raw const self.set, &raw mut number) };
         if error != 0 {
             return Err(Errno::new(error).into());

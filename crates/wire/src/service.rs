@@ -45,14 +45,15 @@ pub trait Handler {
     type File;
 
     /// Answers at once if `bytes` begin with the head of a request without a body that was answered
-    /// before, on a connection that goes on, and the answer still holds. Tells how long that head is.
+    /// before, on a connection that goes on, and the answer still holds. Tells how long that head
+    /// is.
     fn repeat(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize>;
 
     /// Whether a body should be sent at all. Where not, the answer goes out without it.
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool;
 
-    /// Appends the head of an answer, and as much of its content as is at hand, to `out`; returns the
-    /// rest. The body of the request has been read and dropped.
+    /// Appends the head of an answer, and as much of its content as is at hand, to `out`; returns
+    /// the rest. The body of the request has been read and dropped.
     fn answer(
         &mut self,
         request: &RequestHead<'_>,
@@ -60,8 +61,8 @@ pub trait Handler {
         out: &mut Vec<u8>,
     ) -> Vec<Part<Self::File>>;
 
-    /// Appends the answer to what is no acceptable request to `out`. `line` is as much of the request
-    /// line as is known. The connection ends after it.
+    /// Appends the answer to what is no acceptable request to `out`. `line` is as much of the
+    /// request line as is known. The connection ends after it.
     fn reject(&mut self, status: u16, line: &[u8], why: &str, out: &mut Vec<u8>);
 }
 
@@ -72,8 +73,8 @@ pub enum Transmit<F> {
     Bytes,
     /// Everything is sent; the connection should be closed.
     Close {
-        /// The client may still be sending: stop sending, and read on for a while before closing, so
-        /// that a reset does not overtake the answer (RFC 9112 §9.6).
+        /// The client may still be sending: stop sending, and read on for a while before closing,
+        /// so that a reset does not overtake the answer (RFC 9112 §9.6).
         linger: bool,
     },
     /// A part of a file should be sent.
@@ -109,8 +110,8 @@ pub trait Service {
     /// The peer will send no more. What it asked before is still answered.
     fn handle_end(&mut self);
 
-    /// What should be sent next; bytes are appended to `out`. Asked again after bytes, and after anything
-    /// else when that is done.
+    /// What should be sent next; bytes are appended to `out`. Asked again after bytes, and after
+    /// anything else when that is done.
     fn poll_transmit(
         &mut self,
         now: Instant,

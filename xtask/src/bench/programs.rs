@@ -61,7 +61,11 @@ mod tests {
 
     #[test]
     fn cargo_tells_where_a_program_is() {
-        let message = r#"{"reason":"compiler-artifact","package_id":"p","target":{"kind":["bench"],"name":"null_server"},"executable":"/t/release/deps/null_server-1"}"#;
+        let message = concat!(
+            r#"{"reason":"compiler-artifact","package_id":"p","#,
+            r#""target":{"kind":["bench"],"name":"null_server"},"#,
+            r#""executable":"/t/release/deps/null_server-1"}"#
+        );
         let expected = (
             "null_server".to_owned(),
             "/t/release/deps/null_server-1".into(),

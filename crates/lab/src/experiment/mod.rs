@@ -26,7 +26,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[(
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ReadError {
     /// Neither a file nor a built-in.
-    #[error("there is no file and no built-in experiment '{name}'{}; built in: {built_in}", did_you_mean(.nearest.as_deref()))]
+    #[error(
+        "there is no file and no built-in experiment '{name}'{}; built in: {built_in}",
+        did_you_mean(.nearest.as_deref())
+    )]
     Unknown {
         /// As given.
         name: String,

@@ -176,7 +176,8 @@ DocumentRoot \"{site}\"
 fn log_lines(setup: &Setup<'_>, buffering: &str) -> String {
     let log = setup.below("logs/access.log");
     format!(
-        "{buffering}LogFormat \"%h %l %u %t \\\"%r\\\" %>s %O \\\"%{{Referer}}i\\\" \\\"%{{User-Agent}}i\\\"\" combined
+        "{buffering}LogFormat \"%h %l %u %t \\\"%r\\\" %>s %O \\\"%{{Referer}}i\\\" \
+         \\\"%{{User-Agent}}i\\\"\" combined
 CustomLog \"{log}\" combined
 "
     )

@@ -21,7 +21,8 @@ impl Product for Lighttpd {
     }
 
     fn install(&self) -> &'static str {
-        "Debian, Ubuntu: apt install lighttpd; Fedora: dnf install lighttpd; Arch: pacman -S lighttpd"
+        "Debian, Ubuntu: apt install lighttpd; Fedora: dnf install lighttpd; Arch: pacman -S \
+         lighttpd"
     }
 
     fn version_arguments(&self) -> &'static [&'static str] {
@@ -97,7 +98,8 @@ server.pid-file = \"{directory}/run/lighttpd.pid\"
 server.errorlog = \"{directory}/error.log\"
 server.upload-dirs = ( \"{directory}/run\" )
 server.max-worker = {workers}
-{advice}{access_log}mimetype.assign = ( \".html\" => \"text/html\", \".bin\" => \"application/octet-stream\" )
+{advice}{access_log}mimetype.assign = ( \".html\" => \"text/html\", \".bin\" => \
+                                          \"application/octet-stream\" )
 "
     )
 }

@@ -1,9 +1,9 @@
 //! The files of the folder that is served: opened below it and nowhere else, and kept open.
 //!
-//! A file that was found is looked at again (opened anew and compared) when it is asked for and the last
-//! look is older than the revalidation time: a changed or deleted file is seen within that time. A file
-//! that changed within the last seconds before it was read is read again at each look, because
-//! its time of change could not tell a second change.
+//! A file that was found is looked at again (opened anew and compared) when it is asked for and the
+//! last look is older than the revalidation time: a changed or deleted file is seen within that
+//! time. A file that changed within the last seconds before it was read is read again at each look,
+//! because its time of change could not tell a second change.
 //!
 //! Cost: one hash lookup; three system calls per file and look.
 
@@ -105,7 +105,8 @@ impl Files {
         }
     }
 
-    /// What `path` (relative, decoded, without dot segments) names. `now` is monotonic, `second` since 1970.
+    /// What `path` (relative, decoded, without dot segments) names. `now` is monotonic, `second`
+    /// since 1970.
     pub(crate) fn find(&mut self, path: &str, now: Instant, second: u64) -> Result<Found, Missing> {
         if let Some(kept) = self.kept.get_mut(path) {
             kept.was_used = true;

@@ -1,8 +1,8 @@
 //! The access log, in Apache's combined form, written by whole lines.
 //!
-//! Each worker has its own buffer and its own handle, opened to append, so that lines never mix. Without
-//! a buffer each line is one write, as Apache and nginx do it; with one, lines are written when it
-//! is full and at least once a second.
+//! Each worker has its own buffer and its own handle, opened to append, so that lines never mix.
+//! Without a buffer each line is one write, as Apache and nginx do it; with one, lines are written
+//! when it is full and at least once a second.
 //!
 //! Cost: some formatting per request; per-second text is made once a second.
 

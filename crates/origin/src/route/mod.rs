@@ -1,8 +1,8 @@
 //! From the target of a request to a path below the folder that is served, or to the reserved path.
 //!
 //! A path is decoded exactly once, then its dot segments are resolved; what would leave the folder,
-//! contains a NUL or hides a slash is refused here, before the file system hears of it. The kernel checks
-//! again when the file is opened.
+//! contains a NUL or hides a slash is refused here, before the file system hears of it. The kernel
+//! checks again when the file is opened.
 
 use std::borrow::Cow;
 

@@ -16,7 +16,8 @@ use crate::head::{HeadWriter, Today, reason};
 use crate::range::{self, Wanted};
 use crate::route::{self, Route};
 
-/// Longer targets are not sent back to the client in a `Location` (which may be three times as long).
+/// Longer targets are not sent back to the client in a `Location` (which may be three times as
+/// long).
 const LOCATION_LIMIT: usize = 2 * 1024;
 
 impl Site {

@@ -1,4 +1,5 @@
-//! What is answered to whom: the files of a folder, and answers made to order where that is enabled.
+//! What is answered to whom: the files of a folder, and answers made to order where that is
+//! enabled.
 //!
 //! One per worker. It knows requests and answers, and nothing of connections.
 

@@ -1,5 +1,5 @@
-//! Answers made to order, below a reserved path that a flag must enable: a server whose size, delay,
-//! status and faults are known, to calibrate a client against.
+//! Answers made to order, below a reserved path that a flag must enable: a server whose size,
+//! delay, status and faults are known, to calibrate a client against.
 //!
 //! `/.triathlon/null?bytes=N` answers fixed bytes and nothing else.
 //! `/.triathlon/synthetic?bytes=N&status=S&delay=D&fault=F` answers as asked: D is a time, or

@@ -142,7 +142,8 @@ fn row(cell: &Cell<'_>, fastest: Option<&Cell<'_>>, style: Style) -> String {
         (format!("  {}\n", cell.server()), "")
     };
     format!(
-        "{before}  {name:<width$}{mark}{shown:>10} {interval:<19} {cpu:>8} {p50:>8} {headroom:>5} {}\n",
+        "{before}  {name:<width$}{mark}{shown:>10} {interval:<19} {cpu:>8} {p50:>8} {headroom:>5} \
+         {}\n",
         worst(cell, style),
         width = NAME - 1
     )

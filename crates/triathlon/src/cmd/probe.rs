@@ -38,7 +38,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     population: Option<u32>,
     /// Passes of each probe. Fewer than 3 name no growth class.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
     passes: u32,
     /// Ask this server in connect and request, instead of starting our own.
     #[arg(long, value_name = "URL")]

@@ -22,11 +22,18 @@ pub(crate) struct Args {
     /// The folder whose files are served.
     #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
-    /// Where to listen; may be given several times. Port 0 takes any free port, which is then printed.
+    /// Where to listen; may be given several times. Port 0 takes any free port, which is then
+    /// printed.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: Vec<SocketAddr>,
-    /// Threads, each with its own listeners and connections [default: one per CPU of --cpus, else 1].
-    #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    /// Threads, each with its own listeners and connections [default: one per CPU of --cpus, else
+    /// 1].
+    #[arg(
+        short = 't',
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
     workers: Option<u32>,
     /// CPUs to bind the workers to, in turn: 0,2 or 0-3 [default: not bound].
     #[arg(long, value_name = "LIST")]
@@ -35,7 +42,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: BackendName,
     /// Connections at once, for each worker; more are closed as they come.
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4096,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
     connections: u32,
     /// Requests on one connection, 0 for no limit; the last answer says that the connection closes.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -93,8 +105,8 @@ Examples:
       curl 'http://127.0.0.1:8080/.triathlon/synthetic?delay=bimodal:1ms,50ms,0.01&status=503'
       curl 'http://127.0.0.1:8080/.triathlon/synthetic?bytes=1M&fault=truncate'
 
-Delays: TIME, exponential:MEAN, bimodal:USUAL,SLOW,SHARE. Faults: close (no answer), truncate (half of
-the content, then the end), stall (half of it, then nothing), reset (after the head).";
+Delays: TIME, exponential:MEAN, bimodal:USUAL,SLOW,SHARE. Faults: close (no answer), truncate
+(half of the content, then the end), stall (half of it, then nothing), reset (after the head).";
 
 /// The names of the ways to wait.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

@@ -45,7 +45,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("shared_cpus", shared.clone())
     .evidence("busy_share", busy)
     .limit(&SHARED_BUSY)
-    .fix("Give server and generator different CPUs (taskset -c 0 for the one, --cpus 1 for the other)")
+    .fix(
+        "Give server and generator different CPUs (taskset -c 0 for the one, --cpus 1 for the \
+          other)",
+    )
     .into()
 }
 

@@ -22,7 +22,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             CHECK.claims,
             Note,
             format!(
-                "This is a virtual machine{}: other guests and the hypervisor share its CPUs unseen.",
+                "This is a virtual machine{}: other guests and the hypervisor share its CPUs \
+                 unseen.",
                 facts
                     .trial
                     .environment

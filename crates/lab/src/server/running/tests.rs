@@ -6,7 +6,8 @@ use crate::experiment;
 use crate::server::{Product, Search, installed, product};
 use crate::site::Site;
 
-/// The products of this machine that are not this program. A machine without one has nothing to try.
+/// The products of this machine that are not this program. A machine without one has nothing to
+/// try.
 fn strangers() -> Vec<Installed> {
     let search = Search::of_system(PathBuf::from("/no/triathlon"));
     ["nginx", "apache", "lighttpd"]

@@ -255,7 +255,8 @@ pub fn sockets(root: &Path, pid: u32) -> io::Result<Vec<u64>> {
 
 /// CPU time of a process to the nanosecond: all its threads, dead ones too, children not.
 pub fn cpu_clock(pid: u32) -> io::Result<Span> {
-    // The id of a process's CPU clock is made as the kernel makes it (posix-timers: CPUCLOCK_SCHED).
+    // The id of a process's CPU clock is made as the kernel makes it (posix-timers:
+    // CPUCLOCK_SCHED).
     let pid = libc::clockid_t::try_from(pid).map_err(io::Error::other)?;
     let clock = (!pid << 3) | 2;
     let mut time = libc::timespec {

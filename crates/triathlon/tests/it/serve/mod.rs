@@ -1,5 +1,5 @@
-//! `triathlon serve` from outside, asked by clients that share nothing with it: bare sockets here, curl, ab,
-//! wrk and Python in `strangers`.
+//! `triathlon serve` from outside, asked by clients that share nothing with it: bare sockets here,
+//! curl, ab, wrk, h2load and Python in `strangers`.
 
 mod faults;
 mod life;

@@ -125,7 +125,9 @@ assert ask('GET', '/small') == (200, b'7 bytes')
 socket = connection.sock
 assert ask('HEAD', '/small') == (200, b'')
 assert ask('GET', '/missing')[0] == 404
-assert ask('POST', '/.triathlon/null', iter([b'abc'] * 1000), {'Transfer-Encoding': 'chunked'}, True) == (200, b'origin\\n')
+chunks = iter([b'abc'] * 1000)
+chunked = {'Transfer-Encoding': 'chunked'}
+assert ask('POST', '/.triathlon/null', chunks, chunked, True) == (200, b'origin\\n')
 assert ask('GET', '/large', headers={'Range': 'bytes=-3'}) == (206, b'789')
 assert ask('GET', '/.triathlon/synthetic?status=204') == (204, b'')
 assert ask('GET', '/small') == (200, b'7 bytes')

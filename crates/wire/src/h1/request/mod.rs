@@ -1,8 +1,9 @@
 //! The head of a request, as a server must read it (RFC 9112 §3, §5, §6).
 //!
 //! Strict wherever two readers could disagree about where a request ends, because a disagreement is
-//! how requests are smuggled past the other reader: a bare CR or LF, a folded line, two lengths, a length
-//! beside a coding, a coding in HTTP/1.0, a missing or a second `Host` are refused, never mended.
+//! how requests are smuggled past the other reader: a bare CR or LF, a folded line, two lengths, a
+//! length beside a coding, a coding in HTTP/1.0, a missing or a second `Host` are refused, never
+//! mended.
 //!
 //! Finding the end of a head and reading it are two steps, so that a head that arrives byte by
 //! byte is looked at once, not once per byte.
@@ -157,8 +158,8 @@ impl HeadScan {
         self.scanned == 0
     }
 
-    /// Looks at what is new in `bytes`, which start where the last request ended, and is the same as
-    /// last time but longer. Answers where the head lies once it is whole.
+    /// Looks at what is new in `bytes`, which start where the last request ended, and is the same
+    /// as last time but longer. Answers where the head lies once it is whole.
     pub fn scan(&mut self, bytes: &[u8], limits: &Limits) -> Result<Option<HeadRange>, Rejection> {
         let window = &bytes[..bytes.len().min(limits.head)];
         for feed in memchr::memchr_iter(b'\n', &window[self.scanned.min(window.len())..]) {

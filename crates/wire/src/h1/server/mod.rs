@@ -1,5 +1,5 @@
-//! HTTP/1.1, the server side of one connection: requests are answered in the order in which they come,
-//! also when several come at once, and their bodies are read and dropped.
+//! HTTP/1.1, the server side of one connection: requests are answered in the order in which they
+//! come, also when several come at once, and their bodies are read and dropped.
 //!
 //! A request with a body is answered when the body has ended, so that what follows it is never
 //! taken for part of it. Everything the client can make grow is bounded: the head, the body, the
