@@ -13,8 +13,6 @@ pub(crate) enum Exit {
     Usage,
     /// Measured, but every claim that the run makes is invalid.
     Invalid,
-    /// A threshold failed.
-    Threshold,
     /// Interrupted; what was measured is kept.
     Interrupted,
 }
@@ -42,7 +40,6 @@ impl From<Exit> for ExitCode {
             Exit::World => 1,
             Exit::Usage => 2,
             Exit::Invalid => 3,
-            Exit::Threshold => 4,
             Exit::Interrupted => 130,
         })
     }
