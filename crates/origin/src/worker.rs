@@ -62,7 +62,7 @@ pub(crate) struct Worker<R> {
     site: Site,
     settings: Arc<Settings>,
     control: Arc<Control>,
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<Box<Connection>>>,
     open: usize,
     timers: BinaryHeap<Reverse<(Instant, Key)>>,
     next_sweep: Instant,
@@ -181,7 +181,7 @@ impl<R: Reactor> Worker<R> {
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let connection = Connection::new(key, now, self.settings.limits, peer);
         debug_assert!(self.connections[key.index()].is_none(), "a free place");
-        self.connections[key.index()] = Some(connection);
+        self.connections[key.index()] = Some(Box::new(connection));
         self.open += 1;
         self.summary.connections += 1;
     }
