@@ -18,8 +18,8 @@ use crate::head::Today;
 const PLACES: usize = 512;
 /// Longer heads are not kept.
 const HEAD_LIMIT: usize = 2 * 1024;
-/// Longer answers are not kept.
-pub(crate) const ANSWER_LIMIT: usize = 8 * 1024;
+/// Longer answers are not kept: a small file fits with its head.
+pub(crate) const ANSWER_LIMIT: usize = 18 * 1024;
 
 /// The answers that one worker has given.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ const LINGER_BYTES: u64 = 1024 * 1024;
 const GATHER: usize = 8 * 1024;
 /// The most that one connection hands over as copied bytes: what was gathered, and as much again
 /// that waits in its protocol, and one more answer.
-pub(crate) const COPY_BYTES: u32 = 24 * 1024;
+pub(crate) const COPY_BYTES: u32 = 40 * 1024;
 
 /// What the workers are told from outside.
 #[derive(Debug, Default)]
@@ -219,6 +219,7 @@ impl<R: Reactor> Worker<R> {
                 notify: notify && !is_file_next,
                 ..Send::copied(&self.out)
             };
+            debug_assert!(self.out.len() <= COPY_BYTES as usize, "{}", self.out.len());
             connection.handed += self.out.len() as u64;
             let result = self.reactor.send(key, send);
             self.out.clear();
@@ -264,7 +265,7 @@ impl<R: Reactor> Worker<R> {
             }
             Transmit::Pause(span) => {
                 connection.state = State::Pausing;
-                self.timers.push(Reverse((now + span, key)));
+                self.set_timer(now + span, key);
                 return;
             }
             Transmit::Close { linger: false } => End::Close,
@@ -274,8 +275,16 @@ impl<R: Reactor> Worker<R> {
         if is_noticed {
             connection.state = State::Ending(end);
             connection.progress_at = now;
-        } else {
+        } else if self.reactor.bytes_taken(key) == connection.handed {
             self.end(key, now, end);
+        } else {
+            // What went before asked for no notice: the client hears of the end in time, and the
+            // sweep finds that all has gone.
+            connection.state = State::Ending(end);
+            connection.progress_at = now;
+            if end != End::Reset {
+                self.reactor.finish(key);
+            }
         }
     }
 
@@ -361,6 +370,18 @@ impl<R: Reactor> Worker<R> {
         }
     }
 
+    fn set_timer(&mut self, at: Instant, key: Key) {
+        if self.timers.len() >= 2 * self.connections.len() {
+            // Those of connections that went away before their time.
+            let connections = &self.connections;
+            self.timers.retain(|Reverse((_, key))| {
+                let there = connections[key.index()].as_ref();
+                there.is_some_and(|c| c.key == *key && c.state == State::Pausing)
+            });
+        }
+        self.timers.push(Reverse((at, key)));
+    }
+
     fn fire_timers(&mut self, now: Instant) {
         while let Some(Reverse((at, key))) = self.timers.peek().copied()
             && at <= now
@@ -411,7 +432,8 @@ impl<R: Reactor> Worker<R> {
                     connection.service.handle_timeout(&mut self.site);
                     self.advance(key, now);
                 }
-                State::Open | State::Sending | State::Ending(_) => {}
+                State::Ending(end) => self.end(key, now, end),
+                State::Open | State::Sending => {}
             }
         }
     }

@@ -10,20 +10,32 @@ const PAGE_BYTES: usize = 4_096;
 #[derive(Debug)]
 pub(crate) struct Memory {
     start: NonNull<u8>,
+    bytes: usize,
+    allocation: NonNull<u8>,
     layout: Layout,
 }
 
 impl Memory {
     /// `bytes` zeroes. The system hands the pages out when they are first touched.
     pub(crate) fn zeroed(bytes: usize) -> Self {
-        let layout = Layout::from_size_align(bytes.max(PAGE_BYTES), PAGE_BYTES)
-            .expect("a size that memory can have");
+        // A larger alignment would make the allocator write all the zeroes itself, and so touch
+        // every page: an unaligned allocation with room to align within does not.
+        let layout = Layout::array::<u8>(bytes + PAGE_BYTES).expect("a size that memory can have");
         // SAFETY: the layout's size is above zero.
         let start = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(start) else {
+        let Some(allocation) = NonNull::new(start) else {
             handle_alloc_error(layout);
         };
-        Self { start, layout }
+        let skip = allocation.align_offset(PAGE_BYTES);
+        debug_assert!(skip < PAGE_BYTES, "the room that was added is enough");
+        // SAFETY: the offset is below the page that the allocation is larger than what is needed.
+        let start = unsafe { allocation.add(skip) };
+        Self {
+            start,
+            bytes,
+            allocation,
+            layout,
+        }
     }
 
     /// Its first byte.
@@ -33,7 +45,7 @@ impl Memory {
 
     /// The byte at `offset`.
     pub(crate) const fn at(&self, offset: usize) -> NonNull<u8> {
-        assert!(offset <= self.layout.size(), "inside");
+        assert!(offset <= self.bytes, "inside");
         // SAFETY: the offset is within the allocation, as just checked.
         unsafe { self.start.add(offset) }
     }
@@ -43,7 +55,7 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: it was allocated with this very layout, and nobody holds a part of it: parts
         // are borrowed through the owner of this value.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+        unsafe { dealloc(self.allocation.as_ptr(), self.layout) };
     }
 }
 

@@ -19,8 +19,8 @@ use sys::file::Folder;
 
 use crate::media::media_type;
 
-/// Files up to this size are answered from memory.
-pub(crate) const SMALL: u64 = 4 * 1024;
+/// Files up to this size are answered from memory: copying so much costs less than a second call.
+pub(crate) const SMALL: u64 = 16 * 1024;
 /// Files kept open by one worker.
 const KEPT_LIMIT: usize = 2_048;
 /// A change this recent may be followed by another with the same time, in seconds.

@@ -151,11 +151,12 @@ impl<F> Server<F> {
                 }
             }
         }
-        if matches!(self.ending, Ending::Closing { .. }) {
-            bytes.len() // of no interest any more
-        } else {
-            used
+        if let Ending::Closing { linger } = &mut self.ending {
+            // Of no interest any more; but closing on bytes unread would be a reset.
+            *linger |= used < bytes.len();
+            return bytes.len();
         }
+        used
     }
 
     fn takes_requests(&self) -> bool {
@@ -275,7 +276,8 @@ impl<F> Server<F> {
 
     /// Looks again at what waited.
     fn consume_waiting(&mut self, now: Instant, handler: &mut impl Handler<File = F>) {
-        if !self.input.is_empty() && self.takes_requests() {
+        let is_over = matches!(self.ending, Ending::Closing { .. });
+        if !self.input.is_empty() && (is_over || self.takes_requests()) {
             let mut input = std::mem::take(&mut self.input);
             let used = self.consume(now, &input, handler);
             input.drain(..used);
@@ -320,7 +322,7 @@ impl<F> Service for Server<F> {
         if self.input.is_empty() {
             let used = self.consume(now, bytes, handler);
             self.input.extend_from_slice(&bytes[used..]);
-        } else if !matches!(self.ending, Ending::Closing { .. }) {
+        } else {
             self.input.extend_from_slice(bytes);
             self.consume_waiting(now, handler);
         }
