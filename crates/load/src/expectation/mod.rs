@@ -7,8 +7,9 @@ use model::plan::Level;
 
 use crate::exchange::Cause;
 
-/// Content up to this is compared in every answer. A comparison costs about 1 us per 16 KiB here,
-/// which is as much as 3 % of what the kernel needs to deliver them.
+/// Content up to this is compared in every answer. At 16 KiB the comparison takes 0.4 us of the
+/// 5.9 us of CPU time that such an exchange costs the generator; above it, content that is drained
+/// unread is not even copied.
 pub const SMALL_BYTES: u64 = 16 * 1024;
 
 /// Of larger content, one in so many is compared.

@@ -194,8 +194,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// Runs until the schedule is over and what is in flight has ended or expired.
     pub fn run(mut self) -> Record {
-        self.reactor.wait(self.share.start);
-        let now = self.reactor.now();
+        let mut now = self.reactor.now();
+        while now < self.share.start {
+            now = self.reactor.wait(self.share.start);
+        }
         self.enter_phases(now);
         self.connect_first(now);
         while let Some(wakeup) = self.next_wakeup() {
