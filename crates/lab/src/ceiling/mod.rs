@@ -71,30 +71,29 @@ fn responder_was_the_limit(trial: &Trial) -> bool {
         .server
         .as_ref()
         .map_or(&[][..], |server| &server.cpus);
-    busy_of_cpus(trial, cpus).is_some_and(|busy| busy >= RESPONDER_BUSY)
+    busy_of_responder(trial, cpus).is_some_and(|busy| busy >= RESPONDER_BUSY)
         && busy_of_generator(trial).is_some_and(|busy| busy < GENERATOR_BUSY)
 }
 
-/// How busy the responder's CPUs were: by the kernel's count of the CPUs, which has interrupts in
-/// it, or by the process clock, which is finer; whichever saw more.
+/// How busy the responder was: by its own clock, which counts nobody else's work; where that is
+/// unreadable, by the kernel's count of its CPUs.
 #[expect(clippy::cast_precision_loss, reason = "a handful of CPUs")]
-fn busy_of_cpus(trial: &Trial, cpus: &[u32]) -> Option<f64> {
-    let system = trial.usage.system.as_ref()?;
-    let mine: Vec<f64> = system
-        .cpus
-        .iter()
-        .filter(|cpu| cpus.contains(&cpu.cpu))
-        .map(|cpu| cpu.busy)
-        .collect();
-    if mine.is_empty() {
-        return None;
-    }
-    let counted = mine.iter().sum::<f64>() / mine.len() as f64;
+fn busy_of_responder(trial: &Trial, cpus: &[u32]) -> Option<f64> {
     let clocked = trial.usage.server.as_ref().and_then(|server| {
         let whole = server.window.as_s_f64() * cpus.len() as f64;
         (whole > 0.0).then(|| server.cpu.map(|cpu| cpu.as_s_f64() / whole))?
     });
-    Some(clocked.map_or(counted, |clocked| clocked.max(counted)))
+    let counted = || {
+        let system = trial.usage.system.as_ref()?;
+        let mine: Vec<f64> = system
+            .cpus
+            .iter()
+            .filter(|cpu| cpus.contains(&cpu.cpu))
+            .map(|cpu| cpu.busy)
+            .collect();
+        (!mine.is_empty()).then(|| mine.iter().sum::<f64>() / mine.len() as f64)
+    };
+    clocked.or_else(counted)
 }
 
 fn busy_of_generator(trial: &Trial) -> Option<f64> {
