@@ -165,13 +165,16 @@ pub fn memory(root: &Path, group: Group<'_>, usage: &mut GroupUsage) {
 }
 
 fn members(root: &Path, group: Group<'_>) -> Vec<u32> {
-    let of_leaf = group.leaf.map(Leaf::members).unwrap_or_default();
-    if of_leaf.is_empty() {
+    let mut pids = group.leaf.map(Leaf::members).unwrap_or_default();
+    if pids.is_empty() {
         let tree = process::tree(root, group.pid);
-        tree.into_iter().map(|stat| stat.pid).collect()
-    } else {
-        of_leaf
+        pids = tree.into_iter().map(|stat| stat.pid).collect();
     }
+    // One that has ended and waits to be reaped is in no list any more, but its clock still tells.
+    if !pids.contains(&group.pid) {
+        pids.push(group.pid);
+    }
+    pids
 }
 
 fn clocks(root: &Path, group: Group<'_>) -> Option<GroupReading> {

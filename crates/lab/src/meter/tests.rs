@@ -170,6 +170,26 @@ fn a_burning_child_is_metered_with_the_children_it_reaped() {
     }
 }
 
+/// A generator may end before the lab gets to read its meters: until it is reaped, its clock tells.
+#[test]
+fn one_that_has_ended_and_is_not_reaped_still_has_its_clock() {
+    let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo ok";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script]).stdout(Stdio::piped());
+    let mut child = sys::process::start(&mut command, Confinement::default()).unwrap();
+    let mut output = child.take_stdout().unwrap();
+    let group = Group {
+        pid: child.pid(),
+        leaf: None,
+    };
+    let before = read(Path::new(PROC), Some(group), None);
+    output.read_to_end(&mut Vec::new()).unwrap();
+    // The end of its output comes while it ends; nobody has reaped it yet.
+    let after = read(Path::new(PROC), Some(group), None);
+    assert!(between(&before, &after).generator.is_some());
+    assert!(child.wait(Duration::from_secs(20)).unwrap().is_success());
+}
+
 #[test]
 fn a_tree_that_is_gone_has_no_usage() {
     let reading = read(
