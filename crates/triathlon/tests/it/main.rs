@@ -18,6 +18,7 @@ mod doctor;
 mod door;
 mod first_heat;
 mod hostile;
+mod lab;
 mod probe;
 mod report;
 mod serve;

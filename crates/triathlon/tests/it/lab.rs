@@ -1,0 +1,170 @@
+//! `triathlon lab` from outside: lists, mistakes, an experiment on origin alone, Ctrl-C and resume.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::process::{MEASURED, Run, Running, command, triathlon};
+use crate::support::{not_run, slow, wait_until};
+
+/// Small enough for a test: one server, one connection, windows of 50 ms.
+const SMALL: [&str; 6] = [
+    "first-heat",
+    "server=origin",
+    "rounds=1",
+    "connections=[1]",
+    "duration=50ms",
+    "warmup=20ms",
+];
+
+fn lab(arguments: &[&str]) -> Run {
+    triathlon(["lab"].iter().chain(arguments))
+}
+
+/// Files of a folder of the only results directory below `results`.
+fn files(results: &Path, folder: &str) -> Vec<PathBuf> {
+    let directory = only(&results.join("first-heat"));
+    let mut files: Vec<PathBuf> = fs::read_dir(directory.join(folder))
+        .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
+        .unwrap_or_default();
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+    });
+    files.sort();
+    files
+}
+
+fn only(folder: &Path) -> PathBuf {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn lists_run_nothing() {
+    let run = lab(&["--list"]).expect_code(0);
+    assert!(run.stdout.contains("first-heat"), "{run:#?}");
+    let run = lab(&["--list", "servers"]).expect_code(0);
+    for product in ["origin", "nginx", "apache", "lighttpd"] {
+        assert!(run.stdout.contains(product), "{run:#?}");
+    }
+    let run = lab(&["first-heat", "--list"]).expect_code(0);
+    for word in ["7-byte file", "1, 16, 64, 256", "6 rounds", "about"] {
+        assert!(run.stdout.contains(word), "{word}: {run:#?}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_where_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    fs::write(&file, "[experiment]\nname = \"x\"\nrouds = 3\n").unwrap();
+    let file = file.display().to_string();
+    lab(&[&file])
+        .expect_code(2)
+        .expect_complaint(&["mine.toml:3: experiment.rouds", "did you mean 'rounds'?"]);
+    lab(&["first-heet"])
+        .expect_code(2)
+        .expect_complaint(&["no built-in experiment 'first-heet'", "'first-heat'?"]);
+    lab(&["first-heat", "rouds=3"])
+        .expect_code(2)
+        .expect_complaint(&["'rouds=3'", "'rounds'?"]);
+    lab(&["first-heat", "--budget", "5s"])
+        .expect_code(2)
+        .expect_complaint(&["cannot be done in", "its smallest form"]);
+    lab(&[])
+        .expect_code(2)
+        .expect_complaint(&["give an experiment"]);
+    let results = folder.path().display().to_string();
+    lab(&["first-heat", "--resume", "--results", &results])
+        .expect_code(1)
+        .expect_complaint(&["nothing to resume", "first-heat"]);
+}
+
+#[test]
+fn no_place_for_results_is_told_before_anything_is_started() {
+    let mut arguments = SMALL.to_vec();
+    arguments.extend(["--results", "/proc/version/results"]);
+    lab(&arguments)
+        .expect_code(1)
+        .expect_complaint(&["cannot create /proc/version/results"]);
+}
+
+#[test]
+fn an_experiment_on_origin_alone_ends_with_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().display().to_string();
+    let mut arguments = SMALL.to_vec();
+    arguments.extend(["--results", &results]);
+    let run = lab(&arguments).expect_code(MEASURED);
+    let trials = files(folder.path(), "trials");
+    assert_eq!(
+        trials.len(),
+        4,
+        "two of origin, two of the ceiling: {run:#?}"
+    );
+    assert_eq!(
+        files(folder.path(), "gaps"),
+        Vec::<PathBuf>::new(),
+        "{run:#?}"
+    );
+    for path in trials {
+        let trial: model::Trial =
+            serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let point = trial.point.unwrap();
+        let server = trial.context.server.unwrap();
+        assert_eq!(server.listener_is_ours, Some(true), "{path:?}");
+        assert_eq!(server.processes_before, server.processes_after, "{path:?}");
+        assert!(trial.record.achieved_rate > 0.0, "{path:?}");
+        let usage = trial.usage.server.unwrap();
+        assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{path:?}");
+        assert!(usage.memory_pss.is_some(), "{path:?}");
+        let window = trial.record.window.as_s_f64();
+        assert!(
+            usage.window.as_s_f64() > window * 0.5,
+            "{path:?}: {usage:?}"
+        );
+        let ceiling = trial.context.ceiling;
+        assert_eq!(ceiling.is_none(), point.ceiling, "{path:?}");
+        assert!(ceiling.is_none_or(|ceiling| ceiling.same_server && ceiling.rate > 0.0));
+    }
+    let directory = only(&folder.path().join("first-heat"));
+    let page = fs::read_to_string(directory.join("report.html")).unwrap();
+    assert!(page.contains("<!doctype html>") || page.contains("<!DOCTYPE html>"));
+    assert!(run.stdout.contains("report.html"), "{run:#?}");
+    // The stored results can be reported again.
+    let again = directory.join("again.html").display().to_string();
+    let directory = directory.display().to_string();
+    triathlon(["report", &directory, "--html", &again]).expect_code(0);
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_resume_goes_on() {
+    if !slow() {
+        return not_run("ctrl_c_keeps_what_was_measured", "it takes ten seconds");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().display().to_string();
+    let mut arguments = vec!["lab"];
+    arguments.extend(SMALL);
+    arguments.extend(["rounds=3", "--results", &results]);
+    let running = Running::start(&mut command(&arguments));
+    wait_until("the second trial", || {
+        folder.path().join("first-heat").is_dir() && files(folder.path(), "trials").len() >= 2
+    });
+    running.signal("INT");
+    let run = running.finish().expect_code(130).expect_complaint(&[
+        "interrupted",
+        "are kept in",
+        "--resume",
+    ]);
+    let kept = files(folder.path(), "trials");
+    assert!(kept.len() < 12, "{run:#?}");
+    lab(&["first-heat", "--resume", "--results", &results]).expect_code(MEASURED);
+    let all = files(folder.path(), "trials");
+    assert_eq!(all.len(), 12);
+    assert!(kept.iter().all(|path| all.contains(path)));
+}
