@@ -133,7 +133,12 @@ pub fn read(name: &str, overrides: &[String]) -> Result<Source, ReadError> {
 }
 
 fn unknown(name: &str) -> ReadError {
-    let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    let of_probes = crate::probe::question::BUILT_IN;
+    let names: Vec<&str> = BUILT_IN
+        .iter()
+        .chain(of_probes)
+        .map(|(name, _)| *name)
+        .collect();
     ReadError::Unknown {
         name: name.to_owned(),
         nearest: nearest(name, names.iter().copied()).map(str::to_owned),

@@ -23,6 +23,7 @@ mod limits;
 mod listen;
 mod many_files;
 mod mmap;
+mod neighbours;
 mod pipe;
 mod processes;
 mod request;
@@ -41,6 +42,7 @@ use std::path::PathBuf;
 use model::probe::{AxisKind, Series};
 
 pub use limits::Resource;
+pub use neighbours::cpus;
 
 /// All probes, in the order in which they are listed and run.
 pub static PROBES: &[&Probe] = &[

@@ -11,7 +11,7 @@ use sys::process::{Confinement, Interrupt, Signal, start};
 
 use super::pass::Answer;
 use super::select::Job;
-use super::{Doing as _, ProbeError};
+use super::{Doing as _, ProbeError, neighbours};
 
 /// How probes are run.
 #[derive(Clone, Debug)]
@@ -77,6 +77,8 @@ pub fn run(
 ) -> Result<Finished, ProbeError> {
     let mut results: Vec<ProbeResult> = jobs.iter().map(|job| empty(job, settings)).collect();
     let mut failed = vec![false; jobs.len()];
+    let mut seen = vec![neighbours::Seen::default(); jobs.len()];
+    let proc_root = Path::new("/proc");
     let all = settings.passes * u32::try_from(jobs.len()).unwrap_or(u32::MAX);
     let mut done = 0;
     for number in 1..=settings.passes {
@@ -91,7 +93,11 @@ pub fn run(
                 done: done - 1,
                 all,
             });
-            match one(job, number, settings, interrupt)? {
+            let before = neighbours::read(proc_root);
+            let answer = one(job, number, settings, interrupt)?;
+            seen[index].add(before, neighbours::read(proc_root));
+            results[index].busy_elsewhere = seen[index].share();
+            match answer {
                 Some(Answer::Measured(pass)) => add(&mut results[index], pass),
                 Some(Answer::Failed(why)) => {
                     watch(Progress::Failed { job, why: &why });

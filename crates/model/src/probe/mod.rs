@@ -47,6 +47,9 @@ pub struct ProbeResult {
     /// Further facts by name: the size of the program that forked, extents of the file.
     #[serde(default)]
     pub facts: BTreeMap<String, String>,
+    /// The share of the probe's CPUs that other programs used meanwhile, where it could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_elsewhere: Option<f64>,
     /// The passes in the order in which they ran.
     pub passes: Vec<Pass>,
     /// What the curves look like, by the rules of the program that stored them.

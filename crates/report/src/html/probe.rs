@@ -242,6 +242,7 @@ fn limits(sides: &[Side<'_>]) -> String {
             "limit",
             "#free",
             "#would allow",
+            "CPU used by others",
             "note",
         ],
     );
@@ -266,7 +267,12 @@ fn limits(sides: &[Side<'_>]) -> String {
                 row.text("none was read").number("").number("");
             }
         }
-        row.text(result.note.as_deref().unwrap_or_default());
+        row.text(
+            &result
+                .busy_elsewhere
+                .map_or_else(|| "unknown".to_owned(), |share| Unit::Share.show(share)),
+        )
+        .text(result.note.as_deref().unwrap_or_default());
     }
     table.finish()
 }

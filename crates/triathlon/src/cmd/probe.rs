@@ -150,8 +150,7 @@ fn one(
         }
         None => (None, exchange(&format!("/{}", server::FILE), "localhost")),
     };
-    let cpus = sys::cpu::allowed().unwrap_or_default();
-    let several = cpus.len() > 1;
+    let (cpu, server_cpu) = lab::probe::cpus();
     let task = Task {
         population,
         pass: args.pass,
@@ -160,9 +159,8 @@ fn one(
         program: std::env::current_exe().context("finding this program")?,
         target,
         exchange,
-        // The last CPU: the first one usually serves most interrupts.
-        cpu: cpus.last().copied().filter(|_| several),
-        server_cpu: cpus.first().copied().filter(|_| several),
+        cpu,
+        server_cpu,
     };
     lab::probe::pass::run(name, &task, out)?;
     Ok(Exit::Done)
@@ -249,6 +247,27 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
             (false, false) => Show::Table,
         },
     })
+}
+
+/// Runs an experiment of probes, or tells what it would run; results go to `DIR/NAME/TIME`.
+pub(crate) fn experiment(
+    question: &Question,
+    results: &Path,
+    only_list: bool,
+) -> anyhow::Result<Exit> {
+    let asked = &question.file.experiment;
+    if only_list {
+        println!("{}: {}", asked.name, asked.question);
+        for job in jobs(&question.wanted(), Path::new("/proc"), Path::new("."))? {
+            let (name, passes) = (job.name(), asked.passes);
+            println!(
+                "{name:<24} {} {}, {passes} passes",
+                job.population, job.probe.axis
+            );
+        }
+        return Ok(Exit::Done);
+    }
+    measure(&request_of(question, results.join(&asked.name)))
 }
 
 /// What an experiment asks; its results go to a folder below `root`.

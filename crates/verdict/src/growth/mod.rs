@@ -19,8 +19,8 @@ use bins::{Bin, as_f64};
 use branches::Branches;
 use fit::{Fit, Point};
 use thresholds::{
-    AKAIKE_NEGLIGIBLE, AKAIKE_WEIGHT, CONFIDENCE, CROSS_VALIDATION_MARGIN, FLAT_RATIO,
-    GROWING_RATIO, LAST_OCTAVE, MISFIT, MISFIT_OF_GROWTH, NOT_EXCLUDED, PASSES,
+    AKAIKE_NEGLIGIBLE, AKAIKE_WEIGHT, BUSY_ELSEWHERE, CONFIDENCE, CROSS_VALIDATION_MARGIN,
+    FLAT_RATIO, GROWING_RATIO, LAST_OCTAVE, MISFIT, MISFIT_OF_GROWTH, NOT_EXCLUDED, PASSES,
 };
 
 /// Groups of neighbouring bins that the equivalence test compares with the first of them.
@@ -31,8 +31,30 @@ pub fn of_result(result: &ProbeResult) -> Vec<Growth> {
     result
         .series_names()
         .into_iter()
-        .map(|series| classify(series, &result.points(series)))
+        .map(|series| {
+            let mut growth = classify(series, &result.points(series));
+            if let Some(share) = result
+                .busy_elsewhere
+                .filter(|share| *share > BUSY_ELSEWHERE)
+            {
+                doubt(&mut growth, share);
+            }
+            growth
+        })
         .collect()
+}
+
+/// Takes back the name of a growth that strangers may have caused.
+fn doubt(growth: &mut Growth, share: f64) {
+    if growth.classes.is_empty() || growth.classes.contains(&Class::Flat) {
+        return;
+    }
+    growth.classes.insert(0, Class::Flat);
+    let why = format!(
+        "other programs used {:.0} % of the probe's CPUs meanwhile, so no growth is named",
+        share * 100.0
+    );
+    growth.sentence = say::between(growth, &why);
 }
 
 /// The growth of one operation: for each pass its points, as population and cost in nanoseconds.

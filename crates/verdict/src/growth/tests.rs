@@ -108,6 +108,34 @@ fn an_end_that_straddles_the_bounds_is_between() {
 }
 
 #[test]
+fn no_growth_is_named_beside_a_busy_stranger() {
+    use model::probe::{Pass, Series};
+    let pass = |number| Pass {
+        number,
+        series: vec![Series::counted(
+            "fork",
+            (1..=4_000).map(|n| 500 + n).collect(),
+        )],
+        ..Pass::default()
+    };
+    let mut result = ProbeResult {
+        passes: (1..=5).map(pass).collect(),
+        ..ProbeResult::default()
+    };
+    let classes = |result: &ProbeResult| of_result(result)[0].classes.clone();
+    assert_eq!(classes(&result), [Class::Linear]);
+    result.busy_elsewhere = Some(0.05);
+    assert_eq!(classes(&result), [Class::Linear]);
+    result.busy_elsewhere = Some(0.5);
+    assert_eq!(classes(&result), [Class::Flat, Class::Linear]);
+    assert!(
+        of_result(&result)[0]
+            .sentence
+            .contains("other programs used 50 %")
+    );
+}
+
+#[test]
 fn every_answer_survives_its_file_form() {
     for count in 1..=5 {
         let growth = classify("x", &passes(4_000, |n, _| 900.0 - n.ln() * 40.0)[..count]);

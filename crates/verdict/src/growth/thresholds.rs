@@ -54,6 +54,10 @@ pub(super) const MISFIT_OF_GROWTH: f64 = 0.15;
 /// Bins that a step needs on each side, so that a spike in the last one is not a step.
 pub(super) const STEP_BINS: usize = 3;
 
+/// Where other programs used more than this share of the probe's CPUs meanwhile, no growth is
+/// named: a call that waits for a stranger is dearer, and looks like a branch or a step.
+pub(super) const BUSY_ELSEWHERE: f64 = 0.1;
+
 /// Two branches: the share of points on the rarer one, for yes and for perhaps. Every sixteenth
 /// call fetching a fresh page of a kernel cache is 6 %, and is a spike.
 pub(super) const BRANCH_SHARE: (f64, f64) = (0.2, 0.12);

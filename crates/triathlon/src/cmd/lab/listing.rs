@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use lab::experiment::BUILT_IN;
+use lab::probe::question;
 use lab::run::Missing;
 use lab::server::{Installed, Search, TABLE, installed};
 use lab::sweep::Cost;
@@ -32,6 +33,11 @@ pub(super) fn experiments() {
     for (name, text) in BUILT_IN {
         if let Ok(experiment) = lab::experiment::parse(name, text, &[]) {
             println!("{name:<16} {}", experiment.file().experiment.question);
+        }
+    }
+    for (name, _) in question::BUILT_IN {
+        if let Ok(Some(question)) = question::read(name) {
+            println!("{name:<16} {}", question.file.experiment.question);
         }
     }
 }

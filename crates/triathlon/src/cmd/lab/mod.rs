@@ -11,6 +11,7 @@ use lab::cpus::Division;
 use lab::environment;
 use lab::experiment::{ReadError, Source};
 use lab::generator::Local;
+use lab::probe::question::{self, Question};
 use lab::run::{Lab, present, verify_all};
 use lab::server::Search;
 use lab::store::Store;
@@ -66,6 +67,8 @@ Examples:
       as much of it as fits into ten minutes
   triathlon lab first-heat --resume
       go on after Ctrl-C
+  triathlon lab scalable-2003
+      what the kernel does against how much of it there is already
   triathlon lab --list servers";
 
 /// Runs it.
@@ -84,6 +87,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             listing::experiments();
         }
         return Ok(Exit::Done);
+    }
+    if let Some(name) = args.experiment.as_deref()
+        && let Some(question) = question::read(name)?
+    {
+        return ask_the_kernel(args, &question);
     }
     let mut asked = Asked::read(args)?;
     let environment = environment::of_this_machine(tool());
@@ -137,6 +145,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let outcome = lab.run();
     screen.end();
     finish::finish(&store, outcome)
+}
+
+/// An experiment of probes: it has no servers to start, so nothing else of the lab concerns it.
+fn ask_the_kernel(args: &Args, question: &Question) -> anyhow::Result<Exit> {
+    let concerns_servers =
+        !args.overrides.is_empty() || args.budget.is_some() || args.resume.is_some() || args.verify;
+    if concerns_servers {
+        return Err(UsageError(format!(
+            "{} is an experiment of probes: it takes --results and --list alone; 'triathlon probe' \
+             runs single probes at other sizes",
+            question.file.experiment.name
+        ))
+        .into());
+    }
+    super::probe::experiment(question, &args.results, args.list)
 }
 
 /// What is to be run, and what there is of it already.
