@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn strangers_are_what_is_left() {
-        let reading = |busy, ours, at| Reading {
+        let reading = |busy, ours, at: u64| Reading {
             busy: Some(Span::from_ms(busy)),
             ours: Some(Span::from_ms(ours)),
             at: Instant::from_ns(at * 1_000_000),

@@ -24,7 +24,11 @@ fn lab(arguments: &[&str]) -> Run {
 fn files(results: &Path, folder: &str) -> Vec<PathBuf> {
     let directory = only(&results.join("first-heat"));
     let mut files: Vec<PathBuf> = fs::read_dir(directory.join(folder))
-        .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
+        .map(|entries| {
+            entries
+                .map(|entry| entry.expect("a readable entry").path())
+                .collect()
+        })
         .unwrap_or_default();
     files.retain(|path| {
         path.extension()
@@ -36,8 +40,8 @@ fn files(results: &Path, folder: &str) -> Vec<PathBuf> {
 
 fn only(folder: &Path) -> PathBuf {
     let mut found: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
+        .expect("a readable folder")
+        .map(|entry| entry.expect("a readable entry").path())
         .collect();
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)

@@ -75,17 +75,7 @@ Examples:
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let own = std::env::current_exe().context("cannot find this program on disk")?;
     let search = Search::of_system(own.clone());
-    if args.list
-        && args
-            .experiment
-            .as_deref()
-            .is_none_or(|name| name == "servers")
-    {
-        if args.experiment.is_some() {
-            listing::servers(&search);
-        } else {
-            listing::experiments();
-        }
+    if list_what_exists(args, &search) {
         return Ok(Exit::Done);
     }
     if let Some(name) = args.experiment.as_deref()
@@ -145,6 +135,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let outcome = lab.run();
     screen.end();
     finish::finish(&store, outcome)
+}
+
+/// `--list` alone, or of servers: what there is to choose from; false if it is not that.
+fn list_what_exists(args: &Args, search: &Search) -> bool {
+    match args.experiment.as_deref() {
+        _ if !args.list => return false,
+        None => listing::experiments(),
+        Some("servers") => listing::servers(search),
+        Some(_) => return false,
+    }
+    true
 }
 
 /// An experiment of probes: it has no servers to start, so nothing else of the lab concerns it.
