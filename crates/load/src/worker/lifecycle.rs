@@ -22,6 +22,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let after = self.phase;
         if before == Phase::Warmup && after != Phase::Warmup {
             self.gauge.start(&self.reactor);
+            self.backlog_at_start = self.backlog.len();
             if let Some(count) = self.share.count.filter(|_| !self.share.open_loop) {
                 self.remaining = count.saturating_sub(self.recorder.outstanding());
             }
@@ -399,6 +400,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         record.wait_resolution = self.reactor.wait_resolution();
         record.backlog_max = self.backlog_max as u64;
         record.interrupted = self.interrupted;
+        if self.backlog_at_start > self.share.connections as usize {
+            record.notes.push(
+                "arrivals of the warm-up were still waiting when the window began: the server \
+                 could not follow, and answering them took part of the window"
+                    .to_owned(),
+            );
+        }
         for worker in &mut record.workers {
             worker.connections = self.share.connections;
             worker.cpu = None;

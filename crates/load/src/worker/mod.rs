@@ -96,6 +96,8 @@ pub struct Worker<C: Client, R> {
     idle: VecDeque<u32>,
     backlog: VecDeque<Instant>,
     backlog_max: usize,
+    /// How many arrivals of the warm-up waited when the window began.
+    backlog_at_start: usize,
     /// Sockets that wait for the server's close, with the instant when we lose patience.
     parting: VecDeque<(Instant, Key)>,
     /// When the oldest exchange or the connect of a connection times out.
@@ -160,6 +162,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             // Those that were begun and not sent come back, whatever the bound.
             backlog: VecDeque::with_capacity(share.backlog + count),
             backlog_max: 0,
+            backlog_at_start: 0,
             parting: VecDeque::with_capacity(PARTING),
             timeouts: Timers::new(count),
             retries: Timers::new(count),

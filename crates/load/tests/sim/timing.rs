@@ -126,6 +126,24 @@ fn too_few_connections_block_and_what_never_goes_out_is_shed() {
     assert!(record.backlog_max > 1_500, "{}", record.backlog_max);
 }
 
+/// What an overloaded warm-up left behind takes its part of the window, and the record says so.
+#[test]
+fn an_overload_from_before_the_window_is_told() {
+    let plan = |rate| PlanFile {
+        warmup: s(1),
+        ..open(1, rate, s(4))
+    };
+    let server = || hello(Service::Constant(ms(5)));
+    let record = simulate(plan(400), server());
+    assert_eq!(record.notes.len(), 1, "{:?}", record.notes);
+    let ok = record.total.outcomes[Outcome::Ok];
+    assert!(
+        (590..=610).contains(&ok),
+        "200 of 800 answers went to the warm-up's: {ok}"
+    );
+    assert!(simulate(plan(150), server()).notes.is_empty());
+}
+
 #[test]
 fn a_closed_loop_asks_again_when_its_answer_has_come() {
     let plan = PlanFile {
