@@ -5,6 +5,8 @@
 //! difference between passes stay as they were. Two files were measured beside a busy machine. The
 //! thresholds were fixed before these curves were drawn. Run with `--nocapture` to see the table.
 
+#![allow(clippy::print_stdout, reason = "the table is what this test is for")]
+
 use model::probe::Class;
 use verdict::growth::classify;
 

@@ -173,7 +173,7 @@ fn a_name_that_nothing_has_is_told_with_the_nearest() {
     assert_eq!(
         error,
         "there is no file and no built-in experiment 'first-heet'; did you mean 'first-heat'?; \
-         built in: first-heat"
+         built in: first-heat, scalable-2003"
     );
 }
 

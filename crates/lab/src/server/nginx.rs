@@ -84,6 +84,7 @@ fn configuration(setup: &Setup<'_>, advice: &str, locations: &str) -> String {
     let (directory, site) = (setup.directory.display(), setup.site.display());
     let workers = setup.workers();
     // The worker's connections count every descriptor: listener, files, the channel to the master.
+    // Its limit of open files is inherited: the lab raised it as far as this system lets it.
     let connections = (setup.connections * 2 + 512).max(1024);
     let affinity = affinity(setup.cpus);
     let port = setup.port;
@@ -102,8 +103,7 @@ fn configuration(setup: &Setup<'_>, advice: &str, locations: &str) -> String {
     let mut text = format!(
         "daemon off;
 worker_processes {workers};
-{affinity}worker_rlimit_nofile 65535;
-pid \"{directory}/nginx.pid\";
+{affinity}pid \"{directory}/nginx.pid\";
 error_log \"{directory}/error.log\" error;
 events {{
     worker_connections {connections};
