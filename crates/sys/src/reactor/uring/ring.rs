@@ -50,8 +50,8 @@ impl Ring {
         if !features.is_feature_ext_arg() || !features.is_feature_nodrop() {
             return Err(Unavailable::because("this kernel's io_uring is too old"));
         }
-        // The descriptor of the ring itself is not registered: that would keep the ring, and with it
-        // every connection in its table, until the thread ends; it saved nothing measurable.
+        // The descriptor of the ring itself is not registered: that would keep the ring, and every
+        // connection in its table, until the thread ends; it saved nothing measurable.
         uring
             .submitter()
             .register_files_sparse(files)
