@@ -8,6 +8,7 @@ use model::probe::ProbeResult;
 use report::probe::Side;
 
 use crate::exit::{Exit, UsageError};
+use crate::out;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,11 +50,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             results: &second,
         },
     ];
-    print!("{}", report::probe::comparison(&sides));
+    out::write(&report::probe::comparison(&sides))?;
     let page = report::html::probes("Two results of probes", &sides);
     std::fs::write(&args.html, page)
         .with_context(|| format!("cannot write {}", args.html.display()))?;
-    println!("\n{}", args.html.display());
+    out::line(format_args!("\n{}", args.html.display()))?;
     Ok(Exit::Done)
 }
 

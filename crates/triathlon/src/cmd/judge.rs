@@ -9,6 +9,7 @@ use report::text::{self, Style};
 use verdict::TrialSet;
 
 use crate::exit::Exit;
+use crate::out;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,15 +56,15 @@ fn read(path: &Path) -> anyhow::Result<Trial> {
 
 fn print(path: &Path, verdict: &Verdict, json: bool) -> anyhow::Result<()> {
     if json {
-        println!("{}", serde_json::to_string(verdict)?);
+        out::line(format_args!("{}", serde_json::to_string(verdict)?))?;
         return Ok(());
     }
     let style = Style {
         colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
     };
-    println!(
+    out::line(format_args!(
         "{}",
         text::judged(&path.display().to_string(), verdict, style)
-    );
+    ))?;
     Ok(())
 }

@@ -14,6 +14,7 @@ use model::plan::Url;
 use report::probe::Side;
 
 use crate::exit::{Exit, UsageError};
+use crate::out;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     /// Ask this server in connect and request, instead of starting our own.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Run an experiment of probes: a file with [[probe]] tables, or scalable-2003.
+    /// Run an experiment of probes: a file with probe tables, or scalable-2003.
     #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["names", "population", "passes"])]
     experiment: Option<String>,
     /// Where results go; a folder named after the time is made in it.
@@ -80,7 +81,7 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.list {
-        list();
+        list()?;
         return Ok(Exit::Done);
     }
     if let Some(name) = &args.experiment {
@@ -102,20 +103,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
 }
 
-fn list() {
+fn list() -> anyhow::Result<()> {
     for probe in PROBES {
-        println!("{:<16}{} {}", probe.name, probe.population, probe.axis);
+        out::line(format_args!(
+            "{:<16}{} {}",
+            probe.name, probe.population, probe.axis
+        ))?;
         for line in wrapped(probe.question, 82) {
-            println!("{:<16}{line}", "");
+            out::line(format_args!("{:<16}{line}", ""))?;
         }
         for variant in probe.variants {
             let name = format!("{}:{}", probe.name, variant.name);
-            println!("  {name}");
+            out::line(format_args!("  {name}"))?;
             for line in wrapped(variant.what, 82) {
-                println!("{:<16}{line}", "");
+                out::line(format_args!("{:<16}{line}", ""))?;
             }
         }
     }
+    Ok(())
 }
 
 /// Lines of at most `width` characters, broken at blanks.
@@ -257,13 +262,13 @@ pub(crate) fn experiment(
 ) -> anyhow::Result<Exit> {
     let asked = &question.file.experiment;
     if only_list {
-        println!("{}: {}", asked.name, asked.question);
+        out::line(format_args!("{}: {}", asked.name, asked.question))?;
         for job in jobs(&question.wanted(), Path::new("/proc"), Path::new("."))? {
             let (name, passes) = (job.name(), asked.passes);
-            println!(
+            out::line(format_args!(
                 "{name:<24} {} {}, {passes} passes",
                 job.population, job.probe.axis
-            );
+            ))?;
         }
         return Ok(Exit::Done);
     }
@@ -372,16 +377,16 @@ fn show(request: &Request<'_>, finished: &Finished, folder: &Path) -> anyhow::Re
     let page = shelf::put_file(folder, "report.html", page.as_bytes())?;
     if request.show == Show::Json {
         for result in &finished.results {
-            println!("{}", serde_json::to_string(result)?);
+            out::line(format_args!("{}", serde_json::to_string(result)?))?;
         }
     } else {
-        print!("{}", report::probe::table(&side));
+        out::write(&report::probe::table(&side))?;
         if request.show == Show::Plots {
             for operation in report::probe::operations(&[side]) {
-                println!("\n{}", report::probe::scatter(&operation));
+                out::line(format_args!("\n{}", report::probe::scatter(&operation)))?;
             }
         }
-        println!("\n{}", page.display());
+        out::line(format_args!("\n{}", page.display()))?;
     }
     if finished.interrupted {
         return Ok(Exit::Interrupted);

@@ -9,6 +9,7 @@ use report::text::Style;
 use verdict::TrialSet;
 
 use crate::exit::Exit;
+use crate::out;
 
 /// Writes the report of what there is, prints the summary, says how it went on.
 pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Result<Exit> {
@@ -25,9 +26,9 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
     let count = measured().count();
     let all_invalid = measured().all(report::run::Digest::nothing_left);
     if count > 0 {
-        print!("{}", report::text::lab(&run, style()));
+        out::write(&report::text::lab(&run, style()))?;
         let page = store.put_file("report.html", report::html::page(&run).as_bytes())?;
-        println!("\nreport: {}", page.display());
+        out::line(format_args!("\nreport: {}", page.display()))?;
     }
     let directory = store.directory().display();
     match outcome {

@@ -9,37 +9,47 @@ use lab::server::{Installed, Search, TABLE, installed};
 use lab::sweep::Cost;
 use model::Experiment;
 
+use crate::out;
+
 /// Prints every product: its version, or how to install it.
-pub(super) fn servers(search: &Search) {
+pub(super) fn servers(search: &Search) -> anyhow::Result<()> {
     for product in TABLE {
         match installed(*product, search) {
-            Ok(found) => println!(
+            Ok(found) => out::line(format_args!(
                 "{:<10} {} ({})",
                 product.name(),
                 found.version,
                 found.program.display()
-            ),
-            Err(_) => println!(
+            ))?,
+            Err(_) => out::line(format_args!(
                 "{:<10} not installed; {}",
                 product.name(),
                 product.install()
-            ),
+            ))?,
         }
     }
+    Ok(())
 }
 
 /// Prints every built-in experiment with its question.
-pub(super) fn experiments() {
+pub(super) fn experiments() -> anyhow::Result<()> {
     for (name, text) in BUILT_IN {
         if let Ok(experiment) = lab::experiment::parse(name, text, &[]) {
-            println!("{name:<16} {}", experiment.file().experiment.question);
+            out::line(format_args!(
+                "{name:<16} {}",
+                experiment.file().experiment.question
+            ))?;
         }
     }
     for (name, _) in question::BUILT_IN {
         if let Ok(Some(question)) = question::read(name) {
-            println!("{name:<16} {}", question.file.experiment.question);
+            out::line(format_args!(
+                "{name:<16} {}",
+                question.file.experiment.question
+            ))?;
         }
     }
+    Ok(())
 }
 
 /// The points of an experiment, who takes part, and what it costs.

@@ -22,6 +22,7 @@ use model::{Environment, Experiment, Manifest, Span};
 use sys::process::Interrupt;
 
 use crate::exit::{Exit, UsageError};
+use crate::out;
 use progress::Screen;
 
 /// Runs an experiment: starts each server, loads it, meters it, judges every trial.
@@ -75,7 +76,7 @@ Examples:
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let own = std::env::current_exe().context("cannot find this program on disk")?;
     let search = Search::of_system(own.clone());
-    if list_what_exists(args, &search) {
+    if list_what_exists(args, &search)? {
         return Ok(Exit::Done);
     }
     if let Some(name) = args.experiment.as_deref()
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let cost = Cost::of(&asked.experiment, &installed);
     let grid = listing::grid(&asked.experiment, &servers, &missing, cost, &division.words);
     if args.list {
-        print!("{grid}");
+        out::write(&grid)?;
         return Ok(Exit::Done);
     }
     eprint!("{grid}");
@@ -138,14 +139,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// `--list` alone, or of servers: what there is to choose from; false if it is not that.
-fn list_what_exists(args: &Args, search: &Search) -> bool {
+fn list_what_exists(args: &Args, search: &Search) -> anyhow::Result<bool> {
     match args.experiment.as_deref() {
-        _ if !args.list => return false,
-        None => listing::experiments(),
-        Some("servers") => listing::servers(search),
-        Some(_) => return false,
+        _ if !args.list => return Ok(false),
+        None => listing::experiments()?,
+        Some("servers") => listing::servers(search)?,
+        Some(_) => return Ok(false),
     }
-    true
+    Ok(true)
 }
 
 /// An experiment of probes: it has no servers to start, so nothing else of the lab concerns it.

@@ -31,7 +31,7 @@ Exit codes: 0 measured, 1 the world failed (no server, no permission), 2 wrong u
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What to ask: http://HOST[:PORT][/PATH][?QUERY]. A host with several addresses is asked at
+    /// What to ask: an http URL with host, port and path. A host with several addresses is asked at
     /// all that answer.
     #[arg(required_unless_present = "plan", conflicts_with = "plan")]
     url: Option<String>,
