@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// An experiment file, or the name of a built-in experiment.
     #[arg(value_name = "EXPERIMENT")]
     experiment: Option<String>,
-    /// Values that replace those of the file: rounds=10, connections=[1,64], server=origin,nginx.
+    /// Values that replace those of the file: rounds=10, connections=64, server=origin,nginx.
     #[arg(value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Where results go.
