@@ -1,6 +1,6 @@
 //! What a trial is worth: a pure function from stored facts to a verdict.
 //!
-//! [`judge`] reads one trial; [`judge_set`] reads all trials of an experiment and lets the rules
+//! [`judge()`] reads one trial; [`judge_set`] reads all trials of an experiment and lets the rules
 //! look across rounds and points too. A rule judges claims, not runs, and a rule that cannot read
 //! its fact says what was missing: that is `unknown`, never "passed". Start reading at the table in
 //! `checks`.

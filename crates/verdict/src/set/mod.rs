@@ -1,7 +1,7 @@
 //! The trials of an experiment, judged together without being held together.
 //!
 //! A trial is megabytes of histograms. What rules across rounds and points read of it is a few
-//! hundred bytes, and what the other rules answered does not change: an [`Entry`] keeps both.
+//! hundred bytes, and what the other rules answered does not change: an `Entry` keeps both.
 
 mod points;
 
