@@ -1,8 +1,8 @@
 //! Origin, the embedded web server: small, fast and correct. The default system under test, the
 //! partner that generators are calibrated with, and a good server for the files of a folder.
 //!
-//! [`start()`] binds everything first, so that whatever can fail fails before the first request; then
-//! each worker runs on its own thread with its own listeners. Start reading at `worker.rs`.
+//! [`start()`] binds everything first, so that whatever can fail fails before the first request;
+//! then each worker runs on its own thread with its own listeners. Start reading at `worker.rs`.
 
 #![forbid(unsafe_code)]
 
