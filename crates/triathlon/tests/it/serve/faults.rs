@@ -5,18 +5,38 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use super::{Answer, Served, backends, read_all};
 use crate::support::wait_until;
 
+// Each limit has a server of its own, whose other limits are far away: a client that the machine
+// keeps waiting between connecting and writing must not meet the wrong one.
+
 #[test]
-fn slow_clients_are_told_and_let_go() {
+fn a_client_slow_with_its_head_is_told_and_let_go() {
     for backend in backends() {
-        let flags = "--header-timeout 100ms --body-timeout 100ms --idle-timeout 100ms";
-        let server = Served::start(&[("a", b"a")], &format!("{flags} --backend {backend}"));
+        let flags = format!("--header-timeout 100ms --backend {backend}");
+        let server = Served::start(&[("a", b"a")], &flags);
         let mut head = server.connect();
         head.write_all(b"GET /a HTTP/1.1\r\n").expect("it is sent");
         assert_eq!(Answer::of(&read_all(&mut head)).status, 408);
+    }
+}
+
+#[test]
+fn a_client_slow_with_its_body_is_told_and_let_go() {
+    for backend in backends() {
+        let flags = format!("--body-timeout 100ms --backend {backend}");
+        let server = Served::start(&[("a", b"a")], &flags);
         let mut body = server.connect();
         let request = b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1234";
         body.write_all(request).expect("it is sent");
         assert_eq!(Answer::of(&read_all(&mut body)).status, 408);
+    }
+}
+
+#[test]
+fn idle_clients_are_let_go_in_silence() {
+    for backend in backends() {
+        let flags = format!("--idle-timeout 2s --backend {backend}");
+        let server = Served::start(&[("a", b"a")], &flags);
+        let mut silent = server.connect();
         let mut idle = server.connect();
         idle.write_all(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
             .expect("it is sent");
@@ -26,7 +46,6 @@ fn slow_clients_are_told_and_let_go() {
             1,
             "closed in silence: {text}"
         );
-        let mut silent = server.connect();
         assert_eq!(read_all(&mut silent), "");
     }
 }
