@@ -348,7 +348,7 @@ pub fn worker<R: Reactor>(
         pipeline: file.pipeline,
         timeout: file.timeout,
         backlog: backlog(plan),
-        spin: spins(plan),
+        spin: spin(plan),
         start,
         targets: findings.targets.clone(),
         sources: file.sources.clone(),
@@ -388,13 +388,13 @@ fn backlog(plan: &Plan) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
 }
 
-/// Whether workers poll instead of sleeping: in open loop, each on a CPU of its own. Whether a
+/// How workers wait: `auto` needs an open loop, and for each of them a CPU of its own. Whether a
 /// server shares those CPUs is known to whoever wrote the plan.
-fn spins(plan: &Plan) -> bool {
+fn spin(plan: &Plan) -> Spin {
     let file = plan.file();
+    let may = plan.is_open_loop() && file.cpus.len() >= file.workers as usize;
     match file.spin {
-        Spin::Always => true,
-        Spin::Never => false,
-        Spin::Auto => plan.is_open_loop() && file.cpus.len() >= file.workers as usize,
+        Spin::Auto if !may => Spin::Never,
+        spin => spin,
     }
 }

@@ -4,12 +4,16 @@
 //! [`Worker::new`] it allocates nothing, takes no lock, formats nothing and reads no clock but the
 //! reactor's; every queue has a bound, and what a bound rejects is counted.
 
+mod lifecycle;
+mod nap;
+
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::event::Phase;
+use model::plan::Spin;
 use model::record::Record;
 use model::units::{Instant, Span};
 use sys::Errno;
@@ -24,6 +28,8 @@ use crate::recorder::{self, Recorder};
 use crate::request::Requests;
 use crate::schedule::Schedule;
 use crate::timers::Timers;
+
+use self::nap::Nap;
 
 /// The first wait after a connect failed or a connection broke; each further one is twice as long.
 const BACKOFF_FIRST: Span = Span::from_ms(10);
@@ -40,9 +46,6 @@ const PARTING_TIME: Span = Span::from_ms(500);
 const SKIP_ABOVE: u64 = 16 * 1024;
 /// How long what is under way may go on after a signal.
 const INTERRUPTED_TIME: Span = Span::from_ms(500);
-/// When spinning with nothing under way: sleep until so long before the next one is due. Waking up
-/// takes up to 60 us here.
-const SPIN_BEFORE_DUE: Span = Span::from_us(100);
 /// No connection.
 const NOBODY: u32 = u32::MAX;
 
@@ -65,8 +68,9 @@ pub struct Share {
     pub timeout: Span,
     /// Arrivals that may wait at once.
     pub backlog: usize,
-    /// Whether it polls instead of sleeping.
-    pub spin: bool,
+    /// Whether it polls instead of sleeping: always, never, or (auto) from shortly before the next
+    /// due time until nothing is under way.
+    pub spin: Spin,
     /// When it begins.
     pub start: Instant,
     /// Where to connect, used in turn.
@@ -88,6 +92,7 @@ pub struct Worker<C: Client, R> {
     schedule: Schedule,
     recorder: Recorder,
     gauge: Gauge,
+    nap: Nap,
     stop: Arc<AtomicBool>,
 
     connections: Vec<Connection<C>>,
@@ -185,6 +190,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             batch_start: None,
             recorder: Recorder::new(recorder),
             gauge: Gauge::new(),
+            nap: Nap::new(),
             share,
             reactor,
             shared,
@@ -255,14 +261,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 self.recorder.batch(now.saturating_since(start));
             }
         }
-        if !self.share.spin {
-            return self.reactor.wait(wakeup);
-        }
-        if self.recorder.outstanding() == 0 {
-            let until = wakeup - SPIN_BEFORE_DUE;
-            if until > self.reactor.now() {
-                return self.reactor.wait(until);
+        match self.share.spin {
+            Spin::Never => return self.reactor.wait(wakeup),
+            Spin::Auto if self.recorder.outstanding() == 0 => {
+                let now = self.reactor.now();
+                if let Some(until) = self.nap.until(wakeup, now) {
+                    let now = self.reactor.wait(until);
+                    self.nap.ended(until, now);
+                    return now;
+                }
             }
+            Spin::Auto | Spin::Always => {}
         }
         self.reactor.poll()
     }
@@ -443,5 +452,3 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 }
-
-mod lifecycle;

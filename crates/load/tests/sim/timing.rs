@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::outcome::Outcome;
-use model::plan::{Arrivals, PlanFile, Stop};
+use model::plan::{Arrivals, PlanFile, Spin, Stop};
 use model::units::{Rate, Span};
 use sys::reactor::sim::{Reply, Service, SimServer};
 
@@ -109,6 +109,29 @@ fn a_slow_generator_is_late_and_says_so() {
     let quick = simulate(plan(), hello(MS));
     assert_eq!(quick.late_time.max(), Some(Span::ZERO));
     assert_eq!(quick.response_time.quantile(0.99), Some(near(ms(1))));
+}
+
+/// A poll of an idle reactor takes a microsecond here: nothing is later than that.
+#[test]
+fn who_spins_is_punctual_and_says_what_it_spun() {
+    for (spin, least, most) in [
+        (Spin::Never, 0, 0),
+        // From 100 us before each until its answer after 1 ms, of 10 ms.
+        (Spin::Auto, 90, 120),
+        (Spin::Always, 990, 1_000),
+    ] {
+        let plan = PlanFile {
+            spin,
+            cpus: vec![0],
+            ..open(10, 100, s(1))
+        };
+        let record = simulate(plan, hello(MS));
+        assert_eq!(record.total.outcomes[Outcome::Ok], 100, "{spin:?}");
+        let late = record.late_time.max().unwrap();
+        assert!(late <= Span::from_us(1), "{spin:?}: {late} late");
+        let spun = record.workers[0].spin;
+        assert!((ms(least)..=ms(most)).contains(&spun), "{spin:?}: {spun}");
+    }
 }
 
 #[test]

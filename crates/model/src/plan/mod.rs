@@ -166,12 +166,13 @@ pub enum Stop {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Spin {
-    /// In open loop, on a CPU shared with nobody who takes part.
+    /// In open loop, on a CPU shared with nobody who takes part: from shortly before a due time
+    /// until its answer is there.
     #[default]
     Auto,
-    /// Always.
+    /// It never sleeps.
     Always,
-    /// Never.
+    /// It always sleeps.
     Never,
 }
 

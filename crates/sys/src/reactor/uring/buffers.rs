@@ -28,8 +28,9 @@ impl Size {
     }
 }
 
-/// Bytes of a small buffer: a head and a body of a few kilobytes.
-pub(super) const SMALL_BYTES: usize = 4 * 1024;
+/// Bytes of a small buffer: a head and a body of a few kilobytes. Not a power of two, else all
+/// buffers would begin in the same few sets of a cache.
+pub(super) const SMALL_BYTES: usize = 4 * 1024 + 5 * 64;
 /// Bytes of a large one: a 100 KB body in two.
 pub(super) const LARGE_BYTES: usize = 64 * 1024;
 const LARGE_COUNT: u16 = 64;

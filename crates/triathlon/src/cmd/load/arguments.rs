@@ -114,7 +114,7 @@ pub(crate) struct Args {
     cpus: Option<String>,
 
     /// Whether threads poll instead of sleeping: auto does in open loop, on CPUs that nobody
-    /// else uses
+    /// else uses, from shortly before each due time; always never sleeps at all
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     spin: When,
 
