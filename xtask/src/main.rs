@@ -50,7 +50,7 @@ const TASKS: &[Task] = &[
     ),
     (
         "bench",
-        "[--quick] [NAME]",
+        "[--quick | --instructions] [NAME]",
         "how fast we are, in ratios to others and to bare loops",
         bench::run,
     ),

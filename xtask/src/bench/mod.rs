@@ -3,9 +3,11 @@
 //! The server has one CPU, the generator another. In each round everyone runs once, in an order
 //! that rotates; a ratio is taken within a round, and what is printed is the median of the rounds'
 //! ratios, the interval that holds the true median, and the worst round. A peer that is not
-//! installed is a row that says so.
+//! installed is a row that says so. With `--instructions` nothing is timed: instructions are
+//! counted.
 
 mod generator;
+mod instructions;
 mod programs;
 mod server;
 mod statistics;
@@ -68,7 +70,16 @@ const COMPARISONS: &[Comparison] = &[
 
 /// Runs the comparisons whose name contains one of the words given, or all of them.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let quick = arguments.iter().any(|word| word == "--quick");
+    let flag = |name: &str| arguments.iter().any(|word| word == name);
+    let known = ["--quick", "--instructions"];
+    let unknown = |word: &&String| word.starts_with("--") && !known.contains(&word.as_str());
+    if let Some(word) = arguments.iter().find(unknown) {
+        bail!("no such flag: {word}; there are {}", known.join(", "));
+    }
+    if flag("--instructions") {
+        return instructions::run();
+    }
+    let quick = flag("--quick");
     let words: Vec<&String> = arguments.iter().filter(|w| !w.starts_with("--")).collect();
     let chosen: Vec<&Comparison> = COMPARISONS
         .iter()

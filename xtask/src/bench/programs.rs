@@ -18,20 +18,14 @@ impl Programs {
     pub(crate) fn build() -> Result<Self> {
         let mut command = cargo(&["build", "--release", "--quiet", "--package", "triathlon"]);
         step("build triathlon", &mut command)?;
-        let bare = ["bench", "--no-run", "--quiet", "--package", "sys"];
-        let mut command = cargo(&bare);
-        command.arg("--message-format=json");
-        let messages = output(&mut command).context("the bare programs do not build")?;
+        let bare = bare_programs("sys")?;
         let folder = std::env::var_os("CARGO_TARGET_DIR")
             .map_or_else(|| crate::root().join("target"), PathBuf::from);
         let triathlon = folder.join("release/triathlon");
         if !triathlon.is_file() {
             bail!("{} was not built", triathlon.display());
         }
-        Ok(Self {
-            triathlon,
-            bare: messages.lines().filter_map(executable).collect(),
-        })
+        Ok(Self { triathlon, bare })
     }
 
     /// A bare program of `sys`, by name.
@@ -40,6 +34,15 @@ impl Programs {
         let (_, path) = found.with_context(|| format!("no bare program {name} was built"))?;
         Ok(path)
     }
+}
+
+/// Builds the programs that `package` keeps as benchmarks: their names and paths.
+pub(crate) fn bare_programs(package: &str) -> Result<Vec<(String, PathBuf)>> {
+    let mut command = cargo(&["bench", "--no-run", "--quiet", "--message-format=json"]);
+    command.args(["--package", package]);
+    let messages = output(&mut command)
+        .with_context(|| format!("the bare programs of {package} do not build"))?;
+    Ok(messages.lines().filter_map(executable).collect())
 }
 
 /// The name and path of an executable, if this message of Cargo's announces one.

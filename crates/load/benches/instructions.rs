@@ -1,0 +1,191 @@
+//! What an exchange costs in instructions, without a kernel: counted, not timed.
+//!
+//! `--scenario NAME --count N` runs so many exchanges and ends; who counts runs it twice, under
+//! Valgrind, and divides the difference. Without arguments it prints the scenarios.
+
+#![allow(clippy::print_stdout, reason = "a program that prints its scenarios")]
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use load::reference::Findings;
+use model::plan::{
+    Arrivals, Backend, Expectation, FORMAT, Plan, PlanFile, Protocol, RequestFile, Spin, Stop,
+};
+use model::record::Tally;
+use model::units::{Instant, Rate, Span};
+use sys::reactor::Reactor as _;
+use sys::reactor::sim::{Reply, Service, Sim, SimServer};
+use wire::client::{Broken, Client as _, Sink, StreamId, Transmit};
+use wire::h1::client::{Connection, HEAD_BYTES, Shared};
+use wire::message::{Head, Request, RequestId, RequestParts};
+
+/// A scenario: its name, and what it does so many times.
+type Scenario = (&'static str, fn(u64));
+
+const SCENARIOS: &[Scenario] = &[
+    ("client, the same head as before", |count| {
+        client(count, &mut [answer("0123456789abcdef", b"1234567")]);
+    }),
+    ("client, another head each time", |count| {
+        let answers = ["0123456789abcdef", "fedcba9876543210"];
+        client(count, &mut answers.map(|tag| answer(tag, b"1234567")));
+    }),
+    ("client, ten chunks of 1,000 bytes", |count| {
+        let chunk = [b"3e8\r\n".as_slice(), &[b'x'; 1_000], b"\r\n"].concat();
+        let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let answer = [head.as_slice(), &chunk.repeat(10), b"0\r\n\r\n"].concat();
+        client(count, &mut [answer]);
+    }),
+    ("client, 100,000 bytes in pieces of 16 KiB", |count| {
+        client(count, &mut [answer("0123456789abcdef", &[b'x'; 100_000])]);
+    }),
+    ("worker and simulated network, closed loop", |count| {
+        worker(count, Arrivals::Closed);
+    }),
+    ("worker and simulated network, open loop", |count| {
+        let rate_per_1000_s = Rate::per_second(10_000);
+        worker(count, Arrivals::Poisson { rate_per_1000_s });
+    }),
+];
+
+/// The answer of a usual server.
+fn answer(tag: &str, content: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nServer: test\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+         Content-Type: text/plain\r\nContent-Length: {}\r\n\
+         Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT\r\nConnection: keep-alive\r\n\
+         ETag: \"{tag}\"\r\nAccept-Ranges: bytes\r\n\r\n",
+        content.len()
+    );
+    [head.as_bytes(), content].concat()
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().filter(|word| word != "--bench").collect();
+    let [_, _, name, _, count] = words.as_slice() else {
+        for (name, _) in SCENARIOS {
+            println!("{name}");
+        }
+        return;
+    };
+    let (_, run) = SCENARIOS
+        .iter()
+        .find(|(known, _)| known == name)
+        .expect("one of those printed without arguments");
+    run(count.parse().expect("--count takes a number"));
+}
+
+/// Looks at nothing, but is told everything.
+struct Blind;
+
+impl Sink for Blind {
+    fn first_byte(&mut self, _: StreamId) {}
+
+    fn head(&mut self, _: StreamId, head: &Head<'_>) {
+        black_box(head.status);
+    }
+
+    fn content(&mut self, _: StreamId, bytes: &[u8]) {
+        black_box(bytes);
+    }
+
+    fn skipped(&mut self, _: StreamId, _: u64) {}
+
+    fn complete(&mut self, stream: StreamId) {
+        black_box(stream);
+    }
+
+    fn broken(&mut self, _: StreamId, how: Broken) {
+        unreachable!("{how:?}")
+    }
+}
+
+/// Asks on one connection; what is received is these in turn, in pieces.
+fn client(count: u64, answers: &mut [Vec<u8>]) {
+    let request = Request::compile(
+        RequestId(0),
+        &RequestParts {
+            method: "GET",
+            target: "/",
+            authority: "a",
+            fields: &[],
+            content: None,
+        },
+        false,
+    );
+    let mut shared = Shared::new(1, HEAD_BYTES);
+    let mut connection = Connection::new(&mut shared);
+    let (now, mut out) = (Instant::ZERO, Vec::new());
+    for _ in 0..count / answers.len() as u64 {
+        for answer in &mut *answers {
+            connection.begin(&request).expect("nothing is in flight");
+            while connection.poll_transmit(now, &mut out) != Transmit::Nothing {}
+            for piece in answer.chunks_mut(16 * 1024) {
+                connection
+                    .handle_bytes(&mut shared, now, piece, &mut Blind)
+                    .expect("right answers");
+            }
+        }
+    }
+}
+
+/// The whole worker, with 64 connections to a simulated server that takes a millisecond.
+fn worker(count: u64, arrivals: Arrivals) {
+    let plan = Plan::try_from(PlanFile {
+        format: FORMAT,
+        requests: vec![RequestFile {
+            url: "http://sim/".to_owned(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body_base64: None,
+        }],
+        addresses: vec!["127.0.0.1:80".parse().expect("an address")],
+        sources: Vec::new(),
+        protocol: Protocol::Http1,
+        arrivals,
+        stop: Stop::Count(count),
+        warmup: Span::ZERO,
+        connections: 64,
+        requests_per_connection: None,
+        pipeline: 1,
+        timeout: Span::from_s(5),
+        seed: 1,
+        workers: 1,
+        cpus: Vec::new(),
+        spin: Spin::Never,
+        backend: Backend::Auto,
+        expect: Expectation::default(),
+        samples: 0,
+        interval: Span::from_s(1),
+    })
+    .expect("a plan that can run");
+    let findings = Findings {
+        expectation: load::expectation::Expectation {
+            status: Some(200),
+            length: Some(7),
+            content: b"1234567".to_vec(),
+        },
+        reference: None,
+        targets: plan.file().addresses.clone(),
+        tally: Tally::default(),
+        notes: Vec::new(),
+    };
+    let reply = Reply::new(answer("0123456789abcdef", b"1234567"));
+    let server = SimServer::new(Service::Constant(Span::from_ms(1)), move |_| {
+        Some(reply.clone())
+    });
+    let sim = Sim::new(server, &load::settings(plan.connections_of(0)));
+    let start = sim.now();
+    let worker = load::worker_of(
+        &plan,
+        &findings,
+        0,
+        sim,
+        start,
+        Arc::default(),
+        Arc::default(),
+    );
+    let record = worker.run();
+    assert_eq!(record.total.outcomes.total(), count, "all were made");
+}
