@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::look;
-use super::{dash, escape};
+use super::{MARKS_LARGE, dash, escape};
 use crate::chart::scale::{Placing, index};
 use crate::chart::{Chart, Kind, Scale, Series, Standing};
 
@@ -231,12 +231,17 @@ impl Plot<'_> {
             );
         }
         if series.kind == Kind::Line {
+            let scale = if series.points.len() > MARKS_LARGE {
+                0.45
+            } else {
+                0.8
+            };
             for point in &series.points {
                 let _ = write!(
                     svg,
-                    "<path class=\"mark\" transform=\"translate({:.1} {:.1}) scale(.8)\" d=\"{}\"/>",
-                    self.across(point.x) - 4.0,
-                    self.up(point.y) - 4.0,
+                    "<path class=\"mark\" transform=\"translate({:.1} {:.1}) scale({scale})\" d=\"{}\"/>",
+                    self.across(point.x) - 5.0 * scale,
+                    self.up(point.y) - 5.0 * scale,
                     look::symbol_of(series.look, point.standing)
                 );
             }

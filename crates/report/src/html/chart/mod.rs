@@ -79,17 +79,26 @@ fn legend(chart: &Chart) -> String {
             .series
             .iter()
             .find(|series| !series.light && series.name == light.name)
-        && let (Some(light), Some(dark)) = (&light.part, &dark.part)
+        && let (paleness, Some(light), Some(dark)) = (how_light(light), &light.part, &dark.part)
     {
         let _ = write!(
             html,
-            "<li class=\"halves\">solid: {} · pale: {}</li>",
+            "<li class=\"halves\">solid: {} · {}: {}</li>",
             escape(dark),
+            paleness,
             escape(light)
         );
     }
     html.push_str("</ul>\n");
     html
+}
+
+/// What makes the light half of a pair light.
+const fn how_light(series: &Series) -> &'static str {
+    match series.kind {
+        Kind::Bar { .. } => "pale",
+        Kind::Line | Kind::Reference | Kind::Scatter | Kind::Trace => "dotted",
+    }
 }
 
 /// A little picture of a series' look.
@@ -116,6 +125,9 @@ fn swatch(series: &Series) -> String {
     svg.push_str("</svg>");
     svg
 }
+
+/// Marks of a line with more points than this are small, so that the line is seen.
+const MARKS_LARGE: usize = 20;
 
 /// The dash attribute of a series' line, if it has one.
 fn dash(series: &Series) -> &'static str {

@@ -14,7 +14,7 @@ use charming::series::{Bar, Custom, Line, Scatter, Series as ESeries};
 use serde_json::{Value, json};
 
 use super::drawing::{x_text, x_ticks};
-use super::look;
+use super::{MARKS_LARGE, look};
 use crate::chart::scale::Placing;
 use crate::chart::{Axis, Chart, Kind, Point, Scale, Series, Standing};
 use crate::number::rounded;
@@ -185,6 +185,11 @@ fn line(chart: &Chart, series: &Series, colour: &str) -> ESeries {
         Kind::Line if look::dashed(series.look) => LineStyleType::Dashed,
         _ => LineStyleType::Solid,
     };
+    let size = match series.points.len() {
+        _ if bare => 0,
+        0..=MARKS_LARGE => 9,
+        _ => 5,
+    };
     let width = if series.kind == Kind::Trace { 1.2 } else { 2.0 };
     Line::new()
         .name(name(series))
@@ -192,7 +197,7 @@ fn line(chart: &Chart, series: &Series, colour: &str) -> ESeries {
             "path://{}",
             look::symbol(series.look)
         )))
-        .symbol_size(if bare { 0 } else { 9 })
+        .symbol_size(size)
         .show_symbol(!bare)
         .line_style(LineStyle::new().color(colour).width(width).type_(type_))
         .item_style(ItemStyle::new().color(colour))
