@@ -107,7 +107,7 @@ impl Lab<'_> {
         let trial = match measured {
             Ok(trial) if trial.record.interrupted => return Err(LabError::Interrupted),
             Ok(trial) => trial,
-            Err(error) if error.is_about_one_server() => {
+            Err(error) if self.is_gap(&error)? => {
                 let mut gap = self.gap_of(block, &error);
                 gap.workload = Some(workload.name.clone());
                 gap.connections = Some(cell.connections);
@@ -115,6 +115,11 @@ impl Lab<'_> {
             }
             Err(error) => return Err(error),
         };
+        let server = trial.context.server.as_ref();
+        if server.is_some_and(|server| server.exit.is_some()) {
+            // Ended together with us, it did not fail.
+            self.check_interrupt()?;
+        }
         self.store.put_trial(&trial)?;
         ceilings.add(&trial);
         progress.done.insert(cell.sequence);

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::experiment::Gap;
 use model::{Environment, Experiment, Manifest, Span, Trial};
-use sys::process::Interrupt;
 
 use crate::ceiling::Ceilings;
 use crate::cpus::Division;
@@ -73,8 +72,8 @@ pub struct Lab<'a> {
     pub division: &'a Division,
     /// What makes load.
     pub generator: &'a mut dyn Generator,
-    /// Whether a person wants to stop.
-    pub interrupt: Option<Interrupt>,
+    /// Whether a person wants to stop: from the first yes on, always yes.
+    pub interrupted: &'a dyn Fn() -> bool,
     /// Who wants to know.
     pub news: &'a mut dyn FnMut(&News<'_>),
 }
@@ -138,7 +137,7 @@ impl Lab<'_> {
                 continue;
             }
             match self.run_block(block, &ground, &mut progress, &mut ceilings) {
-                Err(error) if error.is_about_one_server() => {
+                Err(error) if self.is_gap(&error)? => {
                     let gap = self.gap_of(block, &error);
                     self.tell_gap(&gap)?;
                 }
@@ -164,7 +163,7 @@ impl Lab<'_> {
             }
             match self.verify_racer(racer, ground, progress) {
                 Ok(()) => {}
-                Err(error) if error.is_about_one_server() => {
+                Err(error) if self.is_gap(&error)? => {
                     let block = Block {
                         round: 0,
                         racer,
@@ -226,10 +225,21 @@ impl Lab<'_> {
     }
 
     fn check_interrupt(&self) -> Result<(), LabError> {
-        match self.interrupt {
-            Some(interrupt) if interrupt.is_raised() => Err(LabError::Interrupted),
-            _ => Ok(()),
+        if (self.interrupted)() {
+            return Err(LabError::Interrupted);
         }
+        Ok(())
+    }
+
+    /// Whether `error` is a row and not the end. Whoever stops everything at once (a service
+    /// manager, a shutdown) takes servers and generators along, and their end may be seen first:
+    /// what failed when a person wanted to stop was interrupted, and is still to be measured.
+    fn is_gap(&self, error: &LabError) -> Result<bool, LabError> {
+        if error.is_about_one_server() {
+            self.check_interrupt()?;
+            return Ok(true);
+        }
+        Ok(false)
     }
 }
 

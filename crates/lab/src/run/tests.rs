@@ -1,4 +1,6 @@
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use model::event::Phase;
 use model::record::Example;
@@ -16,13 +18,38 @@ struct Fake {
     interrupt_at: Option<usize>,
     fail_at: Option<usize>,
     wrong: bool,
+    stop: Rc<Stop>,
+}
+
+/// Ctrl-C, which strikes when it is looked for the so-manieth time, or when it is told to.
+#[derive(Default)]
+struct Stop {
+    looks: Cell<usize>,
+    at_look: Option<usize>,
+    raised: Cell<bool>,
+}
+
+impl Stop {
+    fn is_raised(&self) -> bool {
+        self.looks.set(self.looks.get() + 1);
+        if self.at_look.is_some_and(|at| self.looks.get() >= at) {
+            self.raised.set(true);
+        }
+        self.raised.get()
+    }
 }
 
 impl Generator for Fake {
     fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
         self.plans.push(plan.clone());
-        if self.interrupt_at == Some(self.plans.len()) {
+        if self.stop.is_raised() {
             return Err(LabError::Interrupted);
+        }
+        if self.interrupt_at == Some(self.plans.len()) {
+            self.stop.raised.set(true);
+            if self.fail_at.is_none() {
+                return Err(LabError::Interrupted);
+            }
         }
         if self.fail_at == Some(self.plans.len()) {
             return Err(LabError::Generator {
@@ -102,6 +129,7 @@ impl Bench {
     fn run(&self, store: &Store, generator: &mut Fake) -> (Result<(), LabError>, Vec<Gap>) {
         let division = crate::cpus::divide(&[0], &BTreeMap::new(), 1);
         let mut gaps = Vec::new();
+        let stop = Rc::clone(&generator.stop);
         let lab = Lab {
             experiment: &self.experiment,
             manifest: &self.manifest,
@@ -110,7 +138,7 @@ impl Bench {
             search: &self.search,
             division: &division,
             generator,
-            interrupt: None,
+            interrupted: &|| stop.is_raised(),
             news: &mut |news| {
                 if let News::Gap(gap) = news {
                     gaps.push((*gap).clone());
@@ -210,6 +238,61 @@ fn an_interrupted_experiment_is_resumed_where_it_stopped() {
     bench.run(&store, &mut third).0.unwrap();
     assert_eq!(third.plans.len(), 2);
     assert_eq!(written(&store), after);
+}
+
+/// Runs `first`, which must be interrupted, and goes on: there is no row for what was interrupted,
+/// and nothing is missing in the end. Returns how many trials were kept.
+fn check_interrupted(bench: &Bench, first: &mut Fake, when: &str) -> usize {
+    let store = bench.store();
+    let (result, gaps) = bench.run(&store, first);
+    assert!(matches!(result, Err(LabError::Interrupted)), "{when}");
+    // The responder of these tests is broken, which has nothing to do with Ctrl-C.
+    let of_servers = |gaps: &[Gap]| gaps.iter().any(|gap| gap.server != CEILING);
+    assert!(!of_servers(&gaps), "{when}: {gaps:?}");
+    assert!(!of_servers(&store.gaps().unwrap()), "{when}");
+    let kept = sequences(&store);
+    let mut second = Fake::default();
+    bench.run(&store, &mut second).0.unwrap();
+    let all = sequences(&store);
+    assert_eq!(all.len(), 4, "{when}: {all:?}");
+    assert!(kept.iter().all(|one| all.contains(one)), "{when}");
+    kept.len()
+}
+
+#[test]
+fn wherever_an_interruption_strikes_the_rest_is_measured_later() {
+    let bench = Bench::new(&["server=nginx", "rounds=1", "connections=[1, 2]"]);
+    if !bench.has_nginx() {
+        return;
+    }
+    let mut whole = Fake::default();
+    bench.run(&bench.store(), &mut whole).0.unwrap();
+    let (plans, looks) = (whole.plans.len(), whole.stop.looks.get());
+    // Two exchanges to verify; then two after the start, two warm-ups and four trials.
+    assert_eq!(plans, 2 + 2 + 2 + 4);
+    let at_look = |at| Fake {
+        stop: Rc::new(Stop {
+            at_look: Some(at),
+            ..Stop::default()
+        }),
+        ..Fake::default()
+    };
+    let mut kept: Vec<usize> = (1..=looks)
+        .map(|at| check_interrupted(&bench, &mut at_look(at), &format!("look {at} of {looks}")))
+        .collect();
+    // The generator fails because everything is stopped at once.
+    kept.extend((1..=plans).map(|at| {
+        let mut first = Fake {
+            interrupt_at: Some(at),
+            fail_at: Some(at),
+            ..Fake::default()
+        };
+        check_interrupted(&bench, &mut first, &format!("plan {at} of {plans}"))
+    }));
+    // It struck before the first trial, between any two, and before the last.
+    kept.sort_unstable();
+    kept.dedup();
+    assert_eq!(kept, (0..4).collect::<Vec<_>>());
 }
 
 #[test]

@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         search: &search,
         division: &division,
         generator: &mut generator,
-        interrupt: Some(interrupt),
+        interrupted: &|| interrupt.is_raised(),
         news: &mut |news| screen.show(news),
     };
     if args.verify {
