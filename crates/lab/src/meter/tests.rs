@@ -137,7 +137,14 @@ fn burner(leaf: Option<&Leaf>) -> Child {
         .args(["-c", script])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    sys::process::start(&mut command, Confinement { cpus: &[], leaf }).unwrap()
+    sys::process::start(
+        &mut command,
+        Confinement {
+            leaf,
+            ..Confinement::default()
+        },
+    )
+    .unwrap()
 }
 
 /// CPU time of the children that a burning child reaped is in the account, with a control group

@@ -28,10 +28,13 @@ pub struct Confinement<'a> {
     pub cpus: &'a [u32],
     /// A control group of its own, where there is one.
     pub leaf: Option<&'a Leaf>,
+    /// What it gets when the thread that started it ends, however that ends. A server's workers
+    /// end with it only if it may see to that: SIGTERM, the default. SIGKILL needs no consent.
+    pub orphaned: Signal,
 }
 
 /// A signal that we send.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Signal {
     /// SIGINT.
     Interrupt,
@@ -40,6 +43,7 @@ pub enum Signal {
     /// SIGQUIT.
     Quit,
     /// SIGTERM.
+    #[default]
     Terminate,
 }
 
@@ -94,17 +98,18 @@ pub struct Child {
 }
 
 /// Starts `command` as the leader of a new session, on its CPUs, in its control group, and such
-/// that it gets SIGTERM when the thread that started it ends.
+/// that it is not left behind when the thread that started it ends.
 pub fn start(command: &mut Command, confinement: Confinement<'_>) -> io::Result<Child> {
     let cpus = cpu_set(confinement.cpus)?;
     let group = confinement.leaf.map(Leaf::door).transpose()?;
     let group_fd = group.as_ref().map(std::os::fd::AsRawFd::as_raw_fd);
     let parent = std::process::id();
+    let orphaned = confinement.orphaned.number();
     let confine = move || {
         // SAFETY: setsid takes nothing and is async-signal-safe.
         check(unsafe { libc::setsid() })?;
         // SAFETY: PR_SET_PDEATHSIG takes a signal number; async-signal-safe.
-        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) })?;
+        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, orphaned) })?;
         // SAFETY: getppid takes nothing and is async-signal-safe.
         let now = unsafe { libc::getppid() };
         if u32::try_from(now) != Ok(parent) {

@@ -19,7 +19,7 @@ fn a_child_has_its_own_session_and_its_cpus() {
         &mut command,
         Confinement {
             cpus: &[0],
-            leaf: None,
+            ..Confinement::default()
         },
     )
     .unwrap();
@@ -122,14 +122,38 @@ fn a_leaf_counts_what_ran_in_it_or_says_why_not() {
     let mut child = start(
         &mut shell(&format!("({burn})")),
         Confinement {
-            cpus: &[],
             leaf: Some(&leaf),
+            ..Confinement::default()
         },
     )
     .unwrap();
     assert!(child.wait(LONG).unwrap().is_success());
     assert!(leaf.cpu().unwrap().total >= Span::from_ms(5));
     assert_eq!(leaf.members(), Vec::<u32>::new());
+}
+
+#[test]
+fn a_child_ends_with_the_thread_that_started_it() {
+    // Whoever ignores SIGTERM goes all the same, where that is wanted.
+    for (script, orphaned, number) in [
+        ("", Signal::Terminate, libc::SIGTERM),
+        ("trap '' TERM; ", Signal::Kill, libc::SIGKILL),
+    ] {
+        let starter = std::thread::spawn(move || {
+            let mut command = shell(&format!("{script}echo ready; exec sleep 600"));
+            command.stdout(Stdio::piped());
+            let confinement = Confinement {
+                orphaned,
+                ..Confinement::default()
+            };
+            let mut child = start(&mut command, confinement).unwrap();
+            let mut said = [0; 6];
+            child.take_stdout().unwrap().read_exact(&mut said).unwrap();
+            child
+        });
+        let mut child = starter.join().unwrap();
+        assert_eq!(child.wait(LONG).unwrap().signal, Some(number));
+    }
 }
 
 #[test]

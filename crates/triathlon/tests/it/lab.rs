@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::process::{MEASURED, Run, Running, command, triathlon};
-use crate::support::{not_run, slow, wait_until};
+use crate::support::{need, not_run, slow, wait_until};
 
 /// Small enough for a test: one server, one connection, windows of 50 ms.
 const SMALL: [&str; 6] = [
@@ -176,4 +176,65 @@ fn ctrl_c_keeps_what_was_measured_and_resume_goes_on() {
     assert_eq!(gaps, Vec::<String>::new(), "{run:#?}");
     assert_eq!(all.len(), 12, "{all:#?}");
     assert!(kept.iter().all(|path| all.contains(path)));
+}
+
+/// Living processes whose parent and session are `wanted`: pid, session and program.
+fn processes(wanted: impl Fn(u32, u32) -> bool) -> Vec<(u32, u32, String)> {
+    let root = Path::new("/proc");
+    sys::counters::process::all(root)
+        .into_iter()
+        .filter_map(|pid| sys::counters::process::stat(root, pid).ok())
+        .filter(|stat| stat.state != 'Z' && wanted(stat.parent, stat.session))
+        .map(|stat| (stat.pid, stat.session, stat.name))
+        .collect()
+}
+
+/// Kills a lab with `overrides`, which sleeps for long in what it does, when it drives `server`:
+/// neither that nor the generator lives on.
+fn check_killed(server: &str, overrides: &[&str]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let results = folder.path().display().to_string();
+    let server = format!("server={server}");
+    let mut arguments = vec!["lab", "first-heat", &server, "rounds=1", "connections=[2]"];
+    arguments.extend(overrides);
+    arguments.extend(["--results", &results]);
+    let mut lab = Running::start(&mut command(&arguments));
+    let own = lab.pid();
+    let children = || processes(|parent, _| parent == own);
+    // Each child leads a session. With a server under load there are two, for longer than any
+    // other phase takes.
+    let mut seen = (Vec::new(), 0);
+    wait_until("a server is under load", || {
+        assert!(!lab.ended(), "{}", lab.stderr());
+        let now = children();
+        seen.1 = if now == seen.0 { seen.1 + 1 } else { 0 };
+        seen.0 = now;
+        seen.0.len() == 2 && seen.1 > 100
+    });
+    let sessions: Vec<u32> = seen.0.iter().map(|(_, session, _)| *session).collect();
+    let mut left = processes(|_, session| sessions.contains(&session));
+    assert!(left.len() >= 2, "{left:?}");
+    lab.signal("KILL");
+    wait_until("all that the lab started has ended", || {
+        left = processes(|_, session| sessions.contains(&session));
+        left.is_empty()
+    });
+}
+
+#[test]
+fn a_lab_that_is_killed_leaves_no_process_behind() {
+    check_killed("origin", &["duration=50ms", "warmup=20m"]);
+    check_killed("origin", &["duration=20m", "warmup=0s"]);
+    let name = "a_lab_that_is_killed_leaves_no_process_behind";
+    // A server with workers, which only its first process can end.
+    for server in ["nginx", "apache"] {
+        let program = if server == "apache" {
+            "apache2"
+        } else {
+            server
+        };
+        if need(name, [program]).is_some() {
+            check_killed(server, &["duration=50ms", "warmup=20m"]);
+        }
+    }
 }

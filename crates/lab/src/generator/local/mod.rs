@@ -63,6 +63,8 @@ impl Local {
         let confinement = Confinement {
             cpus: &self.cpus,
             leaf,
+            // Nobody would be left to read its record.
+            orphaned: Signal::Kill,
         };
         sys::process::start(&mut command, confinement).map_err(|error| {
             failed(format!(

@@ -109,6 +109,7 @@ impl Running {
         let confinement = Confinement {
             cpus: start.cpus,
             leaf: leaf.as_ref(),
+            orphaned: Signal::Terminate,
         };
         let child = sys::process::start(&mut command, confinement)
             .map_err(LabError::server(start.label, "start it"))?;
