@@ -1,7 +1,16 @@
 //! TCP-05: lost segments make latency a matter of timers.
+//!
+//! The kernel counts for all programs of a network namespace together, so a count alone accuses
+//! nobody: what was lost may be another program's. What a loss costs is the retransmission timer,
+//! and an exchange that waited for it took at least that long. So the trial's own exchanges say how
+//! many of them losses can have struck; a segment that was sent again sooner, without the timer,
+//! costs about a round trip.
 
+use model::Outcome;
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::{self, Invalid, Note, Suspect};
+
+use model::units::Span;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::RETRANSMITTED;
@@ -16,6 +25,9 @@ pub(crate) static CHECK: Check = Check {
     judge: Judge::Alone(judge),
 };
 
+/// The shortest retransmission timeout: TCP_RTO_MIN of Linux (include/net/tcp.h).
+const RTO_MIN: Span = Span::from_ms(200);
+
 fn judge(facts: &Facts<'_>) -> Judgement {
     let (Some(again), Some(data)) = (
         facts.counter("Tcp.RetransSegs"),
@@ -24,14 +36,17 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::unknown("the kernel's counters of segments sent and sent again");
     };
     let share = number(again) / number(data.max(1));
-    let Some(severity) = RETRANSMITTED.severity(share) else {
+    let Some(of_machine) = RETRANSMITTED.severity(share) else {
         return Judgement::Silent;
     };
-    // What this machine loses on loopback it loses to itself; the counters are the machine's, so
-    // a stray segment of another program stays a note.
+    let struck = again.min(waited(facts));
+    let of_trial = number(struck) / number(facts.ended().max(1));
+    let of_trial_severity = RETRANSMITTED.severity(of_trial).unwrap_or(Note);
+    let severity = of_machine.min(of_trial_severity);
+    // What this machine loses on loopback it loses to itself.
     let loopback = facts.is_loopback() == Some(true);
     let latency = match severity {
-        Note if loopback => Suspect,
+        Note if loopback && struck > 0 => Suspect,
         other => other,
     };
     let capacity: Severity = match severity {
@@ -41,17 +56,36 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Latency, latency), (Capacity, capacity)],
         format!(
-            "{} of {} data segments of this machine were sent again ({}): each costs its exchange \
-             a timer of 200 ms or more.",
+            "{} of {} data segments that this machine sent, for all its programs, were sent again \
+             ({}); {}.",
             words::count(again),
             words::count(data),
-            words::share(share)
+            words::share(share),
+            if struck == 0 {
+                format!("no exchange took the {RTO_MIN} or more that waiting for a timer costs")
+            } else {
+                format!(
+                    "{} of this trial took {RTO_MIN} or more, as one that waits for a timer does",
+                    words::plural(struck, "exchange")
+                )
+            }
         ),
     )
     .evidence("Tcp.RetransSegs", again)
     .evidence("TcpExt.TCPOrigDataSent", data)
+    .evidence("exchanges_struck_at_most", struck)
     .evidence("TcpExt.TCPTimeouts", facts.counter("TcpExt.TCPTimeouts"))
     .limit(&RETRANSMITTED)
     .fix("Look for drops on the path: ip -s link, nstat -az | grep -i drop")
     .into()
+}
+
+/// How many of the trial's exchanges and connects took so long that a timer can have struck them.
+fn waited(facts: &Facts<'_>) -> u64 {
+    // A bucket that holds the limit holds what is longer, too.
+    let limit = RTO_MIN.saturating_sub(RTO_MIN / 100);
+    let record = facts.record;
+    record.service_time.count_above(limit)
+        + record.connect_time.count_above(limit)
+        + record.total.outcomes[Outcome::Unfinished]
 }

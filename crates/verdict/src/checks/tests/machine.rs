@@ -51,7 +51,11 @@ fn network() -> Vec<Case> {
         Case {
             rule: "TCP-05",
             base: closed,
-            provoke: |t| count(t, "Tcp.RetransSegs", Some(2_400)),
+            provoke: |t| {
+                count(t, "Tcp.RetransSegs", Some(2_400));
+                let times = &mut t[0].record.service_time;
+                times.record_n(Span::from_ms(210), 2_400);
+            },
             silent: |t| count(t, "Tcp.RetransSegs", Some(3)),
             missing: Some((|t| count(t, "Tcp.RetransSegs", None), "segments")),
         },
@@ -217,4 +221,18 @@ fn too_many_open_files_are_seen_in_the_log() {
     server(&mut trials).error_log = vec!["accept4() failed (24: Too many open files)".to_owned()];
     let found = super::finding(&crate::judge(&trials[0]), "SRV-03").unwrap();
     assert_eq!(found.worst(), model::Severity::Invalid);
+}
+
+#[test]
+fn segments_that_no_exchange_waited_for_are_a_note() {
+    let mut trials = closed();
+    count(&mut trials, "Tcp.RetransSegs", Some(240_000));
+    let found = super::finding(&crate::judge(&trials[0]), "TCP-05").unwrap();
+    assert_eq!(found.worst(), model::Severity::Note);
+    insta::assert_snapshot!("TCP-05 of others", super::told(&found));
+    // One exchange in a million that waited does not make it worse: it cannot move a number.
+    trials[0].record.service_time.record(Span::from_ms(200));
+    let found = super::finding(&crate::judge(&trials[0]), "TCP-05").unwrap();
+    assert_eq!(found.worst(), model::Severity::Note);
+    assert_eq!(found.evidence["exchanges_struck_at_most"], 1);
 }

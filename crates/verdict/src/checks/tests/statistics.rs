@@ -148,6 +148,46 @@ fn six_rounds_that_agree_make_up_for_a_short_window() {
     insta::assert_snapshot!("STA-12 rounds", super::told(&found));
 }
 
+/// A window of 350 ms in which each of 64 connections gets `usual` but for one stall: the integral
+/// begins and ends with the window, the service times do not.
+fn stalled(straddling: Span) -> model::Trial {
+    let mut trial = closed().remove(0);
+    let record = &mut trial.record;
+    record.window = Span::from_ms(350);
+    record.total.outcomes = model::outcome::OutcomeCounts::default();
+    record.total.outcomes[Outcome::Ok] = 64 * 340;
+    record.service_time.clear();
+    record.service_time.record_n(Span::from_ms(1), 64 * 339);
+    record.service_time.record_n(straddling, 64);
+    // All 64 were in flight all the time, however long the first of them had been before.
+    record.workers[0].outstanding_integral_ns = 64 * 350_000_000;
+    trial
+}
+
+#[test]
+fn a_stall_over_the_edge_of_a_short_window_is_no_lost_exchange() {
+    // 339 ms of short ones, and one that reached 11 ms into the window: of 60 ms, or of 11.
+    for straddling in [60, 11] {
+        let verdict = crate::judge(&stalled(Span::from_ms(straddling)));
+        assert_eq!(super::finding(&verdict, "STA-10"), None, "{straddling}");
+    }
+}
+
+#[test]
+fn what_is_missing_beyond_the_edges_is_seen_in_a_short_window_too() {
+    let mut trial = stalled(Span::from_ms(11));
+    // One answer in eight went unrecorded: more than the longest 64 can explain.
+    trial.record.service_time.clear();
+    trial
+        .record
+        .service_time
+        .record_n(Span::from_ms(1), 64 * 296);
+    trial.record.service_time.record_n(Span::from_ms(11), 64);
+    trial.record.total.outcomes[Outcome::Ok] = 64 * 297;
+    let found = super::finding(&crate::judge(&trial), "STA-10").unwrap();
+    assert_eq!(found.worst(), model::Severity::Suspect);
+}
+
 #[test]
 fn more_in_flight_than_connections_is_a_bug() {
     let mut trial = closed().remove(0);
