@@ -201,3 +201,9 @@ fn the_map_has_every_crate_with_its_invariants() {
         &["ARCHITECTURE.md:1", "ARCHITECTURE.md:1"],
     );
 }
+
+#[test]
+fn this_tree_is_tidy() {
+    let complaints = all(&read(&crate::root()).unwrap());
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
