@@ -6,6 +6,7 @@ use std::process::Command;
 
 use model::Trial;
 use model::fixture::{Heat, spoilt_heat};
+use model::probe::{Pass, ProbeResult, Series};
 use serde_json::Value;
 
 use crate::support::need;
@@ -83,6 +84,9 @@ addEventListener("securitypolicyviolation", (event) => errors.push(event.blocked
 
 const QUESTIONS: &str = r#"<script>
 window.alert = () => { window.alerted = (window.alerted || 0) + 1; };
+// Whether some series is drawn piece by piece: then what is seen may not be all.
+const piecemeal = (live) => echarts.getInstanceByDom(live).getModel().getSeries()
+  .some((series) => series.pipelineContext.progressiveRender);
 const ask = setInterval(() => {
   const page = document.documentElement;
   if (!page.classList.contains("complete")) return;
@@ -95,6 +99,7 @@ const ask = setInterval(() => {
     loaded: performance.getEntriesByType("resource").map((entry) => entry.name),
     charts: figures.length,
     drawn: figures.filter((figure) => figure.querySelector(".live svg path, .live canvas")).length,
+    piecemeal: [...document.querySelectorAll(".live")].filter(piecemeal).length,
     blank: [...document.querySelectorAll(".live")].filter((live) => live.textContent.includes("NaN")).length,
     pressed: second.getAttribute("aria-pressed"),
     width: page.clientWidth,
@@ -199,8 +204,59 @@ fn a_browser_draws_it_at_every_width() {
         assert!(answer["charts"].as_u64() > Some(4), "at {width}: {answer}");
         assert_eq!(answer["drawn"], answer["charts"], "at {width}: {answer}");
         assert_eq!(answer["blank"], 0, "at {width}: {answer}");
+        assert_eq!(answer["piecemeal"], 0, "at {width}: {answer}");
         assert_eq!(answer["pressed"], "false", "at {width}: {answer}");
         assert_eq!(answer["width"], width, "{answer}");
+        assert!(
+            answer["content"].as_u64() <= Some(u64::from(width)),
+            "the page is wider than {width} pixels: {answer}"
+        );
+    }
+}
+
+/// A pass of ten thousand points, scattered so that most keep a place of their own.
+fn many_points(folder: &Path) {
+    let ns = (1..=10_000_u64).map(|n| 500 + n * 7_919 % 9_973).collect();
+    let result = ProbeResult {
+        probe: "socket".to_owned(),
+        question: "socket(), while all earlier ones stay open".to_owned(),
+        axis: "open sockets".to_owned(),
+        population: 10_000,
+        passes: vec![Pass {
+            number: 1,
+            series: vec![Series::counted("socket", ns)],
+            ..Pass::default()
+        }],
+        ..ProbeResult::default()
+    };
+    let text = serde_json::to_string(&result).expect("a result is JSON");
+    fs::create_dir(folder).expect("a folder can be made");
+    fs::write(folder.join("socket.json"), text).expect("a result can be written");
+}
+
+#[test]
+fn a_browser_draws_every_point_at_once() {
+    let name = "a_browser_draws_every_point_at_once";
+    let Some([browser]) = need(name, ["chromium"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let [old, new, page] = ["old", "new", "both.html"].map(|name| folder.path().join(name));
+    many_points(&old);
+    many_points(&new);
+    triathlon([Path::new("compare"), &old, &new, Path::new("--html"), &page]).expect_code(0);
+    let points = fs::read_to_string(&page)
+        .expect("the page is there")
+        .matches("h0M")
+        .count();
+    assert!(points > 6_000, "{points} dots are drawn for two clouds");
+    for width in [390, 1280] {
+        let answer = open(&browser, &page, width);
+        let none = serde_json::json!([]);
+        assert_eq!(answer["errors"], none, "at {width}: {answer}");
+        assert_eq!(answer["loaded"], none, "at {width}: {answer}");
+        assert_eq!(answer["drawn"], 1, "at {width}: {answer}");
+        assert_eq!(answer["piecemeal"], 0, "at {width}: {answer}");
         assert!(
             answer["content"].as_u64() <= Some(u64::from(width)),
             "the page is wider than {width} pixels: {answer}"
