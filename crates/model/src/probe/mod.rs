@@ -306,7 +306,7 @@ pub struct Growth {
     pub from: f64,
     /// Up to here.
     pub to: f64,
-    /// The typical cost at the lowest and at the highest of them, in nanoseconds.
+    /// The typical cost of the first and of the last sixth of the bins, in nanoseconds.
     pub typical_ns: (f64, f64),
     /// How many times dearer the end is than the beginning: estimate and 95 % bounds.
     pub ratio: (f64, f64, f64),

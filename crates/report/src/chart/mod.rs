@@ -57,6 +57,8 @@ pub enum Kind {
     },
     /// A line through the points, its interval as a band, its cloud around it.
     Line,
+    /// A line without marks.
+    Curve,
     /// A dashed grey line: something to hold the others against.
     Reference,
     /// Points alone: as many as there are.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use model::probe::{AxisKind, ProbeResult};
+use model::probe::{AxisKind, Growth, ProbeResult};
 
 use super::chart::figure_with;
 use super::page::{ASSETS, Assets};
@@ -35,7 +35,11 @@ pub(super) fn assemble(title: &str, sides: &[Side<'_>], assets: &Assets) -> Stri
     );
     header(&mut html, &title, sides);
     let sections = [
-        ("answers", "How each operation grows", answers(&operations)),
+        (
+            "answers",
+            "How each operation grows",
+            answers(sides, &operations),
+        ),
         ("curves", "Every point", curves(&operations)),
         ("limits", "What bounded the populations", limits(sides)),
         ("machine", "The machine", machines(sides)),
@@ -68,10 +72,10 @@ fn header(html: &mut String, title: &str, sides: &[Side<'_>]) {
         "<header>\n<p class=\"kicker\">Triathlon</p>\n<h1>{title}</h1>\n\
          <p class=\"question\">What one call costs, against how many there are already</p>\n"
     );
-    for side in sides {
+    for (letter, side) in ["A", "B"].iter().zip(sides) {
         let mut facts = Vec::new();
         if !side.name.is_empty() {
-            facts.push(side.name.to_owned());
+            facts.push(format!("{letter}: {}", side.name));
         }
         facts.push(plural(side.results.len(), "probe"));
         let passes = side.results.iter().map(|result| result.passes.len());
@@ -87,61 +91,149 @@ fn header(html: &mut String, title: &str, sides: &[Side<'_>]) {
     html.push_str("</header>\n");
 }
 
-/// A row for each operation and side.
-fn answers(operations: &[Operation<'_>]) -> String {
-    let overlaid = operations.iter().any(|one| one.sides.len() > 1);
-    let mut columns = vec!["operation"];
-    if overlaid {
-        columns.push("machine");
-    }
-    columns.extend([
+/// A row for each operation.
+fn answers(sides: &[Side<'_>], operations: &[Operation<'_>]) -> String {
+    let table = match sides {
+        [a, b] => both(a, b, operations),
+        _ => one(operations),
+    };
+    format!(
+        "<p>A class is named where the 95 % bounds over the passes and the fits allow one answer \
+         alone; else the answer lies between two. The beginning is the first sixth of the bins of \
+         a curve, the end the last.</p>\n{table}"
+    )
+}
+
+/// The operation's name, which leads to its curve.
+fn linked(position: usize, operation: &Operation<'_>) -> String {
+    let name = escape(&operation.name());
+    format!("<a href=\"#{}\">{name}</a>", anchor(position))
+}
+
+fn anchor(position: usize) -> String {
+    format!("curve-{}", position + 1)
+}
+
+fn one(operations: &[Operation<'_>]) -> String {
+    let columns = [
+        "operation",
         "growth",
         "#confidence",
         "#at the beginning",
         "#at the end",
         "#end over beginning",
-    ]);
+    ];
     let mut table = Table::new("Growth of each operation", &columns);
-    for operation in operations {
-        for (side, growth) in operation.growth() {
-            let row = table.row().head(&escape(&operation.name()));
-            if overlaid {
-                row.text(side);
+    for (position, operation) in operations.iter().enumerate() {
+        let row = table.row().head(&linked(position, operation));
+        let growth = operation.growth();
+        let Some((_, growth)) = growth.first() else {
+            let course = operation.sides.first().map(|(_, result)| *result);
+            let told = course.and_then(|result| course_of(operation, result));
+            row.text(&told.unwrap_or_else(|| "nothing was measured".to_owned()));
+            row.number("").number("").number("").number("");
+            continue;
+        };
+        if growth.classes.is_empty() {
+            row.cell(&format!(
+                "{}<br><small>{}</small>",
+                escape(&growth.word()),
+                escape(&growth.sentence)
+            ));
+            row.number("").number("–").number("–").number("–");
+            continue;
+        }
+        let (ratio, low, high) = growth.ratio;
+        row.text(&growth.word())
+            .number(&match growth.classes.as_slice() {
+                [_] => format!("{:.0} %", growth.confidence * 100.0),
+                _ => String::new(),
+            })
+            .number(&escape(&Unit::Nanoseconds.show(growth.typical_ns.0)))
+            .number(&escape(&Unit::Nanoseconds.show(growth.typical_ns.1)))
+            .number(&if low > 0.0 {
+                format!("{ratio:.2} <small>{low:.2} to {high:.2}</small>")
+            } else {
+                format!("{ratio:.2}")
+            });
+    }
+    table.finish()
+}
+
+/// How fast a course in time was, in a few words.
+fn course_of(operation: &Operation<'_>, result: &ProbeResult) -> Option<String> {
+    let mut rates: Vec<f64> = result
+        .points(&operation.series)
+        .into_iter()
+        .flatten()
+        .map(|(_, ns)| 1e9 / ns)
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    let (first, last) = (rates.first()?, rates.last()?);
+    Some(format!(
+        "a course in time: median {} MB/s, slowest {}, fastest {}",
+        number::plain(rates[rates.len() / 2].round()),
+        number::plain(first.round()),
+        number::plain(last.round())
+    ))
+}
+
+/// Both machines side by side, and how many times dearer the second one is.
+fn both(a: &Side<'_>, b: &Side<'_>, operations: &[Operation<'_>]) -> String {
+    let columns = [
+        "operation",
+        "growth of A",
+        "growth of B",
+        "#A at the beginning",
+        "#B",
+        "#B over A",
+        "#A at the end",
+        "#B",
+        "#B over A",
+    ];
+    let caption = format!("A is {}, B is {}", a.name, b.name);
+    let mut table = Table::new(&caption, &columns);
+    let time = |ns: f64| escape(&Unit::Nanoseconds.show(ns));
+    for (position, operation) in operations.iter().enumerate() {
+        let growth = operation.growth();
+        let of = |side: &Side<'_>| {
+            let found = growth.iter().find(|(name, _)| *name == side.name);
+            found.map(|(_, growth)| *growth)
+        };
+        let word = |side: &Side<'_>| {
+            let named = of(side).map(Growth::word);
+            let result = operation.sides.iter().find(|(name, _)| *name == side.name);
+            named
+                .or_else(|| course_of(operation, result?.1))
+                .unwrap_or_else(|| "not measured".to_owned())
+        };
+        let row = table
+            .row()
+            .head(&linked(position, operation))
+            .text(&word(a));
+        let note = match (of(a), of(b)) {
+            (Some(a), Some(b)) if !a.agrees_with(b) => "<br><small>another class</small>",
+            _ => "",
+        };
+        row.cell(&format!("{}{note}", escape(&word(b))));
+        let (a, b) = (of(a), of(b));
+        for end in [|g: &Growth| g.typical_ns.0, |g: &Growth| g.typical_ns.1] {
+            let cost = |growth: Option<&Growth>| growth.map(end).filter(|ns| *ns > 0.0);
+            let (a, b) = (cost(a), cost(b));
+            for side in [a, b] {
+                row.number(&side.map_or_else(String::new, time));
             }
-            if growth.classes.is_empty() {
-                row.text(&growth.word())
-                    .number("")
-                    .number("–")
-                    .number("–")
-                    .text(&growth.sentence);
-                continue;
-            }
-            let (ratio, low, high) = growth.ratio;
-            row.text(&growth.word())
-                .number(&match growth.classes.as_slice() {
-                    [_] => format!("{:.0} %", growth.confidence * 100.0),
-                    _ => String::new(),
-                })
-                .number(&escape(&Unit::Nanoseconds.show(growth.typical_ns.0)))
-                .number(&escape(&Unit::Nanoseconds.show(growth.typical_ns.1)))
-                .number(&if low > 0.0 {
-                    format!("{ratio:.2} <small>{low:.2} to {high:.2}</small>")
-                } else {
-                    format!("{ratio:.2}")
-                });
+            let times = a.zip(b).map(|(a, b)| format!("{:.2}", b / a));
+            row.number(&times.unwrap_or_default());
         }
     }
-    format!(
-        "<p>A class is named where the 95 % bounds over the passes and the fits allow one answer \
-         alone; else the answer lies between two.</p>\n{}",
-        table.finish()
-    )
+    table.finish()
 }
 
 fn curves(operations: &[Operation<'_>]) -> String {
     let mut html = String::new();
     for (position, operation) in operations.iter().enumerate() {
-        let chart = chart(operation, &format!("curve-{}", position + 1));
+        let chart = chart(operation, &anchor(position));
         html.push_str(&figure_with(&chart, 3, &numbers(operation)));
     }
     html
@@ -162,14 +254,7 @@ fn numbers(operation: &Operation<'_>) -> String {
             format!("{}, {side}", operation.name())
         };
         if let Some((_, growth)) = growth {
-            let mut table = Table::new(&caption, &["#up to about", "#median of the passes"]);
-            for (n, ns) in &growth.bins {
-                table
-                    .row()
-                    .number(&number::count(whole(*n)))
-                    .number(&escape(&Unit::Nanoseconds.show(*ns)));
-            }
-            html.push_str(&table.finish());
+            html.push_str(&medians(&caption, growth));
         } else if result.kind == AxisKind::Progress {
             html.push_str(&rates(&caption, operation, result));
         }
@@ -183,6 +268,21 @@ fn numbers(operation: &Operation<'_>) -> String {
         html.push_str(&facts(result));
     }
     html
+}
+
+/// Medians of the bins, a few bins to a row: a third of the height, above all on paper.
+fn medians(caption: &str, growth: &Growth) -> String {
+    const ACROSS: usize = 3;
+    let down = growth.bins.len().div_ceil(ACROSS);
+    let mut table = Table::new(caption, &["#up to about", "#median"].repeat(ACROSS));
+    for place in 0..down {
+        let row = table.row();
+        for (n, ns) in growth.bins.iter().skip(place).step_by(down) {
+            row.number(&number::count(whole(*n)))
+                .number(&escape(&Unit::Nanoseconds.show(*ns)));
+        }
+    }
+    table.finish()
 }
 
 /// A download's passes, each by its slowest, median and fastest megabyte.

@@ -11,6 +11,9 @@ use crate::number::{Unit, rounded};
 /// Places that a drawing of this size keeps apart: a mark is three of its pixels wide.
 const PLACES: (f64, f64) = (240.0, 110.0);
 
+/// The look that is nobody's colour: that of ink.
+const INK: usize = 7;
+
 /// Points of a fitted curve.
 const STEPS: u32 = 60;
 
@@ -108,8 +111,9 @@ fn lines(side: &str, growth: &Growth, position: usize, overlaid: bool) -> Vec<Se
             what.to_owned()
         }
     };
-    let look = if overlaid { position } else { 5 };
-    let mut typical = Series::new(named("median of each bin"), look, Kind::Line);
+    let look = if overlaid { position } else { INK };
+    // Without marks: bins of equal ratio crowd at the beginning of an axis of equal steps.
+    let mut typical = Series::new(named("median of each bin"), look, Kind::Curve);
     typical.points = growth
         .bins
         .iter()
@@ -117,12 +121,15 @@ fn lines(side: &str, growth: &Growth, position: usize, overlaid: bool) -> Vec<Se
         .collect();
     let mut series = vec![typical];
     for curve in &growth.curves {
-        let kind = if overlaid {
-            Kind::Trace
+        let name = named(&format!("fit: {}", curve.class().word()));
+        let mut fit = if overlaid {
+            Series {
+                light: true,
+                ..Series::new(name, look, Kind::Trace)
+            }
         } else {
-            Kind::Reference
+            Series::new(name, look, Kind::Reference)
         };
-        let mut fit = Series::new(named(&format!("fit: {}", curve.class().word())), look, kind);
         fit.points = drawn(curve, growth);
         series.push(fit);
     }

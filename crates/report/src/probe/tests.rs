@@ -1,6 +1,6 @@
 //! Charts, pictures and tables of invented results.
 
-use model::probe::{Class, Curve, Limit, Pass, Series};
+use model::probe::{AxisKind, Class, Curve, Limit, Pass, Series};
 
 use super::*;
 
@@ -126,6 +126,43 @@ fn the_table_names_the_class_before_the_numbers() {
     let (class, cost) = (row.find("linear (97 %)"), row.find("490 ns"));
     assert!(class.is_some() && class < cost, "{text}");
     assert!(text.contains("linear: 480 ns and more."), "{text}");
+}
+
+#[test]
+fn the_page_of_two_sides_holds_them_against_each_other() {
+    let (a, mut b) = ([result("socket", 5)], [result("socket", 20)]);
+    b[0].growth[0].classes = vec![Class::Worse];
+    let page = crate::html::probes("both", &[side("old", &a), side("new", &b)]);
+    for wanted in [
+        "A is old, B is new",
+        "<p class=\"facts\">B: new",
+        "<td>linear</td><td>worse than linear<br><small>another class</small></td>",
+        "<td class=\"n\">1.00</td>",
+        "<td class=\"n\">2.99</td>",
+        "<a href=\"#curve-1\">socket</a>",
+    ] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+}
+
+#[test]
+fn a_row_without_a_class_says_why_or_what_else_was_seen() {
+    let mut unclear = result("connect", 5);
+    unclear.growth[0].classes.clear();
+    unclear.growth[0].sentence = "too few points".to_owned();
+    let download = ProbeResult {
+        kind: AxisKind::Progress,
+        growth: Vec::new(),
+        ..result("download", 0)
+    };
+    let results = [unclear, download];
+    let page = crate::html::probes("one", &[side("", &results)]);
+    for wanted in [
+        "<td>unclear<br><small>too few points</small></td>",
+        "<td>a course in time: median ",
+    ] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
 }
 
 #[test]

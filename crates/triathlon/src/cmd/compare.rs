@@ -69,5 +69,10 @@ fn names(sides: [(&PathBuf, &Vec<ProbeResult>); 2]) -> [String; 2] {
     if kernels[0] != kernels[1] && kernels.iter().all(|kernel| !kernel.is_empty()) {
         return kernels;
     }
-    sides.map(|(path, _)| path.display().to_string())
+    let places = sides.map(|(path, _)| path.components().as_path().display().to_string());
+    if places[0] == places[1] {
+        // The same one twice is still two sides.
+        return ["A", "B"].map(str::to_owned);
+    }
+    places
 }

@@ -72,7 +72,7 @@ pub fn classify(series: &str, passes: &[Vec<(u32, f64)>]) -> Growth {
         series: series.to_owned(),
         from: bins[0].n,
         to: bins[bins.len() - 1].n,
-        typical_ns: (bins[0].typical, bins[bins.len() - 1].typical),
+        typical_ns: ratio.levels,
         ratio: (ratio.end, ratio.low, ratio.high),
         bins: points.clone(),
         ..Growth::default()
@@ -191,6 +191,8 @@ fn describes(fit: &Fit, points: &[Point]) -> bool {
 
 /// How many times dearer the rest of the axis is than its beginning.
 struct Ratio {
+    /// What one call costs at the beginning and at the end, in nanoseconds: their ratio is `end`.
+    levels: (f64, f64),
     /// The end over the beginning: estimate, and 95 % bounds.
     end: f64,
     low: f64,
@@ -214,7 +216,12 @@ fn ratio(bins: &[Bin]) -> Ratio {
         StudentsT::new(0.0, 1.0, as_f64(passes - 1))
             .map_or(f64::INFINITY, |t| t.inverse_cdf(CONFIDENCE))
     };
+    let typical = |group: usize| {
+        let sum: f64 = (0..passes).map(|pass| level(pass, group)).sum();
+        (sum / as_f64(passes)).exp()
+    };
     let mut ratio = Ratio {
+        levels: (typical(0), typical(GROUPS - 1)),
         end: 1.0,
         low: 1.0,
         high: 1.0,

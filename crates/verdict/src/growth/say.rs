@@ -10,10 +10,8 @@ use super::thresholds::{GROWING_RATIO, PASSES, POINTS_PER_BIN, SPAN};
 fn time(ns: f64) -> String {
     if ns < 100.0 {
         format!("{ns:.1} ns")
-    } else if ns < 10_000.0 {
-        format!("{ns:.0} ns")
     } else {
-        Span::from_ns(whole(ns)).to_string()
+        Span::from_ns(whole(ns)).to_string().replace("us", "µs")
     }
 }
 

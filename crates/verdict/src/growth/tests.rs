@@ -33,6 +33,16 @@ fn clean_curves_get_their_names() {
 }
 
 #[test]
+fn the_ratio_is_that_of_the_two_costs_beside_it() {
+    for slope in [0.0, 1.0] {
+        let growth = classify("x", &passes(4_000, |n, _| 500.0 + slope * n));
+        let (first, last) = growth.typical_ns;
+        let (ratio, ..) = growth.ratio;
+        assert!((last / first - ratio).abs() < 1e-9, "{growth:?}");
+    }
+}
+
+#[test]
 fn what_falls_does_not_grow() {
     check(|n, _| 500.0 + 2_000.0 / n.sqrt(), &[Class::Flat]);
 }

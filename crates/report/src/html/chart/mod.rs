@@ -97,7 +97,7 @@ fn legend(chart: &Chart) -> String {
 const fn how_light(series: &Series) -> &'static str {
     match series.kind {
         Kind::Bar { .. } => "pale",
-        Kind::Line | Kind::Reference | Kind::Scatter | Kind::Trace => "dotted",
+        Kind::Curve | Kind::Line | Kind::Reference | Kind::Scatter | Kind::Trace => "dotted",
     }
 }
 
@@ -106,13 +106,15 @@ fn swatch(series: &Series) -> String {
     let (colour, symbol) = match series.kind {
         Kind::Reference => ("var(--muted)".to_owned(), None),
         Kind::Bar { .. } => (look::colour(series.look), Some("M0 0H10V10H0Z")),
-        Kind::Trace => (look::colour(series.look), None),
-        Kind::Line | Kind::Scatter => (look::colour(series.look), Some(look::symbol(series.look))),
+        Kind::Curve | Kind::Trace => (look::colour(series.look), None),
+        // Single points are round, whosoever they are.
+        Kind::Scatter => (look::colour(series.look), Some(look::symbol(0))),
+        Kind::Line => (look::colour(series.look), Some(look::symbol(series.look))),
     };
     let mut svg = format!(
         "<svg viewBox=\"0 0 28 12\" width=\"28\" height=\"12\" aria-hidden=\"true\" style=\"--c:{colour}\">"
     );
-    if matches!(series.kind, Kind::Line | Kind::Reference | Kind::Trace) {
+    if !matches!(series.kind, Kind::Bar { .. } | Kind::Scatter) {
         let dash = dash(series);
         let _ = write!(svg, "<path class=\"line\"{dash} d=\"M1 6H27\"/>");
     }

@@ -178,7 +178,7 @@ fn line(chart: &Chart, series: &Series, colour: &str) -> ESeries {
             CompositeValue::from(value).into()
         })
         .collect();
-    let bare = matches!(series.kind, Kind::Reference | Kind::Trace);
+    let bare = matches!(series.kind, Kind::Curve | Kind::Reference | Kind::Trace);
     let type_ = match series.kind {
         Kind::Reference => LineStyleType::Dotted,
         _ if series.light => LineStyleType::Dotted,
