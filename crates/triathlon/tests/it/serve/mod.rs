@@ -109,10 +109,18 @@ fn listening(stdout: &str) -> Option<SocketAddr> {
 fn read_all(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 65_536];
-    while let Ok(count) = stream.read(&mut buffer)
-        && count > 0
-    {
-        bytes.extend_from_slice(&buffer[..count]);
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+            // A receive with a limit of time is not taken up again after a signal (signal(7)).
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                // Shown where the test fails.
+                eprintln!("after {} bytes: {error}", bytes.len());
+                break;
+            }
+        }
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -165,6 +165,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let state = self.child.try_wait();
+            let pid = self.pid();
+            eprintln!(
+                "process {pid}: {state:?}; it wrote to stderr:\n{}",
+                self.stderr()
+            );
+        }
         // A group whose leader was waited for may still have members; an empty one is no harm.
         self.signal_group("CONT");
         self.signal_group("KILL");

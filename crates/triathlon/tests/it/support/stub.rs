@@ -1,6 +1,6 @@
 //! Servers that misbehave on purpose: plain sockets and threads, nothing of ours.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -138,6 +138,7 @@ pub(crate) fn read_head(stream: &mut TcpStream) -> Option<Vec<u8>> {
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read(&mut byte) {
             Ok(1) => head.push(byte[0]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             _ => return None,
         }
     }
@@ -147,5 +148,11 @@ pub(crate) fn read_head(stream: &mut TcpStream) -> Option<Vec<u8>> {
 /// Holds the connection open until the peer closes it.
 pub(crate) fn hold(stream: &mut TcpStream) {
     let mut scrap = [0; 4096];
-    while matches!(stream.read(&mut scrap), Ok(count) if count > 0) {}
+    loop {
+        match stream.read(&mut scrap) {
+            Ok(1..) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            _ => break,
+        }
+    }
 }
