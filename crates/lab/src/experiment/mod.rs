@@ -111,7 +111,7 @@ pub fn read(name: &str, overrides: &[String]) -> Result<Source, ReadError> {
     let path = Path::new(name);
     let (place, text) = match std::fs::read_to_string(path) {
         Ok(text) => (name.to_owned(), text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_a_path(name) => {
             let found = BUILT_IN.iter().find(|(built_in, _)| *built_in == name);
             let (_, text) = found.ok_or_else(|| unknown(name))?;
             ("built-in".to_owned(), (*text).to_owned())
@@ -130,6 +130,11 @@ pub fn read(name: &str, overrides: &[String]) -> Result<Source, ReadError> {
         text,
         experiment,
     })
+}
+
+/// Whether `name` can only be that of a file: no built-in experiment is called so.
+fn is_a_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
 }
 
 fn unknown(name: &str) -> ReadError {

@@ -7,7 +7,7 @@ use lab::probe::shelf;
 use model::probe::ProbeResult;
 use report::probe::Side;
 
-use crate::exit::{Exit, UsageError};
+use crate::exit::Exit;
 use crate::out;
 
 const EXAMPLES: &str = "\
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let read = |path: &Path| -> anyhow::Result<Vec<ProbeResult>> {
         if !path.exists() {
-            return Err(UsageError(format!("{} does not exist", path.display())).into());
+            anyhow::bail!("{} does not exist", path.display());
         }
         Ok(shelf::read(path)?)
     };

@@ -46,10 +46,12 @@ fn a_world_that_fails() {
     check("serve no/such/folder", 1, &["no/such/folder"]);
     check(
         "lab no/such/experiment.toml",
-        2,
+        1,
         &["no/such/experiment.toml"],
     );
     check("report no/such/results", 1, &["no/such/results"]);
+    check("compare no/such/a no/such/b", 1, &["no/such/a"]);
+    check("doctor --sysctl no/such.conf", 1, &["no/such.conf"]);
 }
 
 #[test]
