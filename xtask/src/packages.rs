@@ -29,6 +29,7 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("python3", "python3", "a stranger that drives origin"),
     ("chromium", "chromium", "opens reports as a reader would"),
     ("iproute2", "ip", "network namespaces for tests"),
+    ("strace", "strace", "counts the generator's system calls"),
     (
         "gcc",
         "cc",

@@ -8,6 +8,7 @@
     reason = "the only crate that talks to the kernel; each block says why it is sound"
 )]
 
+pub mod allocations;
 mod buffer;
 pub mod clock;
 pub mod counters;

@@ -13,6 +13,7 @@
 
 mod addresses;
 mod bad_input;
+mod calls;
 mod counts;
 mod doctor;
 mod door;

@@ -15,7 +15,7 @@ use crate::support::process::{Running, command};
 use crate::support::{LIMIT, wait_until};
 
 /// A server at work on a folder of its own; it ends when dropped.
-struct Served {
+pub(crate) struct Served {
     folder: tempfile::TempDir,
     address: SocketAddr,
     running: Running,
@@ -36,7 +36,7 @@ fn backends() -> Vec<&'static str> {
 
 impl Served {
     /// Serves `files` (name and content) with `flags` besides.
-    fn start(files: &[(&str, &[u8])], flags: &str) -> Self {
+    pub(crate) fn start(files: &[(&str, &[u8])], flags: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let www = folder.path().join("www");
         std::fs::create_dir(&www).expect("a folder");
@@ -70,7 +70,7 @@ impl Served {
         self.folder.path()
     }
 
-    fn url(&self, target: &str) -> String {
+    pub(crate) fn url(&self, target: &str) -> String {
         format!("http://{}{target}", self.address)
     }
 
