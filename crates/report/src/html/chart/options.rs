@@ -98,15 +98,15 @@ fn axis(axis: &Axis, placing: &Placing<'_>, ticks: &[f64]) -> EAxis {
     let (low, high) = placing.ends();
     let marks: Vec<CompositeValue> = ticks
         .iter()
-        .map(|tick| number(scaled(&axis.scale, *tick)))
+        .map(|tick| place(scaled(&axis.scale, *tick)))
         .collect();
     let type_ = match axis.scale {
         Scale::Log => AxisType::Log,
         _ => AxisType::Value,
     };
     made.type_(type_)
-        .min(number(scaled(&axis.scale, low)))
-        .max(number(scaled(&axis.scale, high)))
+        .min(place(scaled(&axis.scale, low)))
+        .max(place(scaled(&axis.scale, high)))
         .axis_tick(AxisTick::new().custom_values(marks.clone()))
         .axis_label(marks.into_iter().fold(
             AxisLabel::new().color("var(--muted)").font_size(12),
@@ -330,13 +330,25 @@ const fn standing_name(standing: Standing) -> &'static str {
     }
 }
 
+/// A place on an axis: whole numbers as they are, because 5 MiB have seven digits.
+fn place(value: f64) -> CompositeValue {
+    if value.fract() == 0.0 {
+        exactly(value)
+    } else {
+        number(value)
+    }
+}
+
 /// A number in as few bytes as show it.
+fn number(value: f64) -> CompositeValue {
+    exactly(rounded(value))
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     reason = "checked to be whole and small"
 )]
-fn number(value: f64) -> CompositeValue {
-    let value = rounded(value);
+fn exactly(value: f64) -> CompositeValue {
     CompositeValue::Number(if value.fract() == 0.0 && value.abs() < 1e15 {
         NumericValue::Integer(value as i64)
     } else {
