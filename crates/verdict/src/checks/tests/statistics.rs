@@ -3,6 +3,7 @@
 use model::Outcome;
 use model::fixture::spread;
 use model::units::Span;
+use model::{Claim, Severity};
 
 use super::{Case, closed, of_lab, open, six_rounds};
 
@@ -138,14 +139,54 @@ fn rules_about_rounds_need_the_rounds() {
 
 #[test]
 fn six_rounds_that_agree_make_up_for_a_short_window() {
+    let verdict = crate::judge_set(&short_rounds()).swap_remove(0);
+    let found = super::finding(&verdict, "STA-12").unwrap();
+    assert_eq!(found.worst(), Severity::Note);
+    insta::assert_snapshot!("STA-12 rounds", super::told(&found));
+}
+
+/// Six rounds of two seconds, the looked-at server's first.
+fn short_rounds() -> Vec<model::Trial> {
     let mut trials = six_rounds();
     for trial in &mut trials {
         trial.record.window = Span::from_s(2);
     }
+    trials
+}
+
+#[test]
+fn a_short_window_is_held_against_what_each_claim_is_about() {
+    let mut trials = short_rounds();
+    set_rate(&mut trials, 64, |round| {
+        60_000.0 + 5_000.0 * f64::from(round)
+    });
     let verdict = crate::judge_set(&trials).swap_remove(0);
     let found = super::finding(&verdict, "STA-12").unwrap();
-    assert_eq!(found.worst(), model::Severity::Note);
-    insta::assert_snapshot!("STA-12 rounds", super::told(&found));
+    assert_eq!(found.severity[&Claim::Capacity], Severity::Suspect);
+    assert_eq!(found.severity[&Claim::Comparison], Severity::Suspect);
+    // A request costs the same CPU time in each round all the same.
+    assert_eq!(found.severity[&Claim::Resources], Severity::Note);
+    insta::assert_snapshot!("STA-12 mixed", super::told(&found));
+}
+
+#[test]
+fn a_rate_that_the_plan_set_proves_no_agreement() {
+    let mut trials = short_rounds();
+    for trial in &mut trials {
+        let round = trial.point.as_ref().unwrap().round;
+        trial.plan.arrivals = model::plan::Arrivals::Fixed {
+            rate_per_1000_s: model::Rate::per_second(2_000),
+        };
+        trial.record.response_time = spread(
+            model::distribution::Shape::TOTAL,
+            1e6 + 1e5 * f64::from(round),
+            4_000,
+        );
+    }
+    let verdict = crate::judge_set(&trials).swap_remove(0);
+    let found = super::finding(&verdict, "STA-12").unwrap();
+    assert_eq!(found.severity[&Claim::Latency], Severity::Suspect);
+    assert_eq!(found.severity[&Claim::Comparison], Severity::Suspect);
 }
 
 /// A window of 350 ms in which each of 64 connections gets `usual` but for one stall: the integral
@@ -185,7 +226,7 @@ fn what_is_missing_beyond_the_edges_is_seen_in_a_short_window_too() {
     trial.record.service_time.record_n(Span::from_ms(11), 64);
     trial.record.total.outcomes[Outcome::Ok] = 64 * 297;
     let found = super::finding(&crate::judge(&trial), "STA-10").unwrap();
-    assert_eq!(found.worst(), model::Severity::Suspect);
+    assert_eq!(found.worst(), Severity::Suspect);
 }
 
 #[test]
@@ -193,6 +234,6 @@ fn more_in_flight_than_connections_is_a_bug() {
     let mut trial = closed().remove(0);
     trial.record.workers[0].outstanding_integral_ns = 700_000_000_000;
     let found = super::finding(&crate::judge(&trial), "STA-10").unwrap();
-    assert_eq!(found.worst(), model::Severity::Invalid);
+    assert_eq!(found.worst(), Severity::Invalid);
     insta::assert_snapshot!("STA-10 places", super::told(&found));
 }
