@@ -1,12 +1,14 @@
-//! STA-05: rounds that fall into two camps have no middle.
+//! STA-05: rounds that fall into two camps have no middle (ADR 0015).
+//!
+//! Camps are told by the gap between them in terms of the wider camp: the more rounds there are,
+//! the less likely noise leaves such a gap. A gap in terms of other gaps would do the opposite.
 
 use model::finding::Claim::{Capacity, Comparison};
 use model::finding::Severity::Suspect;
 
 use crate::check::{Check, Found, Judge, Judgement};
 use crate::set::Peers;
-use crate::summary::median;
-use crate::thresholds::{GAP_OF_GAPS, GAP_OF_MEDIAN};
+use crate::thresholds::{GAP_OF_CAMP, GAP_OF_MEDIAN};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -32,25 +34,11 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     if values.len() < ROUNDS_MIN {
         return Judgement::NotApplicable;
     }
-    let mut gaps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // A single straggler is no camp: the gap must have two rounds on each side.
-    let inner = gaps
-        .iter()
-        .enumerate()
-        .skip(1)
-        .take(gaps.len().saturating_sub(2));
-    let Some((place, widest)) = inner.max_by(|one, other| one.1.total_cmp(other.1)) else {
+    let Some((place, gap, of_camp)) = camps(values) else {
         return Judgement::NotApplicable;
     };
-    let (place, widest) = (place, *widest);
-    gaps.remove(place);
-    gaps.sort_by(f64::total_cmp);
-    let others = median(&gaps).unwrap_or(0.0);
-    if GAP_OF_MEDIAN
-        .severity(widest / point.rate.median.max(1e-9))
-        .is_none()
-        || GAP_OF_GAPS.severity(widest / others.max(1e-9)).is_none()
-    {
+    let of_median = gap / point.rate.median.max(1e-9);
+    if GAP_OF_MEDIAN.severity(of_median).is_none() || GAP_OF_CAMP.severity(of_camp).is_none() {
         return Judgement::Silent;
     }
     Found::new(
@@ -68,7 +56,67 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     )
     .evidence("rates", values.clone())
     .limit(&GAP_OF_MEDIAN)
-    .limit(&GAP_OF_GAPS)
+    .evidence("gap_of_median", of_median)
+    .evidence("gap_of_camp", of_camp)
+    .limit(&GAP_OF_CAMP)
     .fix("Look at both: what differs between those starts of the server?")
     .into()
+}
+
+/// Where sorted values part most clearly, each camp of two or more: the place before the gap, the
+/// gap, and the gap in terms of the wider camp. A single straggler is no camp.
+fn camps(sorted: &[f64]) -> Option<(usize, f64, f64)> {
+    let last = sorted.len().checked_sub(1)?;
+    (1..last.saturating_sub(1))
+        .map(|place| {
+            let gap = sorted[place + 1] - sorted[place];
+            let wider = (sorted[place] - sorted[0]).max(sorted[last] - sorted[place + 1]);
+            (place, gap, gap / wider.max(1e-9))
+        })
+        .max_by(|one, other| one.2.total_cmp(&other.2))
+}
+
+#[cfg(test)]
+mod tests {
+    use statrs::distribution::{ContinuousCDF as _, Normal};
+
+    use super::*;
+
+    /// The share of 20,000 points that the rule accuses, where `shift` is added to every second of
+    /// `rounds` rounds with normal noise of deviation 1.
+    fn accused(rounds: u32, shift: f64) -> f64 {
+        let normal = Normal::new(0.0, 1.0).unwrap();
+        // A Weyl sequence through a bit mixer (splitmix64): the same numbers each time.
+        let mut state = 1_u64;
+        let mut draw = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let high = u32::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap();
+            normal.inverse_cdf((f64::from(high) + 0.5) / 4_294_967_296.0)
+        };
+        let mut count = 0_u32;
+        for _ in 0..20_000 {
+            let mut values: Vec<f64> = (0..rounds)
+                .map(|round| draw() + if round % 2 == 0 { shift } else { 0.0 })
+                .collect();
+            values.sort_by(f64::total_cmp);
+            let of_camp = camps(&values).unwrap().2;
+            count += u32::from(GAP_OF_CAMP.severity(of_camp).is_some());
+        }
+        f64::from(count) / 20_000.0
+    }
+
+    #[test]
+    fn noise_is_not_taken_for_camps() {
+        assert!(accused(6, 0.0) < 0.05);
+        assert!(accused(10, 0.0) < 0.005);
+        assert!(accused(30, 0.0) < 0.0005);
+    }
+
+    #[test]
+    fn camps_well_apart_are_seen() {
+        assert!(accused(6, 10.0) > 0.9);
+        assert!(accused(10, 12.0) > 0.9);
+    }
 }

@@ -134,7 +134,7 @@ fn rules_about_rounds_need_the_rounds() {
     for rule in ["STA-02", "STA-05", "STA-09", "STA-11"] {
         assert!(verdict.coverage.unknown.contains_key(rule), "{rule}");
     }
-    assert!(verdict.claims[&model::Claim::Comparison].partial);
+    assert!(verdict.claims[&Claim::Comparison].partial);
 }
 
 #[test]
