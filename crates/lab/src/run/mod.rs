@@ -264,12 +264,13 @@ impl Progress {
             .filter(|block| ground.installed(block.racer).is_some());
         Self {
             all: wanted.map(|block| block.cells.len()).sum(),
-            done,
             cost_left: Span::ZERO,
             cost_done: Span::ZERO,
             started: std::time::Instant::now(),
-            // Another lab a moment ago used other addresses, very likely.
-            number: seed % 1_000_003 * 4_096,
+            // Another lab a moment ago used other addresses, very likely; and so did this one
+            // before it was interrupted.
+            number: (seed % 1_000_003 + done.len() as u64) * 4_096,
+            done,
         }
     }
 

@@ -225,9 +225,14 @@ fn an_interrupted_experiment_is_resumed_where_it_stopped() {
     let times = written(&store);
     let (store, manifest) = Store::open(store.directory()).unwrap();
     assert_eq!(manifest, bench.manifest);
-    let (result, _) = bench.run(&store, &mut Fake::default());
-    result.unwrap();
+    let mut second = Fake::default();
+    bench.run(&store, &mut second).0.unwrap();
     assert_eq!(sequences(&store).len(), 8);
+    let sources = |fake: &Fake| -> BTreeSet<_> {
+        let plans = fake.plans.iter();
+        plans.flat_map(|plan| plan.sources.clone()).collect()
+    };
+    assert!(sources(&first).is_disjoint(&sources(&second)));
     let after = written(&store);
     assert!(
         times.iter().all(|file| after.contains(file)),
