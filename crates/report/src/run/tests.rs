@@ -1,3 +1,6 @@
+use model::finding::Status;
+use model::fixture::Heat;
+
 use super::*;
 
 #[test]
@@ -25,4 +28,29 @@ fn commands_are_quoted_as_a_shell_reads_them() {
         shell(&words),
         "triathlon lab 'my experiment.toml' 'it'\\''s'"
     );
+}
+
+#[test]
+fn a_point_is_worth_what_its_worst_round_is() {
+    let mut trials = Heat {
+        servers: vec!["nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        ..Heat::default()
+    }
+    .trials();
+    trials.retain(|trial| trial.point.as_ref().is_some_and(|point| !point.ceiling));
+    trials[0].environment.tool.debug_build = true;
+    let mut run = Run::default();
+    for trial in &trials {
+        run.add(trial);
+    }
+    run.judge(&verdict::judge_set(&trials));
+    let cells = run.cells("seven-bytes");
+    assert_eq!(cells.len(), 1);
+    assert_eq!(cells[0].status(), Status::Invalid);
+    assert_eq!(cells[0].count(Status::Invalid), 1);
+    // The spoilt one is kept and struck, the others make the median.
+    let rate = cells[0].rate().unwrap();
+    assert_eq!((rate.struck(), rate.rounds.len()), (1, trials.len()));
 }

@@ -11,7 +11,7 @@ use model::trial::Point;
 use model::units::Span;
 use model::{Outcome, Trial};
 
-pub use points::{PointKey, PointSummary, PointVerdict, point_verdict};
+pub use points::{PointKey, PointSummary};
 
 use crate::check::{Facts, Judge, Judgement};
 use crate::checks;

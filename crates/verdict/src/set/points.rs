@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use model::finding::{Status, Verdict};
 use model::trial::Point;
 
 use super::Entry;
@@ -107,41 +106,4 @@ fn summary(key: PointKey, positions: Vec<usize>, entries: &[Entry]) -> Option<Po
         trials: positions,
         key,
     })
-}
-
-/// What a point is worth over its rounds.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct PointVerdict {
-    /// The worst of its rounds.
-    pub status: Status,
-    /// Rules that brought it there, each once.
-    pub because: Vec<String>,
-    /// How many rounds have that status.
-    pub rounds: usize,
-    /// Whether a mandatory rule could not be evaluated in some round.
-    pub partial: bool,
-    /// Whether the generator set the rate of some round: then it is a lower bound.
-    pub generator_limited: bool,
-}
-
-/// Puts the verdicts of a point's rounds together.
-pub fn point_verdict(rounds: &[&Verdict]) -> PointVerdict {
-    let status = rounds.iter().map(|v| v.status).max().unwrap_or_default();
-    let worst = || rounds.iter().filter(|verdict| verdict.status == status);
-    let mut because: Vec<String> = worst()
-        .flat_map(|verdict| verdict.claims.values())
-        .filter(|claim| claim.status == status)
-        .flat_map(|claim| claim.because.iter().cloned())
-        .collect();
-    because.sort();
-    because.dedup();
-    PointVerdict {
-        status,
-        because,
-        rounds: worst().count(),
-        partial: rounds
-            .iter()
-            .any(|verdict| verdict.claims.values().any(|claim| claim.partial)),
-        generator_limited: rounds.iter().any(|verdict| verdict.generator_limited),
-    }
 }

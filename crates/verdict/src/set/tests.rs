@@ -54,25 +54,3 @@ fn single_runs_are_judged_alone_within_a_set() {
     assert_eq!(verdicts[0], judge(&trials[0]));
     assert_eq!(verdicts[1], judge(&trials[1]));
 }
-
-#[test]
-fn a_point_is_worth_what_its_worst_round_is() {
-    let mut trials = trials();
-    let spoilt = trials
-        .iter_mut()
-        .find(|trial| trial.point.as_ref().unwrap().server == "nginx")
-        .unwrap();
-    let point = spoilt.point.clone().unwrap();
-    spoilt.environment.tool.debug_build = true;
-    let verdicts = judge_set(&trials);
-    let rounds: Vec<&Verdict> = trials
-        .iter()
-        .zip(&verdicts)
-        .filter(|(trial, _)| PointKey::of(trial.point.as_ref().unwrap()) == PointKey::of(&point))
-        .map(|(_, verdict)| verdict)
-        .collect();
-    let worth = point_verdict(&rounds);
-    assert_eq!(worth.status, model::Status::Invalid);
-    assert_eq!(worth.rounds, 1);
-    assert_eq!(worth.because, ["GEN-14"]);
-}
