@@ -342,6 +342,15 @@ fn a_generator_that_fails_once_costs_one_point() {
     let gap = gaps.last().unwrap();
     assert_eq!(gap.error, "the generator failed: out of memory");
     assert!(gap.workload.is_some() && gap.connections.is_some() && gap.round.is_some());
+    let rows = |store: &Store| {
+        let gaps = store.gaps().unwrap().into_iter();
+        gaps.map(|gap| gap.server).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&store), [CEILING, "nginx"]);
+    // Measured by a later start, it is a row no more.
+    bench.run(&store, &mut Fake::default()).0.unwrap();
+    assert_eq!(sequences(&store).len(), 8);
+    assert_eq!(rows(&store), [CEILING]);
 }
 
 #[test]

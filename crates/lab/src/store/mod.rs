@@ -1,4 +1,5 @@
-//! Results on disk: append-only, one file per trial, written whole or not at all.
+//! Results on disk: append-only, one file per trial, written whole or not at all. The one thing that
+//! is taken away is a row about what could not be measured, once it has been.
 //!
 //! A file is written under a temporary name, brought to the disk and renamed; then its folder is
 //! brought to the disk too. What carries its final name is complete, whatever happens.
@@ -65,7 +66,8 @@ impl Store {
         &self.directory
     }
 
-    /// Stores a trial. After this it survives everything but its disk.
+    /// Stores a trial. After this it survives everything but its disk. Gaps of an earlier start that
+    /// it fills are gaps no more.
     pub fn put_trial(&self, trial: &Trial) -> Result<PathBuf, LabError> {
         let point = trial.point.as_ref().expect("a trial of a lab has a point");
         let name = format!(
@@ -76,26 +78,31 @@ impl Store {
             slug(&point.workload),
             point.connections
         );
-        self.write_json(&name, trial)
+        let path = self.write_json(&name, trial)?;
+        let mut gap = Gap {
+            server: point.server.clone(),
+            ..Gap::default()
+        };
+        let of_server = gap_name(&gap);
+        gap.round = Some(point.round);
+        let of_round = gap_name(&gap);
+        gap.workload = Some(point.workload.clone());
+        gap.connections = Some(point.connections);
+        for name in [of_server, of_round, gap_name(&gap)] {
+            let gap = self.directory.join(name);
+            match fs::remove_file(&gap) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(LabError::file("remove", gap)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(path)
     }
 
     /// Stores a gap. The same gap found twice is one.
     pub fn put_gap(&self, gap: &Gap) -> Result<PathBuf, LabError> {
-        let mut name = format!("gaps/{}", slug(&gap.server));
-        for part in [
-            gap.round.map(|round| format!("-round-{round}")),
-            gap.workload
-                .as_deref()
-                .map(|name| format!("-{}", slug(name))),
-            gap.connections.map(|count| format!("-{count}")),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            name.push_str(&part);
-        }
-        name.push_str(".json");
-        self.write_json(&name, gap)
+        self.write_json(&gap_name(gap), gap)
     }
 
     /// Stores a file of a server's configuration, exactly as used.
@@ -190,6 +197,24 @@ impl Store {
         write_whole(&path, bytes).map_err(LabError::file("write", &path))?;
         Ok(path)
     }
+}
+
+/// The file of a gap: that of a server, of a server in a round, or of one trial.
+fn gap_name(gap: &Gap) -> String {
+    let mut name = format!("gaps/{}", slug(&gap.server));
+    for part in [
+        gap.round.map(|round| format!("-round-{round}")),
+        gap.workload
+            .as_deref()
+            .map(|name| format!("-{}", slug(name))),
+        gap.connections.map(|count| format!("-{count}")),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        name.push_str(&part);
+    }
+    name + ".json"
 }
 
 /// Temporary file, fsync, rename, fsync of the folder.
