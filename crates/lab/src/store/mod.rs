@@ -1,5 +1,6 @@
-//! Results on disk: append-only, one file per trial, written whole or not at all. The one thing that
-//! is taken away is a row about what could not be measured, once it has been.
+//! Results on disk: append-only, one file per trial, written whole or not at all.
+//!
+//! The one thing that is taken away is a row about what could not be measured, once it has been.
 //!
 //! A file is written under a temporary name, brought to the disk and renamed; then its folder is
 //! brought to the disk too. What carries its final name is complete, whatever happens.
@@ -66,8 +67,8 @@ impl Store {
         &self.directory
     }
 
-    /// Stores a trial. After this it survives everything but its disk. Gaps of an earlier start that
-    /// it fills are gaps no more.
+    /// Stores a trial. After this it survives everything but its disk. Gaps of an earlier start
+    /// that it fills are gaps no more.
     pub fn put_trial(&self, trial: &Trial) -> Result<PathBuf, LabError> {
         let point = trial.point.as_ref().expect("a trial of a lab has a point");
         let name = format!(
