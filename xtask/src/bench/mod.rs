@@ -100,6 +100,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         server_cpu,
         cpu,
     };
+    println!("{}", machine());
     println!(
         "servers on CPU {server_cpu}, generators on CPU {cpu}, {} rounds of {} s each",
         setting.rounds, setting.seconds
@@ -112,6 +113,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         drop(std::fs::remove_dir_all(setting.site.with_extension(kind)));
     }
     result
+}
+
+/// What these figures are of: they mean nothing without it.
+fn machine() -> String {
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    let cpuinfo = read("/proc/cpuinfo");
+    let model = cpuinfo
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("a processor without a name", |(_, name)| name);
+    let hypervisor = if cpuinfo.contains(" hypervisor") {
+        ", a virtual machine"
+    } else {
+        ""
+    };
+    let kernel = read("/proc/sys/kernel/osrelease");
+    format!("{model}{hypervisor}, Linux {}", kernel.trim())
 }
 
 /// One for servers and one for generators.
