@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use model::{Instant, Span};
+use sys::counters::process;
 use sys::{clock, syscall::limit::cpu_of_children};
 
 /// A reading.
@@ -15,6 +16,8 @@ use sys::{clock, syscall::limit::cpu_of_children};
 pub(super) struct Reading {
     busy: Option<Span>,
     ours: Option<Span>,
+    /// What the server that is asked has used, if it is a process of this machine.
+    server: Span,
     at: Instant,
 }
 
@@ -35,14 +38,22 @@ pub fn cpus() -> (Option<u32>, Option<u32>) {
     }
 }
 
-/// What has been used until now.
-pub(super) fn read(root: &Path) -> Reading {
+/// What has been used until now; `server` is the process that is asked, where it was not started by
+/// the probe: its work is part of what is measured.
+pub(super) fn read(root: &Path, server: Option<u32>) -> Reading {
     let stat = fs::read_to_string(root.join("stat")).unwrap_or_default();
     Reading {
         busy: busy(&stat, &chosen()),
         ours: cpu_of_children().ok(),
+        server: server.map_or(Span::ZERO, |pid| used(root, pid)),
         at: clock::monotonic(),
     }
+}
+
+/// CPU time of a process and its descendants.
+fn used(root: &Path, pid: u32) -> Span {
+    let tree = process::tree(root, pid);
+    tree.iter().map(|stat| stat.user + stat.system).sum()
 }
 
 fn chosen() -> Vec<u32> {
@@ -85,7 +96,8 @@ impl Seen {
             return;
         };
         let count = u64::try_from(chosen().len().max(1)).unwrap_or(1);
-        self.strangers += busy.saturating_sub(ours);
+        let server = after.server.saturating_sub(before.server);
+        self.strangers += busy.saturating_sub(ours).saturating_sub(server);
         self.capacity += after.at.saturating_since(before.at) * count;
     }
 
@@ -119,6 +131,7 @@ mod tests {
         let reading = |busy, ours, at: u64| Reading {
             busy: Some(Span::from_ms(busy)),
             ours: Some(Span::from_ms(ours)),
+            server: Span::ZERO,
             at: Instant::from_ns(at * 1_000_000),
         };
         let mut seen = Seen::default();
@@ -128,5 +141,13 @@ mod tests {
         let share = seen.share().unwrap() * f64::from(u32::try_from(cpus).unwrap());
         assert!((share - 0.2).abs() < 1e-9, "{share}");
         seen.add(reading(0, 0, 0), reading(0, 50, 10));
+        // A server that is asked is no stranger.
+        let mut seen = Seen::default();
+        let served = Reading {
+            server: Span::from_ms(200),
+            ..reading(600, 400, 1_000)
+        };
+        seen.add(reading(0, 0, 0), served);
+        assert_eq!(seen.share(), Some(0.0));
     }
 }

@@ -1,5 +1,6 @@
 //! All passes of all probes that were asked for, each in a process of its own.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,6 +25,8 @@ pub struct Settings {
     pub passes: u32,
     /// A server to be asked instead of our own.
     pub url: Option<String>,
+    /// Its process, where it is one of this machine that can be found.
+    pub server: Option<u32>,
     /// Where it runs.
     pub environment: Environment,
 }
@@ -93,9 +96,9 @@ pub fn run(
                 done: done - 1,
                 all,
             });
-            let before = neighbours::read(proc_root);
+            let before = neighbours::read(proc_root, settings.server);
             let answer = one(job, number, settings, interrupt)?;
-            seen[index].add(before, neighbours::read(proc_root));
+            seen[index].add(before, neighbours::read(proc_root, settings.server));
             results[index].busy_elsewhere = seen[index].share();
             match answer {
                 Some(Answer::Measured(pass)) => add(&mut results[index], pass),
@@ -140,9 +143,18 @@ fn empty(job: &Job, settings: &Settings) -> ProbeResult {
         population: job.population,
         note: job.note.clone(),
         limits: job.limits.clone(),
+        facts: asked(job, settings),
         environment: settings.environment.clone(),
         ..ProbeResult::default()
     }
+}
+
+/// Which server, where one is asked.
+fn asked(job: &Job, settings: &Settings) -> BTreeMap<String, String> {
+    let url = settings.url.as_deref().unwrap_or("origin, one worker");
+    let server = job.probe.server && job.probe.kind == AxisKind::Population;
+    let fact = server.then(|| ("server".to_owned(), url.to_owned()));
+    fact.into_iter().collect()
 }
 
 fn add(result: &mut ProbeResult, pass: Pass) {

@@ -1,8 +1,9 @@
 //! `triathlon probe [NAME...]`: what the kernel can do, against how much of it there is already.
 
 use std::io::IsTerminal as _;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use lab::probe::question::{self, Question};
@@ -27,6 +28,9 @@ Examples:
 
 A result is one file per probe with all points of all passes, and report.html with their
 plots. 'triathlon compare A B' lays two results over each other.";
+
+/// A server that takes longer to accept a first connection is not there.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Arguments of `triathlon probe`.
 #[derive(clap::Args, Debug)]
@@ -171,15 +175,34 @@ fn one(
     Ok(Exit::Done)
 }
 
-/// Where a URL leads.
+/// Where a URL leads: the first of its addresses that somebody answers on, because `localhost`
+/// has two of them and most servers listen on one.
 fn target(url: &str) -> anyhow::Result<(SocketAddr, Url)> {
     let parsed = Url::parse(url).map_err(|error| UsageError(error.to_string()))?;
-    let address = (parsed.host.as_str(), parsed.port)
+    let addresses = (parsed.host.as_str(), parsed.port)
         .to_socket_addrs()
-        .with_context(|| format!("looking up {}", parsed.host))?
-        .next()
-        .with_context(|| format!("{} has no address", parsed.host))?;
-    Ok((address, parsed))
+        .with_context(|| format!("looking up {}", parsed.host))?;
+    let mut last = None;
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(_) => return Ok((address, parsed)),
+            Err(error) => last = Some(anyhow::anyhow!("{address}: {error}")),
+        }
+    }
+    let why = last.unwrap_or_else(|| anyhow::anyhow!("{} has no address", parsed.host));
+    Err(why.context(format!(
+        "no server answers at {url}; start it first, or leave --url out to ask our own"
+    )))
+}
+
+/// The process that serves a URL, where it is one of this machine.
+fn local_server(url: &str) -> Option<u32> {
+    let (address, _) = target(url).ok()?;
+    let local = std::net::TcpListener::bind((address.ip(), 0)).is_ok();
+    let roots = lab::condition::Roots::default();
+    local
+        .then(|| lab::condition::owner_of(&roots.proc, address.port()))
+        .flatten()
 }
 
 /// What is asked of a server, and what its answer begins with.
@@ -317,6 +340,7 @@ fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
         folder: work.path().to_owned(),
         passes: request.passes,
         url: request.url.clone(),
+        server: request.url.as_deref().and_then(local_server),
         environment: lab::environment::of_this_machine(Tool {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             debug_build: cfg!(debug_assertions),

@@ -1,6 +1,8 @@
 //! `triathlon probe` from outside: what it refuses, what it leaves behind, and whether a program
 //! by a stranger reads the same of the kernel.
 
+mod foreign;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
