@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::units::Bytes;
+use crate::units::{Bytes, Span};
 
 /// A machine at one moment.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -27,6 +27,9 @@ pub struct Condition {
     pub tracked_connections_max: Option<u64>,
     /// Share of time since boot that the hypervisor gave to others, 0 to 1.
     pub steal: Option<f64>,
+    /// What kept a thread from running that always wanted to; none if nobody watched.
+    #[serde(default)]
+    pub hiccups: Option<Hiccups>,
     /// Network links by name.
     pub links: Vec<Link>,
     /// The file system that results and logs go to.
@@ -39,6 +42,20 @@ pub struct Condition {
     pub kernel_log: Option<Vec<String>>,
     /// The server that was asked about.
     pub server: Option<ServerCondition>,
+}
+
+/// What kept a thread from running that did nothing but read the clock, beside the waits for its
+/// turn that the kernel accounts for: interrupts, firmware, a hypervisor.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Hiccups {
+    /// How long it was watched.
+    pub watched: Span,
+    /// How often it was kept.
+    pub count: u64,
+    /// For how long altogether.
+    pub lost: Span,
+    /// The longest time.
+    pub longest: Span,
 }
 
 /// A network link.

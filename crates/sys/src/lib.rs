@@ -15,6 +15,7 @@ pub mod counters;
 pub mod cpu;
 mod errno;
 pub mod file;
+pub mod hiccup;
 pub mod process;
 pub mod reactor;
 pub mod signal;

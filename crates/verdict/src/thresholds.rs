@@ -106,6 +106,11 @@ limits! {
     RETRANSMITTED: "TCP-05", "retransmitted_share", Some(1e-4), Some(1e-3), Some(1e-2), "Policy";
     /// Time stolen from a CPU that takes part.
     STEAL: "CPU-01", "steal_share", Some(0.005), Some(0.01), Some(0.05), "Policy";
+    /// Time that a busy thread was kept from its CPU by what no scheduler accounts for.
+    HICCUPS: "CPU-02", "lost_share", None, Some(0.01), None, "Policy";
+    /// The longest such time.
+    HICCUP_LONGEST: "CPU-02", "longest_ms", None, Some(10.0), None,
+        "Policy; one of these is the 99.9 % quantile of a thousand answers";
     /// What others used of the machine.
     BACKGROUND: "CPU-08", "background_share", None, Some(0.02), Some(0.10), "Policy";
     /// A server busier than this is its own limit.

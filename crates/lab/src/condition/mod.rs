@@ -55,6 +55,8 @@ pub fn read(
         tracked_connections: tracking("count"),
         tracked_connections_max: tracking("max"),
         steal: steal(&roots.proc),
+        // Nobody has watched: that costs time, and whoever wants it asks `sys::hiccup`.
+        hiccups: None,
         links: links(&roots.sys),
         disk: read_disk(results),
         on_battery: on_battery(&roots.sys),

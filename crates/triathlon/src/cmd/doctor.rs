@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::Context as _;
 use lab::condition::{self, Roots};
-use model::Bytes;
+use model::{Bytes, Span};
 use verdict::doctor::examine;
 use verdict::sysctl::{Kernel, Machine, judge};
 
@@ -16,7 +16,7 @@ use crate::out;
 const EXAMPLES: &str = "\
 Examples:
   triathlon doctor
-      Examine this machine.
+      Examine this machine; for a second it watches the CPUs.
   triathlon doctor --server 127.0.0.1:8080
       And the server that listens there: limits, backlog, CPUs.
   triathlon doctor --fix-script > fix.sh
@@ -43,6 +43,14 @@ pub(crate) struct Args {
     /// Connections that the benchmark will hold at once, to hold sizes against
     #[arg(long, value_name = "N", requires = "sysctl", default_value_t = 1_000)]
     connections: u64,
+    /// Watch the CPUs for this long for pauses that no program makes (CPU-02); 0s watches none
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        conflicts_with = "sysctl"
+    )]
+    hiccups: Span,
     /// Print a shell script that mends what was found, with its undo; nothing is changed
     #[arg(long, conflicts_with_all = ["sysctl", "json"])]
     fix_script: bool,
@@ -98,7 +106,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .server
         .map(|server| find(&roots.proc, server))
         .transpose()?;
-    let condition = condition::read(&roots, environment, &args.results, server);
+    let mut condition = condition::read(&roots, environment, &args.results, server);
+    if !args.hiccups.is_zero() && !args.fix_script {
+        let cpus = &condition.environment.cpus_allowed;
+        condition.hiccups = sys::hiccup::watch(cpus, args.hiccups);
+    }
     let examination = examine(&condition);
     if args.fix_script {
         out::write(&report::doctor::fix_script(&examination))?;

@@ -6,6 +6,7 @@ use model::finding::{Claim, Severity};
 
 use super::{Answer, Rule};
 use crate::check::Found;
+use crate::thresholds::{HICCUP_LONGEST, HICCUPS};
 use crate::words;
 
 pub(super) const RULES: &[Rule] = &[
@@ -15,6 +16,13 @@ pub(super) const RULES: &[Rule] = &[
         reads: "/proc/stat: steal since boot",
         source: "kernel Documentation/virt/kvm/x86/msr.rst (MSR_KVM_STEAL_TIME)",
         examine: steal,
+    },
+    Rule {
+        id: "CPU-02",
+        name: "hiccups",
+        reads: "gaps between readings of the clock in a busy thread, less its waits for a turn",
+        source: "the method of jHiccup and of Linux's hwlat tracer; bounds are policy",
+        examine: hiccups,
     },
     Rule {
         id: "CPU-03",
@@ -97,6 +105,32 @@ fn steal(condition: &Condition) -> Answer {
     );
     Found::all(&Claim::ALL, severity, say)
         .evidence("steal", share)
+        .into()
+}
+
+fn hiccups(condition: &Condition) -> Answer {
+    let Some(seen) = condition.hiccups.filter(|seen| !seen.watched.is_zero()) else {
+        return Answer::unknown("not watched: triathlon doctor --hiccups 1s");
+    };
+    let share = seen.lost.as_s_f64() / seen.watched.as_s_f64();
+    let longest = seen.longest.as_s_f64() * 1e3;
+    if HICCUPS.severity(share).is_none() && HICCUP_LONGEST.severity(longest).is_none() {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "Something below the kernel paused this machine {} times in {} (longest {}, {} of the \
+         time): a tail of response times measures that too.",
+        seen.count,
+        seen.watched,
+        seen.longest,
+        words::share(share)
+    );
+    Found::all(&[Latency], Severity::Suspect, say)
+        .evidence("count", seen.count)
+        .evidence("longest_ms", longest)
+        .evidence("lost_share", share)
+        .limit(&HICCUPS)
+        .limit(&HICCUP_LONGEST)
         .into()
 }
 

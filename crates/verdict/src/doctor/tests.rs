@@ -1,6 +1,6 @@
 use super::*;
-use model::Bytes;
-use model::condition::{Disk, Link, ListenerCondition, ServerCondition};
+use model::condition::{Disk, Hiccups, Link, ListenerCondition, ServerCondition};
+use model::{Bytes, Span};
 
 /// A stock Debian 12 server on hardware, with a healthy nginx.
 fn healthy() -> Condition {
@@ -13,6 +13,12 @@ fn healthy() -> Condition {
         tracked_connections: Some(0),
         tracked_connections_max: Some(262_144),
         steal: Some(0.0),
+        hiccups: Some(Hiccups {
+            watched: Span::from_s(1),
+            count: 1,
+            lost: Span::from_ms(1),
+            longest: Span::from_ms(1),
+        }),
         links: vec![Link {
             name: "lo".to_owned(),
             mtu: Some(65_536),
@@ -160,6 +166,12 @@ const CASES: &[(&str, Severity, Change, Option<Change>)] = &[
         Some(|c| c.steal = None),
     ),
     (
+        "CPU-02",
+        Severity::Suspect,
+        |c| c.hiccups.as_mut().unwrap().longest = Span::from_ms(11),
+        Some(|c| c.hiccups = None),
+    ),
+    (
         "CPU-03",
         Severity::Note,
         |c| c.environment.virtualised = Some(true),
@@ -273,6 +285,23 @@ fn each_rule_fires_when_provoked_and_is_silent_otherwise() {
             !diagnosis.reads.is_empty() && !diagnosis.finding.source.is_empty(),
             "{rule}"
         );
+    }
+}
+
+#[test]
+fn hiccups_are_many_or_long() {
+    for (lost_ms, longest_ms, fires) in [(9, 9, false), (11, 2, true), (9, 10, false)] {
+        let mut condition = healthy();
+        condition.hiccups = Some(Hiccups {
+            watched: Span::from_s(1),
+            count: 9,
+            lost: Span::from_ms(lost_ms),
+            longest: Span::from_ms(longest_ms),
+        });
+        let examination = examine(&condition);
+        let found = examination.findings();
+        let fired = found.iter().any(|finding| finding.rule == "CPU-02");
+        assert_eq!(fired, fires, "{lost_ms} ms, longest {longest_ms} ms");
     }
 }
 
