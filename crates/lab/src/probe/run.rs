@@ -163,7 +163,11 @@ fn add(result: &mut ProbeResult, pass: Pass) {
             Some(known) if known != value => {
                 // The first pass's and the last one's: each pass has its own beside its points.
                 let first = known.split(" to ").next().unwrap_or_default();
-                *known = format!("{first} to {value}");
+                *known = if first == value {
+                    value.clone()
+                } else {
+                    format!("{first} to {value}")
+                };
             }
             Some(_) => {}
             None => {

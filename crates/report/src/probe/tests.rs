@@ -129,6 +129,27 @@ fn the_table_names_the_class_before_the_numbers() {
 }
 
 #[test]
+fn what_is_true_of_all_is_said_once() {
+    let with = |probe, own: &str| {
+        let mut result = result(probe, 5);
+        for (name, value) in [("priority", "that of any program"), ("memory", own)] {
+            result.facts.insert(name.to_owned(), value.to_owned());
+        }
+        result
+    };
+    let text = table(&side("", &[with("fork", "1 kB"), with("spawn", "2 kB")]));
+    assert_eq!(text.matches("that of any program").count(), 1, "{text}");
+    assert!(
+        text.contains("all: priority that of any program."),
+        "{text}"
+    );
+    assert!(text.contains("spawn: memory 2 kB."), "{text}");
+    let text = table(&side("", &[with("fork", "1 kB")]));
+    let alone = "fork: memory 1 kB, priority that of any program.";
+    assert!(text.contains(alone), "{text}");
+}
+
+#[test]
 fn the_page_of_two_sides_holds_them_against_each_other() {
     let (a, mut b) = ([result("socket", 5)], [result("socket", 20)]);
     b[0].growth[0].classes = vec![Class::Worse];

@@ -41,7 +41,8 @@ pub fn table(side: &Side<'_>) -> String {
             let growth = operation.growth();
             growth
                 .into_iter()
-                .filter(|(_, growth)| growth.classes != [Class::Flat])
+                // The row of an operation without a class holds its sentence already.
+                .filter(|(_, growth)| !matches!(growth.classes[..], [] | [Class::Flat]))
                 .map(|(_, growth)| (operation.name(), growth))
         })
         .collect();
@@ -51,20 +52,38 @@ pub fn table(side: &Side<'_>) -> String {
     for (name, growth) in told {
         let _ = writeln!(text, "{name}: {}.", growth.sentence);
     }
+    let shared = shared(side.results);
+    for (name, value) in &shared {
+        let _ = writeln!(text, "all: {name} {value}.");
+    }
     for result in side.results {
         if let Some(note) = &result.note {
             let _ = writeln!(text, "{}: {note}.", result.label());
         }
-        if !result.facts.is_empty() && !result.passes.is_empty() {
-            let facts: Vec<String> = result
-                .facts
-                .iter()
-                .map(|(name, value)| format!("{name} {value}"))
-                .collect();
+        let facts: Vec<String> = result
+            .facts
+            .iter()
+            .filter(|fact| !shared.contains(fact))
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        if !facts.is_empty() && !result.passes.is_empty() {
             let _ = writeln!(text, "{}: {}.", result.label(), facts.join(", "));
         }
     }
     text
+}
+
+/// Facts that are the same of all results: what is true of the machine or of the user is said once.
+fn shared(results: &[ProbeResult]) -> Vec<(&String, &String)> {
+    let measured = || results.iter().filter(|result| !result.passes.is_empty());
+    let first = measured().next().filter(|_| measured().count() > 1);
+    first.map_or_else(Vec::new, |first| {
+        let facts = first.facts.iter();
+        let in_all = |fact: &(&String, &String)| {
+            measured().all(|result| result.facts.get(fact.0) == Some(fact.1))
+        };
+        facts.filter(in_all).collect()
+    })
 }
 
 fn row(text: &mut String, name: &str, growth: &Growth, width: usize) {

@@ -120,6 +120,36 @@ fn a_run_leaves_results_and_a_report_and_nothing_else() {
 }
 
 #[test]
+fn without_a_compiler_the_others_are_measured() {
+    let results = tempfile::tempdir().expect("a folder");
+    let empty = tempfile::tempdir().expect("a folder without programs");
+    let arguments = [
+        "pipe",
+        "fork-static",
+        "--population",
+        "150",
+        "--passes",
+        "1",
+    ];
+    let mut command = probe(&arguments, results.path());
+    // Nor is there a cache from a time when there was one.
+    command
+        .env("PATH", empty.path())
+        .env("HOME", empty.path())
+        .env_remove("XDG_CACHE_HOME");
+    let run = Running::start(&mut command).finish().expect_code(0);
+    let why = "fork-static: there is no C compiler";
+    assert!(
+        run.stdout.contains(why) && run.stderr.contains(why),
+        "{run:?}"
+    );
+    assert!(run.stdout.contains("apt install gcc"), "{run:?}");
+    let folder = folder(results.path());
+    assert_eq!(read(&folder, "pipe.json").passes.len(), 1);
+    assert!(read(&folder, "fork-static.json").passes.is_empty());
+}
+
+#[test]
 fn an_interrupted_run_keeps_what_it_has_and_ends_all_it_started() {
     let results = tempfile::tempdir().expect("a folder");
     let arguments = ["pipe", "context-switch", "--passes", "100"];
