@@ -186,6 +186,16 @@ impl<C: Client> Connection<C> {
         self.flights[place].as_ref()
     }
 
+    /// How long the exchanges under way have been so at `edge`, summed up, the latest of them sent
+    /// at `sent`.
+    pub(crate) fn age(&self, sent: Instant, edge: Instant) -> Span {
+        let under_way = self.flights.iter().flatten();
+        under_way
+            .filter(|flight| sent >= flight.ready)
+            .map(|_| edge.saturating_since(sent))
+            .sum()
+    }
+
     /// Puts the exchange that has begun as `stream` under way.
     #[inline]
     pub(crate) fn launch(&mut self, stream: StreamId, mut flight: Flight) {

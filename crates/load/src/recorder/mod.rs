@@ -120,6 +120,11 @@ impl Recorder {
         self.boundary
     }
 
+    /// Where the window begins and ends, as far as that is known.
+    pub const fn window(&self) -> (Instant, Instant) {
+        (self.settings.window_start, self.settings.window_end)
+    }
+
     /// Exchanges due and not ended.
     pub const fn outstanding(&self) -> u64 {
         self.outstanding

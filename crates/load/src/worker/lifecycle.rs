@@ -3,7 +3,7 @@
 use super::{
     AtomicBool, BACKOFF_FIRST, BACKOFF_LONGEST, CONNECTS_UNDER_WAY, Cause, Client, Errno,
     INTERRUPTED_TIME, Instant, Key, NOBODY, Ordering, PARTING, PARTING_TIME, Phase, Reactor,
-    Record, Refused, SocketAddr, State, Worker, connection,
+    Record, Refused, SocketAddr, Span, State, Worker, connection,
 };
 use crate::exchange::Exchange;
 use model::units::Bytes;
@@ -22,6 +22,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let after = self.phase;
         if before == Phase::Warmup && after != Phase::Warmup {
             self.gauge.start(&self.reactor);
+            self.age_at_start = Some(self.age(self.recorder.window().0));
             self.backlog_at_start = self.backlog.len();
             if let Some(count) = self.share.count.filter(|_| !self.share.open_loop) {
                 self.remaining = count.saturating_sub(self.recorder.outstanding());
@@ -29,8 +30,20 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         if before != Phase::Drain && after == Phase::Drain {
             self.gauge.end(&self.reactor);
+            self.age_at_end = Some(self.age(self.recorder.window().1));
             self.stop_sending(now);
         }
+    }
+
+    /// How long the exchanges in flight have been so at `edge`, summed up.
+    fn age(&self, edge: Instant) -> Span {
+        self.connections
+            .iter()
+            .filter_map(|connection| {
+                let sent = self.reactor.sent_at(connection.key?);
+                Some(connection.age(sent, edge))
+            })
+            .sum()
     }
 
     /// The window is over: what was not sent yet never will be.
@@ -411,6 +424,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             worker.connections = self.share.connections;
             worker.cpu = None;
             worker.thread_id = sys::cpu::thread_id();
+            worker.age_at_start = self.age_at_start;
+            worker.age_at_end = self.age_at_end;
             self.gauge.fill(worker);
         }
         record

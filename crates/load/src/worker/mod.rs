@@ -103,6 +103,9 @@ pub struct Worker<C: Client, R> {
     backlog_max: usize,
     /// How many arrivals of the warm-up waited when the window began.
     backlog_at_start: usize,
+    /// How long what was in flight at the edges of the window had been so, summed up.
+    age_at_start: Option<Span>,
+    age_at_end: Option<Span>,
     /// Sockets that wait for the server's close, with the instant when we lose patience.
     parting: VecDeque<(Instant, Key)>,
     /// When the oldest exchange or the connect of a connection times out.
@@ -168,6 +171,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             backlog: VecDeque::with_capacity(share.backlog + count),
             backlog_max: 0,
             backlog_at_start: 0,
+            age_at_start: None,
+            age_at_end: None,
             parting: VecDeque::with_capacity(PARTING),
             timeouts: Timers::new(count),
             retries: Timers::new(count),

@@ -111,6 +111,33 @@ fn a_slow_generator_is_late_and_says_so() {
     assert_eq!(quick.response_time.quantile(0.99), Some(near(ms(1))));
 }
 
+/// Little's law at its edges: in flight over the window is what ended in it, less how long that had
+/// been under way before, and what is still under way at its end.
+#[test]
+fn what_is_in_flight_over_a_window_adds_up() {
+    // The window begins in the middle of a freeze and ends in the middle of another one.
+    for warmup in [Span::ZERO, ms(500)] {
+        let plan = PlanFile {
+            warmup,
+            ..closed(10, s(3) - warmup)
+        };
+        let server = hello(Service::Constant(ms(7)))
+            .frozen(at(ms(200)), ms(900))
+            .frozen(at(ms(2_700)), s(1));
+        let record = simulate(plan, server);
+        let worker = &record.workers[0];
+        let (start, end) = (worker.age_at_start.unwrap(), worker.age_at_end.unwrap());
+        assert!(end > s(2), "ten waited for the second freeze: {end}");
+        assert_eq!(
+            start > s(2),
+            !warmup.is_zero(),
+            "and for the first: {start}"
+        );
+        let expected = (record.service_time.sum() + end).as_ns() - start.as_ns();
+        assert_eq!(worker.outstanding_integral_ns, expected);
+    }
+}
+
 /// A poll of an idle reactor takes a microsecond here: nothing is later than that.
 #[test]
 fn who_spins_is_punctual_and_says_what_it_spun() {

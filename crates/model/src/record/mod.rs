@@ -134,6 +134,13 @@ pub struct Worker {
     /// The integral of exchanges in flight over the window, in exchange-nanoseconds, kept
     /// independently of the distributions: Little's law is checked against it.
     pub outstanding_integral_ns: u64,
+    /// How long the exchanges that were in flight when the window began had been by then, summed
+    /// up; none if unknown.
+    #[serde(rename = "age_at_start_ns", default)]
+    pub age_at_start: Option<Span>,
+    /// The same of those in flight when the window ended.
+    #[serde(rename = "age_at_end_ns", default)]
+    pub age_at_end: Option<Span>,
     /// Its share of the plan's connections.
     pub connections: u32,
 }

@@ -1,10 +1,14 @@
 //! STA-10: exchanges in flight = rate × service time, or something was lost or invented.
 //!
 //! Workers integrate their exchanges in flight independently of the distributions; what the
-//! distributions make of it must agree.
+//! distributions make of it must agree. The law holds exactly over any window once its edges are
+//! taken into account: a closed loop counts an exchange whole where it ends, so what those in
+//! flight at the start had been so is taken away, and what those at the end have been is added.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
+use model::plan::Arrivals;
+use model::record::Worker;
 use model::units::Span;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
@@ -37,11 +41,15 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     }
     let plan = &facts.trial.plan;
     let places = f64::from(plan.connections) * f64::from(plan.pipeline);
-    let edges = over_an_edge(facts);
+    let (expected, edges) = match between_the_edges(facts) {
+        Some(moved) => (service + moved, 0.0),
+        None => (service, over_an_edge(facts)),
+    };
     let fail = |say: String, severity, deviation: f64| {
         Found::all(CHECK.claims, severity, say)
             .evidence("in_flight_mean", integral / seconds)
             .evidence("rate_times_service_time", service / seconds)
+            .evidence("with_the_edges", expected / seconds)
             .evidence("places", places)
             .evidence("straddling_s", edges)
             .evidence("deviation", deviation)
@@ -64,21 +72,36 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let unseen = facts.ended().saturating_sub(record.service_time.count())
         + record.total.outcomes[model::Outcome::Unfinished];
     let failed = number(unseen) * plan.timeout.as_s_f64();
-    let (least, most) = (service - edges, service + edges + failed);
+    let (least, most) = (expected - edges, expected + edges + failed);
     let outside = (least - integral).max(integral - most).max(0.0);
     let deviation = outside / integral;
     match LITTLE.severity(deviation) {
         None => Judgement::Silent,
         Some(severity) => fail(
             format!(
-                "{} exchanges were in flight on average, but rate times service time makes {}.",
+                "{} exchanges were in flight on average, but rate times service time, the edges of \
+                 the window included, makes {}.",
                 words::rate(integral / seconds),
-                words::rate(service / seconds)
+                words::rate(expected / seconds)
             ),
             severity,
             deviation,
         ),
     }
+}
+
+/// What a closed loop's exchanges in flight at the end had been so, less what those at the start
+/// had, in seconds: exact, where it was recorded. A server that keeps some clients waiting for
+/// the whole window has them in flight, and in no distribution.
+fn between_the_edges(facts: &Facts<'_>) -> Option<f64> {
+    if facts.trial.plan.arrivals != Arrivals::Closed {
+        return None;
+    }
+    let sum = |age: fn(&Worker) -> Option<Span>| {
+        let ages = facts.record.workers.iter().map(age);
+        ages.sum::<Option<Span>>().map(Span::as_s_f64)
+    };
+    Some(sum(|worker| worker.age_at_end)? - sum(|worker| worker.age_at_start)?)
 }
 
 /// The most that exchanges which straddle an edge of the window can move, in seconds.

@@ -214,6 +214,32 @@ fn a_stall_over_the_edge_of_a_short_window_is_no_lost_exchange() {
     }
 }
 
+/// 160 connections, of which 96 wait for their answer from before the window until after it.
+fn starving() -> model::Trial {
+    let mut trial = stalled(Span::from_ms(1));
+    trial.record.workers[0].outstanding_integral_ns = 64 * 340_000_000 + 96 * 350_000_000;
+    trial.plan.connections = 160;
+    trial.record.workers[0].age_at_start = Some(Span::from_ms(96 * 70));
+    trial.record.workers[0].age_at_end = Some(Span::from_ms(96 * 420));
+    trial
+}
+
+#[test]
+fn who_waits_for_the_whole_window_is_no_lost_exchange() {
+    let verdict = crate::judge(&starving());
+    assert_eq!(super::finding(&verdict, "STA-10"), None);
+}
+
+#[test]
+fn what_is_in_flight_for_no_connection_is_lost() {
+    let mut trial = starving();
+    // The connections know of half of them only.
+    trial.record.workers[0].age_at_end = Some(Span::from_ms(48 * 420));
+    trial.record.workers[0].age_at_start = Some(Span::from_ms(48 * 70));
+    let found = super::finding(&crate::judge(&trial), "STA-10").unwrap();
+    assert_eq!(found.worst(), Severity::Invalid);
+}
+
 #[test]
 fn what_is_missing_beyond_the_edges_is_seen_in_a_short_window_too() {
     let mut trial = stalled(Span::from_ms(11));
