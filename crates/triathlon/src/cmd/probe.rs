@@ -17,6 +17,9 @@ use report::probe::Side;
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
+/// The heading of a page about all probes.
+pub(crate) const TITLE: &str = "What this kernel can do";
+
 const EXAMPLES: &str = "\
 Examples:
   triathlon probe                       every probe, five passes, in about a minute
@@ -267,7 +270,7 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
         wanted,
         passes: args.passes,
         url: args.url.clone(),
-        title: "What this kernel can do".to_owned(),
+        title: TITLE.to_owned(),
         text: None,
         show: match (args.json, args.plot) {
             (true, _) => Show::Json,

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
+use lab::probe::shelf;
 use model::experiment::{Gap, Manifest};
 use report::Run;
+use report::probe::Side;
 use verdict::TrialSet;
 
 use crate::exit::Exit;
@@ -35,7 +37,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Results directories, or trials (JSON)
+    /// Results directories, or trials (JSON); or one folder of 'triathlon probe'
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Write the page here [default: report.html in the first directory, or here]
@@ -63,11 +65,7 @@ fn columns() -> String {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let run = read(&args.paths)?;
     if run.digests().is_empty() {
-        anyhow::bail!(
-            "no trial found in {}; give a results directory or files that `triathlon load --json` \
-             or `triathlon lab` wrote",
-            list(&args.paths)
-        );
+        return probes(args);
     }
     if let Some(file) = &args.csv {
         write(file, report::csv::rows(&run).as_bytes())?;
@@ -85,6 +83,33 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(file) = &args.csv {
         out::line(file.display())?;
     }
+    Ok(Exit::Done)
+}
+
+/// The page of what `triathlon probe` wrote, where there are no trials.
+fn probes(args: &Args) -> anyhow::Result<Exit> {
+    let found: Vec<_> = args.paths.iter().map(|path| shelf::read(path)).collect();
+    let [Ok(results)] = found.as_slice() else {
+        anyhow::bail!(
+            "no trial found in {}; give a results directory, or files that `triathlon load --json` \
+             or `triathlon lab` wrote, or one folder of `triathlon probe`",
+            list(&args.paths)
+        );
+    };
+    if args.csv.is_some() {
+        anyhow::bail!("--csv has a row per trial; the points of probes are in their JSON files");
+    }
+    let side = Side { name: "", results };
+    let page = args.html.clone().unwrap_or_else(|| beside(&args.paths));
+    write(
+        &page,
+        report::html::probes(super::probe::TITLE, &[side]).as_bytes(),
+    )?;
+    if let Some(pdf) = &args.pdf {
+        print(&page, pdf)?;
+        out::line(pdf.display())?;
+    }
+    out::line(page.display())?;
     Ok(Exit::Done)
 }
 

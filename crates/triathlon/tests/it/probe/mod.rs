@@ -117,6 +117,18 @@ fn a_run_leaves_results_and_a_report_and_nothing_else() {
     ])
     .expect_code(0);
     assert!(shown.stdout.contains("pipe byte"), "{shown:?}");
+
+    // The page can be made again from what was stored.
+    let page = folder.join("report.html");
+    let first = fs::read_to_string(&page).expect("a page");
+    fs::remove_file(&page).expect("it can go");
+    triathlon(["report", &folder.display().to_string()]).expect_code(0);
+    let again = fs::read_to_string(&page).expect("a page");
+    assert_eq!(again.len(), first.len(), "the same but for the order");
+    assert!(again.contains("pipe byte"));
+    triathlon(["report", &folder.display().to_string(), "--csv", "x.csv"])
+        .expect_code(1)
+        .expect_complaint(&["--csv", "JSON"]);
 }
 
 #[test]
