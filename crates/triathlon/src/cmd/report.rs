@@ -181,17 +181,8 @@ fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
     if is_results(folder) {
         return Ok(folder.to_owned());
     }
-    let mut executions = Vec::new();
-    let entries =
-        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    for entry in entries {
-        let path = entry
-            .with_context(|| format!("cannot read {}", folder.display()))?
-            .path();
-        if is_results(&path) {
-            executions.push(path);
-        }
-    }
+    let mut executions = entries(folder)?;
+    executions.retain(|path| is_results(path));
     executions.sort();
     let count = executions.len();
     match executions.pop() {
@@ -241,13 +232,14 @@ fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .with_context(|| format!("cannot read {}", folder.display()))
+}
+
 fn find(folder: &Path, depth: u32, files: &mut Vec<(PathBuf, bool)>) -> anyhow::Result<()> {
-    let entries =
-        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    for entry in entries {
-        let path = entry
-            .with_context(|| format!("cannot read {}", folder.display()))?
-            .path();
+    for path in entries(folder)? {
         if path.is_dir() {
             if depth > 0 {
                 find(&path, depth - 1, files)?;
