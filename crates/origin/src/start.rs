@@ -272,16 +272,12 @@ fn listeners(settings: &Settings) -> Result<(Vec<SocketAddr>, Vec<Vec<OwnedFd>>)
             address: asked,
             source,
         };
-        if asked.port() != 0 {
-            // Sharing a port would also share it with a stranger who shares; alone it fails if
-            // anyone is there.
-            drop(socket::listen(asked, 1, false).map_err(refused)?);
-        }
-        let mut address = asked;
+        // Listeners that share a port would also share it with a stranger who shares; who keeps it
+        // without sharing is refused if anyone listens there.
+        let kept = socket::reserve(asked).map_err(refused)?;
+        let address = socket::local_address(&kept).map_err(refused)?;
         for of_worker in &mut listeners {
-            let listener = socket::listen(address, BACKLOG, true).map_err(refused)?;
-            address = socket::local_address(&listener).map_err(refused)?;
-            of_worker.push(listener);
+            of_worker.push(socket::listen(address, BACKLOG, true).map_err(refused)?);
         }
         addresses.push(address);
     }

@@ -26,6 +26,20 @@ pub fn listen(address: SocketAddr, backlog: u32, share: bool) -> io::Result<Owne
     Ok(socket)
 }
 
+/// Keeps `address` for a listener that comes later, perhaps in another process. As long as the
+/// socket lives, the kernel gives its port to nobody who asks for any port and to no outgoing
+/// connection; a listener that names the port and sets `SO_REUSEADDR`, as servers do, gets it.
+/// Fails where somebody listens already. Port 0 lets the kernel choose; [`local_address`] tells.
+pub fn reserve(address: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = open(address)?;
+    set(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+    if address.is_ipv6() {
+        set(&socket, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1)?;
+    }
+    bind(&socket, address)?;
+    Ok(socket)
+}
+
 /// A socket ready to connect to `target`: not blocking, without delay of small segments, bound to
 /// `source` if given. The port of `source` is 0 for "any"; the kernel then chooses it at connect
 /// (`IP_BIND_ADDRESS_NO_PORT`), so that one source address reaches every port of every target.

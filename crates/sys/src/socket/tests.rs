@@ -40,6 +40,32 @@ fn workers_share_a_port() {
 }
 
 #[test]
+fn a_reserved_port_is_for_those_who_name_it() {
+    for v6 in [false, true] {
+        let held = reserve(loopback(v6)).unwrap();
+        let address = local_address(&held).unwrap();
+        let other = listen(loopback(v6), 16, false).unwrap();
+        let target = local_address(&other).unwrap();
+        assert_ne!(target.port(), address.port());
+        // Nobody listens there yet.
+        let early = outgoing(address, None).unwrap();
+        let refused = connect(&early, address).map(|_| take_error(&early));
+        assert!(!matches!(refused, Ok(None)), "{refused:?}");
+        // A bind that does not say that it would share is refused, and so would be a connect.
+        let stranger = open(address).unwrap();
+        let error = bind(&stranger, address).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EADDRINUSE));
+        // Those for whom it is kept: one alone, or workers together.
+        drop(listen(address, 16, false).unwrap());
+        let workers = [listen(address, 16, true), listen(address, 16, true)];
+        assert!(workers.iter().all(Result::is_ok), "{workers:?}");
+        drop(held);
+        let error = reserve(address).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EADDRINUSE));
+    }
+}
+
+#[test]
 fn the_source_address_is_the_one_asked_for() {
     let listener = listen(loopback(false), 16, false).unwrap();
     let target = local_address(&listener).unwrap();

@@ -1,13 +1,13 @@
 //! Names and addresses: IPv6, and a dead address beside a live one.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use model::Outcome;
 
 use crate::support::process::{MEASURED, Running, TRIATHLON, load};
 use crate::support::stub::{self, RIGHT, Stub, send};
-use crate::support::{free_port, isolated, need, plan};
+use crate::support::{isolated, need, plan, reserve};
 
 fn right_on(address: IpAddr) -> Stub {
     Stub::listen(address, |mut stream, requests| {
@@ -31,7 +31,8 @@ fn version_six() {
 #[test]
 fn of_two_addresses_one_has_no_listener() {
     let server = right_on(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let dead = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
+    let nobody = reserve();
+    let dead = nobody.address;
     let wanted = plan::over(plan::counted(&server.url(), 40), &[dead, server.address()]);
     let (run, trial) = plan::run(&wanted);
     let total = trial.record.total;

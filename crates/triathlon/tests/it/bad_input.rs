@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::support::process::{Running, TRIATHLON, command, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
-use crate::support::{free_port, isolated, need};
+use crate::support::{isolated, need, reserve};
 
 /// The program fails with `code`, prints nothing on stdout, and its complaint has these words.
 #[track_caller]
@@ -25,16 +25,17 @@ fn check(arguments: &str, code: i32, words: &[&str]) {
 
 #[test]
 fn a_world_that_fails() {
-    let closed = free_port();
+    let nobody = reserve();
+    let closed = nobody.address;
     check(
         "load http://no-such-host.invalid/ -n 1",
         1,
         &["no-such-host.invalid"],
     );
     check(
-        &format!("load http://127.0.0.1:{closed}/ -n 1"),
+        &format!("load http://{closed}/ -n 1"),
         1,
-        &["refused", &format!("127.0.0.1:{closed}")],
+        &["refused", &closed.to_string()],
     );
     check(
         "load http://127.0.0.1/ --data @no/such/file",

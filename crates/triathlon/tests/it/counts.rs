@@ -22,7 +22,7 @@ fn books(record: &Record) -> Tally {
 /// Runs a drained, counted plan with `change` made to it; compares all that both sides count.
 fn check(test: &str, file: &[u8], change: impl FnOnce(&mut PlanFile)) -> Option<Vec<Line>> {
     let [program] = need(test, ["nginx"])?;
-    let nginx = Nginx::start(&program, "127.0.0.1", &[("file", file)]);
+    let nginx = Nginx::start(&program, &[("file", file)]);
     let before = nginx.status();
     let mut wanted = plan::counted(&nginx.url("file"), 5_000);
     change(&mut wanted);
@@ -129,7 +129,7 @@ fn a_server_stopped_for_two_seconds_is_seen_by_those_who_wait() {
     let Some([program]) = need(name, ["nginx"]) else {
         return;
     };
-    let nginx = Nginx::start(&program, "127.0.0.1", &[("file", b"seven!\n")]);
+    let nginx = Nginx::start(&program, &[("file", b"seven!\n")]);
     let mut wanted = plan::paced(&nginx.url("file"), 200, 6);
     wanted.connections = 16;
     let mut running = plan::start(&wanted);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::support::process::{Run, Running, TRIATHLON, triathlon};
-use crate::support::{free_port, need, not_run, wait_until};
+use crate::support::{need, not_run, reserve, wait_until};
 
 /// The rules that an examination found, with how bad they are.
 fn found(stdout: &str) -> Vec<(String, String)> {
@@ -98,19 +98,18 @@ fn a_server_with_small_limits_is_seen_by_its_process_and_by_its_address() {
         return;
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let port = free_port();
+    let reserved = reserve();
+    let address = reserved.address;
     let script = "ulimit -n 256; exec \"$1\" -m http.server --bind 127.0.0.1 \"$2\"";
     let mut command = Command::new("sh");
     command
         .args(["-c", script, "sh"])
         .arg(python)
-        .arg(port.to_string())
+        .arg(address.port().to_string())
         .current_dir(&folder);
     let server = Running::start(&mut command);
-    wait_until("the server listens", || {
-        TcpStream::connect(("127.0.0.1", port)).is_ok()
-    });
-    for asked in [server.pid().to_string(), format!("127.0.0.1:{port}")] {
+    wait_until("the server listens", || TcpStream::connect(address).is_ok());
+    for asked in [server.pid().to_string(), address.to_string()] {
         let found = found(
             &triathlon(["doctor", "--json", "--server", &asked])
                 .expect_code(0)

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -77,7 +78,7 @@ impl Running {
         check_path(directory.path())?;
         // A server that root starts gives up its rights and must still read what is here.
         open_to_all(directory.path(), 0o755)?;
-        let port = free_port().map_err(LabError::server(start.label, "find a free port"))?;
+        let (port, kept) = port().map_err(LabError::server(start.label, "find a free port"))?;
         let setup = Setup {
             directory: directory.path(),
             site: start.site,
@@ -124,6 +125,7 @@ impl Running {
             directory,
         };
         running.wait_until_it_listens(launch.processes)?;
+        drop(kept);
         Ok(running)
     }
 
@@ -330,10 +332,10 @@ fn cpus_allowed(root: &Path, pids: &[u32]) -> Option<Vec<u32>> {
     (!cpus.is_empty()).then_some(cpus)
 }
 
-/// A port that nobody has now. Another may take it before the server does: SRV-01 notices.
-fn free_port() -> std::io::Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.port())
+/// A port for a server, and what keeps it from everyone else until the server listens.
+fn port() -> std::io::Result<(u16, OwnedFd)> {
+    let kept = sys::socket::reserve((Ipv4Addr::LOCALHOST, 0).into())?;
+    Ok((sys::socket::local_address(&kept)?.port(), kept))
 }
 
 /// Standard output, standard error and error log of a server in one file.

@@ -8,7 +8,7 @@ use std::process::Command;
 use super::{folder, probe, read};
 use crate::support::nginx::{Nginx, per_connection};
 use crate::support::process::Running;
-use crate::support::{free_port, need, wait_until};
+use crate::support::{need, reserve, wait_until};
 
 /// Small, and no multiple of ten.
 const POPULATION: u32 = 205;
@@ -61,7 +61,7 @@ fn nginx_has_seen_what_was_sampled() {
     let Some([nginx]) = need(name, ["nginx"]) else {
         return;
     };
-    let nginx = Nginx::start(&nginx, "127.0.0.1", &[("file", &[b'x'; 1_024])]);
+    let nginx = Nginx::start(&nginx, &[("file", &[b'x'; 1_024])]);
     ask(&nginx.url("file"));
     let lines = nginx.quit();
     assert!(lines.iter().all(|line| line.status == 200), "{lines:?}");
@@ -81,7 +81,8 @@ fn lighttpd_is_asked_too() {
         return;
     };
     let place = tempfile::tempdir().expect("a folder");
-    let port = free_port();
+    let reserved = reserve();
+    let (address, port) = (reserved.address, reserved.address.port());
     fs::write(place.path().join("file"), [b'x'; 1_024]).expect("a file");
     let configuration = place.path().join("lighttpd.conf");
     let text = format!(
@@ -93,9 +94,9 @@ fn lighttpd_is_asked_too() {
     let mut server = start(&lighttpd, &configuration);
     wait_until("lighttpd listens", || {
         assert!(!server.ended(), "lighttpd ended: {}", server.stderr());
-        TcpStream::connect(("127.0.0.1", port)).is_ok()
+        TcpStream::connect(address).is_ok()
     });
-    ask(&format!("http://127.0.0.1:{port}/file"));
+    ask(&format!("http://{address}/file"));
 }
 
 fn start(program: &Path, configuration: &Path) -> Running {
@@ -111,7 +112,8 @@ fn start(program: &Path, configuration: &Path) -> Running {
 #[test]
 fn a_server_that_is_not_there_is_missed_before_anything_is_measured() {
     let results = tempfile::tempdir().expect("a folder");
-    let url = format!("http://127.0.0.1:{}/", free_port());
+    let nobody = reserve();
+    let url = format!("http://{}/", nobody.address);
     Running::start(&mut probe(&["connect", "--url", &url], results.path()))
         .finish()
         .expect_code(1)

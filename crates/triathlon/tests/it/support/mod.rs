@@ -8,20 +8,32 @@ pub(crate) mod stub;
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use sys::socket;
+
 /// Nothing in these tests may take longer; what does has hung.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
-/// A port of 127.0.0.1 that was free a moment ago.
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .expect("loopback has a free port")
-        .port()
+/// An address of loopback where nobody listens, kept from everyone else while this lives: tests
+/// run side by side, and each of them makes hundreds of connections.
+pub(crate) struct Reserved {
+    pub(crate) address: SocketAddr,
+    _kept: OwnedFd,
+}
+
+/// Reserves a port of 127.0.0.1.
+pub(crate) fn reserve() -> Reserved {
+    let kept = socket::reserve((Ipv4Addr::LOCALHOST, 0).into()).expect("loopback has a free port");
+    let address = socket::local_address(&kept).expect("it is bound");
+    Reserved {
+        address,
+        _kept: kept,
+    }
 }
 
 /// Waits for `ready`, looking often, for at most [`LIMIT`].

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::process::Running;
-use super::{free_port, wait_until};
+use super::{reserve, wait_until};
 
 /// The configuration; PORT and BIND stand for the address.
 const CONFIGURATION: &str = "
@@ -61,16 +61,15 @@ pub(crate) struct Status {
 }
 
 impl Nginx {
-    /// Starts `program` on a free port with `files` (name and content) to serve.
-    pub(crate) fn start(program: &Path, host: &str, files: &[(&str, &[u8])]) -> Self {
+    /// Starts `program` on 127.0.0.1 with `files` (name and content) to serve.
+    pub(crate) fn start(program: &Path, files: &[(&str, &[u8])]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(folder.path().join("www")).expect("a folder");
         for (name, content) in files {
             fs::write(folder.path().join("www").join(name), content).expect("a file");
         }
-        let address: SocketAddr = format!("{host}:{}", free_port())
-            .parse()
-            .expect("an address");
+        let reserved = reserve();
+        let address = reserved.address;
         let configuration = CONFIGURATION.replace("ADDRESS", &address.to_string());
         fs::write(folder.path().join("nginx.conf"), configuration).expect("a file");
         let mut running =
