@@ -5,6 +5,7 @@
 
 mod chart;
 mod failures;
+mod frame;
 mod look;
 mod page;
 mod probe;

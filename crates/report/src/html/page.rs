@@ -2,29 +2,16 @@
 
 use std::fmt::Write as _;
 
+use super::frame::{self, ASSETS, Assets};
 use super::{escape, failures, results, setting, trials, verdicts};
 use crate::number::plural;
 use crate::run::Run;
 
-/// What a page carries beside its content.
-pub(super) struct Assets {
-    pub(super) style: &'static str,
-    pub(super) script: &'static str,
-    /// The charting script, as its crate packages it.
-    pub(super) echarts: &'static str,
-}
-
-pub(super) const ASSETS: Assets = Assets {
-    style: include_str!("style.css"),
-    script: include_str!("page.js"),
-    echarts: include_str!(env!("ECHARTS_SCRIPT")),
-};
-
-/// A section: its anchor, its heading, and what writes it. One that writes nothing is left out.
-type Section = (&'static str, &'static str, fn(&Run) -> String);
+/// A section's anchor, its heading, and what writes it.
+type Writer = (&'static str, &'static str, fn(&Run) -> String);
 
 /// The sections in the order of reading.
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Writer; 7] = [
     ("verdict", "What may be believed", verdicts::section),
     ("results", "Results", results::section),
     ("failures", "Failures", failures::section),
@@ -40,46 +27,8 @@ pub fn page(run: &Run) -> String {
 }
 
 pub(super) fn assemble(run: &Run, assets: &Assets) -> String {
-    let Assets {
-        style,
-        script,
-        echarts,
-    } = assets;
-    let sections: Vec<(&str, &str, String)> = SECTIONS
-        .iter()
-        .map(|(anchor, heading, write)| (*anchor, *heading, write(run)))
-        .filter(|(_, _, html)| !html.is_empty())
-        .collect();
-    let mut html = String::with_capacity(echarts.len() + 400_000);
-    let title = escape(&title(run));
-    let _ = write!(
-        html,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"Triathlon\">\n\
-         <title>{title} · Triathlon</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-    );
-    header(&mut html, run);
-    html.push_str("<nav aria-label=\"Contents\"><ul>");
-    for (anchor, heading, _) in &sections {
-        let _ = write!(html, "<li><a href=\"#{anchor}\">{heading}</a></li>");
-    }
-    html.push_str("</ul></nav>\n<main>\n");
-    for (anchor, heading, body) in &sections {
-        let _ = write!(
-            html,
-            "<section id=\"{anchor}\" aria-labelledby=\"{anchor}-heading\">\n<h2 \
-             id=\"{anchor}-heading\">{heading}</h2>\n{body}</section>\n"
-        );
-    }
-    html.push_str("</main>\n");
-    footer(&mut html, run);
-    let _ = write!(
-        html,
-        "<script id=\"echarts\">{echarts}</script>\n<script>\n{script}</script>\n</body>\n</html>\n"
-    );
-    html
+    let sections = SECTIONS.map(|(anchor, heading, write)| (anchor, heading, write(run)));
+    frame::page(&title(run), &header(run), &sections, &version(run), assets)
 }
 
 /// The experiment's name; of a run without one, what was asked.
@@ -93,7 +42,8 @@ fn title(run: &Run) -> String {
     }
 }
 
-fn header(html: &mut String, run: &Run) {
+fn header(run: &Run) -> String {
+    let mut html = String::new();
     let mut facts = Vec::new();
     let servers = run.labels().len();
     if servers > 0 {
@@ -139,6 +89,7 @@ fn header(html: &mut String, run: &Run) {
         "<p class=\"facts\">{}</p>\n</header>\n",
         facts.join(" · ")
     );
+    html
 }
 
 /// `2026-11-20T10:31:24Z` as `2026-11-20 10:31 UTC`.
@@ -149,9 +100,9 @@ fn when(time: &str) -> String {
     }
 }
 
-fn footer(html: &mut String, run: &Run) {
-    let version = run
-        .environment()
+/// The version of what measured, with a space before it; nothing where it is not known.
+fn version(run: &Run) -> String {
+    run.environment()
         .map(|environment| &environment.tool)
         .map_or_else(String::new, |tool| {
             let commit = tool
@@ -159,12 +110,5 @@ fn footer(html: &mut String, run: &Run) {
                 .as_ref()
                 .map_or_else(String::new, |commit| format!(" ({commit})"));
             format!(" {}{commit}", tool.version)
-        });
-    let _ = write!(
-        html,
-        "<footer>\n<p>Measured and written by Triathlon{}. Charts are drawn by Apache ECharts \
-         5.5.1 (Apache License 2.0), which is inside this file; nothing is \
-         fetched.</p>\n</footer>\n",
-        escape(&version)
-    );
+        })
 }

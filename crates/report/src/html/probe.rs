@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use model::probe::{AxisKind, Growth, ProbeResult};
 
 use super::chart::figure_with;
-use super::page::{ASSETS, Assets};
+use super::frame::{self, ASSETS, Assets};
 use super::table::Table;
 use super::{escape, setting};
 use crate::number::{self, Unit, plural};
@@ -17,23 +17,7 @@ pub fn probes(title: &str, sides: &[Side<'_>]) -> String {
 }
 
 pub(super) fn assemble(title: &str, sides: &[Side<'_>], assets: &Assets) -> String {
-    let Assets {
-        style,
-        script,
-        echarts,
-    } = assets;
     let operations = operations(sides);
-    let mut html = String::with_capacity(echarts.len() + 400_000);
-    let title = escape(title);
-    let _ = write!(
-        html,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"Triathlon\">\n\
-         <title>{title} · Triathlon</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-    );
-    header(&mut html, &title, sides);
     let sections = [
         (
             "answers",
@@ -44,29 +28,12 @@ pub(super) fn assemble(title: &str, sides: &[Side<'_>], assets: &Assets) -> Stri
         ("limits", "What bounded the populations", limits(sides)),
         ("machine", "The machine", machines(sides)),
     ];
-    html.push_str("<nav aria-label=\"Contents\"><ul>");
-    for (anchor, heading, _) in &sections {
-        let _ = write!(html, "<li><a href=\"#{anchor}\">{heading}</a></li>");
-    }
-    html.push_str("</ul></nav>\n<main>\n");
-    for (anchor, heading, body) in &sections {
-        let _ = write!(
-            html,
-            "<section id=\"{anchor}\" aria-labelledby=\"{anchor}-heading\">\n\
-             <h2 id=\"{anchor}-heading\">{heading}</h2>\n{body}</section>\n"
-        );
-    }
-    let _ = write!(
-        html,
-        "</main>\n<footer>\n<p>Measured and written by Triathlon. Charts are drawn by Apache \
-         ECharts 5.5.1 (Apache License 2.0), which is inside this file; nothing is \
-         fetched.</p>\n</footer>\n\
-         <script id=\"echarts\">{echarts}</script>\n<script>\n{script}</script>\n</body>\n</html>\n"
-    );
-    html
+    frame::page(title, &header(title, sides), &sections, "", assets)
 }
 
-fn header(html: &mut String, title: &str, sides: &[Side<'_>]) {
+fn header(title: &str, sides: &[Side<'_>]) -> String {
+    let title = escape(title);
+    let mut html = String::new();
     let _ = write!(
         html,
         "<header>\n<p class=\"kicker\">Triathlon</p>\n<h1>{title}</h1>\n\
@@ -89,6 +56,7 @@ fn header(html: &mut String, title: &str, sides: &[Side<'_>]) {
         let _ = writeln!(html, "<p class=\"facts\">{}</p>", facts.join(" · "));
     }
     html.push_str("</header>\n");
+    html
 }
 
 /// A row for each operation.

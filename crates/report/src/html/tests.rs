@@ -5,7 +5,8 @@ use model::finding::{ClaimVerdict, Finding};
 use model::fixture::{Heat, first_heat, open, spoilt_heat};
 use model::{Claim, Severity, Span, Status, Trial, Verdict};
 
-use super::page::{ASSETS, Assets, assemble};
+use super::frame::{ASSETS, Assets};
+use super::page::assemble;
 use super::*;
 use crate::chart::Kind;
 use crate::number::Unit;
