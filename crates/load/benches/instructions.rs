@@ -9,9 +9,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use load::reference::Findings;
-use model::plan::{
-    Arrivals, Backend, Expectation, FORMAT, Plan, PlanFile, Protocol, RequestFile, Spin, Stop,
-};
+use model::fixture;
+use model::plan::{Arrivals, Plan, PlanFile, Stop};
 use model::record::Tally;
 use model::units::{Instant, Rate, Span};
 use sys::reactor::Reactor as _;
@@ -133,31 +132,10 @@ fn client(count: u64, answers: &mut [Vec<u8>]) {
 /// The whole worker, with 64 connections to a simulated server that takes a millisecond.
 fn worker(count: u64, arrivals: Arrivals) {
     let plan = Plan::try_from(PlanFile {
-        format: FORMAT,
-        requests: vec![RequestFile {
-            url: "http://sim/".to_owned(),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_base64: None,
-        }],
-        addresses: vec!["127.0.0.1:80".parse().expect("an address")],
-        sources: Vec::new(),
-        protocol: Protocol::Http1,
         arrivals,
         stop: Stop::Count(count),
-        warmup: Span::ZERO,
         connections: 64,
-        requests_per_connection: None,
-        pipeline: 1,
-        timeout: Span::from_s(5),
-        seed: 1,
-        workers: 1,
-        cpus: Vec::new(),
-        spin: Spin::Never,
-        backend: Backend::Auto,
-        expect: Expectation::default(),
-        samples: 0,
-        interval: Span::from_s(1),
+        ..fixture::plan("http://sim/", &[([127, 0, 0, 1], 80).into()])
     })
     .expect("a plan that can run");
     let findings = Findings {

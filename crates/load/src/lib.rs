@@ -18,8 +18,6 @@ pub mod reference;
 pub mod request;
 mod run;
 pub mod schedule;
-#[cfg(test)]
-mod testing;
 mod timers;
 pub mod worker;
 

@@ -13,7 +13,8 @@ use load::expectation::Expectation;
 use load::reference::Findings;
 use load::settings;
 use model::Outcome;
-use model::plan::{Arrivals, Backend, FORMAT, Plan, PlanFile, Protocol, RequestFile, Spin, Stop};
+use model::fixture;
+use model::plan::{Arrivals, Plan, PlanFile, Stop};
 use model::units::{Instant, Rate, Span};
 use sys::allocations::{Counting, of_this_thread};
 use sys::reactor::{
@@ -149,31 +150,12 @@ fn start_server() -> SocketAddr {
 
 fn plan(address: SocketAddr) -> PlanFile {
     PlanFile {
-        format: FORMAT,
-        requests: vec![RequestFile {
-            url: format!("http://{address}/"),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_base64: None,
-        }],
-        addresses: vec![address],
-        sources: Vec::new(),
-        protocol: Protocol::Http1,
-        arrivals: Arrivals::Closed,
         stop: Stop::Count(EXCHANGES),
-        warmup: Span::ZERO,
         connections: 8,
-        requests_per_connection: None,
-        pipeline: 1,
         timeout: Span::from_s(30),
-        seed: 1,
-        workers: 1,
-        cpus: Vec::new(),
-        spin: Spin::Never,
-        backend: Backend::Auto,
-        expect: model::plan::Expectation::default(),
         samples: 256,
         interval: Span::from_ms(10),
+        ..fixture::plan(&format!("http://{address}/"), &[address])
     }
 }
 

@@ -1,9 +1,9 @@
+use model::fixture;
 use model::plan::{Arrivals, Plan, PlanFile, Stop};
 use model::units::{Instant, Rate, Span};
 use proptest::prelude::*;
 
 use super::{Schedule, share};
-use crate::testing::plan_file;
 
 fn plan(arrivals: Arrivals, workers: u32, stop: Stop, seed: u64) -> Plan {
     Plan::try_from(PlanFile {
@@ -13,7 +13,7 @@ fn plan(arrivals: Arrivals, workers: u32, stop: Stop, seed: u64) -> Plan {
         seed,
         connections: 64,
         warmup: Span::ZERO,
-        ..plan_file()
+        ..fixture::plan("http://127.0.0.1:1/", &[])
     })
     .unwrap()
 }
@@ -86,7 +86,7 @@ fn a_count_begins_after_the_warm_up() {
         },
         stop: Stop::Count(5),
         warmup: Span::from_ms(10),
-        ..plan_file()
+        ..fixture::plan("http://127.0.0.1:1/", &[])
     };
     assert_eq!(all(&Plan::try_from(file).unwrap(), 0).len(), 15);
 }

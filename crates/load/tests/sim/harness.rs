@@ -5,9 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use load::reference::Findings;
 use load::settings;
-use model::plan::{
-    Arrivals, Backend, Expectation, FORMAT, Plan, PlanFile, Protocol, RequestFile, Spin, Stop,
-};
+use model::fixture;
+use model::plan::{Arrivals, Plan, PlanFile, Stop};
 use model::record::Record;
 use model::units::{Instant, Rate, Span};
 use sys::reactor::Reactor as _;
@@ -31,31 +30,9 @@ pub(crate) fn at(span: Span) -> Instant {
 
 pub(crate) fn closed(connections: u32, duration: Span) -> PlanFile {
     PlanFile {
-        format: FORMAT,
-        requests: vec![RequestFile {
-            url: "http://sim/".to_owned(),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_base64: None,
-        }],
-        addresses: vec!["127.0.0.1:80".parse().expect("an address")],
-        sources: Vec::new(),
-        protocol: Protocol::Http1,
-        arrivals: Arrivals::Closed,
         stop: Stop::DurationNs(duration),
-        warmup: Span::ZERO,
         connections,
-        requests_per_connection: None,
-        pipeline: 1,
-        timeout: s(5),
-        seed: 1,
-        workers: 1,
-        cpus: Vec::new(),
-        spin: Spin::Never,
-        backend: Backend::Auto,
-        expect: Expectation::default(),
-        samples: 0,
-        interval: s(1),
+        ..fixture::plan("http://sim/", &[([127, 0, 0, 1], 80).into()])
     }
 }
 

@@ -1,14 +1,10 @@
 use model::event::Phase;
+use model::fixture;
 
 use super::*;
 
 fn plan() -> PlanFile {
-    serde_json::from_value(serde_json::json!({
-        "format": 1, "requests": [{ "url": "http://127.0.0.1:1/" }],
-        "arrivals": { "kind": "closed" }, "stop": { "count": 1 }, "connections": 1,
-        "timeout_ns": 1_000_000, "workers": 1
-    }))
-    .unwrap()
+    fixture::plan("http://127.0.0.1:1/", &[])
 }
 
 fn run(script: &str) -> (Result<Trial, LabError>, Vec<Event>) {

@@ -4,44 +4,19 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 
 use model::event::{Event, Phase};
-use model::plan::{
-    Arrivals, Backend, Expectation, FORMAT, Level, PlanFile, Protocol, RequestFile, Spin, Stop,
-};
-use model::{Rate, Span, Trial};
+use model::plan::{Arrivals, PlanFile, Stop};
+use model::{Rate, Span, Trial, fixture};
 
 use super::process::{Run, Running, command};
 
 /// A plan of `count` exchanges in closed loop on 4 connections and 2 workers.
 pub(crate) fn counted(url: &str, count: u64) -> PlanFile {
     PlanFile {
-        format: FORMAT,
-        requests: vec![RequestFile {
-            url: url.to_owned(),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_base64: None,
-        }],
-        addresses: Vec::new(),
-        sources: Vec::new(),
-        protocol: Protocol::Http1,
-        arrivals: Arrivals::Closed,
         stop: Stop::Count(count),
-        warmup: Span::ZERO,
         connections: 4,
-        requests_per_connection: None,
-        pipeline: 1,
         timeout: Span::from_ms(1_000),
-        seed: 1,
         workers: 2,
-        cpus: Vec::new(),
-        spin: Spin::Never,
-        backend: Backend::Auto,
-        expect: Expectation {
-            level: Level::Body,
-            ..Expectation::default()
-        },
-        samples: 0,
-        interval: Span::from_s(1),
+        ..fixture::plan(url, &[])
     }
 }
 
