@@ -58,12 +58,12 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "open-2000",
-        "open loop, 2,000/s, 32 connections, null server, against the bare spinning client",
+        "open loop, 2,000/s, 32 connections, null responder, against the bare spinning client",
         |setting| open(setting, 2_000),
     ),
     (
         "open-10000",
-        "open loop, 10,000/s, 32 connections, null server, against the bare spinning client",
+        "open loop, 10,000/s, 32 connections, null responder, against the bare spinning client",
         |setting| open(setting, 10_000),
     ),
 ];
@@ -249,9 +249,12 @@ fn servers(setting: &Setting, path: &str, generator: Generator) -> Result<()> {
     Ok(())
 }
 
+/// Origin's fixed answer of the size that other comparisons use.
+const NULL_RESPONDER: &str = "/.triathlon/null?bytes=7";
+
 /// The response time in open loop with each `--spin`, against a client that only spins.
 fn open(setting: &Setting, rate: u32) -> Result<()> {
-    let server = Server::null(&setting.programs, setting.server_cpu)?;
+    let server = Server::origin(&setting.programs, &setting.site, setting.server_cpu)?;
     let rate = rate.to_string();
     let kinds = [
         ("always", "uring"),
@@ -263,7 +266,7 @@ fn open(setting: &Setting, rate: u32) -> Result<()> {
     let mut bare = Vec::new();
     let mut ours: Vec<Vec<Reading>> = vec![Vec::new(); kinds.len()];
     for _ in 0..setting.rounds {
-        let task = setting.task(&server, "/", 32);
+        let task = setting.task(&server, NULL_RESPONDER, 32);
         let programs = &setting.programs;
         bare.push(run_bare(programs, "bare_spin", &task, &["--rate", &rate])?);
         for ((spin, backend), readings) in kinds.iter().zip(&mut ours) {

@@ -36,13 +36,13 @@ impl Server {
         Self::that_tells_its_port("null", command)
     }
 
-    /// Our own server on the files in `folder`.
+    /// Our own server on the files in `folder`, and its null responder.
     pub(crate) fn origin(programs: &Programs, folder: &Path, cpu: u32) -> Result<Self> {
         let mut command = Command::new(&programs.triathlon);
         command
             .arg("serve")
             .arg(folder)
-            .args(["--listen", "127.0.0.1:0", "--workers", "1"])
+            .args(["--listen", "127.0.0.1:0", "--workers", "1", "--synthetic"])
             .args(["--cpus", &cpu.to_string()]);
         Self::that_tells_its_port("origin", command)
     }
