@@ -8,7 +8,7 @@ use super::chart::{figure, standing};
 use super::table::Table;
 use super::{escape, verdicts};
 use crate::chart::Standing;
-use crate::number::{self, Unit};
+use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
 use crate::run::{Cell, Digest, Measure, QUANTILES, Run};
 
@@ -167,11 +167,7 @@ fn reach_text(rate: &Measure) -> String {
             format!("from {}", Unit::PerSecond.show(low))
         }
         Some((low, high)) => {
-            let text = format!(
-                "{} – {}",
-                Unit::PerSecond.show(low),
-                Unit::PerSecond.show(high)
-            );
+            let text = format!("{} – {}", plain(low), Unit::PerSecond.show(high));
             standing(&text, rate.standing)
         }
     }
@@ -193,6 +189,12 @@ fn cost(cell: &Cell<'_>) -> String {
         (Some(user), Some(system)) => format!("{all} <small>{user} + {system}</small>"),
         _ => format!("{all} <small>not split</small>"),
     }
+}
+
+/// `64 connections` with its unit below it.
+fn stacked(text: &str) -> String {
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    format!("{} <small>{}</small>", escape(number), escape(unit))
 }
 
 fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
@@ -225,7 +227,7 @@ fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
         .cell(&verdicts::mark(cell, true))
         .number(&show(Unit::PerSecond, Some(best.rate.clone())))
         .number(&interval)
-        .number(&escape(&cell.place().text()))
+        .number(&stacked(&cell.place().text()))
         .number(&cost(cell))
         .number(&response(0))
         .number(&response(4))
