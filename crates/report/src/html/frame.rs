@@ -64,7 +64,8 @@ pub(super) fn page(
         "</main>\n<footer>\n<p>Measured and written by Triathlon{}. Charts are drawn by Apache \
          ECharts 5.5.1 (Apache License 2.0), which is inside this file; nothing is \
          fetched.</p>\n</footer>\n\
-         <script id=\"echarts\">{echarts}</script>\n<script>\n{script}</script>\n</body>\n</html>\n",
+         <script id=\"echarts\">{echarts}</script>\n\
+         <script>\n{script}</script>\n</body>\n</html>\n",
         escape(version)
     );
     html
