@@ -13,7 +13,8 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::command::{command, output, step};
 
-/// Debian packages, each with the program that proves it is there and what it is for.
+/// Debian packages that belong together, with the program that proves they are there and what it
+/// is for.
 const PACKAGES: &[(&str, &str, &str)] = &[
     (
         "nginx",
@@ -31,11 +32,10 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("iproute2", "ip", "network namespaces for tests"),
     ("strace", "strace", "counts the generator's system calls"),
     (
-        "gcc",
+        "gcc libc6-dev",
         "cc",
         "builds the small programs that probes compare themselves with",
     ),
-    ("libc6-dev", "", "headers for the compiler"),
 ];
 
 /// Programs that Debian puts where a plain PATH does not look.
@@ -45,7 +45,7 @@ const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 pub(crate) fn bring(install: bool) -> Result<()> {
     let missing: Vec<_> = PACKAGES
         .iter()
-        .filter(|(_, program, _)| !program.is_empty() && find(program).is_none())
+        .filter(|(_, program, _)| find(program).is_none())
         .collect();
     if missing.is_empty() {
         return Ok(());
@@ -54,7 +54,10 @@ pub(crate) fn bring(install: bool) -> Result<()> {
     for (package, program, purpose) in &missing {
         println!("  {package:<16} {program}: {purpose}");
     }
-    let names: Vec<&str> = missing.iter().map(|(package, ..)| *package).collect();
+    let names: Vec<&str> = missing
+        .iter()
+        .flat_map(|(packages, ..)| packages.split(' '))
+        .collect();
     if find("apt-get").is_none() {
         println!("This system has no apt; install them by its own means, under their names here.");
         return Ok(());
