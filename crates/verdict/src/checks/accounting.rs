@@ -122,10 +122,19 @@ fn samples(record: &Record) -> Option<String> {
 /// Right answers carry exactly the reference's content, within what was received.
 fn bytes(facts: &Facts<'_>) -> Option<String> {
     let total = &facts.record.total;
-    if total.bytes_content > total.bytes_received {
+    // The content counts when its answer ends, which may have come in part before the window.
+    let mut until_now = Tally::default();
+    for phase in [
+        &facts.record.reference_phase,
+        &facts.record.warmup_phase,
+        total,
+    ] {
+        until_now.merge(phase);
+    }
+    if until_now.bytes_content > until_now.bytes_received {
         return Some(format!(
             "{} of content in {} received",
-            total.bytes_content, total.bytes_received
+            until_now.bytes_content, until_now.bytes_received
         ));
     }
     let reference = facts.record.reference.as_ref()?;
