@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::record::Example;
+use model::record::{Example, Interval};
 use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
 use verdict::summary::{Support, cpu_per_request, support};
@@ -300,11 +300,21 @@ fn same_name(one: &str, other: &str) -> bool {
 fn stretches(trial: &Trial) -> Vec<(f64, f64)> {
     let intervals = &trial.record.intervals;
     let together = intervals.len().div_ceil(STRETCHES_MAX).max(1);
-    intervals
-        .chunks(together)
+    let mut chunks: Vec<&[Interval]> = intervals.chunks(together).collect();
+    let length = |chunk: &[Interval]| chunk.iter().map(|one| one.length.as_s_f64()).sum::<f64>();
+    // What the end of the window left of the last one is too short for a rate of its own.
+    if let [.., before, last] = chunks.as_slice()
+        && length(last) < length(before) / 2.0
+    {
+        let rest = intervals.len() - before.len() - last.len();
+        chunks.truncate(chunks.len() - 2);
+        chunks.push(&intervals[rest..]);
+    }
+    chunks
+        .into_iter()
         .filter_map(|chunk| {
             let start = chunk.first()?.start.as_s_f64();
-            let length: f64 = chunk.iter().map(|one| one.length.as_s_f64()).sum();
+            let length = length(chunk);
             let ok: u64 = chunk
                 .iter()
                 .map(|one| one.tally.outcomes[model::Outcome::Ok])

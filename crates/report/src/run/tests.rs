@@ -54,3 +54,20 @@ fn a_point_is_worth_what_its_worst_round_is() {
     let rate = cells[0].rate().unwrap();
     assert_eq!((rate.struck(), rate.rounds.len()), (1, trials.len()));
 }
+
+#[test]
+fn the_rest_of_a_window_is_no_stretch_of_its_own() {
+    let mut trial = Heat::default().trials().swap_remove(0);
+    let Some(last) = trial.record.intervals.last_mut() else {
+        panic!("no intervals");
+    };
+    let usual = last.length;
+    let count = |trial: &Trial| Digest::of(trial, 0).stretches.len();
+    let all = count(&trial);
+    for (length, expected) in [(usual / 2, all), (usual / 10, all - 1)] {
+        if let Some(last) = trial.record.intervals.last_mut() {
+            last.length = length;
+        }
+        assert_eq!(count(&trial), expected, "{length}");
+    }
+}
