@@ -64,7 +64,11 @@ impl Run {
             name: header.name.clone(),
             question: header.question.clone(),
             command: Some(shell(&manifest.command)),
-            notes: manifest.scaled.clone(),
+            notes: manifest
+                .scaled
+                .iter()
+                .map(|what| format!("Scaled to the budget: {what}."))
+                .collect(),
             ..Self::default()
         };
         run.note_gaps(gaps);

@@ -71,3 +71,25 @@ fn the_rest_of_a_window_is_no_stretch_of_its_own() {
         assert_eq!(count(&trial), expected, "{length}");
     }
 }
+
+#[test]
+fn what_was_scaled_is_said_as_a_sentence() {
+    let manifest = serde_json::json!({
+        "format": 1,
+        "experiment": {
+            "experiment": {"name": "x", "question": "?", "rounds": 1, "duration": "1s"},
+            "load": {"connections": [1]},
+        },
+        "source": "built-in",
+        "command": [],
+        "tool": model::environment::Tool::default(),
+        "time": "",
+        "order_seed": 0,
+        "scaled": ["3 of 4 points on the axis of connections"],
+    });
+    let manifest: Manifest = serde_json::from_value(manifest).unwrap();
+    assert_eq!(
+        Run::of(&manifest, &[]).notes,
+        ["Scaled to the budget: 3 of 4 points on the axis of connections."]
+    );
+}

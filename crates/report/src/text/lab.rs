@@ -24,7 +24,7 @@ pub fn lab(run: &Run, style: Style) -> String {
     out.push('\n');
     out.push_str(&worth(run, style));
     for note in &run.notes {
-        out.push_str(&labelled("missing", note));
+        out.push_str(&labelled("note", note));
     }
     for workload in run.workloads() {
         out.push('\n');
