@@ -148,6 +148,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let signals = Signals::keep(&[Signal::HangUp, Signal::Interrupt, Signal::Terminate])
         .context("cannot wait for signals")?;
     let settings = settings(args)?;
+    if !settings.cpus.is_empty() {
+        // This thread only waits, but who looks which CPUs the server leaves looks at it too.
+        sys::cpu::pin_to(&settings.cpus).context("cannot bind to the CPUs of --cpus")?;
+    }
     let running = origin::start(settings).map_err(explained)?;
     if let Some(note) = running.note() {
         eprintln!("{note}; waiting by readiness instead");

@@ -59,6 +59,26 @@ fn two_servers_never_share_a_port() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn every_thread_keeps_to_the_cpus_it_was_given() {
+    let allowed = sys::cpu::allowed().expect("the mask of this thread");
+    let cpu = allowed.first().expect("at least one").to_string();
+    let server = Served::start(&[("a", b"a")], &format!("--cpus {cpu}"));
+    let tasks = format!("/proc/{}/task", server.running.pid());
+    let mut seen = 0;
+    for task in std::fs::read_dir(tasks).expect("it runs") {
+        let status = task.expect("a thread").path().join("status");
+        let status = std::fs::read_to_string(status).expect("it is alive");
+        let list = status
+            .lines()
+            .find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
+        assert_eq!(list.map(str::trim), Some(cpu.as_str()), "{status}");
+        seen += 1;
+    }
+    assert!(seen >= 2, "a worker and who waits for signals");
+}
+
+#[test]
 fn several_addresses_and_workers_serve_the_same() {
     for backend in backends() {
         let flags = format!("--listen [::1]:0 --workers 3 --backend {backend}");
