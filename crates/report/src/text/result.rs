@@ -202,8 +202,8 @@ fn meaning(trial: &Trial) -> String {
         out.push_str(&labelled(
             "",
             &format!(
-                "{} never came: they count as longer than {}.",
-                words::plural(record.response_time.censored(), "answer"),
+                "{} failed: they count as longer than {}.",
+                words::plural(record.response_time.censored(), "exchange"),
                 trial.plan.timeout
             ),
         ));
