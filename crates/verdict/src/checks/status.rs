@@ -40,6 +40,6 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     )
     .evidence("status", wrong)
     .evidence("example", example.map(|e| e.text.clone()))
-    .fix("Mend what the server refuses, or declare the status you expect (--expect)")
+    .fix("Mend what the server refuses, or declare the status you expect (--expect-status)")
     .into()
 }
