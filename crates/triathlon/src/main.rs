@@ -22,8 +22,21 @@ fn main() -> ExitCode {
     match cli.command.run() {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("triathlon: {error:#}");
+            eprintln!("triathlon: {}", sentence(&error));
             exit::Exit::of(&error).into()
         }
     }
+}
+
+/// The error and its causes, of which some are words of the error already.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if said.is_empty() {
+            said = cause;
+        } else if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said
 }

@@ -21,6 +21,8 @@ fn check(arguments: &str, code: i32, words: &[&str]) {
         .filter(|line| line.starts_with("triathlon:") || line.starts_with("error:"))
         .collect();
     assert_eq!(ours.len(), 1, "one sentence: {run:#?}");
+    let causes = run.stderr.matches("os error").count();
+    assert!(causes <= 1, "the cause once: {run:#?}");
 }
 
 #[test]
