@@ -99,6 +99,10 @@ fn wrong_usage() {
         (format!("load {url} --conections 5"), &["--conections"]),
         ("serve . --listen somewhere".to_owned(), &["somewhere"]),
         (
+            "lab first-heat --resume no/such/folder".to_owned(),
+            &["--resume", "no/such/folder"],
+        ),
+        (
             "lab no-such-experiment".to_owned(),
             &["no-such-experiment", "first-heat"],
         ),

@@ -279,6 +279,10 @@ fn resumed_folder(args: &Args, given: Option<&Path>) -> anyhow::Result<PathBuf> 
     if let Some(folder) = folder {
         return Ok(folder.to_owned());
     }
+    if let (Some(_), Some(given)) = (&args.experiment, given) {
+        let why = format!("--resume: there is no folder {}", given.display());
+        return Err(UsageError(why).into());
+    }
     let named = given.map(|path| path.display().to_string());
     let name = args.experiment.clone().or(named).ok_or_else(|| {
         UsageError("give what to resume: an experiment, or --resume DIR".to_owned())
