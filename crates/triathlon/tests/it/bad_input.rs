@@ -45,6 +45,13 @@ fn a_world_that_fails() {
         &["no/such/file"],
     );
     check("load --plan no/such/plan.json", 1, &["no/such/plan.json"]);
+    for flag in ["--json", "--samples"] {
+        check(
+            &format!("load http://{closed}/ -n 1 {flag} no/such/folder/file"),
+            1,
+            &["no/such/folder/file"],
+        );
+    }
     check("judge no/such/trial.json", 1, &["no/such/trial.json"]);
     check("serve no/such/folder", 1, &["no/such/folder"]);
     check(

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     // Before the machine is read, so that the record tells the limit that the run has.
     sys::socket::raise_descriptor_limit().context("cannot raise the limit of open files")?;
+    Output::try_out(args)?;
     let output = Output::new(args);
     let chosen = match &args.plan {
         Some(path) => Chosen {

@@ -1,6 +1,6 @@
 //! What `triathlon load` writes: events for programs, a live line and a report for people.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -46,6 +46,17 @@ impl Output {
         Ok(())
     }
 
+    /// Finds out before the run whether what was asked for can be written at its end.
+    pub(super) fn try_out(args: &Args) -> anyhow::Result<()> {
+        let files = [&args.json, &args.samples];
+        for path in files.into_iter().flatten() {
+            if path.as_path() != Path::new("-") {
+                try_out(path).with_context(|| format!("cannot write {}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes one line of JSON.
     pub(super) fn event(&self, event: &Event) -> anyhow::Result<()> {
         let mut line = serde_json::to_vec(event).context("cannot write an event as JSON")?;
@@ -79,6 +90,22 @@ impl Output {
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(())
+    }
+}
+
+/// Opens `path` as if to write it; what is there stays as it is.
+fn try_out(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    match path.metadata() {
+        Ok(facts) if facts.is_file() || facts.is_dir() => options.append(true).open(path).map(drop),
+        // Who reads a pipe takes the first to close it for the end.
+        Ok(_) => Ok(()),
+        Err(_) => match options.write(true).create_new(true).open(path) {
+            Ok(_) => std::fs::remove_file(path),
+            // A link to a file that is not there yet.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        },
     }
 }
 
