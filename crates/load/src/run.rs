@@ -41,12 +41,14 @@ pub enum LoadError {
         reason: String,
     },
     /// No address accepts a connection.
-    #[error("cannot connect to {url} ({reasons}); is the server running, and on that port?")]
+    #[error("cannot connect to {url} ({reasons}); {advice}")]
     Unreachable {
         /// What was asked.
         url: String,
         /// Each address with its error.
         reasons: String,
+        /// What to look at.
+        advice: &'static str,
     },
     /// The answer before the run is not what the plan expects.
     #[error("the answer before the run is not the expected one: {0}")]

@@ -37,6 +37,11 @@ impl Errno {
     pub const fn is_refused(self) -> bool {
         self.0 == libc::ECONNREFUSED
     }
+
+    /// Whether this machine has no such address, or no port of it is free.
+    pub const fn is_no_address(self) -> bool {
+        self.0 == libc::EADDRNOTAVAIL
+    }
 }
 
 impl fmt::Display for Errno {

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 use model::plan::{self, Plan};
 use model::record::{Reference, Tally};
-use sys::reactor::Reactor;
+use sys::reactor::{Reactor, Refused};
 
 use self::fetch::{Answer, Fetcher};
 use crate::exchange::Cause;
@@ -50,6 +50,7 @@ pub fn establish(
     let mut failure = None;
     let mut targets = Vec::new();
     let mut unreachable = Vec::new();
+    let mut no_source = !plan.file().sources.is_empty();
     for address in addresses {
         match fetcher.fetch_twice(*address) {
             Ok(two) => {
@@ -57,6 +58,10 @@ pub fn establish(
                 answers.extend(two);
             }
             Err(cause @ (Cause::Connect(_) | Cause::ConnectTimeout(_))) => {
+                no_source &= matches!(
+                    cause,
+                    Cause::Connect(Refused::Kernel(error)) if error.is_no_address()
+                );
                 unreachable.push(format!("{address}: {cause}"));
             }
             Err(cause) => {
@@ -70,6 +75,11 @@ pub fn establish(
         return Err(LoadError::Unreachable {
             url: plan.request().url.to_string(),
             reasons: unreachable.join("; "),
+            advice: if no_source {
+                "does this machine have the source address (--interface)?"
+            } else {
+                "is the server running, and on that port?"
+            },
         });
     }
     let mut notes: Vec<_> = unreachable

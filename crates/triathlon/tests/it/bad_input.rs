@@ -45,6 +45,11 @@ fn a_world_that_fails() {
         &["no/such/file"],
     );
     check("load --plan no/such/plan.json", 1, &["no/such/plan.json"]);
+    check(
+        "load http://127.0.0.1:9/ -n 1 --interface 203.0.113.1",
+        1,
+        &["--interface", "source address"],
+    );
     for flag in ["--json", "--samples"] {
         check(
             &format!("load http://{closed}/ -n 1 {flag} no/such/folder/file"),
