@@ -168,18 +168,6 @@ impl<'a> Facts<'a> {
         Some(answered.or(asked)?.ip().to_canonical().is_loopback())
     }
 
-    /// The busy share of the busiest worker, its position among them first. A worker that got
-    /// answers without being busy did not measure how busy it was.
-    pub(crate) fn busiest_worker(&self) -> Option<(u32, f64)> {
-        self.record
-            .workers
-            .iter()
-            .filter(|worker| !worker.window.is_zero())
-            .filter(|worker| !worker.busy.is_zero() || worker.ok == 0)
-            .map(|worker| (worker.index, part(worker.busy, worker.window)))
-            .max_by(|one, other| one.1.total_cmp(&other.1))
-    }
-
     /// How far a kernel counter of this machine went during the window; none if unreadable.
     pub(crate) fn counter(&self, name: &str) -> Option<u64> {
         let system = self.trial.usage.system.as_ref()?;

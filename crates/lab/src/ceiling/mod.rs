@@ -72,7 +72,10 @@ fn responder_was_the_limit(trial: &Trial) -> bool {
         .as_ref()
         .map_or(&[][..], |server| &server.cpus);
     busy_of_responder(trial, cpus).is_some_and(|busy| busy >= RESPONDER_BUSY)
-        && busy_of_generator(trial).is_some_and(|busy| busy < GENERATOR_BUSY)
+        && trial
+            .record
+            .busiest_worker()
+            .is_some_and(|(_, busy)| busy < GENERATOR_BUSY)
 }
 
 /// How busy the responder was: by its own clock, which counts nobody else's work; where that is
@@ -94,16 +97,6 @@ fn busy_of_responder(trial: &Trial, cpus: &[u32]) -> Option<f64> {
         (!mine.is_empty()).then(|| mine.iter().sum::<f64>() / mine.len() as f64)
     };
     clocked.or_else(counted)
-}
-
-fn busy_of_generator(trial: &Trial) -> Option<f64> {
-    trial
-        .record
-        .workers
-        .iter()
-        .filter(|worker| !worker.window.is_zero())
-        .map(|worker| worker.busy.as_s_f64() / worker.window.as_s_f64())
-        .max_by(f64::total_cmp)
 }
 
 #[cfg(test)]

@@ -274,7 +274,24 @@ pub struct Record {
     pub samples_dropped: u64,
 }
 
+impl Worker {
+    /// Its time outside waits and empty polls, as a share of its window. One that got answers
+    /// without being busy did not measure how busy it was.
+    pub fn busy_share(&self) -> Option<f64> {
+        let measured = !self.window.is_zero() && (!self.busy.is_zero() || self.ok == 0);
+        measured.then(|| self.busy.as_s_f64() / self.window.as_s_f64())
+    }
+}
+
 impl Record {
+    /// The busiest worker, and its busy share.
+    pub fn busiest_worker(&self) -> Option<(&Worker, f64)> {
+        self.workers
+            .iter()
+            .filter_map(|worker| Some((worker, worker.busy_share()?)))
+            .max_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
     /// Adds what another worker or machine measured over the same window.
     pub fn merge(&mut self, other: Self) {
         self.window = self.window.max(other.window);

@@ -142,7 +142,7 @@ impl Digest {
             system_us: split.map(|(_, system)| system),
             cpu_us: cost.map(|cost| cost.total_us),
             generator_us: generator_cost(trial),
-            busy: busiest(trial),
+            busy: trial.record.busiest_worker().map(|(_, busy)| busy),
             memory: server.and_then(|usage| usage.memory_pss).map(size),
             established: record.total.connections.established,
             stretches: stretches(trial),
@@ -264,16 +264,6 @@ fn generator_cost(trial: &Trial) -> Option<f64> {
     let cpu = trial.usage.generator.as_ref()?.cpu?;
     let ended = trial.record.total.outcomes.total();
     (ended > 0).then(|| cpu.as_us_f64() / ended as f64)
-}
-
-fn busiest(trial: &Trial) -> Option<f64> {
-    trial
-        .record
-        .workers
-        .iter()
-        .filter(|worker| !worker.window.is_zero())
-        .map(|worker| worker.busy.as_s_f64() / worker.window.as_s_f64())
-        .max_by(f64::total_cmp)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]

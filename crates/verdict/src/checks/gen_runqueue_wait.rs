@@ -35,7 +35,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Latency, severity)],
         format!(
-            "Generator thread {worker} was ready to run but had no CPU for {} of the window.",
+            "{} was ready to run but had no CPU for {} of the window.",
+            words::worker(worker, facts.record),
             words::share(share)
         ),
     )

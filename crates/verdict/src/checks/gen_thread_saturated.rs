@@ -19,22 +19,22 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if facts.is_ceiling() {
         return Judgement::NotApplicable;
     }
-    let Some((worker, busy)) = facts.busiest_worker() else {
+    let Some((worker, busy)) = facts.record.busiest_worker() else {
         return Judgement::unknown("the busy share of the generator's workers");
     };
     let Some(severity) = BUSY_SHARE.severity(busy) else {
         return Judgement::Silent;
     };
-    let workers = facts.record.workers.len();
     Found::all(
         &[Capacity, Latency],
         severity,
         format!(
-            "Generator thread {worker} of {workers} was {} busy: its queue is measured too.",
+            "{} was {} busy: its queue is measured too.",
+            words::worker(worker.index, facts.record),
             words::share(busy)
         ),
     )
-    .evidence("worker", worker)
+    .evidence("worker", worker.index)
     .evidence("busy_share", busy)
     .limit(&BUSY_SHARE)
     .fix("Give the generator more CPUs (-t, --cpus) or another machine, or lower the load")

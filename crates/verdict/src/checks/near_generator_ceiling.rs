@@ -35,6 +35,7 @@ pub(crate) fn headroom(facts: &Facts<'_>) -> Option<Headroom> {
         .filter(|ceiling| !ceiling.same_server && rate > 0.0)
         .map(|ceiling| ceiling.rate / rate);
     let by_busy = facts
+        .record
         .busiest_worker()
         .filter(|(_, busy)| *busy > 0.0)
         .map(|(_, busy)| 1.0 / busy);
@@ -68,7 +69,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         ),
         _ => format!("The server was measured at {rate}/s."),
     };
-    if let Some((_, busy)) = facts.busiest_worker() {
+    if let Some((_, busy)) = facts.record.busiest_worker() {
         say += &format!(
             " The generator's busiest thread was {} busy.",
             words::share(busy)

@@ -35,6 +35,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let blocked = facts.record.blocked_time.sum();
     let late = facts.record.late_time.sum();
     let saturated = facts
+        .record
         .busiest_worker()
         .is_some_and(|(_, busy)| BUSY_SHARE.severity(busy) == Some(Severity::Invalid));
     let ours = saturated || late > blocked;

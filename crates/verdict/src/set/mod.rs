@@ -126,7 +126,7 @@ impl Entry {
             connections: record.total.connections,
             close_announced: record.total.close_announced,
             server_busy: facts.server_cpus().and_then(|cpus| facts.busy_share(cpus)),
-            generator_busy: facts.busiest_worker().map(|(_, busy)| busy),
+            generator_busy: facts.record.busiest_worker().map(|(_, busy)| busy),
             headroom: checks::headroom(&facts).map(|headroom| headroom.value),
             quantiles: QUANTILES
                 .iter()

@@ -1,5 +1,7 @@
 //! Numbers as people read them in findings and tables.
 
+use model::Record;
+
 /// A whole number with commas: `412,345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -29,6 +31,14 @@ pub fn rate(per_second: f64) -> String {
         format!("{per_second:.1}")
     } else {
         format!("{per_second:.2}")
+    }
+}
+
+/// A worker of the generator, as the beginning of a sentence. People count from 1.
+pub fn worker(index: u32, record: &Record) -> String {
+    match record.workers.len() {
+        1 => "The generator's only thread".to_owned(),
+        workers => format!("Thread {} of the generator's {workers}", index + 1),
     }
 }
 
