@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 
@@ -142,7 +142,10 @@ fn run_on<R: Reactor>(
     notice(Some(Notice::Phase(Phase::Reference, clock::monotonic())));
     let mut reactor =
         make(&settings(4)).map_err(|reason| LoadError::Backend { backend, reason })?;
-    let findings = reference::establish(&mut reactor, plan, &addresses)?;
+    let findings = reference::establish(&mut reactor, plan, &addresses, &mut || {
+        notice(None);
+        stop.load(Ordering::Relaxed)
+    })?;
     drop(reactor);
     let crew = Crew::new(plan, &findings, stop);
     let mut record = thread::scope(|scope| {
@@ -270,7 +273,7 @@ impl<'a> Crew<'a> {
     }
 
     fn wake_if_stopped(&self) {
-        if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        if self.stop.load(Ordering::Relaxed) {
             self.wakers
                 .iter()
                 .filter_map(OnceLock::get)

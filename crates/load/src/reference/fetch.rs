@@ -79,6 +79,9 @@ pub(super) fn describe(answers: &[Answer], address: SocketAddr) -> Reference {
     }
 }
 
+/// How long a person waits at most until the wish to end is heard.
+const LOOK: Span = Span::from_ms(100);
+
 /// Fetches one after the other.
 pub(super) struct Fetcher<'a, R> {
     reactor: &'a mut R,
@@ -87,10 +90,16 @@ pub(super) struct Fetcher<'a, R> {
     timeout: Span,
     source: Option<SocketAddr>,
     tally: Tally,
+    is_over: &'a mut dyn FnMut() -> bool,
 }
 
 impl<'a, R: Reactor> Fetcher<'a, R> {
-    pub(super) fn new(reactor: &'a mut R, plan: &Plan, requests: &'a Requests) -> Self {
+    pub(super) fn new(
+        reactor: &'a mut R,
+        plan: &Plan,
+        requests: &'a Requests,
+        is_over: &'a mut dyn FnMut() -> bool,
+    ) -> Self {
         let is_last = plan.file().requests_per_connection == Some(1);
         let request = requests.choose(is_last);
         let stored = reactor.store(request.h1_bytes().to_vec());
@@ -105,6 +114,7 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
                 .first()
                 .map(|ip| SocketAddr::new(*ip, 0)),
             tally: Tally::default(),
+            is_over,
         }
     }
 
@@ -150,7 +160,11 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
                 break cause;
             }
             let Some(completion) = self.reactor.next() else {
-                let now = self.reactor.wait(deadline);
+                if (self.is_over)() {
+                    break Some(Cause::Unfinished);
+                }
+                let soon = self.reactor.now() + LOOK;
+                let now = self.reactor.wait(deadline.min(soon));
                 if now >= deadline {
                     break Some(collect.timed_out(self.timeout, is_connected));
                 }

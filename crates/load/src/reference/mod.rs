@@ -34,7 +34,8 @@ pub struct Findings {
     pub notes: Vec<String>,
 }
 
-/// Fetches from each of `addresses` and settles what answers are held against.
+/// Fetches from each of `addresses` and settles what answers are held against. Once `is_over`, what
+/// has not come is not waited for.
 ///
 /// # Errors
 ///
@@ -43,9 +44,10 @@ pub fn establish(
     reactor: &mut impl Reactor,
     plan: &Plan,
     addresses: &[SocketAddr],
+    is_over: &mut dyn FnMut() -> bool,
 ) -> Result<Findings, LoadError> {
     let requests = Requests::compile(plan);
-    let mut fetcher = Fetcher::new(reactor, plan, &requests);
+    let mut fetcher = Fetcher::new(reactor, plan, &requests, is_over);
     let mut answers = Vec::new();
     let mut failure = None;
     let mut targets = Vec::new();

@@ -26,7 +26,12 @@ fn fetch(
         .iter()
         .map(|text| text.parse().expect("an address"))
         .collect();
-    establish(&mut Sim::new(server, &settings(4)), &plan, &addresses)
+    establish(
+        &mut Sim::new(server, &settings(4)),
+        &plan,
+        &addresses,
+        &mut || false,
+    )
 }
 
 const ONE: &[&str] = &["127.0.0.1:80"];

@@ -90,6 +90,17 @@ fn an_interrupted_run_prints_its_result() {
 }
 
 #[test]
+fn an_interrupt_does_not_wait_for_the_answer_before_the_run() {
+    let silent = Stub::start(|_, _| Next::Keep);
+    let url = silent.url();
+    let words = ["load", &url, "-t", "1", "--timeout", "10m"];
+    let running = Running::start(&mut command(words));
+    wait_until("it was asked", || silent.requests() > 0);
+    running.signal("INT");
+    running.finish().expect_code(130);
+}
+
+#[test]
 fn a_stored_trial_is_judged_again_to_the_same_effect() {
     let server = right();
     let run = load(&server.url(), "-n 400 -c 4 -t 1 --warmup 0s").expect_code(MEASURED);
