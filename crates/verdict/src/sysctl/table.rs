@@ -44,7 +44,18 @@ pub(super) const DEFAULTS: &[Default] = &[
         value: "4096",
         source: IP_SYSCTL,
     },
-    always("net.ipv4.ip_local_port_range", "32768 60999"),
+    Default {
+        key: "net.ipv4.ip_local_port_range",
+        kernels: KernelRange::before(Kernel::new(4, 2)),
+        value: "32768 61000",
+        source: IP_SYSCTL,
+    },
+    Default {
+        key: "net.ipv4.ip_local_port_range",
+        kernels: KernelRange::from(Kernel::new(4, 2)),
+        value: "32768 60999",
+        source: "commit 07f4c90062f8 (4.2)",
+    },
     always("net.ipv4.tcp_abort_on_overflow", "0"),
     always("net.ipv4.tcp_ecn", "2"),
     always("net.ipv4.tcp_fin_timeout", "60"),
@@ -61,15 +72,15 @@ pub(super) const DEFAULTS: &[Default] = &[
     always("net.ipv4.tcp_timestamps", "1"),
     Default {
         key: "net.ipv4.tcp_tw_reuse",
-        kernels: KernelRange::before(Kernel::new(4, 19)),
+        kernels: KernelRange::before(Kernel::new(4, 18)),
         value: "0",
         source: IP_SYSCTL,
     },
     Default {
         key: "net.ipv4.tcp_tw_reuse",
-        kernels: KernelRange::from(Kernel::new(4, 19)),
+        kernels: KernelRange::from(Kernel::new(4, 18)),
         value: "2",
-        source: "commit 79e9fed46038 (4.19)",
+        source: "commit 79e9fed46038 (4.18)",
     },
     always("net.ipv4.tcp_window_scaling", "1"),
 ];

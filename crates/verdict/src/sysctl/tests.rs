@@ -143,6 +143,56 @@ fn a_stock_server_gets_notes_only() {
 }
 
 #[test]
+fn a_default_is_one_of_the_kernel_asked() {
+    let is_default = |line: &str, version: &str| {
+        judge(line, on(version))
+            .iter()
+            .any(|o| o.kind == Kind::AlreadyDefault && o.holds)
+    };
+    // Each changed between the two versions.
+    for (key, before, old, from, new) in [
+        ("net.core.somaxconn", "5.3", "128", "5.4", "4096"),
+        (
+            "net.ipv4.ip_local_port_range",
+            "4.1",
+            "32768 61000",
+            "4.2",
+            "32768 60999",
+        ),
+        ("net.ipv4.tcp_tw_reuse", "4.17", "0", "4.18", "2"),
+    ] {
+        let (old, new) = (format!("{key} = {old}"), format!("{key} = {new}"));
+        assert!(
+            is_default(&old, before) && !is_default(&new, before),
+            "{key}"
+        );
+        assert!(is_default(&new, from) && !is_default(&old, from), "{key}");
+    }
+}
+
+#[test]
+fn what_to_write_instead_is_stock_for_the_kernel_asked() {
+    let line = "net.ipv4.tcp_rmem = 4096 30000000 30000000";
+    for (version, stock) in [("4.19", "4096 87380"), ("4.20", "4096 131072")] {
+        let objections = judge(line, on(version));
+        let size = find(&objections, "net.ipv4.tcp_rmem", Kind::Size).unwrap();
+        assert!(size.fix.contains(stock), "{version}: {}", size.fix);
+    }
+}
+
+#[test]
+fn keys_lost_their_effect_in_the_version_that_is_told() {
+    for (key, before, from) in [
+        ("net.ipv4.tcp_low_latency", "4.13", "4.14"),
+        ("net.ipv4.tcp_fack", "4.14", "4.15"),
+    ] {
+        let line = format!("{key} = 1");
+        assert!(find(&judge(&line, on(before)), key, Kind::Removed).is_none());
+        assert!(find(&judge(&line, on(from)), key, Kind::Removed).is_some());
+    }
+}
+
+#[test]
 fn each_rule_is_silent_on_a_sane_value() {
     let sane = "net.ipv4.tcp_mem = 92160 122880 184320\n\
                 net.ipv4.tcp_rmem = 4096 131072 33554432\n\

@@ -41,10 +41,10 @@ pub(super) fn tw_reuse(setting: &Setting, _: &Machine) -> Vec<Draft> {
                 Severity::Note,
                 "It lets the side that connects reuse ports in TIME_WAIT: it acts on the load \
                  generator or a proxy, never on connections that a web server accepts. On \
-                 loopback it is on by default since 4.19 (value 2).",
+                 loopback it is on by default since 4.18 (value 2).",
             )
             .fix("keep it on the generator's machine only")
-            .source("commit 79e9fed46038 (4.19); Documentation/networking/ip-sysctl.rst"),
+            .source("commit 79e9fed46038 (4.18); Documentation/networking/ip-sysctl.rst"),
         ],
         _ => Vec::new(),
     }

@@ -2,7 +2,7 @@
 
 use model::{Bytes, Severity};
 
-use super::super::{Kind, Machine, Setting};
+use super::super::{Kernel, Kind, Machine, Setting};
 use super::{Draft, single};
 
 pub(super) fn tcp_mem(setting: &Setting, machine: &Machine) -> Vec<Draft> {
@@ -39,6 +39,8 @@ pub(super) fn tcp_mem(setting: &Setting, machine: &Machine) -> Vec<Draft> {
 
 pub(super) fn socket_buffers(setting: &Setting, machine: &Machine) -> Vec<Draft> {
     let (side, stock) = match setting.key.as_str() {
+        // Raised by commit a337531b942b.
+        "net.ipv4.tcp_rmem" if machine.kernel < Kernel::new(4, 20) => ("receive", "4096 87380"),
         "net.ipv4.tcp_rmem" => ("receive", "4096 131072"),
         "net.ipv4.tcp_wmem" => ("send", "4096 16384"),
         _ => return Vec::new(),

@@ -188,15 +188,13 @@ fn irrelevant(setting: &Setting, _: &Machine) -> Vec<Draft> {
 }
 
 fn legacy(setting: &Setting, _: &Machine) -> Vec<Draft> {
-    let legacy = ["net.ipv4.tcp_fack", "net.ipv4.tcp_low_latency"];
-    if legacy.contains(&setting.key.as_str()) {
-        let say = "The kernel keeps this key for compatibility; it has no effect any more.";
-        return vec![
-            Draft::new(Kind::Removed, Severity::Note, say)
-                .kernels(KernelRange::from(Kernel::new(4, 15))),
-        ];
-    }
-    Vec::new()
+    let since = match setting.key.as_str() {
+        "net.ipv4.tcp_fack" => Kernel::new(4, 15),
+        "net.ipv4.tcp_low_latency" => Kernel::new(4, 14),
+        _ => return Vec::new(),
+    };
+    let say = "The kernel keeps this key for compatibility; it has no effect any more.";
+    vec![Draft::new(Kind::Removed, Severity::Note, say).kernels(KernelRange::from(since))]
 }
 
 /// A power of ten or a small multiple of one, far from the default: nobody derived it.
