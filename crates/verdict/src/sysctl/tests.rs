@@ -193,12 +193,34 @@ fn keys_lost_their_effect_in_the_version_that_is_told() {
 }
 
 #[test]
+fn half_open_connections_are_limited_by_the_backlog_since_4_4() {
+    let key = "net.ipv4.tcp_max_syn_backlog";
+    let objections = judge("net.ipv4.tcp_max_syn_backlog = 12000", on("4.3"));
+    assert!(find(&objections, key, Kind::Size).unwrap().holds);
+    assert!(find(&objections, key, Kind::Irrelevant).is_none());
+    let objections = judge("net.ipv4.tcp_max_syn_backlog = 12000", on("4.4"));
+    let size = find(&objections, key, Kind::Size).unwrap();
+    assert!(
+        !size.holds && size.say.contains("No longer so since Linux 4.4"),
+        "{}",
+        size.say
+    );
+    assert!(find(&objections, key, Kind::Irrelevant).unwrap().holds);
+}
+
+#[test]
+fn without_syn_cookies_drops_are_counted_and_not_silent() {
+    let objections = judge("net.ipv4.tcp_syncookies = 0", on("6.1"));
+    let off = find(&objections, "net.ipv4.tcp_syncookies", Kind::Dangerous).unwrap();
+    assert!(off.say.contains("TCPReqQFullDrop"), "{}", off.say);
+}
+
+#[test]
 fn each_rule_is_silent_on_a_sane_value() {
     let sane = "net.ipv4.tcp_mem = 92160 122880 184320\n\
                 net.ipv4.tcp_rmem = 4096 131072 33554432\n\
                 net.ipv4.tcp_wmem = 4096 16384 4194304\n\
                 net.core.somaxconn = 4096\n\
-                net.ipv4.tcp_max_syn_backlog = 4096\n\
                 net.ipv4.tcp_syncookies = 1\n\
                 net.ipv4.tcp_tw_recycle = 0\n\
                 net.ipv4.tcp_tw_reuse = 2\n\

@@ -63,6 +63,9 @@ pub(super) fn somaxconn(setting: &Setting, machine: &Machine) -> Vec<Draft> {
 }
 
 pub(super) fn syn_backlog(setting: &Setting, _: &Machine) -> Vec<Draft> {
+    // Before it, this limited the queue of half-open connections of each listener.
+    const UNREAD: Kernel = Kernel::new(4, 4);
+    const SOURCE: &str = "commit ef547f2ac16b (4.4), tcp_conn_request in net/ipv4/tcp_input.c";
     let Some(value) = single(setting, "net.ipv4.tcp_max_syn_backlog") else {
         return Vec::new();
     };
@@ -73,9 +76,19 @@ pub(super) fn syn_backlog(setting: &Setting, _: &Machine) -> Vec<Draft> {
                    server in production. The accept queue, somaxconn and the server's backlog, \
                    fills first.";
         drafts.push(
-            Draft::new(Kind::Size, Severity::Note, say).fix("remove the line, or write 4096"),
+            Draft::new(Kind::Size, Severity::Note, say)
+                .fix("remove the line, or write 4096")
+                .kernels(KernelRange::before(UNREAD))
+                .source(SOURCE),
         );
     }
+    let say = "It is read only while SYN cookies are off: half-open connections of a listener are \
+               limited by its backlog and somaxconn.";
+    drafts.push(
+        Draft::new(Kind::Irrelevant, Severity::Note, say)
+            .kernels(KernelRange::from(UNREAD))
+            .source(SOURCE),
+    );
     drafts
 }
 
@@ -84,9 +97,9 @@ pub(super) fn syncookies(setting: &Setting, _: &Machine) -> Vec<Draft> {
         Some(0) => vec![Draft::new(
             Kind::Dangerous,
             Severity::Suspect,
-            "Without SYN cookies a full queue of half-open connections drops new ones silently: \
-             connect times jump by a second instead of the kernel logging the overflow; the \
-             server is open to SYN floods.",
+            "Without SYN cookies a full queue of half-open connections drops new ones (counter \
+             TCPReqQFullDrop): they are retried after a second, and the server is open to SYN \
+             floods.",
         )],
         Some(2) => vec![Draft::new(
             Kind::Dangerous,
