@@ -165,7 +165,8 @@ pub(super) fn covers(pattern: &str, key: &str) -> bool {
     }
 }
 
-/// Keys without a rule of their own that are known all the same: nothing to object to.
+/// Keys that are in no other table and known all the same: if no rule objects to the value, there
+/// is nothing to object to.
 pub(super) const KNOWN: &[&str] = &[
     "fs.nr_open",
     "kernel.pid_max",
@@ -174,15 +175,26 @@ pub(super) const KNOWN: &[&str] = &[
     "net.core.busy_read",
     "net.core.default_qdisc",
     "net.core.netdev_budget",
+    "net.core.rmem_default",
+    "net.core.wmem_default",
     "net.ipv4.ip_local_reserved_ports",
     "net.ipv4.ip_nonlocal_bind",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_fack",
     "net.ipv4.tcp_fastopen",
     "net.ipv4.tcp_limit_output_bytes",
+    "net.ipv4.tcp_low_latency",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_max_tw_buckets",
+    "net.ipv4.tcp_mem",
     "net.ipv4.tcp_min_tso_segs",
     "net.ipv4.tcp_mtu_probing",
     "net.ipv4.tcp_no_metrics_save",
     "net.ipv4.tcp_notsent_lowat",
+    "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_syn_retries",
+    "net.ipv4.tcp_tw_recycle",
+    "net.ipv4.tcp_wmem",
     "vm.max_map_count",
     "vm.overcommit_memory",
     "vm.swappiness",

@@ -222,18 +222,26 @@ fn each_rule_is_silent_on_a_sane_value() {
                 net.ipv4.tcp_wmem = 4096 16384 4194304\n\
                 net.core.somaxconn = 4096\n\
                 net.ipv4.tcp_syncookies = 1\n\
-                net.ipv4.tcp_tw_recycle = 0\n\
                 net.ipv4.tcp_tw_reuse = 2\n\
                 net.ipv4.tcp_max_tw_buckets = 131072\n\
                 net.core.netdev_max_backlog = 1000\n\
                 net.ipv4.tcp_fin_timeout = 60\n\
                 vm.max_map_count = 65530\n";
     for objection in judge(sane, on("6.1")) {
-        assert!(
-            matches!(objection.kind, Kind::AlreadyDefault | Kind::Unknown),
-            "{objection:#?}"
-        );
+        assert!(objection.kind == Kind::AlreadyDefault, "{objection:#?}");
     }
+    let sane = "net.ipv4.tcp_tw_recycle = 0\n\
+                net.ipv4.tcp_fack = 1\n\
+                net.ipv4.tcp_low_latency = 1\n\
+                net.ipv4.tcp_max_syn_backlog = 4096\n";
+    assert_eq!(judge(sane, on("3.10")), []);
+}
+
+#[test]
+fn a_removed_key_is_told_whatever_its_value() {
+    let objections = judge("net.ipv4.tcp_tw_recycle = 0", on("4.12"));
+    assert_eq!(objections.len(), 1, "{objections:#?}");
+    assert_eq!(objections[0].kind, Kind::Removed);
 }
 
 #[test]

@@ -10,9 +10,20 @@ pub(super) fn tw_recycle(setting: &Setting, _: &Machine) -> Vec<Draft> {
     const GONE: Kernel = Kernel::new(4, 12);
     const SOURCE: &str = "commit 4396e46187ca (removed in 4.12); \
                           vincent.bernat.ch/en/blog/2014-tcp-time-wait-state-linux";
-    match single(setting, "net.ipv4.tcp_tw_recycle") {
-        None | Some(0) => Vec::new(),
-        Some(_) => vec![
+    let Some(value) = single(setting, "net.ipv4.tcp_tw_recycle") else {
+        return Vec::new();
+    };
+    let mut drafts = vec![
+        Draft::new(
+            Kind::Removed,
+            Severity::Note,
+            "The key was removed in Linux 4.12; sysctl reports an error and goes on.",
+        )
+        .kernels(KernelRange::from(GONE))
+        .source(SOURCE),
+    ];
+    if value != 0 {
+        drafts.push(
             Draft::new(
                 Kind::Dangerous,
                 Severity::Invalid,
@@ -22,15 +33,9 @@ pub(super) fn tw_recycle(setting: &Setting, _: &Machine) -> Vec<Draft> {
             )
             .kernels(KernelRange::before(GONE))
             .source(SOURCE),
-            Draft::new(
-                Kind::Removed,
-                Severity::Note,
-                "The key was removed in Linux 4.12; sysctl reports an error and goes on.",
-            )
-            .kernels(KernelRange::from(GONE))
-            .source(SOURCE),
-        ],
+        );
     }
+    drafts
 }
 
 pub(super) fn tw_reuse(setting: &Setting, _: &Machine) -> Vec<Draft> {
