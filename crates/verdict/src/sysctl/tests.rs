@@ -18,6 +18,7 @@ fn find<'a>(objections: &'a [Objection], key: &str, kind: Kind) -> Option<&'a Ob
 const READER: &[(&str, Kind, &str)] = &[
     ("net.ipv4.tcp_mem", Kind::Unit, "114.44 GiB"),
     ("net.core.somaxconn", Kind::Width, "34464"),
+    ("net.core.somaxconn", Kind::Width, "128, stays"),
     ("net.ipv4.tcp_rmem", Kind::Size, "every socket starts with"),
     ("net.ipv4.tcp_wmem", Kind::Size, "every socket starts with"),
     ("net.ipv4.tcp_rmem", Kind::Irrelevant, "small answers"),
@@ -271,6 +272,19 @@ fn files_are_read_as_sysctl_reads_them() {
 fn a_key_that_nobody_knows_is_said_to_be_unknown() {
     let objections = judge("net.ipv4.tcp_go_faster = 1", on("6.1"));
     assert_eq!(objections[0].kind, Kind::Unknown);
+}
+
+#[test]
+fn a_source_speaks_of_what_it_is_quoted_for() {
+    // Neither stands in the kernel's documentation.
+    for (line, kind) in [
+        ("net.ipv4.tcp_go_faster = 1", Kind::Unknown),
+        ("net.core.netdev_max_backlog = 400000", Kind::RoundNumber),
+    ] {
+        let objections = judge(line, on("6.1"));
+        let found = objections.iter().find(|o| o.kind == kind).unwrap();
+        assert!(!found.source.contains("Documentation"), "{}", found.source);
+    }
 }
 
 #[test]

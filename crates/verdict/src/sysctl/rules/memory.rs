@@ -2,6 +2,7 @@
 
 use model::{Bytes, Severity};
 
+use super::super::table::NET_SYSCTL;
 use super::super::{Kernel, Kind, Machine, Setting};
 use super::{Draft, single};
 
@@ -100,11 +101,9 @@ pub(super) fn buffers_of_other_protocols(setting: &Setting, _: &Machine) -> Vec<
         ),
     )];
     if single(setting, &setting.key).is_some_and(|value| value > 1 << 20) {
-        drafts.push(Draft::new(
-            Kind::Size,
-            Severity::Suspect,
-            "Every UDP and other datagram socket of the machine starts with a buffer of this size.",
-        ));
+        let say = "Every UDP and other datagram socket of the machine starts with a buffer of this \
+                   size.";
+        drafts.push(Draft::new(Kind::Size, Severity::Suspect, say).source(NET_SYSCTL));
     }
     drafts
 }

@@ -88,7 +88,8 @@ pub(super) fn judge(setting: &Setting, machine: &Machine) -> Vec<Objection> {
         let say = "Nothing is known here about this key: it is not among those that can matter \
                    for a web server, or it is not a Linux one.";
         let draft = Draft::new(Kind::Unknown, Severity::Note, say)
-            .fix("say in a comment what it is for, or remove the line");
+            .fix("say in a comment what it is for, or remove the line")
+            .source("none: no rule here names it");
         objections.extend(place(draft, setting, machine.kernel));
     }
     // Of several that ended, the last is the one whose version a reader wants.
@@ -208,7 +209,8 @@ fn round_number(setting: &Setting, _: &Machine) -> Vec<Draft> {
         let say = "A small number padded with zeros: nothing on the machine leads to it.";
         return vec![
             Draft::new(Kind::RoundNumber, Severity::Note, say)
-                .fix("set it only if a counter that it acts on moves, and look whether it stops"),
+                .fix("set it only if a counter that it acts on moves, and look whether it stops")
+                .source("policy; a reader of a study of 2016 said it of such a list"),
         ];
     }
     Vec::new()

@@ -14,7 +14,9 @@ pub(super) fn somaxconn(setting: &Setting, machine: &Machine) -> Vec<Draft> {
     let mut drafts = Vec::new();
     if value > 65_535 {
         let say = format!(
-            "The queue length is a 16-bit field: of {value} only the lowest 16 bits count, {}.",
+            "The queue length is a 16-bit field: of {value} only the lowest 16 bits count, {}. A \
+             distribution's kernel may have the check of 3.11 already: it refuses the value, and \
+             the default, 128, stays.",
             value % 65_536
         );
         drafts.push(
