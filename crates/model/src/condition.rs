@@ -91,14 +91,25 @@ pub struct ServerCondition {
     pub processes: Vec<u32>,
     /// CPUs that its threads may use, all together.
     pub cpus_allowed: Option<Vec<u32>>,
-    /// The smallest limit of open files among its processes.
-    pub open_files_limit: Option<u64>,
+    /// The limits of open files of its processes, where they can be read.
+    pub open_files: Vec<OpenFiles>,
     /// Sockets it listens on.
     pub listeners: Vec<ListenerCondition>,
     /// Whether a debugger or tracer holds one of its processes.
     pub traced: Option<bool>,
     /// Memory of its processes that lies in swap.
     pub swap_used: Option<Bytes>,
+}
+
+/// How many files a process may open.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct OpenFiles {
+    /// The process.
+    pub pid: u32,
+    /// The limit that holds; none is unlimited.
+    pub soft: Option<u64>,
+    /// How far the process may raise it; none is unlimited.
+    pub hard: Option<u64>,
 }
 
 /// A listening socket.

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::condition::{Condition, Disk, Link, ListenerCondition, ServerCondition};
+use model::condition::{Condition, Disk, Link, ListenerCondition, OpenFiles, ServerCondition};
 use model::{Bytes, Environment};
 use sys::counters::{disk, log, parse_cpu_list, process, socket, system};
 
@@ -179,10 +179,14 @@ fn read_server(proc: &Path, pid: u32) -> ServerCondition {
             .map(|name| name.trim().to_owned())
             .unwrap_or_default(),
         cpus_allowed: cpus_of(proc, &processes),
-        open_files_limit: processes
+        open_files: processes
             .iter()
-            .filter_map(|pid| process::open_files_limit(proc, *pid).ok().flatten())
-            .min(),
+            .filter_map(|pid| {
+                let (soft, hard) = process::open_files_limits(proc, *pid).ok()?;
+                let pid = *pid;
+                Some(OpenFiles { pid, soft, hard })
+            })
+            .collect(),
         listeners: listeners_of(proc, &processes),
         traced: tracers
             .filter(|all| !all.is_empty())

@@ -1,6 +1,6 @@
 //! The server that was asked about.
 
-use model::condition::{Condition, Remedy, ServerCondition};
+use model::condition::{Condition, OpenFiles, Remedy, ServerCondition};
 use model::finding::Claim::{Capacity, Comparison, Latency};
 use model::finding::{Claim, Severity};
 
@@ -130,23 +130,44 @@ fn owner(condition: &Condition) -> Answer {
 
 fn open_files(condition: &Condition) -> Answer {
     of_server(condition, |server| {
-        let Some(limit) = server.open_files_limit else {
+        if server.open_files.is_empty() {
             return Answer::unknown("/proc/PID/limits");
-        };
-        let needed = u64::from(AT_ONCE) * 2 + 64;
-        if limit >= needed {
-            return Answer::Silent;
         }
+        let needed = u64::from(AT_ONCE) * 2 + 64;
+        let few = |of: &&OpenFiles| of.soft.is_some_and(|soft| soft < needed);
+        let Some(limit) = server
+            .open_files
+            .iter()
+            .filter(few)
+            .filter_map(|of| of.soft)
+            .min()
+        else {
+            return Answer::Silent;
+        };
         let say = format!(
             "A process of {} may open {limit} files; {AT_ONCE} connections with their files need \
              up to {needed}.",
             server.name
         );
-        let remedies = server.processes.iter().map(|pid| Remedy {
-            apply: format!("prlimit --pid {pid} --nofile=65535:65535"),
-            undo: Some(format!("prlimit --pid {pid} --nofile={limit}")),
-        });
+        let remedies = server.open_files.iter().filter(few).map(more_files);
         let found = Found::all(&[Capacity], Severity::Suspect, say).evidence("limit", limit);
         Answer::Found(found, remedies.collect())
     })
+}
+
+/// Leaves the hard limit alone where that is possible: once lowered it needs a privilege to come
+/// back.
+fn more_files(of: &OpenFiles) -> Remedy {
+    const ENOUGH: u64 = 65_535;
+    let pid = of.pid;
+    let word = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), |n| n.to_string());
+    let soft = word(of.soft);
+    let (apply, undo) = match of.hard {
+        Some(hard) if hard < ENOUGH => (format!("{ENOUGH}:{ENOUGH}"), format!("{soft}:{hard}")),
+        _ => (format!("{ENOUGH}:"), format!("{soft}:")),
+    };
+    Remedy {
+        apply: format!("prlimit --pid {pid} --nofile={apply}"),
+        undo: Some(format!("prlimit --pid {pid} --nofile={undo}")),
+    }
 }

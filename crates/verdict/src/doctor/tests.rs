@@ -1,5 +1,5 @@
 use super::*;
-use model::condition::{Disk, Hiccups, Link, ListenerCondition, ServerCondition};
+use model::condition::{Disk, Hiccups, Link, ListenerCondition, OpenFiles, ServerCondition};
 use model::{Bytes, Span};
 
 /// A stock Debian 12 server on hardware, with a healthy nginx.
@@ -37,7 +37,7 @@ fn healthy() -> Condition {
             name: "nginx".to_owned(),
             processes: vec![42, 43],
             cpus_allowed: Some(vec![0]),
-            open_files_limit: Some(65_535),
+            open_files: [42, 43].map(open_files(65_535)).into(),
             listeners: vec![ListenerCondition {
                 address: "127.0.0.1:8080".to_owned(),
                 waiting: 0,
@@ -66,6 +66,14 @@ fn healthy() -> Condition {
         environment.sysctls.insert(key.to_owned(), value.to_owned());
     }
     condition
+}
+
+fn open_files(limit: u64) -> impl Fn(u32) -> OpenFiles {
+    move |pid| OpenFiles {
+        pid,
+        soft: Some(limit),
+        hard: Some(limit),
+    }
 }
 
 fn set(condition: &mut Condition, key: &str, value: &str) {
@@ -246,8 +254,8 @@ const CASES: &[(&str, Severity, Change, Option<Change>)] = &[
     (
         "SRV-03",
         Severity::Suspect,
-        |c| c.server.as_mut().unwrap().open_files_limit = Some(1_024),
-        Some(|c| c.server.as_mut().unwrap().open_files_limit = None),
+        |c| c.server.as_mut().unwrap().open_files[1].soft = Some(1_024),
+        Some(|c| c.server.as_mut().unwrap().open_files.clear()),
     ),
 ];
 
@@ -360,6 +368,31 @@ fn what_mends_a_setting_can_be_undone() {
         remedy.undo.as_deref(),
         Some("sysctl -w net.core.somaxconn='128'")
     );
+}
+
+#[test]
+fn more_open_files_leave_the_hard_limit_as_it_was() {
+    for (soft, hard, apply, undo) in [
+        (500, Some(524_288), "65535:", "500:"),
+        (500, None, "65535:", "500:"),
+        (500, Some(20_000), "65535:65535", "500:20000"),
+    ] {
+        let mut condition = healthy();
+        let limits = &mut condition.server.as_mut().unwrap().open_files[1];
+        (limits.soft, limits.hard) = (Some(soft), hard);
+        let examination = examine(&condition);
+        let found = examination
+            .diagnoses
+            .iter()
+            .find(|one| one.finding.rule == "SRV-03");
+        // The process whose limit is high enough is left alone.
+        let [remedy] = &found.unwrap().remedies[..] else {
+            panic!("one process of two: {:?}", found.unwrap().remedies);
+        };
+        let command = |limits: &str| format!("prlimit --pid 43 --nofile={limits}");
+        assert_eq!(remedy.apply, command(apply));
+        assert_eq!(remedy.undo, Some(command(undo)));
+    }
 }
 
 #[test]

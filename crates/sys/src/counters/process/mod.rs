@@ -229,16 +229,23 @@ fn parse_kb(text: &str) -> Option<Bytes> {
 
 /// The soft limit of open files; none is unlimited.
 pub fn open_files_limit(root: &Path, pid: u32) -> io::Result<Option<u64>> {
+    open_files_limits(root, pid).map(|(soft, _)| soft)
+}
+
+/// The soft and the hard limit of open files; none is unlimited.
+pub fn open_files_limits(root: &Path, pid: u32) -> io::Result<(Option<u64>, Option<u64>)> {
     let text = fs::read_to_string(root.join(format!("{pid}/limits")))?;
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix("Max open files"))
         .ok_or_else(|| invalid("limits"))?;
-    match line.split_ascii_whitespace().next() {
+    let mut words = line.split_ascii_whitespace();
+    let mut limit = || match words.next() {
         Some("unlimited") => Ok(None),
         Some(number) => number.parse().map(Some).map_err(|_| invalid("limits")),
         None => Err(invalid("limits")),
-    }
+    };
+    Ok((limit()?, limit()?))
 }
 
 /// The inodes of the sockets that a process has open.
