@@ -93,8 +93,9 @@ pub struct ServerCondition {
     pub cpus_allowed: Option<Vec<u32>>,
     /// The limits of open files of its processes, where they can be read.
     pub open_files: Vec<OpenFiles>,
-    /// Sockets it listens on.
-    pub listeners: Vec<ListenerCondition>,
+    /// Sockets it listens on; none where its descriptors are not readable or it lives in another
+    /// network namespace.
+    pub listeners: Option<Vec<ListenerCondition>>,
     /// Whether a debugger or tracer holds one of its processes.
     pub traced: Option<bool>,
     /// Memory of its processes that lies in swap.

@@ -187,7 +187,7 @@ fn read_server(proc: &Path, pid: u32) -> ServerCondition {
                 Some(OpenFiles { pid, soft, hard })
             })
             .collect(),
-        listeners: listeners_of(proc, &processes),
+        listeners: listeners_of(proc, pid, &processes),
         traced: tracers
             .filter(|all| !all.is_empty())
             .map(|all| all.iter().any(|pid| *pid != 0)),
@@ -214,13 +214,23 @@ fn cpus_of(proc: &Path, processes: &[u32]) -> Option<Vec<u32>> {
     (!cpus.is_empty()).then_some(cpus)
 }
 
-fn listeners_of(proc: &Path, processes: &[u32]) -> Vec<ListenerCondition> {
-    let owned: Vec<u64> = processes
-        .iter()
-        .flat_map(|pid| process::sockets(proc, *pid).unwrap_or_default())
-        .collect();
+/// None where nobody can tell: a server of another user, or one in another network namespace,
+/// whose sockets the kernel does not list here.
+fn listeners_of(proc: &Path, pid: u32, processes: &[u32]) -> Option<Vec<ListenerCondition>> {
+    let namespace = |of: &str| fs::read_link(proc.join(of).join("ns/net")).ok();
+    if namespace(&pid.to_string())? != namespace("self")? {
+        return None;
+    }
+    let mut owned: Vec<u64> = Vec::new();
+    let mut is_readable = true;
+    for pid in processes {
+        match process::sockets(proc, *pid) {
+            Ok(sockets) => owned.extend(sockets),
+            Err(_) => is_readable = false,
+        }
+    }
     let mut listeners: Vec<ListenerCondition> = socket::all_listeners()
-        .unwrap_or_default()
+        .ok()?
         .into_iter()
         .filter(|listener| owned.contains(&listener.inode))
         .map(|listener| ListenerCondition {
@@ -230,7 +240,7 @@ fn listeners_of(proc: &Path, processes: &[u32]) -> Vec<ListenerCondition> {
         })
         .collect();
     listeners.sort_by(|one, other| one.address.cmp(&other.address));
-    listeners
+    (is_readable || !listeners.is_empty()).then_some(listeners)
 }
 
 fn swap_of(proc: &Path, processes: &[u32]) -> Option<Bytes> {

@@ -82,6 +82,33 @@ fn what_is_not_there_is_none() {
 }
 
 #[test]
+fn sockets_that_nobody_can_see_are_none() {
+    let stat = "42 (nginx) S 1 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0 0 0 0 0 0 0 0 0 \
+                0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+    let check = |namespace: &str, fd: bool, expected: Option<usize>| {
+        let (folder, roots) = machine(&[("proc/42/stat", stat)]);
+        for (of, name) in [("42", namespace), ("self", "net:[1]")] {
+            let ns = roots.proc.join(of).join("ns");
+            fs::create_dir_all(&ns).unwrap();
+            std::os::unix::fs::symlink(name, ns.join("net")).unwrap();
+        }
+        if fd {
+            fs::create_dir_all(roots.proc.join("42/fd")).unwrap();
+        }
+        let condition = read(&roots, Environment::default(), folder.path(), Some(42));
+        let listeners = condition.server.unwrap().listeners;
+        assert_eq!(
+            listeners.map(|all| all.len()),
+            expected,
+            "{namespace}, {fd}"
+        );
+    };
+    check("net:[1]", true, Some(0));
+    check("net:[1]", false, None);
+    check("net:[2]", true, None);
+}
+
+#[test]
 fn a_listener_leads_to_its_process() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -96,7 +123,10 @@ fn a_listener_leads_to_its_process() {
     let server = condition.server.unwrap();
     let ours = format!("port {port}");
     assert!(
-        server.listeners.iter().any(|one| one.address == ours),
+        server
+            .listeners
+            .as_ref()
+            .is_some_and(|all| all.iter().any(|one| one.address == ours)),
         "{server:?}"
     );
     assert!(server.cpus_allowed.is_some() && !server.open_files.is_empty());

@@ -140,6 +140,25 @@ fn who_does_not_listen_is_no_server() {
     assert!(has(&found, "SRV-01"), "{found:?}; we are {own}");
 }
 
+#[test]
+fn a_server_in_another_namespace_is_not_said_to_listen_nowhere() {
+    let name = "a_server_in_another_namespace_is_not_said_to_listen_nowhere";
+    let mut idle = Command::new("sleep");
+    let idle = Running::start(idle.arg("60"));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let script = format!("\"$1\" doctor --hiccups 0s --json --server {}", idle.pid());
+    let Some(run) = in_namespace(name, &script, folder.path()) else {
+        return;
+    };
+    let stdout = run.expect_code(0).stdout;
+    assert!(!has(&found(&stdout), "SRV-01"), "{stdout}");
+    let examination: Value = serde_json::from_str(&stdout).expect("the doctor writes JSON");
+    assert!(
+        examination["unknown"]["SRV-01"].is_string(),
+        "{examination}"
+    );
+}
+
 /// The words without the line breaks between them.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

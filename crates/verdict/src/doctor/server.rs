@@ -57,11 +57,8 @@ fn of_server(condition: &Condition, rule: impl Fn(&ServerCondition) -> Answer) -
 
 fn backlog(condition: &Condition) -> Answer {
     of_server(condition, |server| {
-        let Some(listener) = server
-            .listeners
-            .iter()
-            .min_by_key(|listener| listener.backlog)
-        else {
+        let listeners = server.listeners.iter().flatten();
+        let Some(listener) = listeners.min_by_key(|listener| listener.backlog) else {
             return Answer::unknown("the server's listening sockets");
         };
         if listener.backlog >= AT_ONCE {
@@ -117,7 +114,12 @@ fn traced(condition: &Condition) -> Answer {
 
 fn owner(condition: &Condition) -> Answer {
     of_server(condition, |server| {
-        if server.listeners.is_empty() {
+        let Some(listeners) = &server.listeners else {
+            return Answer::unknown(
+                "the server's sockets: it belongs to another user or network namespace",
+            );
+        };
+        if listeners.is_empty() {
             let say = format!(
                 "{} (process {}) listens on no TCP socket.",
                 server.name, server.pid

@@ -38,11 +38,11 @@ fn healthy() -> Condition {
             processes: vec![42, 43],
             cpus_allowed: Some(vec![0]),
             open_files: [42, 43].map(open_files(65_535)).into(),
-            listeners: vec![ListenerCondition {
+            listeners: Some(vec![ListenerCondition {
                 address: "127.0.0.1:8080".to_owned(),
                 waiting: 0,
                 backlog: 4096,
-            }],
+            }]),
             traced: Some(false),
             swap_used: Some(Bytes::ZERO),
         }),
@@ -74,6 +74,11 @@ fn open_files(limit: u64) -> impl Fn(u32) -> OpenFiles {
         soft: Some(limit),
         hard: Some(limit),
     }
+}
+
+fn listeners(condition: &mut Condition) -> &mut Vec<ListenerCondition> {
+    let server = condition.server.as_mut().unwrap();
+    server.listeners.as_mut().unwrap()
 }
 
 fn set(condition: &mut Condition, key: &str, value: &str) {
@@ -128,8 +133,8 @@ const CASES: &[(&str, Severity, Change, Option<Change>)] = &[
     (
         "TCP-07",
         Severity::Suspect,
-        |c| c.server.as_mut().unwrap().listeners[0].backlog = 4,
-        Some(|c| c.server.as_mut().unwrap().listeners.clear()),
+        |c| listeners(c)[0].backlog = 4,
+        Some(|c| listeners(c).clear()),
     ),
     (
         "TCP-08",
@@ -248,8 +253,8 @@ const CASES: &[(&str, Severity, Change, Option<Change>)] = &[
     (
         "SRV-01",
         Severity::Invalid,
-        |c| c.server.as_mut().unwrap().listeners.clear(),
-        None,
+        |c| listeners(c).clear(),
+        Some(|c| c.server.as_mut().unwrap().listeners = None),
     ),
     (
         "SRV-03",
