@@ -3,10 +3,12 @@
 //! The roots of `/proc`, `/sys` and `/dev` are arguments, so that tests feed fixtures.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use model::condition::{Condition, Disk, Link, ListenerCondition, OpenFiles, ServerCondition};
 use model::{Bytes, Environment};
+use sys::counters::socket::Listener;
 use sys::counters::{disk, log, parse_cpu_list, process, socket, system};
 
 /// Where the kernel tells about itself.
@@ -256,11 +258,18 @@ fn swap_of(proc: &Path, processes: &[u32]) -> Option<Bytes> {
 
 /// The process that listens on `port`; none if nobody does or it is not readable.
 pub fn owner_of(proc: &Path, port: u16) -> Option<u32> {
-    let inodes: Vec<u64> = socket::listeners(port)
-        .ok()?
-        .into_iter()
-        .map(|listener| listener.inode)
-        .collect();
+    owner(proc, &socket::listeners(port).ok()?)
+}
+
+/// The process that answers at `address`; none if nobody does or it is not readable.
+pub fn owner_at(proc: &Path, address: SocketAddr) -> Option<u32> {
+    let mut listeners = socket::listeners(address.port()).ok()?;
+    listeners.retain(|listener| listener.answers(address.ip()));
+    owner(proc, &listeners)
+}
+
+fn owner(proc: &Path, listeners: &[Listener]) -> Option<u32> {
+    let inodes: Vec<u64> = listeners.iter().map(|listener| listener.inode).collect();
     let owners: Vec<u32> = process::all(proc)
         .into_iter()
         .filter(|pid| {

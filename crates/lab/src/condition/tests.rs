@@ -113,7 +113,10 @@ fn a_listener_leads_to_its_process() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let roots = Roots::default();
-    assert_eq!(owner_of(&roots.proc, port), Some(std::process::id()));
+    let ours = Some(std::process::id());
+    assert_eq!(owner_of(&roots.proc, port), ours);
+    assert_eq!(owner_at(&roots.proc, ([127, 0, 0, 1], port).into()), ours);
+    assert_eq!(owner_at(&roots.proc, ([127, 0, 0, 2], port).into()), None);
     let condition = read(
         &roots,
         Environment::default(),

@@ -126,14 +126,12 @@ fn find(proc: &Path, server: Server) -> anyhow::Result<u32> {
     match server {
         Server::Process(pid) if proc.join(pid.to_string()).is_dir() => Ok(pid),
         Server::Process(pid) => anyhow::bail!("there is no process {pid}"),
-        Server::Listening(address) => {
-            condition::owner_of(proc, address.port()).with_context(|| {
-                format!(
-                    "no process is seen to listen on port {}: start the server, or run as its user",
-                    address.port()
-                )
-            })
-        }
+        Server::Listening(address) => condition::owner_at(proc, address).with_context(|| {
+            format!(
+                "no process is seen to listen at {address}: start the server, or run as its \
+                     user"
+            )
+        }),
     }
 }
 

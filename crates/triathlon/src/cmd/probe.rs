@@ -204,7 +204,7 @@ fn local_server(url: &str) -> Option<u32> {
     let local = std::net::TcpListener::bind((address.ip(), 0)).is_ok();
     let roots = lab::condition::Roots::default();
     local
-        .then(|| lab::condition::owner_of(&roots.proc, address.port()))
+        .then(|| lab::condition::owner_at(&roots.proc, address))
         .flatten()
 }
 

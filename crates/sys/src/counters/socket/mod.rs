@@ -4,11 +4,14 @@
 //! every connection in TIME_WAIT before it comes to an end. Cost: one socket, one reply.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 /// One listening TCP socket.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Listener {
+    /// Where it listens; unspecified is everywhere.
+    pub address: IpAddr,
     /// Its port.
     pub port: u16,
     /// The inode that `/proc/PID/fd` shows: 0 when the kernel shows none.
@@ -17,6 +20,15 @@ pub struct Listener {
     pub queue: u32,
     /// How many may wait: the least of what the server asked and `net.core.somaxconn`.
     pub queue_limit: u32,
+}
+
+impl Listener {
+    /// Whether a connection to `address` may come to it. An IPv6 socket that listens everywhere
+    /// counts for IPv4 too, unless it says otherwise, which is not told here.
+    pub fn answers(&self, address: IpAddr) -> bool {
+        let (ours, asked) = (self.address.to_canonical(), address.to_canonical());
+        ours == asked || (ours.is_unspecified() && (ours.is_ipv6() || asked.is_ipv4()))
+    }
 }
 
 /// All listening sockets on `port` in this network namespace, IPv4 and IPv6.
@@ -132,6 +144,7 @@ fn parse(mut bytes: &[u8], found: &mut Vec<Listener>) -> io::Result<bool> {
         }
         if body.len() >= MESSAGE {
             found.push(Listener {
+                address: address(body),
                 // Ports travel in network order after family, state, timer and retransmits.
                 port: u16::from_be_bytes([body[4], body[5]]),
                 queue: u32_at(body, 56),
@@ -142,6 +155,16 @@ fn parse(mut bytes: &[u8], found: &mut Vec<Listener>) -> io::Result<bool> {
         bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
     }
     Ok(true)
+}
+
+/// The source address behind the two ports; its family comes first of all.
+fn address(body: &[u8]) -> IpAddr {
+    let bytes: [u8; 16] = std::array::from_fn(|at| body[8 + at]);
+    if libc::c_int::from(body[0]) == libc::AF_INET {
+        IpAddr::V4(Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]))
+    } else {
+        IpAddr::V6(Ipv6Addr::from(bytes))
+    }
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -14,6 +14,7 @@ fn a_listener_is_found_with_its_owner_and_its_queue() {
         panic!("one socket, not {found:?}");
     };
     assert_eq!(listener.queue, 1);
+    assert_eq!(listener.address, address.ip());
     assert!(listener.queue_limit > 1, "{listener:?}");
     let sockets = process::sockets(Path::new("/proc"), std::process::id()).unwrap();
     assert!(sockets.contains(&listener.inode));
@@ -27,6 +28,33 @@ fn an_ipv6_listener_is_found_too() {
     };
     let found = listeners(ours.local_addr().unwrap().port()).unwrap();
     assert_eq!(found.len(), 1);
+    assert_eq!(found[0].address, ours.local_addr().unwrap().ip());
+}
+
+#[test]
+fn a_listener_answers_at_its_address_and_one_of_all_addresses_anywhere() {
+    let check = |listens: &str, asked: &str, expected: bool| {
+        let listener = Listener {
+            address: listens.parse().unwrap(),
+            port: 80,
+            inode: 1,
+            queue: 0,
+            queue_limit: 1,
+        };
+        assert_eq!(
+            listener.answers(asked.parse().unwrap()),
+            expected,
+            "{listens}, {asked}"
+        );
+    };
+    check("127.0.0.1", "127.0.0.1", true);
+    check("127.0.0.1", "127.0.0.2", false);
+    check("0.0.0.0", "127.0.0.2", true);
+    check("0.0.0.0", "::1", false);
+    check("::", "::1", true);
+    check("::", "127.0.0.1", true);
+    check("::1", "127.0.0.1", false);
+    check("::ffff:127.0.0.1", "127.0.0.1", true);
 }
 
 #[test]
