@@ -109,8 +109,8 @@ fn open_files(root: &Path) -> Vec<Found> {
         .ok()
         .and_then(|Bounds { hard, .. }| hard);
     let raisable = number(root, "sys/fs/nr_open");
-    // Root may raise the hard limit too, as far as fs.nr_open.
-    let (source, free) = if limit::is_root() {
+    // With a privilege the hard limit may be raised too, as far as fs.nr_open.
+    let (source, free) = if may_raise(root) {
         ("fs.nr_open", raisable)
     } else {
         ("RLIMIT_NOFILE, the hard one", of_process)
@@ -126,6 +126,18 @@ fn open_files(root: &Path) -> Vec<Found> {
         ("open files of a process", source, free),
         ("open files of the system", "fs.file-nr", system),
     ]
+}
+
+/// Whether this process may raise its hard limits. Root in a container often may not.
+fn may_raise(root: &Path) -> bool {
+    // linux/capability.h
+    const CAP_SYS_RESOURCE: u32 = 24;
+    let status = fs::read_to_string(root.join("self/status")).unwrap_or_default();
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    effective.is_some_and(|bits| bits >> CAP_SYS_RESOURCE & 1 == 1)
 }
 
 fn ports(root: &Path) -> Vec<Found> {

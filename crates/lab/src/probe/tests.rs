@@ -85,6 +85,30 @@ fn limits_are_read_from_the_root_that_is_given() {
 }
 
 #[test]
+fn the_hard_limit_of_open_files_bounds_whoever_may_not_raise_it() {
+    let root = tempfile::tempdir().unwrap();
+    for folder in ["self", "sys/fs"] {
+        std::fs::create_dir_all(root.path().join(folder)).unwrap();
+    }
+    std::fs::write(root.path().join("sys/fs/nr_open"), "1234567\n").unwrap();
+    // The second is root in a container: all privileges but CAP_SYS_RESOURCE.
+    for (effective, may_raise) in [("000001ffffffffff", true), ("000001fffeffffff", false)] {
+        let status = format!("Name:\tx\nCapEff:\t{effective}\n");
+        std::fs::write(root.path().join("self/status"), status).unwrap();
+        let found = jobs(&[wanted("pipe", Some(1))], root.path(), root.path()).unwrap();
+        let of_process = found[0]
+            .limits
+            .iter()
+            .find(|limit| limit.name.contains("of a process"));
+        let (source, free) = of_process
+            .map(|limit| (limit.source.as_str(), limit.free))
+            .unwrap();
+        assert_eq!(source == "fs.nr_open", may_raise, "{effective}: {source}");
+        assert_eq!(free == Some(1_234_567), may_raise, "{effective}: {free:?}");
+    }
+}
+
+#[test]
 fn a_root_without_any_file_bounds_nothing_but_what_the_process_knows() {
     let empty = tempfile::tempdir().unwrap();
     let found = jobs(&[wanted("mmap", None)], empty.path(), empty.path()).unwrap();
