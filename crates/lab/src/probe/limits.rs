@@ -177,18 +177,36 @@ fn processes(root: &Path) -> Vec<Found> {
         ),
         ("processes of this user", "RLIMIT_NPROC", left(of_user)),
     ];
-    if let Some(most) = group_pids(root) {
+    if let Some(most) = group_tasks(root, Path::new("/sys/fs/cgroup")) {
         found.push(("tasks of the control group", "pids.max", Some(most)));
     }
     found
 }
 
-/// What the control group leaves, in version 2 of control groups.
-fn group_pids(root: &Path) -> Option<u64> {
+/// What the control group and those above it leave, in either version of control groups.
+pub(super) fn group_tasks(root: &Path, groups: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("self/cgroup")).ok()?;
-    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let folder = Path::new("/sys/fs/cgroup").join(path.trim_start_matches('/'));
-    let most = number(&folder, "pids.max")?;
-    let now = number(&folder, "pids.current").unwrap_or(0);
-    Some(most.saturating_sub(now))
+    let mut least: Option<u64> = None;
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        let bases: &[&str] = match controllers {
+            "" => &["", "unified"],
+            all if all.split(',').any(|one| one == "pids") => &["pids"],
+            _ => continue,
+        };
+        for base in bases.iter().map(|base| groups.join(base)) {
+            let folder = base.join(path.trim_start_matches('/'));
+            for folder in folder.ancestors().take_while(|one| one.starts_with(&base)) {
+                let Some(most) = number(folder, "pids.max") else {
+                    continue;
+                };
+                let left = most.saturating_sub(number(folder, "pids.current").unwrap_or(0));
+                least = Some(least.map_or(left, |known| known.min(left)));
+            }
+        }
+    }
+    least
 }

@@ -109,6 +109,34 @@ fn the_hard_limit_of_open_files_bounds_whoever_may_not_raise_it() {
 }
 
 #[test]
+fn every_control_group_above_bounds_the_processes() {
+    let check = |groups: &str, files: &[(&str, &str)], expected: Option<u64>| {
+        let root = tempfile::tempdir().unwrap();
+        let own = [("self/cgroup", groups)];
+        for (path, text) in own.iter().chain(files) {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let left = limits::group_tasks(root.path(), &root.path().join("cgroup"));
+        assert_eq!(left, expected, "{groups}");
+    };
+    check("0::/a/b\n", &[], None);
+    check("0::/a/b\n", &[("cgroup/a/b/pids.max", "max\n")], None);
+    let above = [
+        ("cgroup/a/pids.max", "300\n"),
+        ("cgroup/a/pids.current", "20\n"),
+        ("cgroup/a/b/pids.max", "900\n"),
+    ];
+    check("0::/a/b\n", &above, Some(280));
+    let first_version = [("cgroup/pids/a/pids.max", "300\n")];
+    check("8:pids:/a\n5:devices:/a\n0::/\n", &first_version, Some(300));
+    // In a container the path of the host leads nowhere, and the mount is the group itself.
+    let mounted = [("cgroup/pids/pids.max", "70\n")];
+    check("8:pids:/docker/x\n", &mounted, Some(70));
+}
+
+#[test]
 fn a_root_without_any_file_bounds_nothing_but_what_the_process_knows() {
     let empty = tempfile::tempdir().unwrap();
     let found = jobs(&[wanted("mmap", None)], empty.path(), empty.path()).unwrap();
