@@ -54,13 +54,14 @@ fn tracking(condition: &Condition) -> Answer {
     }
     let say = format!(
         "The firewall tracks connections ({count} now). If it tracks those of the benchmark, every \
-         packet pays for a look-up; only a trial tells (rule CT-01)."
+         packet pays for a look-up: this number then grows while a trial runs."
     );
     Found::all(&[Capacity, Comparison], Severity::Note, say)
         .evidence("count", count)
+        // Over loopback a connection is first seen on its way out, by its destination.
         .fix(
-            "iptables -t raw -I PREROUTING -p tcp --dport PORT -j NOTRACK; \
-              iptables -t raw -I OUTPUT -p tcp --sport PORT -j NOTRACK",
+            "for c in PREROUTING OUTPUT; do iptables -t raw -I $c -p tcp -m multiport --ports PORT \
+             -j NOTRACK; done",
         )
         .into()
 }

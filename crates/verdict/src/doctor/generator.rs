@@ -94,9 +94,13 @@ fn clock(condition: &Condition) -> Answer {
     if CHEAP.contains(&source.as_str()) && !dear {
         return Answer::Silent;
     }
+    let follows = if CHEAP.contains(&source.as_str()) {
+        "every time stamp is part of what is measured"
+    } else {
+        "every time stamp becomes a system call and part of what is measured"
+    };
     let say = format!(
-        "The clock source is {source}{}: every time stamp becomes a system call and part of what \
-         is measured.",
+        "The clock source is {source}{}: {follows}.",
         cost.map_or_else(String::new, |ns| format!(", one reading costs {ns:.0} ns"))
     );
     Found::all(&[Latency], Severity::Suspect, say)

@@ -302,6 +302,30 @@ fn each_rule_fires_when_provoked_and_is_silent_otherwise() {
 }
 
 #[test]
+fn a_dear_clock_is_no_system_call_unless_its_source_makes_it_one() {
+    for (source, calls) in [("tsc", false), ("hpet", true)] {
+        let mut condition = healthy();
+        condition.environment.clocksource = Some(source.to_owned());
+        condition.environment.clock_cost_ns = Some(150.0);
+        let findings = examine(&condition).findings();
+        let clock = findings.iter().find(|one| one.rule == "GEN-11").unwrap();
+        assert_eq!(clock.say.contains("system call"), calls, "{clock:?}");
+    }
+}
+
+#[test]
+fn connections_over_loopback_are_left_untracked_in_both_directions() {
+    let mut condition = healthy();
+    condition.tracked_connections = Some(7);
+    let findings = examine(&condition).findings();
+    let tracking = findings.iter().find(|one| one.rule == "CT-02").unwrap();
+    assert!(
+        tracking.fix.iter().any(|fix| fix.contains("--ports")),
+        "{tracking:?}"
+    );
+}
+
+#[test]
 fn hiccups_are_many_or_long() {
     for (lost_ms, longest_ms, fires) in [(9, 9, false), (11, 2, true), (9, 10, false)] {
         let mut condition = healthy();
