@@ -188,6 +188,24 @@ fn a_mistake_in_an_experiment_of_probes_is_named() {
 
 /// Every probe that needs no server, a few operations each, in this process.
 #[test]
+fn a_file_in_pieces_lies_in_pieces_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for time in 0..3 {
+        let path = folder.path().join(time.to_string());
+        if !download::reserve_in_pieces(&path, 4_000_000).unwrap() {
+            return;
+        }
+        let file = std::fs::File::open(&path).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 4_000_000);
+        let Ok(found) = sys::syscall::file::extents(&file, 1_000) else {
+            return;
+        };
+        // 62 pieces of 64 KiB.
+        assert!(found.len() >= 62, "{}", found.len());
+    }
+}
+
+#[test]
 fn each_probe_times_every_operation() {
     let folder = tempfile::tempdir().unwrap();
     for probe in PROBES.iter().filter(|probe| !probe.server) {

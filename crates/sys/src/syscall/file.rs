@@ -38,6 +38,16 @@ pub fn reserve(file: &File, offset: u64, length: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Takes a part out of a file: what lies behind it moves up, on the disk it stays where it is.
+pub fn cut(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
+    let length = libc::off_t::try_from(length).map_err(io::Error::other)?;
+    let mode = libc::FALLOC_FL_COLLAPSE_RANGE;
+    // SAFETY: the call takes numbers.
+    check(unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) })?;
+    Ok(())
+}
+
 /// How many extents one call asks for.
 const BATCH: usize = 256;
 
