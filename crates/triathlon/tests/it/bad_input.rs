@@ -238,7 +238,9 @@ fn no_room_for_results_is_told_and_what_is_there_stays() {
     command.arg(folder.path().join("results"));
     command.arg("server=origin").args(crate::first_heat::SHORT);
     let run = Running::start(&mut command).finish();
-    let run = run.expect_code(1).expect_complaint(&["space"]);
+    let run = run
+        .expect_code(1)
+        .expect_complaint(&["space", "trials are kept", "--resume"]);
     let whole = run.stdout.lines().filter(|line| line.starts_with('{'));
     for line in whole {
         let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);

@@ -25,13 +25,16 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
     let measured = || run.digests().iter().filter(|digest| !digest.ceiling);
     let count = measured().count();
     let all_invalid = measured().all(report::run::Digest::nothing_left);
+    let mut page = Ok(());
     if count > 0 {
         out::write(&report::text::lab(&run, style()))?;
-        let page = store.put_file("report.html", report::html::page(&run).as_bytes())?;
-        out::line(format_args!("\nreport: {}", page.display()))?;
+        match store.put_file("report.html", report::html::page(&run).as_bytes()) {
+            Ok(path) => out::line(format_args!("\nreport: {}", path.display()))?,
+            Err(error) => page = Err(error),
+        }
     }
     let directory = store.directory().display();
-    match outcome {
+    match outcome.and(page) {
         Ok(()) if count > 0 && all_invalid => Ok(Exit::Invalid),
         Ok(()) => Ok(Exit::Done),
         Err(LabError::Interrupted) => {
@@ -42,7 +45,12 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
             Ok(Exit::Interrupted)
         }
         Err(error) => {
-            eprintln!("{count} trials are kept in {directory}");
+            let go_on = if count > 0 {
+                format!("; go on with: triathlon lab --resume {directory}")
+            } else {
+                String::new()
+            };
+            eprintln!("{count} trials are kept in {directory}{go_on}");
             Err(error.into())
         }
     }
