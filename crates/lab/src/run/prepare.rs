@@ -114,10 +114,16 @@ fn templates(experiment: &Experiment) -> Result<BTreeMap<String, String>, LabErr
     experiment
         .servers()
         .iter()
-        .map(|variant| &variant.preset)
-        .filter(|preset| !matches!(preset.as_str(), "stock" | "tuned"))
-        .map(|path| {
-            let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
+        .filter(|variant| !matches!(variant.preset.as_str(), "stock" | "tuned"))
+        .map(|variant| {
+            let path = &variant.preset;
+            let text = fs::read_to_string(path).map_err(|error| LabError::Server {
+                server: variant.label.clone(),
+                why: format!(
+                    "a preset is stock, tuned or the path of a template, and '{path}' cannot be \
+                     read: {error}"
+                ),
+            })?;
             Ok((path.clone(), text))
         })
         .collect()

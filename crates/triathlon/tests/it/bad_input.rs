@@ -215,6 +215,15 @@ fn an_experiment_with_a_slip_of_the_pen() {
     fs::write(&path, "[experiment\n").expect("a file");
     check(&format!("lab {}", path.display()), 2, &["slip.toml", "1"]);
     check("lab first-heat ronuds=3", 2, &["ronuds", "rounds"]);
+    let text = "[experiment]\nname = \"slip\"\nquestion = \"?\"\nrounds = 1\nduration = \"1s\"\n\
+        [[server]]\nproduct = \"origin\"\npreset = \"tund\"\n\
+        [[workload]]\nname = \"w\"\nbody = { bytes = 7 }\n[load]\nconnections = [1]\n";
+    fs::write(&path, text).expect("a file");
+    check(
+        &format!("lab {} --verify", path.display()),
+        1,
+        &["tund", "tuned", "stock", "template"],
+    );
 }
 
 #[test]
