@@ -194,6 +194,22 @@ fn keys_lost_their_effect_in_the_version_that_is_told() {
 }
 
 #[test]
+fn a_small_machine_keeps_few_connections_in_time_wait_by_default() {
+    let judged = |value: u64, memory: u64| {
+        let line = format!("net.ipv4.tcp_max_tw_buckets = {value}");
+        let mut machine = on("6.1");
+        machine.memory = Some(Bytes::new(memory << 30));
+        judge(&line, machine)
+    };
+    // What the kernel itself chooses with 2 GiB and with 32.
+    assert_eq!(judged(8_192, 2), []);
+    assert_eq!(judged(131_072, 32), []);
+    let key = "net.ipv4.tcp_max_tw_buckets";
+    assert!(find(&judged(8_192, 32), key, Kind::Dangerous).is_some());
+    assert!(find(&judged(1_000, 2), key, Kind::Dangerous).is_some());
+}
+
+#[test]
 fn half_open_connections_are_limited_by_the_backlog_since_4_4() {
     let key = "net.ipv4.tcp_max_syn_backlog";
     let objections = judge("net.ipv4.tcp_max_syn_backlog = 12000", on("4.3"));

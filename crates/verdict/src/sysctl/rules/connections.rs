@@ -55,7 +55,11 @@ pub(super) fn tw_reuse(setting: &Setting, _: &Machine) -> Vec<Draft> {
     }
 }
 
-pub(super) fn tw_buckets(setting: &Setting, _: &Machine) -> Vec<Draft> {
+pub(super) fn tw_buckets(setting: &Setting, machine: &Machine) -> Vec<Draft> {
+    // The default is half the table of connections, which has a slot for each 128 KiB of memory.
+    let small = machine
+        .memory
+        .map_or(16_384, |memory| (memory.count() >> 19).min(16_384));
     match single(setting, "net.ipv4.tcp_max_tw_buckets") {
         Some(value) if value > 1_000_000 => vec![Draft::new(
             Kind::Size,
@@ -64,7 +68,7 @@ pub(super) fn tw_buckets(setting: &Setting, _: &Machine) -> Vec<Draft> {
              millions of them need dozens of client addresses that reconnect for each request. \
              The default follows the memory.",
         )],
-        Some(value) if value < 16_384 => vec![Draft::new(
+        Some(value) if value < small => vec![Draft::new(
             Kind::Dangerous,
             Severity::Suspect,
             "Above this number TIME_WAIT is skipped, which the kernel asks not to do: late \
