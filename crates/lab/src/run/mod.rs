@@ -32,7 +32,7 @@ pub enum News<'a> {
         /// Its version.
         version: &'a str,
     },
-    /// Something will not be measured.
+    /// Something will not be measured, though it is installed: who is not was known before.
     Gap(&'a Gap),
     /// A server is about to be started.
     Block {
@@ -103,7 +103,7 @@ impl Lab<'_> {
     pub fn run(mut self) -> Result<(), LabError> {
         let (mut ground, missing) = prepare::ground(&self)?;
         for gap in missing.iter().map(|missing| &missing.gap) {
-            self.tell_gap(gap)?;
+            self.store.put_gap(gap)?;
         }
         let seed = self.manifest.order_seed;
         let blocks = sweep::schedule(self.experiment, seed);

@@ -360,7 +360,10 @@ fn a_missing_product_is_a_row_that_says_how_to_install_it() {
     let store = bench.store();
     let (result, gaps) = bench.run(&store, &mut Fake::default());
     assert!(result.is_err());
-    let apache = gaps.iter().find(|gap| gap.server == "apache").unwrap();
+    let is_news = gaps.iter().any(|gap| gap.server == "apache");
+    assert!(!is_news, "it was known before: {gaps:?}");
+    let rows = store.gaps().unwrap();
+    let apache = rows.iter().find(|gap| gap.server == "apache").unwrap();
     assert!(
         apache.error.contains("apache is not installed"),
         "{apache:?}"
