@@ -1,9 +1,10 @@
 //! Reads experiment files: an error names the file, the line, the key and the nearest valid key.
 //!
-//! Three passes, each with its own kind of mistake: the shape (TOML), the keys (against one table),
-//! the values (serde, then [`Experiment::try_from`]).
+//! Four passes, each with its own kind of mistake: the shape (TOML), the keys (against one table),
+//! the values (serde, then [`Experiment::try_from`]), the names of servers (against their table).
 
 mod keys;
+mod known;
 mod overrides;
 
 use std::fmt;
@@ -164,19 +165,19 @@ pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Experiment,
     } else {
         overrides::apply(text, overrides)?
     };
-    Experiment::try_from(written).map_err(|error| {
-        let key = error.key.trim_end_matches(".bytes").to_owned();
-        let place = match overrides::touching(overrides, &error.key) {
+    let mistake = |key: &str, why: String, nearest: Option<String>| ReadError::Mistake {
+        place: match overrides::touching(overrides, key) {
             Some(text) => Place::Override(text.to_owned()),
-            None => page.place(span_of(&table, &error.key).unwrap_or(0..0)),
-        };
-        ReadError::Mistake {
-            place,
-            key,
-            why: error.why,
-            nearest: None,
-        }
-    })
+            None => page.place(span_of(&table, key).unwrap_or(0..0)),
+        },
+        key: key.trim_end_matches(".bytes").to_owned(),
+        why,
+        nearest,
+    };
+    let experiment =
+        Experiment::try_from(written).map_err(|error| mistake(&error.key, error.why, None))?;
+    known::check(&experiment).map_err(|found| mistake(&found.key, found.why, found.nearest))?;
+    Ok(experiment)
 }
 
 /// A text that errors point into.

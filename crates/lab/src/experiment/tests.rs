@@ -88,6 +88,18 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "x.toml:12: server[1].cores: give at least 1",
     );
     check(
+        "product = \"apache\"",
+        "product = \"apach\"",
+        "x.toml:11: server[1].product: the lab knows no product 'apach'; triathlon lab --list \
+         servers prints those it knows; did you mean 'apache'?",
+    );
+    check(
+        "cores = [1, 2]",
+        "preset = \"tund\"",
+        "x.toml:12: server[1].preset: a preset is stock, tuned or the path of a template, and \
+         there is no file 'tund'; did you mean 'tuned'?",
+    );
+    check(
         "to = 30",
         "to = 3",
         "x.toml:20: load.connections.from: 10 is more than to = 3",
@@ -144,6 +156,16 @@ fn a_wrong_override_is_told_as_such() {
         "'rouds=9': rouds: no such key; did you mean 'rounds'?",
     );
     check("rounds=0", "'rounds=0': experiment.rounds: give at least 1");
+    check(
+        "server=origin,nginxx",
+        "'server=origin,nginxx': server[1].product: the lab knows no product 'nginxx'; triathlon \
+         lab --list servers prints those it knows; did you mean 'nginx'?",
+    );
+    check(
+        "server[0].preset=no/such/template",
+        "'server[0].preset=no/such/template': server[0].preset: a preset is stock, tuned or the \
+         path of a template, and there is no file 'no/such/template'",
+    );
     check(
         "rounds",
         "'rounds': an override is KEY=VALUE, as in rounds=10",

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use model::{Gap, Manifest, Trial};
+use model::{Experiment, Gap, Manifest, Trial};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -51,7 +51,7 @@ impl Store {
         Ok((store, manifest))
     }
 
-    /// The newest folder below `results/NAME` that has a manifest.
+    /// The newest folder below `results/NAME` that has a manifest, and anything to go on with.
     pub fn newest(results: &Path, name: &str) -> Option<PathBuf> {
         let mut folders: Vec<PathBuf> = fs::read_dir(results.join(name))
             .ok()?
@@ -59,7 +59,7 @@ impl Store {
             .filter(|path| path.join("manifest.json").is_file())
             .collect();
         folders.sort();
-        folders.pop()
+        folders.into_iter().rfind(|folder| !leads_nowhere(folder))
     }
 
     /// Where it is.
@@ -198,6 +198,22 @@ impl Store {
         write_whole(&path, bytes).map_err(LabError::file("write", &path))?;
         Ok(path)
     }
+}
+
+/// Whether a folder holds no trial, and none of its servers could be measured at all.
+fn leads_nowhere(folder: &Path) -> bool {
+    let Ok((store, manifest)) = Store::open(folder) else {
+        return false;
+    };
+    let (Ok(experiment), Ok(gaps)) = (Experiment::try_from(manifest.experiment), store.gaps())
+    else {
+        return false;
+    };
+    let is_lost = |label: &str| {
+        gaps.iter()
+            .any(|gap| gap.server == label && gap.round.is_none() && gap.workload.is_none())
+    };
+    store.done().is_empty() && experiment.servers().iter().all(|one| is_lost(&one.label))
 }
 
 /// The file of a gap: that of a server, of a server in a round, or of one trial.

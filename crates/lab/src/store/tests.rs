@@ -111,6 +111,24 @@ fn two_in_one_second_do_not_meet_and_the_newest_is_resumed() {
 }
 
 #[test]
+fn a_folder_that_leads_nowhere_is_not_resumed() {
+    let results = tempfile::tempdir().unwrap();
+    let newest = || Store::newest(results.path(), "first-heat");
+    let first = Store::create(results.path(), &manifest(), "").unwrap();
+    let second = Store::create(results.path(), &manifest(), "").unwrap();
+    let experiment = Experiment::try_from(manifest().experiment).unwrap();
+    for variant in experiment.servers() {
+        assert_eq!(newest().as_deref(), Some(second.directory()));
+        let gap = Gap {
+            server: variant.label.clone(),
+            ..Gap::default()
+        };
+        second.put_gap(&gap).unwrap();
+    }
+    assert_eq!(newest().as_deref(), Some(first.directory()));
+}
+
+#[test]
 fn no_place_for_results_is_a_clear_sentence() {
     let results = tempfile::tempdir().unwrap();
     let file = results.path().join("file");

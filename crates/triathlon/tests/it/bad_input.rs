@@ -216,14 +216,39 @@ fn an_experiment_with_a_slip_of_the_pen() {
     check(&format!("lab {}", path.display()), 2, &["slip.toml", "1"]);
     check("lab first-heat ronuds=3", 2, &["ronuds", "rounds"]);
     let text = "[experiment]\nname = \"slip\"\nquestion = \"?\"\nrounds = 1\nduration = \"1s\"\n\
-        [[server]]\nproduct = \"origin\"\npreset = \"tund\"\n\
+        [[server]]\nproduct = \"origin\"\npreset = \"tuned\"\n\
         [[workload]]\nname = \"w\"\nbody = { bytes = 7 }\n[load]\nconnections = [1]\n";
-    fs::write(&path, text).expect("a file");
-    check(
-        &format!("lab {} --verify", path.display()),
-        1,
-        &["tund", "tuned", "stock", "template"],
-    );
+    let results = folder.path().join("results");
+    let slip = |from: &str, to: &str, words: &[&str]| {
+        fs::write(&path, text.replace(from, to)).expect("a file");
+        for flag in ["", "--list", "--verify"] {
+            let arguments = format!(
+                "lab {} {flag} --results {}",
+                path.display(),
+                results.display()
+            );
+            check(&arguments, 2, words);
+        }
+    };
+    let words = [
+        "slip.toml:7",
+        "server[0].product",
+        "'origin'",
+        "lab --list servers",
+    ];
+    slip("origin", "orgin", &words);
+    let words = [
+        "slip.toml:8",
+        "server[0].preset",
+        "tund",
+        "'tuned'",
+        "stock",
+        "template",
+    ];
+    slip("tuned", "tund", &words);
+    let words = ["server=nginxx", "'nginx'", "lab --list servers"];
+    check("lab first-heat server=nginxx --list", 2, &words);
+    assert!(!results.exists(), "nothing is created");
 }
 
 #[test]

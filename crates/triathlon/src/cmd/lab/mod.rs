@@ -192,6 +192,7 @@ impl Asked {
         }
         let folder = resumed_folder(args, resume.as_deref())?;
         let (store, manifest) = Store::open(&folder)?;
+        eprintln!("going on in {}", folder.display());
         let experiment = Experiment::try_from(manifest.experiment.clone())
             .with_context(|| format!("{} cannot be resumed", folder.display()))?;
         Ok(Self {
@@ -292,7 +293,10 @@ fn resumed_folder(args: &Args, given: Option<&Path>) -> anyhow::Result<PathBuf> 
         .map_or(name, |source| source.experiment.name().to_owned());
     let found = Store::newest(&args.results, &name);
     found.ok_or_else(|| {
-        let why = format!("no results of {name} in {}", args.results.display());
+        let why = format!(
+            "no results of {name} to go on with in {}",
+            args.results.display()
+        );
         LabError::Resume { why }.into()
     })
 }
