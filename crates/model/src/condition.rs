@@ -40,6 +40,9 @@ pub struct Condition {
     pub cpu_capacities: Vec<u64>,
     /// Lines of the kernel log that matter for a benchmark; none where it may not be read.
     pub kernel_log: Option<Vec<String>>,
+    /// Connections that the benchmark opens at once, where somebody has said so.
+    #[serde(default)]
+    pub at_once: Option<u32>,
     /// The server that was asked about.
     pub server: Option<ServerCondition>,
 }

@@ -59,6 +59,9 @@ pub struct Environment {
     /// What the doctor said before the trial, as findings of rules that need no trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doctor: Vec<crate::finding::Finding>,
+    /// Rules of the doctor that could not read their facts, each with what was missing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub doctor_unknown: BTreeMap<String, String>,
     /// Further facts by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::finding::{Claim, Verdict};
+use crate::finding::{Claim, Finding, Verdict};
 use crate::plan::PlanFile;
 use crate::record::Record;
 use crate::usage::Usage;
@@ -143,4 +143,10 @@ pub struct Server {
     pub listen_backlog: Option<u32>,
     /// How it ended, if it ended before it was told to.
     pub exit: Option<String>,
+    /// What the doctor said of it after its start, for the connections of this trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doctor: Vec<Finding>,
+    /// Rules of the doctor that could not read their facts, each with what was missing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub doctor_unknown: BTreeMap<String, String>,
 }

@@ -64,7 +64,8 @@ pub fn read(
         on_battery: on_battery(&roots.sys),
         cpu_capacities: capacities(&roots.sys),
         kernel_log: kernel_log(&roots.dev),
-        server: server.map(|pid| read_server(&roots.proc, pid)),
+        at_once: None,
+        server: server.map(|pid| of_server(&roots.proc, pid)),
         environment,
     }
 }
@@ -167,7 +168,8 @@ fn kernel_log(dev: &Path) -> Option<Vec<String>> {
     Some(lines)
 }
 
-fn read_server(proc: &Path, pid: u32) -> ServerCondition {
+/// Reads the condition of the server whose first process is `pid`.
+pub fn of_server(proc: &Path, pid: u32) -> ServerCondition {
     let tree = process::tree(proc, pid);
     let processes: Vec<u32> = tree.iter().map(|stat| stat.pid).collect();
     let statuses: Vec<_> = processes

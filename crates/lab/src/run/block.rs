@@ -63,6 +63,7 @@ impl Lab<'_> {
     ) -> Result<Running, LabError> {
         let mut running = self.start(racer, ground)?;
         self.ask_for_everything(racer, &mut running, ground, progress)?;
+        running.read_condition();
         let workloads = self.experiment.workloads();
         let share = self.experiment.warmup() / u64::try_from(workloads.len()).unwrap_or(1);
         if !share.is_zero() {

@@ -193,6 +193,36 @@ fn every_point_is_measured_and_what_cannot_be_is_a_gap() {
 }
 
 #[test]
+fn the_doctor_looks_at_every_server_for_the_connections_of_each_trial() {
+    let bench = Bench::new(&[
+        "server=nginx",
+        "server[0].preset=stock",
+        "rounds=1",
+        "connections=[1, 5000]",
+        "warmup=0s",
+    ]);
+    if !bench.has_nginx() {
+        return;
+    }
+    let store = bench.store();
+    bench.run(&store, &mut Fake::default()).0.unwrap();
+    for trial in store.trials().map(Result::unwrap) {
+        let server = trial.context.server.as_ref().unwrap();
+        let said = |rule: &str| server.doctor.iter().any(|finding| finding.rule == rule);
+        let told = trial.verdict.findings.iter();
+        // Stock nginx asks for a queue of 511.
+        let too_many = trial.plan.connections > 511;
+        assert_eq!(said("TCP-07"), too_many, "{:?}", server.doctor);
+        assert_eq!(
+            told.filter(|f| f.rule == "TCP-07").count(),
+            usize::from(too_many)
+        );
+        assert!(!said("SRV-01") && !said("CPU-16"), "{:?}", server.doctor);
+        assert!(!server.doctor_unknown.contains_key("TCP-07"));
+    }
+}
+
+#[test]
 fn an_interrupted_experiment_is_resumed_where_it_stopped() {
     let bench = Bench::new(SMALL);
     if !bench.has_nginx() {

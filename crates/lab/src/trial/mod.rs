@@ -9,7 +9,7 @@ use model::experiment::{ArrivalKind, Workload};
 use model::plan::{Arrivals, Expectation, FORMAT, Level, RequestFile, Stop};
 use model::trial::{Ceiling, Context, Point};
 use model::units::Rate;
-use model::{Environment, Event, Experiment, Outcome, PlanFile, Span, Trial, Usage};
+use model::{Condition, Environment, Event, Experiment, Outcome, PlanFile, Span, Trial, Usage};
 
 use crate::error::LabError;
 use crate::generator::Generator;
@@ -251,7 +251,17 @@ pub fn measure(
     let mut trial = generator.run(plan, &mut |event, generator| {
         meters.see(event, generator, server);
     })?;
-    let facts = running.look_after();
+    let mut facts = running.look_after();
+    if let Some(server) = running.condition() {
+        let examination = verdict::doctor::examine_server(&Condition {
+            environment: surroundings.environment.clone(),
+            at_once: Some(plan.connections),
+            server: Some(server.clone()),
+            ..Condition::default()
+        });
+        facts.doctor = examination.findings();
+        facts.doctor_unknown = examination.unknown;
+    }
     let shared: Option<Vec<u32>> = facts.cpus_allowed.as_ref().map(|cpus| {
         let also = surroundings.generator_cpus;
         cpus.iter()

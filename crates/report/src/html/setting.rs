@@ -1,5 +1,6 @@
 //! How the numbers came about: the servers, the machine, and the command that repeats it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::environment::Environment;
@@ -54,6 +55,7 @@ fn one_server(label: &str, server: &Server) -> String {
             .map_or_else(String::new, number::count),
     );
     fact("ended early", server.exit.clone().unwrap_or_default());
+    fact("doctor: unknown", unread(&server.doctor_unknown));
     html.push_str("</dl>\n");
     if !server.command.is_empty() {
         let _ = write!(
@@ -167,6 +169,9 @@ fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
     if let Some(line) = &environment.command_line {
         facts.push(("kernel command line", line.clone()));
     }
+    if !environment.doctor_unknown.is_empty() {
+        facts.push(("doctor: unknown", unread(&environment.doctor_unknown)));
+    }
     if environment.tool.debug_build {
         facts.push((
             "this program",
@@ -174,6 +179,14 @@ fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
         ));
     }
     facts
+}
+
+/// What rules of the doctor could not read.
+fn unread(unknown: &BTreeMap<String, String>) -> String {
+    let each = unknown
+        .iter()
+        .map(|(rule, missing)| format!("{rule} ({missing})"));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// The command, the seed, the experiment.

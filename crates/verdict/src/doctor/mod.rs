@@ -115,8 +115,24 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
 
 /// Examines a machine.
 pub fn examine(condition: &Condition) -> Examination {
+    let mut examination = answers(rules(), condition);
+    let examined: Vec<&str> = rules().map(|rule| rule.id).collect();
+    examination.need_a_trial = crate::rules()
+        .iter()
+        .map(|check| check.id.to_owned())
+        .filter(|id| !examined.contains(&id.as_str()))
+        .collect();
+    examination
+}
+
+/// Examines the server alone, for whoever has let the machine be examined already.
+pub fn examine_server(condition: &Condition) -> Examination {
+    answers(server::RULES.iter(), condition)
+}
+
+fn answers(rules: impl Iterator<Item = &'static Rule>, condition: &Condition) -> Examination {
     let mut examination = Examination::default();
-    for rule in rules() {
+    for rule in rules {
         let id = rule.id.to_owned();
         match (rule.examine)(condition) {
             Answer::Silent => examination.silent.push(id),
@@ -141,12 +157,6 @@ pub fn examine(condition: &Condition) -> Examination {
     examination
         .diagnoses
         .sort_by_key(|one| std::cmp::Reverse(one.finding.worst()));
-    let examined: Vec<&str> = rules().map(|rule| rule.id).collect();
-    examination.need_a_trial = crate::rules()
-        .iter()
-        .map(|check| check.id.to_owned())
-        .filter(|id| !examined.contains(&id.as_str()))
-        .collect();
     examination
 }
 

@@ -48,6 +48,10 @@ pub(super) const RULES: &[Rule] = &[
 /// Connections that a benchmark opens at once, unless told otherwise.
 const AT_ONCE: u32 = 1_000;
 
+fn at_once(condition: &Condition) -> u32 {
+    condition.at_once.unwrap_or(AT_ONCE)
+}
+
 fn of_server(condition: &Condition, rule: impl Fn(&ServerCondition) -> Answer) -> Answer {
     condition
         .server
@@ -61,7 +65,7 @@ fn backlog(condition: &Condition) -> Answer {
         let Some(listener) = listeners.min_by_key(|listener| listener.backlog) else {
             return Answer::unknown("the server's listening sockets");
         };
-        if listener.backlog >= AT_ONCE {
+        if listener.backlog >= at_once(condition) {
             return Answer::Silent;
         }
         let say = format!(
@@ -135,7 +139,8 @@ fn open_files(condition: &Condition) -> Answer {
         if server.open_files.is_empty() {
             return Answer::unknown("/proc/PID/limits");
         }
-        let needed = u64::from(AT_ONCE) * 2 + 64;
+        let connections = at_once(condition);
+        let needed = u64::from(connections) * 2 + 64;
         let few = |of: &&OpenFiles| of.soft.is_some_and(|soft| soft < needed);
         let Some(limit) = server
             .open_files
@@ -147,8 +152,8 @@ fn open_files(condition: &Condition) -> Answer {
             return Answer::Silent;
         };
         let say = format!(
-            "A process of {} may open {limit} files; {AT_ONCE} connections with their files need \
-             up to {needed}.",
+            "A process of {} may open {limit} files; {connections} connections with their files \
+             need up to {needed}.",
             server.name
         );
         let remedies = server.open_files.iter().filter(few).map(more_files);

@@ -151,3 +151,43 @@ fn what_the_doctor_found_carries_over() {
     };
     assert!(spoken("LNK-02") <= 1);
 }
+
+#[test]
+fn what_the_doctor_found_of_the_server_is_told_once() {
+    use model::condition::{ListenerCondition, OpenFiles, ServerCondition};
+    let mut trial = fixture::closed();
+    let condition = model::Condition {
+        at_once: Some(600),
+        server: Some(ServerCondition {
+            name: "nginx".to_owned(),
+            open_files: vec![OpenFiles {
+                pid: 7,
+                soft: Some(100),
+                hard: None,
+            }],
+            listeners: Some(vec![ListenerCondition {
+                backlog: 511,
+                ..ListenerCondition::default()
+            }]),
+            ..ServerCondition::default()
+        }),
+        ..model::Condition::default()
+    };
+    let examination = crate::doctor::examine_server(&condition);
+    assert!(examination.unknown.contains_key("CPU-16"));
+    assert!(examination.not_applicable.is_empty());
+    let server = trial.context.server.get_or_insert_default();
+    server.doctor = examination.findings();
+    server.open_files_limit = Some(100);
+    trial.plan.connections = 600;
+    let verdict = judge(&trial);
+    let said = |id: &str| {
+        let of_rule = verdict.findings.iter().filter(|finding| finding.rule == id);
+        of_rule
+            .map(|finding| finding.say.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert!(matches!(said("TCP-07")[..], [say] if say.contains("511")));
+    // The trial's own rule has the last word on the limit.
+    assert!(matches!(said("SRV-03")[..], [say] if say.starts_with("The server may open 100")));
+}

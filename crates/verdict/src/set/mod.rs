@@ -135,7 +135,7 @@ impl Entry {
                 })
                 .map(|quantile| quantile.name.to_owned())
                 .collect(),
-            doctor: trial.environment.doctor.clone(),
+            doctor: before(trial),
             answers,
         }
     }
@@ -144,6 +144,14 @@ impl Entry {
     pub(crate) fn is_ceiling(&self) -> bool {
         self.point.as_ref().is_some_and(|point| point.ceiling)
     }
+}
+
+/// What the doctor said of the machine and of the server.
+fn before(trial: &Trial) -> Vec<Finding> {
+    let server = trial.context.server.iter();
+    let of_server = server.flat_map(|server| &server.doctor);
+    let of_machine = &trial.environment.doctor;
+    of_machine.iter().chain(of_server).cloned().collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bytes of memory, below 2^53")]

@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use model::condition::ServerCondition;
 use model::experiment::AccessLog;
 use model::trial::Server;
 use sys::counters::{process, socket};
 use sys::process::{Child, Confinement, Leaf, Signal};
 
 use super::{Installed, Preset, Setup, check_path};
+use crate::condition;
 use crate::error::LabError;
 use crate::site::open_to_all;
 
@@ -58,6 +60,8 @@ pub struct Running {
     leaf: Option<Leaf>,
     stop: Signal,
     facts: Server,
+    /// What the doctor looks at, once somebody has asked for it.
+    condition: Option<ServerCondition>,
     error_log: ErrorLog,
     /// Removed with everything in it when the server has ended: fields are dropped in this order.
     directory: tempfile::TempDir,
@@ -121,6 +125,7 @@ impl Running {
             leaf,
             stop: launch.stop.unwrap_or(Signal::Terminate),
             facts: facts_of(start, &command, launch.files),
+            condition: None,
             error_log,
             directory,
         };
@@ -168,6 +173,17 @@ impl Running {
         }
         found.sort_unstable();
         found
+    }
+
+    /// Reads its limits, listeners and CPUs for the doctor: once, outside of every window.
+    pub fn read_condition(&mut self) {
+        let condition = condition::of_server(Path::new("/proc"), self.pid());
+        self.condition = Some(condition);
+    }
+
+    /// What was read of it for the doctor.
+    pub const fn condition(&self) -> Option<&ServerCondition> {
+        self.condition.as_ref()
     }
 
     /// Looks at it before a window: processes, limits, listener; forgets what was logged so far.

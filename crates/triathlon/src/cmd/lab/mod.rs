@@ -56,6 +56,10 @@ pub(crate) struct Args {
     /// Start every server, ask it once for each document, measure nothing.
     #[arg(long)]
     verify: bool,
+    /// Watch the CPUs for this long before the first round, for pauses that no program makes
+    /// (CPU-02); 0s watches none.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    hiccups: Span,
 }
 
 const EXAMPLES: &str = "\
@@ -108,7 +112,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         eprintln!("scaled to the budget: {said}");
     }
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
-    let environment = examine(environment, &args.results);
+    let watched = if args.verify {
+        Span::ZERO
+    } else {
+        args.hiccups
+    };
+    let environment = examine(environment, &args.results, watched);
     let scratch = tempfile::tempdir().context("cannot create a temporary folder")?;
     let results = if args.verify {
         scratch.path()
@@ -310,12 +319,20 @@ fn tool() -> Tool {
     }
 }
 
-/// Lets the doctor look at the machine first: what it finds is stored with every trial.
-fn examine(mut environment: Environment, results: &Path) -> Environment {
+/// Lets the doctor look at the machine first: what it finds is stored with every trial, and what it
+/// could not read. The servers have their turn when they are started.
+fn examine(mut environment: Environment, results: &Path, watched: Span) -> Environment {
     let roots = condition::Roots::default();
-    let condition = condition::read(&roots, environment.clone(), results, None);
+    let mut condition = condition::read(&roots, environment.clone(), results, None);
+    if !watched.is_zero() {
+        eprintln!(
+            "watching the CPUs for {watched} for pauses that no program makes (--hiccups 0s: not)"
+        );
+        condition.hiccups = sys::hiccup::watch(&environment.cpus_allowed, watched);
+    }
     let examination = verdict::doctor::examine(&condition);
     environment.doctor = examination.findings();
+    environment.doctor_unknown = examination.unknown;
     // Ports that earlier connections still hold belong to other source addresses: each trial has
     // its own.
     environment
