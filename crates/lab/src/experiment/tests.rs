@@ -88,6 +88,25 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "x.toml:12: server[1].cores: give at least 1",
     );
     check(
+        "to = 30",
+        "to = 3",
+        "x.toml:20: load.connections.from: 10 is more than to = 3",
+    );
+    check(
+        "connections = { from = 10, to = 30, step = 10 }",
+        "connections = true",
+        "x.toml:20: load.connections: write a number, a list of numbers, or \
+         { from = 10, to = 1000, step = 10 }",
+    );
+}
+
+#[test]
+fn a_server_that_nobody_knows_is_a_mistake_in_its_line() {
+    let check = |from: &str, to: &str, expected: &str| {
+        assert!(GOOD.contains(from), "{from}");
+        assert_eq!(error_of(&GOOD.replacen(from, to, 1), &[]), expected);
+    };
+    check(
         "product = \"apache\"",
         "product = \"apach\"",
         "x.toml:11: server[1].product: the lab knows no product 'apach'; triathlon lab --list \
@@ -98,17 +117,6 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "preset = \"tund\"",
         "x.toml:12: server[1].preset: a preset is stock, tuned or the path of a template, and \
          there is no file 'tund'; did you mean 'tuned'?",
-    );
-    check(
-        "to = 30",
-        "to = 3",
-        "x.toml:20: load.connections.from: 10 is more than to = 3",
-    );
-    check(
-        "connections = { from = 10, to = 30, step = 10 }",
-        "connections = true",
-        "x.toml:20: load.connections: write a number, a list of numbers, or \
-         { from = 10, to = 1000, step = 10 }",
     );
 }
 
