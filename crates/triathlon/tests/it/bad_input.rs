@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::support::process::{Running, TRIATHLON, command, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
-use crate::support::{isolated, need, reserve};
+use crate::support::{LIMIT, isolated, need, reserve};
 
 /// The program fails with `code`, prints nothing on stdout, and its complaint has these words.
 #[track_caller]
@@ -280,4 +280,28 @@ fn no_room_for_results_is_told_and_what_is_there_stays() {
         let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
         assert!(parsed.is_ok(), "a torn file: {line}");
     }
+}
+
+#[test]
+fn interrupted_without_room_for_the_report_it_says_both() {
+    let name = "interrupted_without_room_for_the_report_it_says_both";
+    let Some([_]) = need(name, ["unshare"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Once there is a trial the disk is filled, and the lab interrupted.
+    let script = "folder=$1; shift; mount -t tmpfs -o size=8m none \"$folder\"; \"$@\" & lab=$!; \
+        until ls \"$folder\"/*/*/trials/*-origin-*.json >/dev/null 2>&1; do sleep 0.05; done; \
+        cat /dev/zero >\"$folder/full\" 2>/dev/null; kill -INT $lab; wait $lab";
+    let Some(mut command) = isolated(name, script) else {
+        return;
+    };
+    command.arg(folder.path()).arg(TRIATHLON);
+    command.args(["lab", "first-heat", "server=origin", "--results"]);
+    command.arg(folder.path()).args(crate::first_heat::SHORT);
+    command.args(["duration=3s", "rounds=6"]);
+    Running::start(&mut command)
+        .finish_within(LIMIT)
+        .expect_code(130)
+        .expect_complaint(&["kept in", "--resume", "there is no report", "no space"]);
 }

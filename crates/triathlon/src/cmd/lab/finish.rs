@@ -6,7 +6,7 @@ use lab::LabError;
 use lab::store::Store;
 use report::Run;
 use report::text::Style;
-use verdict::TrialSet;
+use verdict::{TrialSet, words};
 
 use crate::exit::Exit;
 use crate::out;
@@ -34,23 +34,25 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
         }
     }
     let directory = store.directory().display();
-    match outcome.and(page) {
-        Ok(()) if count > 0 && all_invalid => Ok(Exit::Invalid),
-        Ok(()) => Ok(Exit::Done),
-        Err(LabError::Interrupted) => {
-            eprintln!(
-                "interrupted: {count} trials are kept in {directory}; go on with: \
-                 triathlon lab --resume {directory}"
-            );
+    let kept = words::plural(count as u64, "trial");
+    let are = if count == 1 { "is" } else { "are" };
+    let go_on = if count > 0 || matches!(outcome, Err(LabError::Interrupted)) {
+        format!("; go on with: triathlon lab --resume {directory}")
+    } else {
+        String::new()
+    };
+    match (outcome, page) {
+        (Ok(()), Ok(())) if count > 0 && all_invalid => Ok(Exit::Invalid),
+        (Ok(()), Ok(())) => Ok(Exit::Done),
+        (Err(LabError::Interrupted), page) => {
+            eprintln!("interrupted: {kept} {are} kept in {directory}{go_on}");
+            if let Err(error) = page {
+                eprintln!("there is no report: {error}");
+            }
             Ok(Exit::Interrupted)
         }
-        Err(error) => {
-            let go_on = if count > 0 {
-                format!("; go on with: triathlon lab --resume {directory}")
-            } else {
-                String::new()
-            };
-            eprintln!("{count} trials are kept in {directory}{go_on}");
+        (Err(error), _) | (Ok(()), Err(error)) => {
+            eprintln!("{kept} {are} kept in {directory}{go_on}");
             Err(error.into())
         }
     }
