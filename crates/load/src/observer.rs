@@ -50,7 +50,7 @@ impl<'a> Observer<'a> {
     pub(crate) fn watch(
         mut self,
         notice: &mut dyn FnMut(Option<Notice>),
-        is_over: impl Fn() -> bool,
+        mut is_over: impl FnMut() -> bool,
     ) {
         loop {
             notice(None);

@@ -156,8 +156,11 @@ fn run_on<R: Reactor>(
             })
             .collect();
         let start = crew.start_together();
+        let mut stopped = None;
         Observer::new(plan, start, &crew.progress).watch(notice, || {
-            crew.wake_if_stopped();
+            if crew.wake_if_stopped() {
+                stopped.get_or_insert_with(clock::monotonic);
+            }
             handles.iter().all(thread::ScopedJoinHandle::is_finished)
         });
         let mut record = Record::default();
@@ -172,6 +175,21 @@ fn run_on<R: Reactor>(
                     reason,
                 }
             })?);
+        }
+        if record.measured_nothing() {
+            let when = match stopped {
+                Some(at) if at > start => {
+                    format!(
+                        "during the warm-up, after {} of {}",
+                        at - start,
+                        plan.file().warmup
+                    )
+                }
+                _ => "before the warm-up".to_owned(),
+            };
+            record
+                .notes
+                .push(format!("interrupted {when}: nothing was measured"));
         }
         Ok(record)
     })?;
@@ -272,13 +290,16 @@ impl<'a> Crew<'a> {
         start
     }
 
-    fn wake_if_stopped(&self) {
-        if self.stop.load(Ordering::Relaxed) {
+    /// Whether the run is to end; then nobody sleeps on.
+    fn wake_if_stopped(&self) -> bool {
+        let is_stopped = self.stop.load(Ordering::Relaxed);
+        if is_stopped {
             self.wakers
                 .iter()
                 .filter_map(OnceLock::get)
                 .for_each(Waker::wake);
         }
+        is_stopped
     }
 
     /// One worker's life, on its own thread.

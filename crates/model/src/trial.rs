@@ -38,8 +38,11 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The claims that a trial of this plan makes.
+    /// The claims that a trial of this plan makes; none where it ended before its window began.
     pub fn claims(&self) -> Vec<Claim> {
+        if self.record.measured_nothing() {
+            return Vec::new();
+        }
         let mut claims = match self.plan.arrivals.rate() {
             None => vec![Claim::Capacity, Claim::Resources],
             Some(_) => vec![Claim::Latency, Claim::Resources],

@@ -284,6 +284,11 @@ impl Worker {
 }
 
 impl Record {
+    /// Whether it was interrupted before its window began.
+    pub const fn measured_nothing(&self) -> bool {
+        self.interrupted && self.window.is_zero()
+    }
+
     /// The busiest worker, and its busy share.
     pub fn busiest_worker(&self) -> Option<(&Worker, f64)> {
         self.workers

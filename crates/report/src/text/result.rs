@@ -12,6 +12,9 @@ use super::{Style, labelled};
 
 /// The whole of it. The verdict comes first.
 pub fn trial(trial: &Trial, style: Style) -> String {
+    if trial.record.measured_nothing() {
+        return format!("{}\n{}", asked(trial, style), remarks(trial));
+    }
     let mut out = verdict(&trial.verdict, style);
     out.push('\n');
     out.push_str(&asked(trial, style));
@@ -73,16 +76,23 @@ fn asked(trial: &Trial, style: Style) -> String {
         [] => String::new(),
         cpus => format!(" on CPU {}", words::cpus(cpus)),
     };
+    let measured_nothing = trial.record.measured_nothing();
+    let window = if measured_nothing {
+        String::new()
+    } else {
+        format!("{} after ", trial.record.window)
+    };
     let mut line = format!(
-        "{how}, {}{each}, {threads}{cpus}, {} after {} of warm-up",
+        "{how}, {}{each}, {threads}{cpus}, {window}{} of warm-up",
         words::plural(u64::from(plan.connections), "connection"),
-        trial.record.window,
         plan.warmup
     );
     if let Stop::Count(count) = plan.stop {
         line.push_str(&format!(", {} asked for", words::plural(count, "exchange")));
     }
-    if trial.record.interrupted {
+    if measured_nothing {
+        line.push_str("; INTERRUPTED: nothing was measured");
+    } else if trial.record.interrupted {
         line.push_str("; INTERRUPTED: only what was measured until then");
     }
     format!("{}\n{}", style.bold(&title), indent(&line))

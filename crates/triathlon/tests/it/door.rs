@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use model::Outcome;
 use model::event::Phase;
+use model::{Outcome, Trial};
 
 use crate::support::process::{MEASURED, Running, command, load, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
@@ -87,6 +87,34 @@ fn an_interrupted_run_prints_its_result() {
         run.stdout.to_lowercase().contains("interrupted"),
         "{run:#?}"
     );
+}
+
+#[test]
+fn an_interrupt_during_the_warm_up_is_told_and_nothing_is_judged() {
+    let server = right();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("trial.json").display().to_string();
+    let flags = "-c 2 -t 1 --warmup 10m -R 200";
+    let url = server.url();
+    let words = ["load", &url, "--json", &path].into_iter();
+    let running = Running::start(&mut command(words.chain(flags.split(' '))));
+    wait_until("it warms up", || server.requests() > 50);
+    running.signal("INT");
+    let run = running.finish().expect_code(130);
+    let said: Vec<&str> = run.stdout.split_whitespace().collect();
+    let said = said.join(" ");
+    for words in [
+        "interrupted during the warm-up, after ",
+        "of 10.0 min: nothing was measured",
+    ] {
+        assert!(said.contains(words), "{words}: {run:#?}");
+    }
+    for word in ["invalid", " 0 ns", "goodput", "could not"] {
+        assert!(!said.contains(word), "{word}: {run:#?}");
+    }
+    let trial = fs::read_to_string(&path).expect("the trial is written");
+    let trial: Trial = serde_json::from_str(&trial).expect("a trial");
+    assert!(trial.verdict.claims.is_empty() && trial.verdict.findings.is_empty());
 }
 
 #[test]
