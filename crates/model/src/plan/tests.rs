@@ -48,9 +48,14 @@ fn urls() {
     check("http://[::1]:8080/", "::1 8080 / [::1]:8080");
     check("http://[::1]", "::1 80 / [::1]");
     check("http://h?q=1", "h 80 /?q=1 h");
+    check("http:81/x", "http 81 /x http:81");
     check("https://h/", "TLS is not supported yet");
     check("ftp://h/", "scheme must be http");
     check("http://", "host is missing");
+    check("http:/x", "two slashes");
+    check("http:x", "two slashes");
+    check("HTTP:127.0.0.1/", "two slashes");
+    check("http:", "two slashes");
     check("http://:80/", "host is missing");
     check("http://::1/", "goes in brackets");
     check("http://[::1/", "not closed");

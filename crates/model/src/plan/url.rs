@@ -30,6 +30,9 @@ impl Url {
                 return Err(wrong("TLS is not supported yet; use http://"));
             }
             Some(_) => return Err(wrong("the scheme must be http://")),
+            None if lacks_a_slash(text) => {
+                return Err(wrong("two slashes follow the scheme: http://HOST/"));
+            }
             None => text,
         };
         let rest = rest.split('#').next().unwrap_or_default();
@@ -75,6 +78,14 @@ impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "http://{}{}", self.authority, self.path)
     }
+}
+
+/// Whether it is `http:/x` or `http:x`, and not a host called `http` with its port.
+fn lacks_a_slash(text: &str) -> bool {
+    let (scheme, rest) = text.split_once(':').unwrap_or_default();
+    let is_scheme = ["http", "https"].contains(&scheme.to_ascii_lowercase().as_str());
+    let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    is_scheme && (port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn split_authority(authority: &str) -> Result<(&str, u16), &'static str> {
