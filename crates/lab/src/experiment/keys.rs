@@ -33,6 +33,11 @@ pub(super) fn of(table: &str) -> Option<&'static [&'static str]> {
         .map(|(_, keys)| *keys)
 }
 
+/// Whether `table` can be written as tables alone, and not as one value too.
+pub(super) fn is_table(table: &str) -> bool {
+    table != "load.connections" && of(table).is_some()
+}
+
 /// The most similar of `words`, if any is near enough to be meant.
 pub fn nearest<'w>(given: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     words
@@ -94,7 +99,7 @@ fn check_table(
 
 /// Makes a sentence of serde's message, and finds the word that was meant among those it expected.
 pub(super) fn explain(message: &str) -> (String, Option<String>) {
-    let why = message.trim().replace('`', "'");
+    let why = wrong_type(message).unwrap_or_else(|| message.trim().replace('`', "'"));
     let nearest = message
         .strip_prefix("unknown variant ")
         .and_then(|rest| {
@@ -104,4 +109,24 @@ pub(super) fn explain(message: &str) -> (String, Option<String>) {
         })
         .map(str::to_owned);
     (why, nearest)
+}
+
+/// `invalid type: string "six", expected u32` in words of people.
+fn wrong_type(message: &str) -> Option<String> {
+    let rest = ["invalid type: ", "invalid value: "]
+        .into_iter()
+        .find_map(|start| message.trim().strip_prefix(start))?;
+    let (given, expected) = rest.split_once(", expected ")?;
+    let wanted = match expected {
+        "a sequence" => "a list",
+        "a string" => "text in quotes",
+        "u16" | "u32" | "u64" => "a whole number, 0 or more",
+        _ if expected.starts_with("struct ") => "a table",
+        other => other,
+    };
+    let given = match given.split_once(' ') {
+        Some((_, value)) => value.trim_matches('`'),
+        None => given,
+    };
+    Some(format!("write {wanted}, not {given}"))
 }

@@ -64,6 +64,7 @@ fn apply_one(table: &mut Table, written: &str) -> Result<(), ReadError> {
     }
     let path = resolve(written, name)?;
     let value = read_value(value);
+    refuse_whole_table(written, name, &path, &value)?;
     let (last, parents) = path.split_last().expect("a path has a last part");
     let home = place(table, parents).ok_or_else(|| {
         let why = format!("the experiment has no '{}'", parents.join("."));
@@ -71,6 +72,31 @@ fn apply_one(table: &mut Table, written: &str) -> Result<(), ReadError> {
     })?;
     home.insert(last.clone(), value);
     Ok(())
+}
+
+/// `workload=small`: one value where there can only be tables.
+fn refuse_whole_table(
+    written: &str,
+    name: &str,
+    path: &[String],
+    value: &Value,
+) -> Result<(), ReadError> {
+    let words = path.iter().filter(|part| part.parse::<usize>().is_err());
+    let schema = words.map(String::as_str).collect::<Vec<_>>().join(".");
+    if !keys::is_table(&schema) || matches!(value, Value::Array(_) | Value::Table(_)) {
+        return Ok(());
+    }
+    let keys = keys::of(&schema).unwrap_or_default();
+    let home = match path.last().map(String::as_str) {
+        Some("server" | "workload") => format!("{name}[0]"),
+        _ => name.to_owned(),
+    };
+    let why = format!(
+        "this has keys of its own: {}; set one of them, as in {home}.{}=...",
+        keys.join(", "),
+        keys.first().copied().unwrap_or_default()
+    );
+    Err(mistake(written, name, why, None))
 }
 
 /// `server=nginx,origin`: those products with their defaults, and no others.

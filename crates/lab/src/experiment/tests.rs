@@ -70,7 +70,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
     check(
         "rounds = 6",
         "rounds = \"six\"",
-        "x.toml:4: experiment.rounds: invalid type: string \"six\", expected u32",
+        "x.toml:4: experiment.rounds: write a whole number, 0 or more, not \"six\"",
     );
     check(
         "duration = \"350ms\"",
@@ -164,6 +164,20 @@ fn a_wrong_override_is_told_as_such() {
         "'rouds=9': rouds: no such key; did you mean 'rounds'?",
     );
     check("rounds=0", "'rounds=0': experiment.rounds: give at least 1");
+    check(
+        "workload=small",
+        "'workload=small': workload: this has keys of its own: name, body, \
+         requests_per_connection; set one of them, as in workload[0].name=...",
+    );
+    check(
+        "workload[0].body=7",
+        "'workload[0].body=7': workload[0].body: this has keys of its own: bytes; set one of \
+         them, as in workload[0].body.bytes=...",
+    );
+    check(
+        "rounds=-1",
+        "'rounds=-1': rounds: write a whole number, 0 or more, not -1",
+    );
     check(
         "server=origin,nginxx",
         "'server=origin,nginxx': server[1].product: the lab knows no product 'nginxx'; triathlon \
