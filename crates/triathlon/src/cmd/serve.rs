@@ -24,7 +24,12 @@ pub(crate) struct Args {
     folder: PathBuf,
     /// Where to listen; may be given several times. Port 0 takes any free port, which is then
     /// printed.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        value_parser = address_and_port,
+        default_value = "127.0.0.1:8080"
+    )]
     listen: Vec<SocketAddr>,
     /// Threads, each with its own listeners and connections [default: one per CPU of --cpus, else
     /// 1].
@@ -117,6 +122,11 @@ enum BackendName {
     Readiness,
     /// io_uring, or an error.
     Uring,
+}
+
+fn address_and_port(text: &str) -> Result<SocketAddr, &'static str> {
+    let form = "write ADDR:PORT, an IP address and a port, as in 127.0.0.1:8080 or [::1]:8080";
+    text.parse().map_err(|_| form)
 }
 
 /// CPUs as the kernel lists them: 0,2-3.

@@ -80,6 +80,7 @@ fn wrong_usage() {
             &["ftp://127.0.0.1/", "http://"],
         ),
         ("load http:///path".to_owned(), &["host"]),
+        ("load http:/x".to_owned(), &["http:/x", "two slashes"]),
         (
             "load http://127.0.0.1:99999/".to_owned(),
             &["port", "65535"],
@@ -96,12 +97,24 @@ fn wrong_usage() {
         ),
         (format!("load {url} -R 0"), &["rate"]),
         (format!("load {url} -R=-5"), &["-5"]),
-        (format!("load {url} -H no-colon"), &["no-colon", "value"]),
+        (
+            format!("load {url} -H no-colon"),
+            &["--header", "no-colon", "value"],
+        ),
+        (format!("load {url} -H a(b:c"), &["--header", "a(b"]),
+        (
+            format!("load {url} --expect-sha256 abc"),
+            &["--expect-sha256", "64"],
+        ),
+        (format!("load {url} --interface lo"), &["ip address"]),
         (
             format!("load {url} -H Content-Length:7"),
             &["content-length"],
         ),
-        (format!("load {url} --request G(T"), &["g(t", "method"]),
+        (
+            format!("load {url} --request G(T"),
+            &["--request", "g(t", "method"],
+        ),
         (
             format!("load {url} --expect everything"),
             &["everything", "body"],
@@ -110,6 +123,14 @@ fn wrong_usage() {
         (format!("load {url} --timeout 0s"), &["timeout"]),
         (format!("load {url} --conections 5"), &["--conections"]),
         ("serve . --listen somewhere".to_owned(), &["somewhere"]),
+        (
+            "serve . --listen 127.0.0.1".to_owned(),
+            &["addr:port", "127.0.0.1:8080"],
+        ),
+        (
+            "lab first-heat workload=small".to_owned(),
+            &["workload=small", "name", "workload[0]"],
+        ),
         (
             "lab first-heat --resume no/such/folder".to_owned(),
             &["--resume", "no/such/folder"],

@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use model::plan::{
-    Arrivals, Backend, Expectation, FORMAT, Level, Plan, PlanFile, Protocol, RequestFile, Spin,
-    Stop, Url,
+    Arrivals, Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Protocol,
+    RequestFile, Spin, Stop, Url,
 };
 use model::trial::Context;
 use model::units::{Rate, Span};
@@ -123,7 +123,7 @@ pub(crate) struct Args {
     backend: Interface,
 
     /// Source addresses for new connections, in turn; may be given several times
-    #[arg(long = "interface", value_name = "ADDRESS")]
+    #[arg(long = "interface", value_name = "ADDRESS", value_parser = source_address)]
     sources: Vec<std::net::IpAddr>,
 
     /// What the randomness of arrivals starts from
@@ -154,6 +154,11 @@ pub(crate) struct Args {
     /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last
     #[arg(long, value_name = "FILE|-")]
     pub(super) plan: Option<PathBuf>,
+}
+
+fn source_address(text: &str) -> Result<std::net::IpAddr, &'static str> {
+    let form = "write an IP address of this machine, as in 127.0.0.2";
+    text.parse().map_err(|_| form)
 }
 
 /// A count that makes no sense as 0.
@@ -264,12 +269,32 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         },
         interval: Span::from_s(1),
     };
-    let plan = Plan::try_from(file).map_err(|error| UsageError(error.to_string()))?;
+    let plan = Plan::try_from(file).map_err(|error| by_flag(&error))?;
     Ok(Chosen {
         plan,
         context,
         server: asked.pid(),
     })
+}
+
+/// What is wrong with the plan, by the flag that says it.
+fn by_flag(error: &PlanError) -> UsageError {
+    let PlanError::Field { field, why } = error else {
+        return UsageError(error.to_string());
+    };
+    let flag = match *field {
+        "connections" => "--connections",
+        "expect.sha256" => "--expect-sha256",
+        "headers" => "--header",
+        "method" => "--request",
+        "rate" => "--rate",
+        "requests_per_connection" => "--requests-per-connection",
+        "stop" => "--duration",
+        "timeout" => "--timeout",
+        "workers" => "--threads",
+        field => field,
+    };
+    UsageError(format!("{flag}: {why}"))
 }
 
 /// Who is asked, and the CPUs to ask from.
@@ -318,7 +343,9 @@ fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
             line.split_once(':')
                 .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
                 .ok_or_else(|| {
-                    UsageError(format!("-H: '{line}' has no colon: write 'Name: value'"))
+                    UsageError(format!(
+                        "--header: '{line}' has no colon: write 'Name: value'"
+                    ))
                 })
         })
         .collect::<Result<_, _>>()?;
