@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use model::condition::Remedy;
 use model::finding::Severity;
 use verdict::doctor::{Diagnosis, Examination};
-use verdict::sysctl::{Kernel, Objection};
+use verdict::sysctl::{Kernel, Kind, Objection};
+
+use crate::number;
 
 /// Width that lines are wrapped to.
 const WIDTH: usize = 80;
@@ -82,11 +84,19 @@ fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
     text.push('\n');
 }
 
-/// What is wrong with a file of kernel settings, line by line.
+/// What is wrong with a file of kernel settings, line by line. Where many lines want no attention,
+/// as in a dump of all settings, they are counted.
 pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String {
     let mut text = format!("{file}, judged for Linux {kernel}\n\n");
+    let folds: Vec<Fold> = Fold::ALL
+        .into_iter()
+        .filter(|fold| fold.count(objections) > FOLDED_FROM)
+        .collect();
     let mut line = 0;
     for objection in objections {
+        if folds.iter().any(|fold| fold.takes(objection)) {
+            continue;
+        }
         if objection.line != line {
             line = objection.line;
             let _ = writeln!(text, "line {line}: {} = {}", objection.key, objection.value);
@@ -104,6 +114,13 @@ pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String 
             &format!("holds: {}; source: {}", objection.kernels, objection.source),
         );
     }
+    if !folds.is_empty() {
+        let _ = writeln!(text, "\nNot told one by one (--json tells each):");
+        for fold in &folds {
+            let count = number::count(fold.count(objections) as u64);
+            let _ = writeln!(text, "  {count:>6} lines {}", fold.words());
+        }
+    }
     let count = |severity| {
         objections
             .iter()
@@ -119,6 +136,50 @@ pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String 
         objections.iter().filter(|one| !one.holds).count()
     );
     text
+}
+
+/// So many lines of one kind are still told one by one.
+const FOLDED_FROM: usize = 10;
+
+/// Lines that want no attention, where there are many of them.
+#[derive(Clone, Copy)]
+enum Fold {
+    Default,
+    ReadOnly,
+    Elsewhere,
+    Unnamed,
+}
+
+impl Fold {
+    const ALL: [Self; 4] = [
+        Self::Default,
+        Self::ReadOnly,
+        Self::Elsewhere,
+        Self::Unnamed,
+    ];
+
+    fn takes(self, objection: &Objection) -> bool {
+        let is_net = objection.key.starts_with("net.");
+        match self {
+            Self::Default => objection.kind == Kind::AlreadyDefault,
+            Self::ReadOnly => objection.kind == Kind::ReadOnly,
+            Self::Elsewhere => objection.kind == Kind::Unknown && !is_net,
+            Self::Unnamed => objection.kind == Kind::Unknown && is_net,
+        }
+    }
+
+    fn count(self, objections: &[Objection]) -> usize {
+        objections.iter().filter(|one| self.takes(one)).count()
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Default => "set what is the default of this kernel anyway",
+            Self::ReadOnly => "tell what can be read and not set",
+            Self::Elsewhere => "are not about the network, and no rule here names them",
+            Self::Unnamed => "are about the network, and no rule here names them",
+        }
+    }
 }
 
 /// A script that does what the examination advises; `sh fix.sh undo` restores what was.

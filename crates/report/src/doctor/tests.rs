@@ -46,3 +46,10 @@ fn settings_are_told_line_by_line() {
     let objections = judge(text, Machine::new("6.1".parse().unwrap()));
     insta::assert_snapshot!(settings("sysctl.conf", "6.1".parse().unwrap(), &objections));
 }
+
+#[test]
+fn a_dump_of_all_settings_is_counted_and_not_recited() {
+    let dump = include_str!("../../../verdict/src/sysctl/fixtures/dump-6.18.conf");
+    let kernel = "6.18".parse().unwrap();
+    insta::assert_snapshot!(settings("dump", kernel, &judge(dump, Machine::new(kernel))));
+}

@@ -97,6 +97,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let memory = args.memory.or(environment.memory);
         let machine = Machine {
             memory,
+            page: sys::counters::page_size(),
             connections: args.connections,
             ..Machine::new(kernel)
         };

@@ -30,6 +30,8 @@ pub enum Kind {
     Malformed,
     /// It does something else than its users believe.
     Misunderstood,
+    /// It can be read and not set.
+    ReadOnly,
     /// The kernel no longer has it.
     Removed,
     /// A later line sets the same key.
@@ -103,7 +105,7 @@ pub fn judge(text: &str, machine: Machine) -> Vec<Objection> {
     for (position, setting) in settings.iter().enumerate() {
         let later = settings[position + 1..]
             .iter()
-            .find(|other| other.key == setting.key);
+            .find(|other| other.key == setting.key && !rules::is_read_only(&setting.key));
         objections.extend(later.map(|later| repeated(setting, later)));
         objections.extend(rules::judge(setting, &machine));
     }

@@ -7,15 +7,23 @@ pub struct Setting {
     pub line: u32,
     /// The key with dots, whatever separators it was written with.
     pub key: String,
-    /// The value, white space folded.
+    /// The value, white space folded; empty where none is written.
     pub value: String,
 }
 
 impl Setting {
-    /// The value as whole numbers, if that is what it is.
+    /// The value as whole numbers, if that is what it is: the kernel reads as many as it wants and
+    /// leaves a remark behind them alone.
     pub fn numbers(&self) -> Option<Vec<u64>> {
-        let numbers: Result<Vec<u64>, _> = self.value.split(' ').map(str::parse).collect();
+        let value = self.value.split(" #").next()?;
+        let numbers: Result<Vec<u64>, _> = value.split(' ').map(str::parse).collect();
         numbers.ok()
+    }
+
+    /// What looks like a remark behind the value, and is part of it.
+    pub fn remark(&self) -> Option<&str> {
+        let start = self.value.find(" #")?;
+        Some(&self.value[start + 1..])
     }
 }
 
@@ -28,8 +36,8 @@ pub struct Malformed {
     pub text: String,
 }
 
-/// Reads `text`: comments start with `#` or `;`, a leading `-` means that errors are ignored, a
-/// key may be written with slashes. A remark after the value is cut off and tolerated.
+/// Reads `text`: lines that begin with `#` or `;` are comments, a leading `-` means that errors are
+/// ignored, a key may be written with slashes. All that stands behind the `=` is the value.
 pub fn parse(text: &str) -> (Vec<Setting>, Vec<Malformed>) {
     let (mut settings, mut malformed) = (Vec::new(), Vec::new());
     for (line, raw) in (1..).zip(text.lines()) {
@@ -57,7 +65,6 @@ fn read(line: &str) -> Option<(String, String)> {
     }
     // With slashes, a dot is part of a name (an interface like eth0.1); we know no such key.
     let key = key.replace('/', ".");
-    let value = value.split(" #").next().unwrap_or_default().trim();
     let folded: Vec<&str> = value.split_whitespace().collect();
-    (!folded.is_empty()).then(|| (key, folded.join(" ")))
+    Some((key, folded.join(" ")))
 }

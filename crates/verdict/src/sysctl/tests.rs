@@ -2,6 +2,7 @@ use super::*;
 
 const ROOTUSERS: &str = include_str!("fixtures/rootusers-2016.conf");
 const REAL_LOAD: &str = include_str!("fixtures/real-load-2022.conf");
+const DUMP: &str = include_str!("fixtures/dump-6.18.conf");
 const DEBIAN_12: &str = include_str!("fixtures/debian-12.conf");
 
 fn on(version: &str) -> Machine {
@@ -39,6 +40,11 @@ const READER: &[(&str, Kind, &str)] = &[
         "padded with zeros",
     ),
     ("net.ipv4.tcp_max_syn_backlog", Kind::Size, "SYN cookies"),
+    (
+        "net.ipv4.tcp_max_syn_backlog",
+        Kind::RoundNumber,
+        "padded with zeros",
+    ),
     ("net.core.optmem_max", Kind::Irrelevant, "ancillary"),
     (
         "net.core.rmem_default",
@@ -182,15 +188,51 @@ fn what_to_write_instead_is_stock_for_the_kernel_asked() {
 }
 
 #[test]
-fn keys_lost_their_effect_in_the_version_that_is_told() {
+fn keys_went_in_the_version_that_is_told() {
     for (key, before, from) in [
-        ("net.ipv4.tcp_low_latency", "4.13", "4.14"),
+        ("kernel.sched_migration_cost_ns", "5.12", "5.13"),
+        ("net.ipv4.ip_conntrack_max", "4.8", "4.9"),
+        (
+            "net.ipv4.netfilter.ip_conntrack_tcp_timeout_time_wait",
+            "4.8",
+            "4.9",
+        ),
+        ("net.ipv4.route.max_size", "3.5", "3.6"),
+        ("net.ipv4.tcp_abc", "3.8", "3.9"),
         ("net.ipv4.tcp_fack", "4.14", "4.15"),
+        ("net.ipv4.tcp_low_latency", "4.13", "4.14"),
+        ("net.ipv4.tcp_max_ssthresh", "3.12", "3.13"),
+        ("net.netfilter.nf_conntrack_helper", "5.19", "6.0"),
     ] {
         let line = format!("{key} = 1");
-        assert!(find(&judge(&line, on(before)), key, Kind::Removed).is_none());
-        assert!(find(&judge(&line, on(from)), key, Kind::Removed).is_some());
+        assert_eq!(judge(&line, on(before)), [], "{key}");
+        let later = judge(&line, on(from));
+        assert!(find(&later, key, Kind::Removed).is_some(), "{key}");
+        assert_eq!(later.len(), 1, "{later:#?}");
     }
+}
+
+#[test]
+fn a_range_of_ports_below_the_privileged_is_refused_since_4_11() {
+    let key = "net.ipv4.ip_local_port_range";
+    let width = |range: &str, version: &str| {
+        let objections = judge(&format!("{key} = {range}"), on(version));
+        find(&objections, key, Kind::Width).map(|o| o.severity)
+    };
+    assert_eq!(width("1000 65535", "4.10"), None);
+    assert_eq!(width("1000 65535", "4.11"), Some(Severity::Suspect));
+    assert_eq!(width("1024 65535", "6.18"), None);
+}
+
+#[test]
+fn the_unit_of_tcp_mem_is_pages_of_that_machine() {
+    let line = "net.ipv4.tcp_mem = 100 200 312345";
+    let mut machine = on("6.1");
+    assert_eq!(judge(line, machine), []);
+    machine.page = 65_536;
+    let objections = judge(line, machine);
+    let unit = find(&objections, "net.ipv4.tcp_mem", Kind::Unit).unwrap();
+    assert!(unit.say.contains("pages of 65536 bytes"), "{}", unit.say);
 }
 
 #[test]
@@ -215,6 +257,9 @@ fn half_open_connections_are_limited_by_the_backlog_since_4_4() {
     let objections = judge("net.ipv4.tcp_max_syn_backlog = 12000", on("4.3"));
     assert!(find(&objections, key, Kind::Size).unwrap().holds);
     assert!(find(&objections, key, Kind::Irrelevant).is_none());
+    let wide = judge("net.ipv4.tcp_max_syn_backlog = 3240000", on("4.3"));
+    let width = find(&wide, key, Kind::Misunderstood).unwrap();
+    assert!(width.say.contains("16-bit field"), "{}", width.say);
     let objections = judge("net.ipv4.tcp_max_syn_backlog = 12000", on("4.4"));
     let size = find(&objections, key, Kind::Size).unwrap();
     assert!(
@@ -264,24 +309,50 @@ fn a_removed_key_is_told_whatever_its_value() {
 #[test]
 fn files_are_read_as_sysctl_reads_them() {
     let text = "# a remark\n; another\n\n-net/core/somaxconn=512 # why\nnonsense\n\
-                kernel.pid_max =\n\
-                net.core.somaxconn = 1024\n";
+                net.ipv4.tcp_fin_timeout =\nnet.core.somaxconn = 1024\n\
+                net.ipv4.ip_local_reserved_ports =\nkernel.version = #1 SMP @0\n";
     let (settings, malformed) = parse(text);
-    assert_eq!(settings.len(), 2);
+    let read: Vec<(&str, &str)> = settings
+        .iter()
+        .map(|setting| (setting.key.as_str(), setting.value.as_str()))
+        .collect();
     assert_eq!(
-        (settings[0].key.as_str(), settings[0].value.as_str()),
-        ("net.core.somaxconn", "512")
+        read,
+        [
+            ("net.core.somaxconn", "512 # why"),
+            ("net.ipv4.tcp_fin_timeout", ""),
+            ("net.core.somaxconn", "1024"),
+            ("net.ipv4.ip_local_reserved_ports", ""),
+            ("kernel.version", "#1 SMP @0"),
+        ]
     );
-    assert_eq!(malformed.iter().map(|m| m.line).collect::<Vec<_>>(), [5, 6]);
+    assert_eq!(settings[0].numbers(), Some(vec![512]));
+    assert_eq!(malformed.iter().map(|m| m.line).collect::<Vec<_>>(), [5]);
     let objections = judge(text, on("6.1"));
     assert!(find(&objections, "net.core.somaxconn", Kind::Repeated).is_some());
-    assert_eq!(
-        objections
-            .iter()
-            .filter(|o| o.kind == Kind::Malformed)
-            .count(),
-        2
-    );
+    let malformed: Vec<(u32, Severity)> = objections
+        .iter()
+        .filter(|o| o.kind == Kind::Malformed)
+        .map(|o| (o.line, o.severity))
+        .collect();
+    // A remark is tolerated, a number that is missing is not.
+    let (suspect, note) = (Severity::Suspect, Severity::Note);
+    assert_eq!(malformed, [(4, note), (5, suspect), (6, suspect)]);
+    assert!(find(&objections, "kernel.version", Kind::ReadOnly).is_some());
+    assert!(objections.iter().all(|o| o.line != 8), "an empty list");
+}
+
+#[test]
+fn a_dump_of_all_settings_gets_notes_only() {
+    let objections = judge(DUMP, on("6.18"));
+    let loud: Vec<&Objection> = objections
+        .iter()
+        .filter(|o| o.severity > Severity::Note)
+        .collect();
+    assert!(loud.is_empty(), "{loud:#?}");
+    let told = |kind| objections.iter().filter(|o| o.kind == kind).count();
+    assert!(told(Kind::Unknown) > 100 && told(Kind::ReadOnly) > 10);
+    assert_eq!((told(Kind::Repeated), told(Kind::RoundNumber)), (0, 0));
 }
 
 #[test]

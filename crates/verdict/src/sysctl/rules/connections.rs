@@ -114,6 +114,18 @@ pub(super) fn port_range(setting: &Setting, _: &Machine) -> Vec<Draft> {
         )
         .fix("keep it on the generator's machine only"),
     ];
+    if low < 1024 {
+        let say = format!(
+            "The range is refused and what was there stays: {low} is below \
+             ip_unprivileged_port_start, 1024 unless that is set lower before."
+        );
+        drafts.push(
+            Draft::new(Kind::Width, Severity::Suspect, say)
+                .kernels(KernelRange::from(Kernel::new(4, 11)))
+                .fix("begin at 1024 or above")
+                .source("commit 4548b683b781 (4.11); Documentation/networking/ip-sysctl.rst"),
+        );
+    }
     if low < 10_000 {
         drafts.push(Draft::new(
             Kind::Dangerous,

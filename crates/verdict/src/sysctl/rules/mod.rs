@@ -1,8 +1,10 @@
 //! The objections: one function per key or family of keys, all tried on every line.
 
 mod connections;
+mod form;
 mod memory;
 mod queues;
+mod removed;
 
 use model::Severity;
 
@@ -48,17 +50,22 @@ impl Draft {
     }
 }
 
+pub(super) use form::is_read_only;
+
 type Rule = fn(&Setting, &Machine) -> Vec<Draft>;
 
 const RULES: &[Rule] = &[
     already_default,
     memory::buffers_of_other_protocols,
     connections::congestion_control,
+    form::empty,
     connections::fin_timeout,
     irrelevant,
-    legacy,
     queues::netdev_max_backlog,
     connections::port_range,
+    form::read_only,
+    form::remark,
+    removed::removed,
     round_number,
     memory::socket_buffers,
     queues::somaxconn,
@@ -80,6 +87,7 @@ pub(super) fn judge(setting: &Setting, machine: &Machine) -> Vec<Objection> {
         .collect();
     let is_ours = |key: &str| covers(key, &setting.key);
     let known = table::KNOWN.contains(&setting.key.as_str())
+        || removed::knows(&setting.key)
         || table::DEFAULTS
             .iter()
             .any(|default| default.key == setting.key)
@@ -188,24 +196,15 @@ fn irrelevant(setting: &Setting, _: &Machine) -> Vec<Draft> {
         .collect()
 }
 
-fn legacy(setting: &Setting, _: &Machine) -> Vec<Draft> {
-    let since = match setting.key.as_str() {
-        "net.ipv4.tcp_fack" => Kernel::new(4, 15),
-        "net.ipv4.tcp_low_latency" => Kernel::new(4, 14),
-        _ => return Vec::new(),
-    };
-    let say = "The kernel keeps this key for compatibility; it has no effect any more.";
-    vec![Draft::new(Kind::Removed, Severity::Note, say).kernels(KernelRange::from(since))]
-}
-
 /// A power of ten or a small multiple of one, far from the default: nobody derived it.
 fn round_number(setting: &Setting, _: &Machine) -> Vec<Draft> {
     let sized = ["max", "mem", "backlog", "default", "somaxconn", "buckets"];
-    let Some(numbers) = setting.numbers() else {
-        return Vec::new();
-    };
-    let is_round = |n: &u64| *n >= 100_000 && n.is_multiple_of(10_u64.pow(n.ilog10() - 1));
-    if sized.iter().any(|part| setting.key.contains(part)) && numbers.iter().any(is_round) {
+    let (key, numbers) = (&setting.key, setting.numbers().unwrap_or_default());
+    let is_size = key.starts_with("net.") || key.starts_with("fs.file") || key == "fs.nr_open";
+    let is_time = ["_ms", "_us", "_ns"].iter().any(|unit| key.ends_with(unit));
+    let is_round = |n: &u64| *n >= 10_000 && n.is_multiple_of(10_u64.pow(n.ilog10() - 1));
+    let counts = is_size && !is_time && sized.iter().any(|part| key.contains(part));
+    if counts && numbers.iter().any(is_round) {
         let say = "A small number padded with zeros: nothing on the machine leads to it.";
         return vec![
             Draft::new(Kind::RoundNumber, Severity::Note, say)

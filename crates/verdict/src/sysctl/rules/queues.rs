@@ -84,6 +84,16 @@ pub(super) fn syn_backlog(setting: &Setting, _: &Machine) -> Vec<Draft> {
                 .source(SOURCE),
         );
     }
+    if value > 65_535 {
+        let say = "Often said to be a 16-bit field, as somaxconn was: it is not. But a listener \
+                   gets the smallest of it, somaxconn and the server's own backlog, so that more \
+                   than somaxconn changes nothing.";
+        drafts.push(
+            Draft::new(Kind::Misunderstood, Severity::Note, say)
+                .kernels(KernelRange::before(UNREAD))
+                .source("reqsk_queue_alloc in net/core/request_sock.c, before 4.4"),
+        );
+    }
     let say = "It is read only while SYN cookies are off: half-open connections of a listener are \
                limited by its backlog and somaxconn.";
     drafts.push(
