@@ -15,6 +15,8 @@ use crate::units::{Bytes, Span};
 pub struct Condition {
     /// What stays as it is.
     pub environment: Environment,
+    /// A page of memory.
+    pub page_size: Option<Bytes>,
     /// Memory that programs could still have.
     pub memory_available: Option<Bytes>,
     /// Memory that lies in swap.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use model::condition::{Condition, Disk, Link, ListenerCondition, OpenFiles, ServerCondition};
 use model::{Bytes, Environment};
 use sys::counters::socket::Listener;
-use sys::counters::{disk, log, parse_cpu_list, process, socket, system};
+use sys::counters::{disk, log, page_size, parse_cpu_list, process, socket, system};
 
 /// Where the kernel tells about itself.
 #[derive(Clone, Debug)]
@@ -49,6 +49,7 @@ pub fn read(
         )
     };
     Condition {
+        page_size: page_size(),
         memory_available: memory("MemAvailable"),
         swap_used: memory("SwapTotal")
             .zip(memory("SwapFree"))

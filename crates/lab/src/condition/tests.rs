@@ -1,6 +1,8 @@
 use super::*;
 use std::net::TcpListener;
 
+mod rules;
+
 /// Files of a small machine under a folder of their own.
 fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
     let folder = tempfile::tempdir().unwrap();
@@ -75,7 +77,9 @@ fn what_is_not_there_is_none() {
     let (folder, roots) = machine(&[]);
     let condition = read(&roots, Environment::default(), folder.path(), None);
     let expected = Condition {
+        // Neither is told by a file.
         disk: condition.disk.clone(),
+        page_size: condition.page_size,
         ..Condition::default()
     };
     assert_eq!(condition, expected);

@@ -21,6 +21,13 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
+/// A page of memory, the unit in which the kernel counts what sockets hold.
+pub fn page_size() -> Option<model::Bytes> {
+    // SAFETY: sysconf takes a number.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).ok().map(model::Bytes::new)
+}
+
 /// Kernel ticks as time. USER_HZ is 100 on every Linux that runs today; it is asked all the same.
 fn ticks(count: u64) -> model::Span {
     // SAFETY: sysconf takes a number.

@@ -95,11 +95,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             (None, None) => return Err(UsageError("give --kernel VERSION".to_owned()).into()),
         };
         let memory = args.memory.or(environment.memory);
+        let stock = Machine::new(kernel);
         let machine = Machine {
+            page: sys::counters::page_size().map_or(stock.page, Bytes::count),
             memory,
             page: sys::counters::page_size(),
             connections: args.connections,
-            ..Machine::new(kernel)
+            ..stock
         };
         return judge_file(file, machine, args.json);
     }

@@ -35,7 +35,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "TCP-09",
         name: "tcp-mem-unit",
-        reads: "net.ipv4.tcp_mem (pages), /proc/net/sockstat (TCP mem), memory",
+        reads: "net.ipv4.tcp_mem (pages), /proc/net/sockstat (TCP mem), memory, size of a page",
         source: IP_SYSCTL,
         examine: tcp_mem,
     },
@@ -119,14 +119,15 @@ fn somaxconn(condition: &Condition) -> Answer {
 
 fn tcp_mem(condition: &Condition) -> Answer {
     let limits = numbers(condition, "net.ipv4.tcp_mem");
-    let (Some([_, pressure, max]), Some(memory)) = (
+    let (Some([_, pressure, max]), Some(memory), Some(page)) = (
         limits.and_then(|n| <[u64; 3]>::try_from(n).ok()),
         condition.environment.memory,
+        condition.page_size,
     ) else {
-        return Answer::unknown("net.ipv4.tcp_mem or the size of memory");
+        return Answer::unknown("net.ipv4.tcp_mem, or the size of memory or of its pages");
     };
-    let used = condition.sockets.get("TCP.mem").copied().unwrap_or(0);
-    if used > pressure {
+    let used = condition.sockets.get("TCP.mem").copied();
+    if let Some(used) = used.filter(|used| *used > pressure) {
         let say = format!(
             "TCP holds {used} pages, more than the {pressure} from which it saves memory: windows \
              shrink and connections are dropped."
@@ -136,12 +137,15 @@ fn tcp_mem(condition: &Condition) -> Answer {
             .fix("close what holds the connections (ss -tm), then measure")
             .into();
     }
-    let allowed = Bytes::new(max.saturating_mul(4096));
+    let allowed = Bytes::new(max.saturating_mul(page.count()));
     if allowed <= memory {
-        return Answer::Silent;
+        return used.map_or_else(
+            || Answer::unknown("/proc/net/sockstat: how much memory TCP holds"),
+            |_| Answer::Silent,
+        );
     }
     let say = format!(
-        "The unit of tcp_mem is pages: it allows TCP {allowed} on a machine that has {memory}. \
+        "The unit of tcp_mem is pages, here of {page}: it allows TCP {allowed} on a machine that has {memory}. \
          The limit that should protect the machine is gone."
     );
     Found::all(&[Capacity, Comparison], Severity::Suspect, say)

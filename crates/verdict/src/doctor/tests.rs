@@ -5,6 +5,7 @@ use model::{Bytes, Span};
 /// A stock Debian 12 server on hardware, with a healthy nginx.
 fn healthy() -> Condition {
     let mut condition = Condition {
+        page_size: Some(Bytes::new(4_096)),
         memory_available: Some(Bytes::new(20 << 30)),
         swap_used: Some(Bytes::ZERO),
         sockets: [("TCP.tw", 12), ("TCP.mem", 40), ("TCP.orphan", 0)]
@@ -299,6 +300,24 @@ fn each_rule_fires_when_provoked_and_is_silent_otherwise() {
             "{rule}"
         );
     }
+}
+
+#[test]
+fn memory_of_tcp_is_counted_in_pages_of_this_machine() {
+    for (page, expected) in [(4_096, None), (65_536, Some(Severity::Suspect))] {
+        let mut condition = healthy();
+        condition.page_size = Some(Bytes::new(page));
+        let findings = examine(&condition).findings();
+        let found = findings.iter().find(|one| one.rule == "TCP-09");
+        assert_eq!(
+            found.map(model::finding::Finding::worst),
+            expected,
+            "{page}"
+        );
+    }
+    let mut condition = healthy();
+    condition.sockets.remove("TCP.mem");
+    assert!(examine(&condition).unknown.contains_key("TCP-09"));
 }
 
 #[test]

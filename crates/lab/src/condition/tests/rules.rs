@@ -1,0 +1,81 @@
+//! The doctor's rules on trees of files: provoked, silent on a counter-example, and unknown where
+//! a file is missing.
+
+use std::collections::BTreeMap;
+
+use model::environment::Tool;
+use verdict::doctor::examine;
+
+use super::super::*;
+use super::machine;
+
+/// Files of a machine in which no rule below finds anything.
+const QUIET: &[(&str, &str)] = &[
+    ("proc/meminfo", "MemTotal: 25165824 kB\n"),
+    (
+        "proc/net/sockstat",
+        "sockets: used 9\nTCP: inuse 2 orphan 0 tw 17 alloc 3 mem 5\n",
+    ),
+    ("proc/sys/net/ipv4/tcp_mem", "283902 378538 567804\n"),
+];
+
+/// A file with other content, or without which the tree is made.
+type Change<'a> = (&'a str, Option<&'a str>);
+
+/// What `rule` says of a quiet machine with changes: how bad it is, or one of `silent`, `unknown`
+/// and `not applicable`.
+fn answer(rule: &str, changes: &[Change<'_>]) -> String {
+    let mut files: BTreeMap<&str, &str> = QUIET.iter().copied().collect();
+    for (path, text) in changes {
+        match text {
+            Some(text) => files.insert(path, text),
+            None => files.remove(path),
+        };
+    }
+    let files: Vec<_> = files.into_iter().collect();
+    let (folder, roots) = machine(&files);
+    let places = crate::environment::Roots {
+        proc: &roots.proc,
+        sys: &roots.sys,
+        etc: folder.path(),
+    };
+    let environment = crate::environment::read(places, Tool::default());
+    let condition = read(&roots, environment, folder.path(), None);
+    let examination = examine(&condition);
+    let findings = examination.findings();
+    let found = findings.iter().find(|finding| finding.rule == rule);
+    let has = |ids: &[String]| ids.iter().any(|id| id == rule);
+    match found {
+        Some(finding) => finding.worst().name(),
+        None if has(&examination.silent) => "silent",
+        None if has(&examination.not_applicable) => "not applicable",
+        None if examination.unknown.contains_key(rule) => "unknown",
+        None => "nothing",
+    }
+    .to_owned()
+}
+
+fn check(rule: &str, changes: &[Change<'_>], expected: &str) {
+    assert_eq!(answer(rule, changes), expected, "{rule} with {changes:?}");
+}
+
+#[test]
+fn memory_of_tcp_is_held_against_the_machine() {
+    const LIMITS: &str = "proc/sys/net/ipv4/tcp_mem";
+    const SOCKETS: &str = "proc/net/sockstat";
+    check("TCP-09", &[], "silent");
+    check("TCP-09", &[(LIMITS, Some("1 2 30000000\n"))], "invalid");
+    check(
+        "TCP-09",
+        &[(LIMITS, Some("30000000 30000000 30000000\n"))],
+        "suspect",
+    );
+    check("TCP-09", &[(LIMITS, None)], "unknown");
+    check("TCP-09", &[(SOCKETS, None)], "unknown");
+    check(
+        "TCP-09",
+        &[(SOCKETS, Some("TCP: inuse 2 orphan 0 tw 17\n"))],
+        "unknown",
+    );
+    check("TCP-09", &[("proc/meminfo", None)], "unknown");
+}
