@@ -15,6 +15,9 @@ use crate::units::{Bytes, Span};
 pub struct Condition {
     /// What stays as it is.
     pub environment: Environment,
+    /// Whether it can be seen what CPU time the control group of this process may use: only then
+    /// does [`Environment::cpu_quota`] say that there is no limit.
+    pub cpu_quota_seen: bool,
     /// A page of memory.
     pub page_size: Option<Bytes>,
     /// Memory that programs could still have.

@@ -11,6 +11,8 @@ use model::{Bytes, Environment};
 use sys::counters::socket::Listener;
 use sys::counters::{disk, log, page_size, parse_cpu_list, process, socket, system};
 
+use crate::environment::tells_cpu_quota;
+
 /// Where the kernel tells about itself.
 #[derive(Clone, Debug)]
 pub struct Roots {
@@ -49,6 +51,7 @@ pub fn read(
         )
     };
     Condition {
+        cpu_quota_seen: tells_cpu_quota(&roots.proc, &roots.sys),
         page_size: page_size(),
         memory_available: memory("MemAvailable"),
         swap_used: memory("SwapTotal")

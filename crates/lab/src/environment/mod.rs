@@ -294,32 +294,47 @@ fn sysctls(root: &Path) -> BTreeMap<String, String> {
 
 /// CPU bandwidth of our control group or any above it, in CPUs; none where there is no limit.
 fn cpu_quota(proc: &Path, sys: &Path) -> Option<f64> {
-    let groups = fs::read_to_string(proc.join("self/cgroup")).ok()?;
-    let mut least: Option<f64> = None;
-    for group in groups.lines() {
-        let mut parts = group.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let bases: &[&str] = match controllers {
-            "" => &["fs/cgroup", "fs/cgroup/unified"],
-            c if c.split(',').any(|name| name == "cpu") => {
-                &["fs/cgroup/cpu", "fs/cgroup/cpu,cpuacct"]
-            }
-            _ => continue,
-        };
-        for base in bases {
-            let base = sys.join(base);
-            let mut folder: PathBuf = base.join(path.trim_start_matches('/'));
-            loop {
-                if let Some(quota) = quota_of(&folder) {
-                    least = Some(least.map_or(quota, |known| known.min(quota)));
-                }
-                if folder == base || !folder.pop() {
-                    break;
-                }
-            }
-        }
+    let quotas = cpu_groups(proc, sys)
+        .into_iter()
+        .filter_map(|g| quota_of(&g));
+    quotas.min_by(f64::total_cmp)
+}
+
+/// Whether the limit of CPU time of our control group can be seen, or that there is none.
+pub(crate) fn tells_cpu_quota(proc: &Path, sys: &Path) -> bool {
+    // The root of the newer hierarchy has no file of its own for the limit: it has none.
+    cpu_groups(proc, sys).iter().any(|group| {
+        ["cgroup.procs", "cpu.max", "cpu.cfs_quota_us"]
+            .map(|f| group.join(f).is_file())
+            .contains(&true)
+    })
+}
+
+/// Folders of our control group and those above it, in the hierarchy that limits CPU time.
+fn cpu_groups(proc: &Path, sys: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(proc.join("self/cgroup")).unwrap_or_default();
+    let lines: Vec<(&str, &str)> = text
+        .lines()
+        .filter_map(|line| line.split_once(':')?.1.split_once(':'))
+        .collect();
+    let is_older = |controllers: &str| controllers.split(',').any(|name| name == "cpu");
+    let older = lines.iter().find(|(controllers, _)| is_older(controllers));
+    let newer = lines.iter().find(|(controllers, _)| controllers.is_empty());
+    // A controller is in one hierarchy only.
+    let (bases, path) = match (older, newer) {
+        (Some((_, path)), _) => (["fs/cgroup/cpu", "fs/cgroup/cpu,cpuacct"], *path),
+        (None, Some((_, path))) => (["fs/cgroup", "fs/cgroup/unified"], *path),
+        (None, None) => return Vec::new(),
+    };
+    let mut groups = Vec::new();
+    for base in bases.map(|base| sys.join(base)) {
+        let group = base.join(path.trim_start_matches('/'));
+        let above = group
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&base));
+        groups.extend(above.map(Path::to_path_buf));
     }
-    least
+    groups
 }
 
 #[expect(

@@ -176,6 +176,9 @@ fn governor(condition: &Condition) -> Answer {
 
 fn quota(condition: &Condition) -> Answer {
     let Some(quota) = condition.environment.cpu_quota else {
+        if !condition.cpu_quota_seen {
+            return Answer::unknown("the files of this process's control group");
+        }
         return Answer::Silent;
     };
     let say = format!(

@@ -5,6 +5,7 @@ use model::{Bytes, Span};
 /// A stock Debian 12 server on hardware, with a healthy nginx.
 fn healthy() -> Condition {
     let mut condition = Condition {
+        cpu_quota_seen: true,
         page_size: Some(Bytes::new(4_096)),
         memory_available: Some(Bytes::new(20 << 30)),
         swap_used: Some(Bytes::ZERO),
@@ -201,7 +202,7 @@ const CASES: &[(&str, Severity, Change, Option<Change>)] = &[
         "CPU-10",
         Severity::Suspect,
         |c| c.environment.cpu_quota = Some(2.0),
-        None,
+        Some(|c| c.cpu_quota_seen = false),
     ),
     (
         "CPU-11",

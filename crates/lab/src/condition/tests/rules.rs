@@ -16,6 +16,9 @@ const QUIET: &[(&str, &str)] = &[
         "proc/net/sockstat",
         "sockets: used 9\nTCP: inuse 2 orphan 0 tw 17 alloc 3 mem 5\n",
     ),
+    ("proc/self/cgroup", "0::/a/b\n"),
+    ("sys/fs/cgroup/a/cgroup.procs", ""),
+    ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
     ("proc/sys/net/ipv4/tcp_mem", "283902 378538 567804\n"),
 ];
 
@@ -78,4 +81,35 @@ fn memory_of_tcp_is_held_against_the_machine() {
         "unknown",
     );
     check("TCP-09", &[("proc/meminfo", None)], "unknown");
+}
+
+#[test]
+fn a_limit_of_cpu_time_is_seen_in_both_hierarchies() {
+    const OWN: &str = "sys/fs/cgroup/a/b/cpu.max";
+    const GROUP: &str = "proc/self/cgroup";
+    check("CPU-10", &[], "silent");
+    check("CPU-10", &[(OWN, Some("200000 100000\n"))], "suspect");
+    check(
+        "CPU-10",
+        &[("sys/fs/cgroup/a/cpu.max", Some("200000 100000\n"))],
+        "suspect",
+    );
+    check("CPU-10", &[(OWN, None)], "silent");
+    check(
+        "CPU-10",
+        &[(OWN, None), ("sys/fs/cgroup/a/cgroup.procs", None)],
+        "unknown",
+    );
+    check("CPU-10", &[(GROUP, None)], "unknown");
+    // The newer hierarchy has no CPU controller where the older one has it.
+    let older = (GROUP, Some("1:cpu:/x\n0::/a/b\n"));
+    let quota = "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us";
+    let period = ("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", Some("100000\n"));
+    check("CPU-10", &[older], "unknown");
+    check("CPU-10", &[older, period, (quota, Some("-1\n"))], "silent");
+    check(
+        "CPU-10",
+        &[older, period, (quota, Some("50000\n"))],
+        "suspect",
+    );
 }
