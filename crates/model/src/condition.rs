@@ -4,6 +4,7 @@
 //! read is none.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,10 +40,11 @@ pub struct Condition {
     pub links: Vec<Link>,
     /// The file system that results and logs go to.
     pub disk: Option<Disk>,
-    /// Whether mains power is off.
-    pub on_battery: Option<bool>,
-    /// CPU capacities where the kernel tells them: they differ on machines of mixed cores.
-    pub cpu_capacities: Vec<u64>,
+    /// Whether each mains supply is on; empty where there is none to ask, none where the kernel
+    /// does not tell of supplies.
+    pub mains: Option<Vec<bool>>,
+    /// CPUs by the kind of their core; more than one kind is a machine of mixed cores.
+    pub core_kinds: Option<BTreeMap<String, Vec<u32>>>,
     /// Lines of the kernel log that matter for a benchmark; none where it may not be read.
     pub kernel_log: Option<Vec<String>>,
     /// Connections that the benchmark opens at once, where somebody has said so.
@@ -122,10 +124,10 @@ pub struct OpenFiles {
 }
 
 /// A listening socket.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ListenerCondition {
-    /// Where it listens.
-    pub address: String,
+    /// Where it listens; unspecified is everywhere.
+    pub address: SocketAddr,
     /// Connections that wait to be accepted.
     pub waiting: u32,
     /// How many may wait.

@@ -2,6 +2,7 @@
 //!
 //! The roots of `/proc`, `/sys` and `/dev` are arguments, so that tests feed fixtures.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -65,8 +66,8 @@ pub fn read(
         hiccups: None,
         links: links(&roots.sys),
         disk: read_disk(results),
-        on_battery: on_battery(&roots.sys),
-        cpu_capacities: capacities(&roots.sys),
+        mains: mains(&roots.sys),
+        core_kinds: core_kinds(&roots.sys),
         kernel_log: kernel_log(&roots.dev),
         at_once: None,
         server: server.map(|pid| of_server(&roots.proc, pid)),
@@ -127,23 +128,41 @@ fn read_disk(results: &Path) -> Option<Disk> {
     })
 }
 
-/// Whether all mains supplies are off; none where there is no supply to ask.
-fn on_battery(sys: &Path) -> Option<bool> {
-    let mains: Vec<u64> = fs::read_dir(sys.join("class/power_supply"))
-        .ok()?
-        .filter_map(|entry| number(&entry.ok()?.path().join("online")))
-        .collect();
-    (!mains.is_empty()).then(|| mains.iter().all(|online| *online == 0))
+/// Batteries have no file that says whether they are online, mains supplies do.
+fn mains(sys: &Path) -> Option<Vec<bool>> {
+    let supplies = fs::read_dir(sys.join("class/power_supply")).ok()?;
+    let online = |supply: fs::DirEntry| number(&supply.path().join("online"));
+    let mains = supplies.filter_map(|supply| online(supply.ok()?));
+    Some(mains.map(|online| online != 0).collect())
 }
 
-fn capacities(sys: &Path) -> Vec<u64> {
-    let cpus = sys.join("devices/system/cpu");
-    let online = fs::read_to_string(cpus.join("online")).unwrap_or_default();
-    parse_cpu_list(&online)
-        .unwrap_or_default()
+/// Intel's mixed cores have a counting unit for each kind, other machines one; where the kernel
+/// knows how much each CPU can do, it says so.
+fn core_kinds(sys: &Path) -> Option<BTreeMap<String, Vec<u32>>> {
+    let devices = sys.join("devices");
+    let list = |path: &str| parse_cpu_list(&fs::read_to_string(devices.join(path)).ok()?);
+    let hybrid: BTreeMap<String, Vec<u32>> = ["cpu_core", "cpu_atom"]
         .into_iter()
-        .filter_map(|cpu| number(&cpus.join(format!("cpu{cpu}/cpu_capacity"))))
-        .collect()
+        .filter_map(|kind| Some((kind.to_owned(), list(&format!("{kind}/cpus"))?)))
+        .collect();
+    if !hybrid.is_empty() {
+        return Some(hybrid);
+    }
+    let mut kinds: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let online = list("system/cpu/online")?;
+    for cpu in &online {
+        let path = devices.join(format!("system/cpu/cpu{cpu}/cpu_capacity"));
+        if let Some(capacity) = number(&path) {
+            kinds
+                .entry(format!("capacity {capacity}"))
+                .or_default()
+                .push(*cpu);
+        }
+    }
+    if kinds.is_empty() && devices.join("cpu").is_dir() {
+        kinds.insert("cpu".to_owned(), online);
+    }
+    (!kinds.is_empty()).then_some(kinds)
 }
 
 /// What in the kernel's log spoils a measurement, as the kernel words it.
@@ -242,12 +261,12 @@ fn listeners_of(proc: &Path, pid: u32, processes: &[u32]) -> Option<Vec<Listener
         .into_iter()
         .filter(|listener| owned.contains(&listener.inode))
         .map(|listener| ListenerCondition {
-            address: format!("port {}", listener.port),
+            address: SocketAddr::new(listener.address, listener.port),
             waiting: listener.queue,
             backlog: listener.queue_limit,
         })
         .collect();
-    listeners.sort_by(|one, other| one.address.cmp(&other.address));
+    listeners.sort_by_key(|listener| listener.address);
     (is_readable || !listeners.is_empty()).then_some(listeners)
 }
 

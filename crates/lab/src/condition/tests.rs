@@ -66,8 +66,12 @@ fn a_machine_is_read_from_its_files() {
         (condition.links[0].speed_mbit, condition.links[1].mtu),
         (None, Some(65_536))
     );
-    assert_eq!(condition.on_battery, Some(true));
-    assert_eq!(condition.cpu_capacities, [1024, 512]);
+    assert_eq!(condition.mains, Some(vec![false]));
+    let kinds = [
+        ("capacity 1024".to_owned(), vec![0]),
+        ("capacity 512".to_owned(), vec![1]),
+    ];
+    assert_eq!(condition.core_kinds, Some(kinds.into()));
     assert_eq!(condition.kernel_log.unwrap().len(), 1);
     assert!(condition.disk.is_some_and(|disk| disk.size.count() > 0));
 }
@@ -128,7 +132,7 @@ fn a_listener_leads_to_its_process() {
         Some(std::process::id()),
     );
     let server = condition.server.unwrap();
-    let ours = format!("port {port}");
+    let ours = SocketAddr::from(([127, 0, 0, 1], port));
     assert!(
         server
             .listeners

@@ -1,6 +1,6 @@
 //! Connection tracking and links.
 
-use model::condition::Condition;
+use model::condition::{Condition, ListenerCondition};
 use model::finding::Claim::{Capacity, Comparison, Resources};
 use model::finding::{Claim, Severity};
 
@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "LNK-02",
         name: "loopback",
-        reads: "/sys/class/net: links other than lo",
+        reads: "addresses of the listening sockets (sock_diag), /sys/class/net: links beside lo",
         source: "loopback charges the receiver's work to the sender",
         examine: loopback,
     },
@@ -36,7 +36,13 @@ fn tracking(condition: &Condition) -> Answer {
         condition.tracked_connections,
         condition.tracked_connections_max,
     ) else {
-        // Without the module there is no table that could fill.
+        let is_table = condition
+            .tracked_connections
+            .or(condition.tracked_connections_max);
+        if is_table.is_some() || condition.environment.sysctls.is_empty() {
+            return Answer::unknown("net.netfilter.nf_conntrack_count or nf_conntrack_max");
+        }
+        // Other settings can be read: without the module there is no table that could fill.
         return Answer::NotApplicable;
     };
     if count * 10 >= max * 9 {
@@ -70,10 +76,26 @@ fn loopback(condition: &Condition) -> Answer {
     if condition.links.is_empty() {
         return Answer::unknown("/sys/class/net");
     }
-    let say = "Over loopback there is no network card and no wire, and the kernel does the \
-               receiver's work in the sender's time: CPU per request belongs to both sides \
-               together, and numbers are not those of two machines.";
-    Found::all(&[Resources, Capacity], Severity::Note, say.to_owned()).into()
+    let is_alone = condition.links.iter().all(|link| link.name == "lo");
+    let why = match condition.server.as_ref().map(|server| &server.listeners) {
+        _ if is_alone => "This machine has no other link than loopback.",
+        None => return Answer::NotApplicable,
+        Some(None) => return Answer::unknown("the addresses that the server listens on"),
+        Some(Some(listeners)) => {
+            let is_loopback =
+                |one: &ListenerCondition| one.address.ip().to_canonical().is_loopback();
+            if !listeners.iter().all(is_loopback) {
+                return Answer::Silent;
+            }
+            "The server listens on loopback only."
+        }
+    };
+    let say = format!(
+        "{why} There is no network card and no wire then, and the kernel does the receiver's work \
+         in the sender's time: CPU per request belongs to both sides together, and numbers are \
+         not those of two machines."
+    );
+    Found::all(&[Resources, Capacity], Severity::Note, say).into()
 }
 
 fn mtu(condition: &Condition) -> Answer {

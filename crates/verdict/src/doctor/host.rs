@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "CPU-12",
         name: "mixed-cores",
-        reads: "/sys/devices/system/cpu/cpu*/cpu_capacity",
+        reads: "/sys/devices/cpu_core, cpu_atom, system/cpu/cpu*/cpu_capacity; CPUs allowed",
         source: "kernel Documentation/scheduler/sched-capacity.rst",
         examine: mixed_cores,
     },
@@ -192,30 +192,49 @@ fn quota(condition: &Condition) -> Answer {
 }
 
 fn mixed_cores(condition: &Condition) -> Answer {
-    let capacities = &condition.cpu_capacities;
-    let (Some(least), Some(most)) = (capacities.iter().min(), capacities.iter().max()) else {
-        return Answer::NotApplicable;
+    let Some(kinds) = &condition.core_kinds else {
+        return Answer::unknown("the kinds of cores: cpu_core, cpu_atom, cpu_capacity");
     };
-    if least == most {
+    // Whoever has no server yet starts it with the CPUs that this program has.
+    let (who, cpus) = match &condition.server {
+        None => ("this program", Some(&condition.environment.cpus_allowed)),
+        Some(server) => (server.name.as_str(), server.cpus_allowed.as_ref()),
+    };
+    let Some(cpus) = cpus.filter(|cpus| !cpus.is_empty()) else {
+        return Answer::unknown("the CPUs that the server may use");
+    };
+    let mixed: Vec<&str> = kinds
+        .iter()
+        .filter(|(_, of_kind)| of_kind.iter().any(|cpu| cpus.contains(cpu)))
+        .map(|(kind, _)| kind.as_str())
+        .collect();
+    if mixed.len() < 2 {
         return Answer::Silent;
     }
     let say = format!(
-        "The CPUs differ (capacities from {least} to {most}): give each server CPUs of one kind."
+        "The CPUs that {who} may use differ ({}): a run measures where its threads happened to be.",
+        mixed.join(", ")
     );
-    Found::all(&[Comparison], Severity::Suspect, say).into()
+    Found::all(&[Comparison], Severity::Suspect, say)
+        .evidence("kinds", mixed)
+        .fix("give server and generator CPUs of one kind: taskset -acp LIST PID")
+        .into()
 }
 
 fn battery(condition: &Condition) -> Answer {
-    match condition.on_battery {
-        None => Answer::NotApplicable,
-        Some(false) => Answer::Silent,
-        Some(true) => {
-            let say = "The machine runs on battery: its firmware lowers the clocks.";
-            Found::all(&Claim::ALL, Severity::Suspect, say.to_owned())
-                .fix("plug it in")
-                .into()
-        }
+    let Some(mains) = &condition.mains else {
+        return Answer::unknown("/sys/class/power_supply");
+    };
+    if mains.is_empty() {
+        return Answer::NotApplicable;
     }
+    if mains.contains(&true) {
+        return Answer::Silent;
+    }
+    let say = "The machine runs on battery: its firmware lowers the clocks.";
+    Found::all(&Claim::ALL, Severity::Suspect, say.to_owned())
+        .fix("plug it in")
+        .into()
 }
 
 fn swap(condition: &Condition) -> Answer {

@@ -145,8 +145,8 @@ fn tcp_mem(condition: &Condition) -> Answer {
         );
     }
     let say = format!(
-        "The unit of tcp_mem is pages, here of {page}: it allows TCP {allowed} on a machine that has {memory}. \
-         The limit that should protect the machine is gone."
+        "The unit of tcp_mem is pages, here of {page}: it allows TCP {allowed} on a machine that \
+         has {memory}. The limit that should protect the machine is gone."
     );
     Found::all(&[Capacity, Comparison], Severity::Suspect, say)
         .evidence("tcp_mem_max_pages", max)

@@ -166,8 +166,9 @@ fn what_the_doctor_found_of_the_server_is_told_once() {
                 hard: None,
             }],
             listeners: Some(vec![ListenerCondition {
+                address: ([0, 0, 0, 0], 8080).into(),
+                waiting: 0,
                 backlog: 511,
-                ..ListenerCondition::default()
             }]),
             ..ServerCondition::default()
         }),

@@ -19,6 +19,12 @@ const QUIET: &[(&str, &str)] = &[
     ("proc/self/cgroup", "0::/a/b\n"),
     ("sys/fs/cgroup/a/cgroup.procs", ""),
     ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+    ("proc/self/status", "Cpus_allowed_list:\t0-1\n"),
+    ("sys/class/power_supply/AC/online", "1\n"),
+    ("sys/devices/system/cpu/online", "0-1\n"),
+    ("sys/devices/cpu/type", "4\n"),
+    ("proc/sys/net/netfilter/nf_conntrack_count", "0\n"),
+    ("proc/sys/net/netfilter/nf_conntrack_max", "262144\n"),
     ("proc/sys/net/ipv4/tcp_mem", "283902 378538 567804\n"),
 ];
 
@@ -112,4 +118,52 @@ fn a_limit_of_cpu_time_is_seen_in_both_hierarchies() {
         &[older, period, (quota, Some("50000\n"))],
         "suspect",
     );
+}
+
+#[test]
+fn a_table_of_connections_is_full_empty_or_not_there() {
+    const COUNT: &str = "proc/sys/net/netfilter/nf_conntrack_count";
+    const MAX: &str = "proc/sys/net/netfilter/nf_conntrack_max";
+    check("CT-02", &[], "silent");
+    check("CT-02", &[(COUNT, Some("240000\n"))], "invalid");
+    check("CT-02", &[(COUNT, Some("7\n"))], "note");
+    check("CT-02", &[(COUNT, None)], "unknown");
+    check("CT-02", &[(COUNT, None), (MAX, None)], "not applicable");
+    let settings = ("proc/sys/net/ipv4/tcp_mem", None);
+    check("CT-02", &[(COUNT, None), (MAX, None), settings], "unknown");
+}
+
+#[test]
+fn cores_are_of_one_kind_or_mixed() {
+    const UNIT: Change<'_> = ("sys/devices/cpu/type", None);
+    let capacity = |text| ("sys/devices/system/cpu/cpu1/cpu_capacity", Some(text));
+    let first = ("sys/devices/system/cpu/cpu0/cpu_capacity", Some("1024\n"));
+    let kind = |path, cpus| (path, Some(cpus));
+    check("CPU-12", &[], "silent");
+    check("CPU-12", &[UNIT], "unknown");
+    check("CPU-12", &[UNIT, first, capacity("1024\n")], "silent");
+    check("CPU-12", &[UNIT, first, capacity("512\n")], "suspect");
+    let core = |cpus| kind("sys/devices/cpu_core/cpus", cpus);
+    let atom = |cpus| kind("sys/devices/cpu_atom/cpus", cpus);
+    check("CPU-12", &[UNIT, core("0\n"), atom("1\n")], "suspect");
+    check("CPU-12", &[UNIT, core("0-1\n"), atom("2-3\n")], "silent");
+}
+
+#[test]
+fn power_comes_from_the_mains_or_not() {
+    const MAINS: &str = "sys/class/power_supply/AC/online";
+    check("CPU-15", &[], "silent");
+    check("CPU-15", &[(MAINS, Some("0\n"))], "suspect");
+    check("CPU-15", &[(MAINS, None)], "unknown");
+    let battery = ("sys/class/power_supply/BAT0/capacity", Some("80\n"));
+    check("CPU-15", &[(MAINS, None), battery], "not applicable");
+}
+
+#[test]
+fn links_beside_loopback_are_seen() {
+    let link = |path| (path, Some("1500\n"));
+    check("LNK-02", &[], "unknown");
+    check("LNK-02", &[link("sys/class/net/lo/mtu")], "note");
+    let both = [link("sys/class/net/lo/mtu"), link("sys/class/net/eth0/mtu")];
+    check("LNK-02", &both, "not applicable");
 }
