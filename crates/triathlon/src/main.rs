@@ -13,19 +13,33 @@ mod exit;
 mod out;
 mod tool;
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match cli.command.run() {
+    let ended = match cli::Cli::try_parse() {
+        Ok(cli) => cli.command.run(),
+        Err(said) if said.use_stderr() => said.exit(),
+        Err(help) => tell(&help),
+    };
+    match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("triathlon: {}", sentence(&error));
             exit::Exit::of(&error).into()
         }
     }
+}
+
+/// Prints what was asked of the command line itself: help, a version.
+fn tell(help: &clap::Error) -> anyhow::Result<exit::Exit> {
+    help.print()
+        .and_then(|()| io::stdout().flush())
+        .context("cannot write to standard output")?;
+    Ok(exit::Exit::Done)
 }
 
 /// The error and its causes, of which some are words of the error already.

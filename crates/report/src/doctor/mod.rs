@@ -9,6 +9,8 @@ use verdict::sysctl::{Kernel, Kind, Objection};
 
 use crate::number;
 
+use crate::number::plural;
+
 /// Width that lines are wrapped to.
 const WIDTH: usize = 80;
 
@@ -31,11 +33,11 @@ pub fn examination(examination: &Examination) -> String {
     };
     let _ = writeln!(
         text,
-        "{} invalid, {} suspect, {} noted; {} rules silent, {} unknown.",
+        "{} invalid, {} suspect, {} noted; {} silent, {} unknown.",
         count(Severity::Invalid),
         count(Severity::Suspect),
         count(Severity::Note),
-        examination.silent.len(),
+        plural(examination.silent.len(), "rule"),
         examination.unknown.len()
     );
     if !examination.unknown.is_empty() {

@@ -6,7 +6,7 @@ use model::{Claim, Finding, Severity, Status};
 
 use super::escape;
 use super::table::Table;
-use crate::number::plural;
+use crate::number::{self, plural};
 use crate::run::{Across, Cell, Heard, Place, Run, is_loud};
 
 /// Above so many columns the cells of the grid hold marks alone.
@@ -294,8 +294,8 @@ fn place(run: &Run, heard: &Heard) -> String {
         }
         [first, .., last] => match (first.rate(), last.rate()) {
             (Some(low), Some(high)) if first.connections == last.connections => {
-                let low = crate::number::plain(low);
-                format!(" at {low}/s to {}/s", crate::number::plain(high))
+                let low = number::plain(low);
+                format!(" at {low}/s to {}/s", number::plain(high))
             }
             _ => format!(" at {} to {}", first.text(), last.text()),
         },
@@ -334,10 +334,7 @@ fn article(finding: &Finding, place: &str) -> String {
     let pairs = |values: &std::collections::BTreeMap<String, serde_json::Value>| {
         values
             .iter()
-            .map(|(name, value)| match value {
-                serde_json::Value::String(text) => format!("{name} = {text}"),
-                other => format!("{name} = {other}"),
-            })
+            .map(|(name, value)| format!("{name} = {}", number::evidence(value)))
             .collect::<Vec<_>>()
             .join(", ")
     };

@@ -207,14 +207,35 @@ pub fn rounded(value: f64) -> f64 {
 
 /// `1 round`, `6 rounds`.
 pub fn plural(n: usize, one: &str) -> String {
-    if n == 1 {
-        format!("1 {one}")
-    } else if let Some(stem) = one.strip_suffix('y') {
-        format!("{n} {stem}ies")
-    } else if one.ends_with('s') {
-        format!("{n} {one}es")
-    } else {
-        format!("{n} {one}s")
+    verdict::words::plural(n as u64, one)
+}
+
+/// A value that a rule read, with no more digits than anyone reads.
+pub fn evidence(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(evidence).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Number(number) if number.is_f64() => {
+            let value = rounded(number.as_f64().unwrap_or_default());
+            if value.abs() >= 1e15 {
+                format!("{value:e}")
+            } else {
+                value.to_string()
+            }
+        }
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name}: {}", evidence(value)))
+                .collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Null | Value::Number(_) => value.to_string(),
     }
 }
 

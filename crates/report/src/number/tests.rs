@@ -41,3 +41,19 @@ fn rounding_keeps_five_digits() {
     assert!((rounded(123_456.789) - 123_460.0).abs() < 1e-9);
     assert!((rounded(0.000_123_456) - 0.000_123_46).abs() < 1e-12);
 }
+
+#[test]
+fn evidence_has_no_more_digits_than_anyone_reads() {
+    let check = |value: serde_json::Value, expected: &str| assert_eq!(evidence(&value), expected);
+    check(serde_json::json!(96_662.162_162_162_16), "96662");
+    check(serde_json::json!(0.850_000_000_1), "0.85");
+    check(serde_json::json!(-0.000_123_456_7), "-0.00012346");
+    check(serde_json::json!(123_456_789_u64), "123456789");
+    check(serde_json::json!(3.0), "3");
+    check(serde_json::json!("text"), "text");
+    check(serde_json::json!(null), "null");
+    check(
+        serde_json::json!({ "invalid": 0.1 + 0.2, "pairs": [[1, 2.5], [true, "x"]] }),
+        "{invalid: 0.3, pairs: [[1, 2.5], [true, x]]}",
+    );
+}

@@ -13,6 +13,7 @@ use lab::probe::{Exchange, PROBES, ProbeError, Task, server, shelf};
 use model::environment::Tool;
 use model::plan::Url;
 use report::probe::Side;
+use verdict::words;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -290,10 +291,12 @@ pub(crate) fn experiment(
     if only_list {
         out::line(format_args!("{}: {}", asked.name, asked.question))?;
         for job in jobs(&question.wanted(), Path::new("/proc"), Path::new("."))? {
-            let (name, passes) = (job.name(), asked.passes);
             out::line(format_args!(
-                "{name:<24} {} {}, {passes} passes",
-                job.population, job.probe.axis
+                "{:<24} {} {}, {}",
+                job.name(),
+                job.population,
+                job.probe.axis,
+                words::plural(u64::from(asked.passes), "pass")
             ))?;
         }
         return Ok(Exit::Done);

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use model::{Bytes, Span};
 use origin::{Backend, OriginError, Settings};
 use sys::signal::{Signal, Signals};
+use verdict::words;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -178,8 +179,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         .context("cannot release signals")?;
     let summary = running.stop();
     eprintln!(
-        "served {} requests on {} connections",
-        summary.requests, summary.connections
+        "served {} on {}",
+        words::plural(summary.requests, "request"),
+        words::plural(summary.connections, "connection")
     );
     for (count, what) in [
         (

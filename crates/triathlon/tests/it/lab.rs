@@ -160,11 +160,11 @@ fn ctrl_c_keeps_what_was_measured_and_resume_goes_on() {
         folder.path().join("first-heat").is_dir() && files(folder.path(), "trials").len() >= 2
     });
     running.signal("INT");
-    let run = running.finish().expect_code(130).expect_complaint(&[
-        "interrupted",
-        "are kept in",
-        "--resume",
-    ]);
+    let run =
+        running
+            .finish()
+            .expect_code(130)
+            .expect_complaint(&["interrupted", "kept in", "--resume"]);
     let kept = files(folder.path(), "trials");
     assert!(kept.len() < 12, "{run:#?}");
     lab(&["first-heat", "--resume", "--results", &results]).expect_code(MEASURED);

@@ -27,9 +27,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Latency, Suspect)],
         format!(
-            "{} exchanges were never answered ({}): quantiles above {} are longer than anything \
-             that was seen.",
-            words::count(times.censored()),
+            "{} {} never answered ({}): quantiles above {} are longer than anything that was seen.",
+            words::plural(times.censored(), "exchange"),
+            words::was(times.censored()),
             words::share(share),
             words::share(1.0 - share)
         ),

@@ -44,9 +44,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let severity: Vec<_> = severity.into_iter().collect();
     let mut say = if capacity.is_some() {
         format!(
-            "The server closed {} connections, one for each {} requests.",
-            words::count(entry.connections.closed_by_server),
-            words::rate(1.0 / share)
+            "The server closed {}, one for each {}.",
+            words::plural(entry.connections.closed_by_server, "connection"),
+            requests(share)
         )
     } else {
         "The server kept its connections open.".to_owned()
@@ -58,7 +58,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         say += &format!(
             " {server} closed one for each {}: they do not do the same work.",
             if *other > 0.0 {
-                format!("{} requests", words::rate(1.0 / other))
+                requests(*other)
             } else {
                 "none".to_owned()
             }
@@ -76,6 +76,14 @@ fn judge(peers: &Peers<'_>) -> Judgement {
              (nginx), MaxKeepAliveRequests 0 (Apache), server.max-keep-alive-requests (lighttpd)",
         )
         .into()
+}
+
+/// `100 requests`, or `request`: on each of the connections of which `share` per request close.
+fn requests(share: f64) -> String {
+    match words::rate(1.0 / share).as_str() {
+        "1.00" => "request".to_owned(),
+        each => format!("{each} requests"),
+    }
 }
 
 /// Closes by the server per exchange, beyond those that the plan itself asks for.

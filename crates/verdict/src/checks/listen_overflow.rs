@@ -54,10 +54,12 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let mut found = Found::new(
         &[(Latency, Invalid), (Capacity, capacity)],
         format!(
-            "{queue} overflowed: {} connection requests were dropped while {} connects were made. \
-             Each dropped one comes again a second later.",
-            words::count(dropped),
-            words::count(asked)
+            "{queue} overflowed: {} {} dropped while {} {} made. Each dropped one comes again a \
+             second later.",
+            words::plural(dropped, "connection request"),
+            words::was(dropped),
+            words::plural(asked, "connect"),
+            words::was(asked)
         ),
     )
     .limit(&DROPPED_CONNECTS)

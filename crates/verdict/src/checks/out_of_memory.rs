@@ -24,7 +24,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             Invalid,
             format!(
                 "The kernel killed {} for lack of memory during the window.",
-                words::plural(killed, "process").replace("processs", "processes")
+                words::plural(killed, "process")
             ),
         )
         .evidence("vmstat.oom_kill", killed)

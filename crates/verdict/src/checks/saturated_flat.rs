@@ -39,10 +39,10 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     Found::new(
         &[(Latency, Invalid), (Capacity, Note)],
         format!(
-            "Saturated at {}/s from {} connections on: with {} the response times are \
+            "Saturated at {}/s from {} on: with {} the response times are \
              connections ÷ rate and say nothing about latency.",
             words::rate(knee.rate.median),
-            words::count(u64::from(knee.key.connections)),
+            words::plural(u64::from(knee.key.connections), "connection"),
             words::count(u64::from(connections))
         ),
     )

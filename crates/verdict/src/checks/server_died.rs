@@ -66,7 +66,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
                 "Some"
             },
             server.product,
-            words::plural(before.len() as u64, "process").replace("processs", "processes"),
+            words::plural(before.len() as u64, "process"),
             pids.join(", "),
             crash.map_or_else(String::new, |line| format!("; its log says \"{line}\""))
         ),

@@ -302,8 +302,8 @@ fn kernel_log(condition: &Condition) -> Answer {
         return Answer::Silent;
     };
     let say = format!(
-        "The kernel log has {} lines of trouble, the last: {}",
-        lines.len(),
+        "The kernel log has {} of trouble, the last: {}",
+        words::plural(lines.len() as u64, "line"),
         lines.last().unwrap_or(first)
     );
     Found::all(&Claim::ALL, Severity::Note, say)

@@ -57,10 +57,23 @@ pub fn share(part: f64) -> String {
     }
 }
 
-/// `1 core`, `2 cores`: a whole number and its noun.
+/// `1 core`, `2 entries`, `3 processes`: a whole number and its noun.
 pub fn plural(number: u64, noun: &str) -> String {
-    let many = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{many}", count(number))
+    let shown = count(number);
+    if number == 1 {
+        format!("{shown} {noun}")
+    } else if let Some(stem) = noun.strip_suffix('y') {
+        format!("{shown} {stem}ies")
+    } else if noun.ends_with('s') {
+        format!("{shown} {noun}es")
+    } else {
+        format!("{shown} {noun}s")
+    }
+}
+
+/// The verb to it: `1 line was`, `2 lines were`.
+pub const fn was(number: u64) -> &'static str {
+    if number == 1 { "was" } else { "were" }
 }
 
 /// CPUs as ranges: `0-3,8`.

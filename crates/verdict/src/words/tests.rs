@@ -17,6 +17,9 @@ fn numbers_are_readable() {
     check(share(0.000_41), "0.041 %");
     check(plural(1, "core"), "1 core");
     check(plural(2_000, "line"), "2,000 lines");
+    check(plural(0, "process"), "0 processes");
+    check(plural(2, "entry"), "2 entries");
+    check(plural(1, "entry"), "1 entry");
     check(cpus(&[3, 0, 1, 2, 8]), "0-3,8");
     check(cpus(&[]), "");
 }

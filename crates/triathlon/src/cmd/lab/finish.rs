@@ -35,7 +35,6 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
     }
     let directory = store.directory().display();
     let kept = words::plural(count as u64, "trial");
-    let are = if count == 1 { "is" } else { "are" };
     let go_on = if count > 0 || matches!(outcome, Err(LabError::Interrupted)) {
         format!("; go on with: triathlon lab --resume {directory}")
     } else {
@@ -45,14 +44,14 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
         (Ok(()), Ok(())) if count > 0 && all_invalid => Ok(Exit::Invalid),
         (Ok(()), Ok(())) => Ok(Exit::Done),
         (Err(LabError::Interrupted), page) => {
-            eprintln!("interrupted: {kept} {are} kept in {directory}{go_on}");
+            eprintln!("interrupted: {kept} kept in {directory}{go_on}");
             if let Err(error) = page {
                 eprintln!("there is no report: {error}");
             }
             Ok(Exit::Interrupted)
         }
         (Err(error), _) | (Ok(()), Err(error)) => {
-            eprintln!("{kept} {are} kept in {directory}{go_on}");
+            eprintln!("{kept} kept in {directory}{go_on}");
             Err(error.into())
         }
     }

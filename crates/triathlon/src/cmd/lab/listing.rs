@@ -8,6 +8,7 @@ use lab::run::Missing;
 use lab::server::{Installed, Search, TABLE, installed};
 use lab::sweep::Cost;
 use model::Experiment;
+use verdict::words;
 
 use crate::out;
 
@@ -83,7 +84,10 @@ pub(super) fn grid(
         let reuse = workload
             .requests_per_connection
             .map_or_else(String::new, |count| {
-                format!(", {count} requests per connection")
+                format!(
+                    ", {} per connection",
+                    words::plural(u64::from(count), "request")
+                )
             });
         line(
             "workload",
@@ -98,12 +102,12 @@ pub(super) fn grid(
     line(
         "cost",
         &format!(
-            "{} rounds, {} trials of {} ({} of them for the ceiling), {} starts: about {}",
-            experiment.rounds(),
-            cost.trials,
+            "{}, {} of {} ({} of them for the ceiling), {}: about {}",
+            words::plural(u64::from(experiment.rounds()), "round"),
+            words::plural(u64::from(cost.trials), "trial"),
             experiment.duration(),
             cost.ceilings,
-            cost.starts,
+            words::plural(u64::from(cost.starts), "start"),
             cost.time
         ),
     );

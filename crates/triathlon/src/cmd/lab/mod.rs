@@ -20,6 +20,7 @@ use lab::{LabError, condition, cpus};
 use model::environment::Tool;
 use model::{Environment, Experiment, Manifest, Span};
 use sys::process::Interrupt;
+use verdict::words;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -224,9 +225,9 @@ impl Asked {
                 experiment: experiment.name().to_owned(),
                 budget,
                 form: format!(
-                    "{} rounds, {} connection counts, windows of {}",
-                    experiment.rounds(),
-                    experiment.connections().len(),
+                    "{}, {}, windows of {}",
+                    words::plural(u64::from(experiment.rounds()), "round"),
+                    words::plural(experiment.connections().len() as u64, "connection count"),
                     experiment.duration()
                 ),
                 least: Cost::of(experiment, installed).time,

@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use lab::run::{CEILING, News};
 use model::Span;
+use verdict::words;
 
 /// Where progress is shown.
 pub(super) struct Screen {
@@ -66,10 +67,10 @@ impl Screen {
                 self.left = Some(*left);
                 if let (true, Some(point)) = (self.live, &trial.point) {
                     self.rewrite(&format!(
-                        "{}, {}, {} connections: {:.0}/s, {} ({done} of {all}, {left} left)",
+                        "{}, {}, {}: {:.0}/s, {} ({done} of {all}, {left} left)",
                         self.block,
                         point.workload,
-                        point.connections,
+                        words::plural(u64::from(point.connections), "connection"),
                         trial.record.achieved_rate,
                         trial.verdict.status
                     ));
