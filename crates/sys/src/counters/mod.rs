@@ -36,12 +36,5 @@ fn ticks(count: u64) -> model::Span {
     model::Span::from_ns(count.saturating_mul(1_000_000_000 / per_second))
 }
 
-/// Bytes in a page of memory, the unit of some counters and settings.
-pub fn page_size() -> u64 {
-    // SAFETY: sysconf takes a number.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    u64::try_from(size).unwrap_or(4096).max(1)
-}
-
 #[cfg(test)]
 mod tests;

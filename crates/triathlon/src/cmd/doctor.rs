@@ -99,7 +99,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let machine = Machine {
             page: sys::counters::page_size().map_or(stock.page, Bytes::count),
             memory,
-            page: sys::counters::page_size(),
             connections: args.connections,
             ..stock
         };
