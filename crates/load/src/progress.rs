@@ -88,9 +88,8 @@ impl Progress {
         let set = |place: &AtomicU64, value| place.store(value, Ordering::Relaxed);
         set(&slot.start_ns, interval.start.as_ns());
         set(&slot.length_ns, interval.length.as_ns());
-        let outcomes = &interval.tally.outcomes;
-        set(&slot.ok, outcomes[model::Outcome::Ok]);
-        set(&slot.failures, outcomes.failures());
+        set(&slot.ok, interval.tally.right_in_it());
+        set(&slot.failures, interval.tally.outcomes.failures());
         set(&slot.connections, u64::from(connections));
         let mut used = 0;
         for ((value, _, count), place) in interval.response_time.buckets().zip(0..BUCKETS) {

@@ -2,20 +2,24 @@
 //!
 //! **What belongs to the measured window.** In an open loop an exchange belongs to the window if it
 //! became *due* in it, however long its answer took: those who wait longest must not fall out at
-//! the end. In a closed loop it belongs to it if it *ended* in it, so that the rate is that of the
+//! the end. What passed in the window, whenever it was due, is counted apart: rates are of that. In
+//! a closed loop it belongs to it if it *ended* in it, so that the rate is that of the
 //! window. Bytes and connections belong to the phase in which they were seen. Connect times are
 //! kept from the whole run, because most connects happen before the window.
 //!
 //! Cost: about six histogram records and a dozen adds per exchange; no allocation after the start.
+
+mod samples;
 
 use std::sync::Arc;
 
 use model::distribution::Distribution;
 use model::event::Phase;
 use model::outcome::Outcome;
-use model::record::{ConnectionCounts, Example, INTERVALS_MAX, Interval, Record, Sample, Tally};
+use model::record::{ConnectionCounts, Example, INTERVALS_MAX, Interval, Passed, Record, Tally};
 use model::units::{Bytes, Instant, Span};
 
+use self::samples::{Place, Samples};
 use crate::exchange::{Cause, Exchange};
 use crate::in_flight::InFlight;
 use crate::progress::Progress;
@@ -61,8 +65,7 @@ pub struct Recorder {
     batch_time: Distribution,
     /// The first exchange that ended in each way, and when.
     first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
-    samples: Vec<Sample>,
-    samples_dropped: u64,
+    samples: Samples,
     /// Due and not ended.
     outstanding: u64,
     in_flight: InFlight,
@@ -97,8 +100,7 @@ impl Recorder {
             first_byte_time: Distribution::default(),
             batch_time: Distribution::default(),
             first: [None; Outcome::ALL.len()],
-            samples: Vec::with_capacity(settings.samples),
-            samples_dropped: 0,
+            samples: Samples::new(settings.samples),
             outstanding: 0,
             in_flight: InFlight::new(settings.window_start, settings.window_end),
             unsubmitted: 0,
@@ -166,7 +168,7 @@ impl Recorder {
     #[inline]
     pub fn begin(&mut self, ready: Instant, sent: Instant) {
         if sent >= ready {
-            self.in_flight.send(1, sent);
+            self.send(1, sent);
         } else {
             self.unsubmitted += 1;
         }
@@ -176,7 +178,15 @@ impl Recorder {
     #[inline]
     pub fn submit(&mut self, at: Instant) {
         let count = std::mem::take(&mut self.unsubmitted);
+        self.send(count, at);
+    }
+
+    #[inline]
+    fn send(&mut self, count: u32, at: Instant) {
         self.in_flight.send(count, at);
+        if self.settings.by_due {
+            self.passed_at(at).sent += u64::from(count);
+        }
     }
 
     /// Whether something has begun that was not handed to the kernel.
@@ -236,10 +246,19 @@ impl Recorder {
         self.roll(exchange.ended);
         debug_assert!(self.outstanding > 0, "what ends was due");
         self.outstanding -= 1;
-        if exchange.sent.is_some() {
-            self.in_flight.end(exchange.ended);
-        }
         let outcome = exchange.outcome();
+        if let Some(sent) = exchange.sent {
+            self.in_flight.end(exchange.ended);
+            if self.settings.by_due {
+                let passed = self.passed_at(exchange.ended);
+                passed.ended += 1;
+                passed.service += exchange.ended.saturating_since(sent);
+                if outcome == Outcome::Ok {
+                    passed.right += 1;
+                    passed.content += exchange.content;
+                }
+            }
+        }
         if let Some(cause) = exchange.cause {
             self.keep_first(outcome, cause, exchange.ended);
         }
@@ -293,34 +312,20 @@ impl Recorder {
                 self.first_byte_time.record_censored();
             }
         }
-        if self.settings.samples > 0 {
-            self.keep_sample(exchange, outcome);
+        if self.samples.wanted() {
+            let place = Place {
+                index: self.position - 1,
+                worker: self.settings.worker,
+                open_connections: self.open_connections,
+                window_start: self.settings.window_start,
+            };
+            self.samples.keep(exchange, place);
         }
     }
 
     #[cold]
     fn keep_first(&mut self, outcome: Outcome, cause: Cause, at: Instant) {
         self.first[outcome as usize].get_or_insert((cause, at));
-    }
-
-    fn keep_sample(&mut self, exchange: &Exchange, outcome: Outcome) {
-        if self.samples.len() == self.settings.samples {
-            self.samples_dropped += 1;
-            return;
-        }
-        let start = self.settings.window_start;
-        self.samples.push(Sample {
-            index: self.position - 1,
-            worker: self.settings.worker,
-            open_connections: self.open_connections,
-            due_ns: signed_since(exchange.due, start),
-            ready_ns: signed_since(exchange.ready, start),
-            sent_ns: exchange.sent.map(|at| signed_since(at, start)),
-            first_byte_ns: exchange.first_byte.map(|at| signed_since(at, start)),
-            ended_ns: signed_since(exchange.ended, start),
-            connect_ns: exchange.connect.map(Span::as_ns),
-            outcome,
-        });
     }
 
     /// The tally of the phase that `at` is in.
@@ -332,6 +337,12 @@ impl Recorder {
             Phase::Warmup | Phase::Reference => &mut self.warmup,
             Phase::Drain | Phase::Done => &mut self.drain,
         }
+    }
+
+    /// What passes in the phase that `at` is in.
+    #[inline]
+    fn passed_at(&mut self, at: Instant) -> &mut Passed {
+        self.tally_at(at).passed.get_or_insert_default()
     }
 
     /// The tally of an exchange that is due at `due`.
@@ -392,8 +403,16 @@ impl Recorder {
         self.roll(at);
         self.end_window(at);
         let start = self.settings.window_start;
+        let (samples, samples_dropped) = self.samples.finish();
         let mut intervals = self.intervals;
         intervals.truncate(self.current + 1);
+        if self.settings.by_due {
+            let tallies = intervals.iter_mut().map(|interval| &mut interval.tally);
+            for tally in tallies.chain([&mut self.warmup, &mut self.drain]) {
+                // Where nothing passed, that is an answer too.
+                tally.passed.get_or_insert_default();
+            }
+        }
         let mut total = Tally::default();
         for interval in &intervals {
             total.merge(&interval.tally);
@@ -429,8 +448,8 @@ impl Recorder {
                 ..model::record::Worker::default()
             }],
             examples,
-            samples: self.samples,
-            samples_dropped: self.samples_dropped,
+            samples,
+            samples_dropped,
             ..Record::default()
         };
         record.rate_it();
@@ -454,17 +473,6 @@ fn halve(intervals: &mut [Interval]) -> usize {
         interval.response_time.clear();
     }
     half
-}
-
-fn signed_since(at: Instant, start: Instant) -> i64 {
-    let distance = |later: Instant, earlier: Instant| {
-        i64::try_from((later - earlier).as_ns()).unwrap_or(i64::MAX)
-    };
-    if at >= start {
-        distance(at, start)
-    } else {
-        -distance(start, at)
-    }
 }
 
 #[cfg(test)]

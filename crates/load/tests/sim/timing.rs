@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::outcome::Outcome;
 use model::plan::{Arrivals, PlanFile, Spin, Stop};
+use model::record::Tally;
 use model::units::{Rate, Span};
 use sys::reactor::sim::{Reply, Service, SimServer};
 
@@ -116,10 +117,20 @@ fn a_slow_generator_is_late_and_says_so() {
 #[test]
 fn what_is_in_flight_over_a_window_adds_up() {
     // The window begins in the middle of a freeze and ends in the middle of another one.
-    for warmup in [Span::ZERO, ms(500)] {
+    for (warmup, by_due) in [
+        (Span::ZERO, false),
+        (ms(500), false),
+        (Span::ZERO, true),
+        (ms(500), true),
+    ] {
+        let length = s(3) - warmup;
         let plan = PlanFile {
             warmup,
-            ..closed(10, s(3) - warmup)
+            ..if by_due {
+                open(10, 1_000, length)
+            } else {
+                closed(10, length)
+            }
         };
         let server = hello(Service::Constant(ms(7)))
             .frozen(at(ms(200)), ms(900))
@@ -133,7 +144,12 @@ fn what_is_in_flight_over_a_window_adds_up() {
             !warmup.is_zero(),
             "and for the first: {start}"
         );
-        let expected = (record.service_time.sum() + end).as_ns() - start.as_ns();
+        let ended = match record.total.passed {
+            Some(passed) => passed.service,
+            None => record.service_time.sum(),
+        };
+        assert_eq!(record.total.passed.is_some(), by_due);
+        let expected = (ended + end).as_ns() - start.as_ns();
         assert_eq!(worker.outstanding_integral_ns, expected);
     }
 }
@@ -177,6 +193,46 @@ fn too_few_connections_block_and_what_never_goes_out_is_shed() {
 }
 
 /// What an overloaded warm-up left behind takes its part of the window, and the record says so.
+/// A server that answers 200 per second does so however much more is asked of it: the rate is of
+/// what passed in the window, not of the arrivals that were due in it.
+#[test]
+fn an_overloaded_server_has_the_rate_at_which_it_answers() {
+    for rate in [150, 300, 1_000, 10_000] {
+        let plan = PlanFile {
+            warmup: s(1),
+            ..open(1, rate, s(4))
+        };
+        let record = simulate(plan, hello(Service::Constant(ms(5))));
+        let expected = if rate < 200 { 150.0 } else { 200.0 };
+        assert!(
+            (record.achieved_rate - expected).abs() <= 1.0,
+            "{rate}: {}",
+            record.achieved_rate
+        );
+        let passed = record
+            .total
+            .passed
+            .expect("an open loop counts what passed");
+        assert!(
+            passed.sent.abs_diff(passed.ended) <= 1,
+            "{rate}: {passed:?}"
+        );
+        let of_intervals: u64 = record
+            .intervals
+            .iter()
+            .map(|interval| interval.tally.right_in_it())
+            .sum();
+        assert_eq!(of_intervals, passed.right);
+        // In all phases together each right answer passed once.
+        let phases = [record.warmup_phase, record.total, record.drain_phase];
+        let right = |value: fn(&Tally) -> u64| phases.iter().map(value).sum::<u64>();
+        assert_eq!(
+            right(Tally::right_in_it),
+            right(|tally| tally.outcomes[Outcome::Ok])
+        );
+    }
+}
+
 #[test]
 fn an_overload_from_before_the_window_is_told() {
     let plan = |rate| PlanFile {

@@ -65,9 +65,65 @@ pub struct Tally {
     pub connections: ConnectionCounts,
     /// Answers that asked to close the connection (`Connection: close` or HTTP/1.0).
     pub close_announced: u64,
+    /// Open loop: what passed in this phase, whenever it was due. In a closed loop an exchange is
+    /// of the phase in which it ended, so that the counts above say it already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<Passed>,
+}
+
+/// What passed between generator and server in a phase, whenever it was due: rates, and costs per
+/// exchange, are of this. An overloaded server answers arrivals of long ago.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Passed {
+    /// Requests handed to the kernel.
+    pub sent: u64,
+    /// Exchanges that had been sent and ended, right or wrong.
+    pub ended: u64,
+    /// Right answers.
+    pub right: u64,
+    /// Content bytes of right answers.
+    pub content: Bytes,
+    /// Service times of those that ended, summed up.
+    #[serde(rename = "service_ns")]
+    pub service: Span,
+}
+
+impl Passed {
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.ended += other.ended;
+        self.right += other.right;
+        self.content += other.content;
+        self.service += other.service;
+    }
 }
 
 impl Tally {
+    /// Requests handed to the kernel in this phase.
+    pub fn sent_in_it(&self) -> u64 {
+        self.passed.map_or(self.sent, |passed| passed.sent)
+    }
+
+    /// Exchanges that had been sent and ended in this phase, right or wrong: what the server's
+    /// work in it was for.
+    pub fn ended_in_it(&self) -> u64 {
+        self.passed.map_or(self.sent, |passed| passed.ended)
+    }
+
+    /// Right answers that came in this phase.
+    pub fn right_in_it(&self) -> u64 {
+        self.passed
+            .map_or(self.outcomes[Outcome::Ok], |passed| passed.right)
+    }
+
+    /// Their content.
+    pub fn content_in_it(&self) -> Bytes {
+        self.passed
+            .map_or(self.bytes_content, |passed| passed.content)
+    }
+
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.outcomes.merge(&other.outcomes);
@@ -78,6 +134,9 @@ impl Tally {
         self.bytes_content += other.bytes_content;
         self.connections.merge(&other.connections);
         self.close_announced += other.close_announced;
+        if let Some(passed) = &other.passed {
+            self.passed.get_or_insert_default().merge(passed);
+        }
     }
 }
 
@@ -347,8 +406,8 @@ impl Record {
     pub fn rate_it(&mut self) {
         let seconds = self.window.as_s_f64();
         if seconds > 0.0 {
-            self.achieved_rate = self.total.outcomes[Outcome::Ok] as f64 / seconds;
-            self.goodput = self.total.bytes_content.count() as f64 / seconds;
+            self.achieved_rate = self.total.right_in_it() as f64 / seconds;
+            self.goodput = self.total.content_in_it().count() as f64 / seconds;
         }
     }
 

@@ -262,7 +262,7 @@ fn single(trial: &Trial, position: usize) -> model::trial::Point {
 #[expect(clippy::cast_precision_loss, reason = "a count of answers")]
 fn generator_cost(trial: &Trial) -> Option<f64> {
     let cpu = trial.usage.generator.as_ref()?.cpu?;
-    let ended = trial.record.total.outcomes.total();
+    let ended = trial.record.total.ended_in_it();
     (ended > 0).then(|| cpu.as_us_f64() / ended as f64)
 }
 
@@ -305,10 +305,7 @@ fn stretches(trial: &Trial) -> Vec<(f64, f64)> {
         .filter_map(|chunk| {
             let start = chunk.first()?.start.as_s_f64();
             let length = length(chunk);
-            let ok: u64 = chunk
-                .iter()
-                .map(|one| one.tally.outcomes[model::Outcome::Ok])
-                .sum();
+            let ok: u64 = chunk.iter().map(|one| one.tally.right_in_it()).sum();
             (length > 0.0).then(|| (start + length / 2.0, ok as f64 / length))
         })
         .collect()

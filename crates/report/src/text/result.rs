@@ -117,14 +117,14 @@ fn rates(trial: &Trial, style: Style) -> String {
         format!("{} right answers", style.bold(&rate))
     };
     let mut out = format!("{:<12}{rate}", "rate");
-    let ok = record.total.outcomes[Outcome::Ok];
+    let ok = record.total.right_in_it();
     out.push_str(&format!(" ({} in {})\n", words::count(ok), record.window));
     if let Some(line) = by_interval(trial) {
         out.push_str(&labelled("", &line));
     }
     if let Some(rate) = trial.plan.arrivals.rate() {
         let seconds = record.window.as_s_f64().max(1e-9);
-        let sent = number(record.total.sent) / seconds;
+        let sent = number(record.total.sent_in_it()) / seconds;
         out.push_str(&labelled(
             "",
             &format!(
@@ -161,9 +161,7 @@ fn by_interval(trial: &Trial) -> Option<String> {
     let mut rates: Vec<f64> = intervals
         .iter()
         .filter(|interval| interval.length.as_ns() >= full.as_ns() / 2)
-        .map(|interval| {
-            number(interval.tally.outcomes[Outcome::Ok]) / interval.length.as_s_f64().max(1e-9)
-        })
+        .map(|interval| number(interval.tally.right_in_it()) / interval.length.as_s_f64().max(1e-9))
         .collect();
     rates.sort_by(f64::total_cmp);
     let median = median(&rates)?;

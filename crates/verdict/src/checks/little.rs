@@ -2,12 +2,12 @@
 //!
 //! Workers integrate their exchanges in flight independently of the distributions; what the
 //! distributions make of it must agree. The law holds exactly over any window once its edges are
-//! taken into account: a closed loop counts an exchange whole where it ends, so what those in
-//! flight at the start had been so is taken away, and what those at the end have been is added.
+//! taken into account: an exchange counts whole where it ends, so what those in flight at the start
+//! had been so is taken away, and what those at the end have been is added.
 
+use model::Outcome;
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
-use model::plan::Arrivals;
 use model::record::Worker;
 use model::units::Span;
 
@@ -32,9 +32,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .iter()
         .map(|worker| Span::from_ns(worker.outstanding_integral_ns).as_s_f64())
         .sum();
-    let service = record.service_time.sum().as_s_f64();
-    if record.service_time.count() == 0 || seconds <= 0.0 {
-        return Judgement::unknown("service times: no right answer ended in the window");
+    let (service, ended, unseen) = service_times(facts);
+    if ended == 0 || seconds <= 0.0 {
+        return Judgement::unknown("service times: no answer ended in the window");
     }
     if integral <= 0.0 {
         return Judgement::unknown("the integral of exchanges in flight");
@@ -68,9 +68,6 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             integral / seconds / places - 1.0,
         );
     }
-    // Failed exchanges are in flight for as long as the timeout at most and in no distribution.
-    let unseen = facts.ended().saturating_sub(record.service_time.count())
-        + record.total.outcomes[model::Outcome::Unfinished];
     let failed = number(unseen) * plan.timeout.as_s_f64();
     let (least, most) = (expected - edges, expected + edges + failed);
     let outside = (least - integral).max(integral - most).max(0.0);
@@ -90,11 +87,27 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     }
 }
 
-/// What a closed loop's exchanges in flight at the end had been so, less what those at the start
-/// had, in seconds: exact, where it was recorded. A server that keeps some clients waiting for
-/// the whole window has them in flight, and in no distribution.
+/// The service times of those that ended in the window, summed up in seconds; how many those are;
+/// and how many are in flight for as long as the timeout at most, and not among them. What passed in
+/// an open loop includes failures; the distributions do not.
+fn service_times(facts: &Facts<'_>) -> (f64, u64, u64) {
+    let (total, times) = (&facts.record.total, &facts.record.service_time);
+    match &total.passed {
+        Some(passed) => (passed.service.as_s_f64(), passed.ended, 0),
+        None => (
+            times.sum().as_s_f64(),
+            times.count(),
+            facts.ended().saturating_sub(times.count()) + total.outcomes[Outcome::Unfinished],
+        ),
+    }
+}
+
+/// What the exchanges in flight at the end had been so, less what those at the start had, in
+/// seconds: exact, where it was recorded. A server that keeps some clients waiting for the whole
+/// window has them in flight, and in no distribution.
 fn between_the_edges(facts: &Facts<'_>) -> Option<f64> {
-    if facts.trial.plan.arrivals != Arrivals::Closed {
+    // An open loop's distributions have what was due in the window, not what ended in it.
+    if facts.is_open_loop() && facts.record.total.passed.is_none() {
         return None;
     }
     let sum = |age: fn(&Worker) -> Option<Span>| {

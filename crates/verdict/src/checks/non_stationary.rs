@@ -4,7 +4,7 @@
 //! Kendall's, so that one odd second is neither.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
-use model::{Outcome, record::Interval};
+use model::record::Interval;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::summary::median;
@@ -82,7 +82,7 @@ fn value(interval: &Interval, open: bool) -> Option<f64> {
             .quantile(0.5)
             .map(|span| span.as_us_f64());
     }
-    Some(number(interval.tally.outcomes[Outcome::Ok]) / seconds)
+    Some(number(interval.tally.right_in_it()) / seconds)
 }
 
 /// Theil and Sen's slope per step, and whether Mann and Kendall's test finds it at 99 %.

@@ -27,7 +27,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if intended <= 0.0 || seconds <= 0.0 {
         return Judgement::unknown("arrivals: none became due in the window");
     }
-    let sent = number(facts.record.total.sent);
+    let sent = number(facts.record.total.sent_in_it());
     let unsent = 1.0 - (sent / intended).min(1.0);
     let Some(severity) = UNSENT_SHARE.severity(unsent) else {
         return Judgement::Silent;
@@ -63,7 +63,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     };
     found
         .evidence("intended", intended)
-        .evidence("sent", facts.record.total.sent)
+        .evidence("sent", facts.record.total.sent_in_it())
         .evidence("unsent_share", unsent)
         .evidence("blocked_time_sum_s", blocked.as_s_f64())
         .evidence("late_time_sum_s", late.as_s_f64())

@@ -266,7 +266,7 @@ pub struct CpuPerRequest {
 #[expect(clippy::cast_precision_loss, reason = "a count below 2^53")]
 pub fn cpu_per_request(trial: &Trial) -> Option<CpuPerRequest> {
     let server = trial.usage.server.as_ref()?;
-    let ended = trial.record.total.outcomes.total();
+    let ended = trial.record.total.ended_in_it();
     if ended == 0 {
         return None;
     }

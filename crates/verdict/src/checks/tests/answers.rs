@@ -4,7 +4,7 @@ use model::Outcome;
 use model::plan::Level;
 use model::record::Example;
 
-use super::{Case, closed, six_rounds};
+use super::{Case, closed, open, six_rounds};
 
 /// Of the right answers, `count` become something else.
 fn spoil(trial: &mut model::Trial, outcome: Outcome, count: u64, text: &str) {
@@ -85,10 +85,22 @@ pub(super) fn cases() -> Vec<Case> {
 fn a_run_without_any_answer_is_invalid() {
     let mut trial = closed().remove(0);
     trial.record.total.outcomes = model::OutcomeCounts::default();
+    trial.record.total.sent = 0;
     let verdict = crate::judge(&trial);
     assert!(verdict.nothing_left());
     let found = super::finding(&verdict, "HTTP-01").unwrap();
     insta::assert_snapshot!("HTTP-01 nothing", super::told(&found));
+}
+
+/// Far above its capacity a server answers arrivals of the warm-up alone: those are answers.
+#[test]
+fn a_server_that_never_comes_to_the_arrivals_of_the_window_is_measured() {
+    let mut trial = open().remove(0);
+    let mut outcomes = model::OutcomeCounts::default();
+    outcomes[model::Outcome::Shed] = trial.record.total.due;
+    trial.record.total.outcomes = outcomes;
+    let verdict = crate::judge(&trial);
+    assert_eq!(super::finding(&verdict, "HTTP-01"), None);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! GEN: the generator.
 
+use model::record::Passed;
 use model::trial::Ceiling;
 use model::units::{Bytes, Span};
 
@@ -61,11 +62,11 @@ fn saturation() -> Vec<Case> {
             rule: "GEN-04",
             base: open,
             provoke: |t| {
-                t[0].record.total.sent = 100_000;
+                passed(&mut t[0]).sent = 100_000;
                 t[0].record.achieved_rate = 1_600.0;
                 late(&mut t[0], Span::from_ms(40));
             },
-            silent: |t| t[0].record.total.sent = 119_500,
+            silent: |t| passed(&mut t[0]).sent = 119_500,
             missing: Some((|t| t[0].record.window = Span::ZERO, "arrivals")),
         },
         Case {
@@ -175,6 +176,11 @@ fn instrument() -> Vec<Case> {
     ]
 }
 
+fn passed(trial: &mut model::Trial) -> &mut Passed {
+    let passed = &mut trial.record.total.passed;
+    passed.as_mut().expect("an open loop counts what passed")
+}
+
 fn second_worker(trial: &mut model::Trial, ok: u64) {
     let mut second = trial.record.workers[0].clone();
     second.index = 1;
@@ -185,7 +191,7 @@ fn second_worker(trial: &mut model::Trial, ok: u64) {
 #[test]
 fn an_overloaded_server_is_a_result() {
     let mut trial = open().remove(0);
-    trial.record.total.sent = 80_000;
+    passed(&mut trial).sent = 80_000;
     trial.record.achieved_rate = 1_300.0;
     trial.record.blocked_time.clear();
     trial
