@@ -27,6 +27,14 @@ pub struct GroupUsage {
     /// The time between the two readings.
     #[serde(rename = "window_ns")]
     pub window: Span,
+    /// How much of the measured window lies between them: a reading that came late has missed the
+    /// work before it, while after the window there is none.
+    #[serde(
+        rename = "covered_ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub covered: Option<Span>,
     /// User and system CPU time together.
     #[serde(rename = "cpu_ns")]
     pub cpu: Option<Span>,

@@ -69,6 +69,8 @@ pub struct Group<'a> {
 /// Everything at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
+    /// The edge of the window that this is the reading of, shortly before.
+    edge: Instant,
     generator: Option<GroupReading>,
     server: Option<GroupReading>,
     at: Instant,
@@ -102,8 +104,14 @@ struct ScheduleReading {
     involuntary: u64,
 }
 
-/// Reads everything. Clocks first: what follows costs the CPUs a moment.
-pub fn read(root: &Path, generator: Option<Group<'_>>, server: Option<Group<'_>>) -> Reading {
+/// Reads everything at the edge of a window, which was at `edge`, a moment ago. Clocks first: what
+/// follows costs the CPUs a moment.
+pub fn read(
+    root: &Path,
+    edge: Instant,
+    generator: Option<Group<'_>>,
+    server: Option<Group<'_>>,
+) -> Reading {
     let (mut generator, generator_group) = (generator.and_then(|g| clocks(root, g)), generator);
     let (mut server, server_group) = (server.and_then(|g| clocks(root, g)), server);
     let at = monotonic();
@@ -117,6 +125,7 @@ pub fn read(root: &Path, generator: Option<Group<'_>>, server: Option<Group<'_>>
         }
     }
     Reading {
+        edge,
         generator,
         server,
         at,
@@ -127,14 +136,17 @@ pub fn read(root: &Path, generator: Option<Group<'_>>, server: Option<Group<'_>>
 
 /// What was consumed from `before` to `after`.
 pub fn between(before: &Reading, after: &Reading) -> Usage {
-    let group = |before: &Option<GroupReading>, after: &Option<GroupReading>| match (before, after)
-    {
-        (Some(before), Some(after)) => Some(group_between(before, after)),
-        _ => None,
+    let group = |of: fn(&Reading) -> Option<&GroupReading>| {
+        let (first, last) = (of(before)?, of(after)?);
+        let covered = last.at.min(after.edge);
+        Some(GroupUsage {
+            covered: Some(covered.saturating_since(first.at.max(before.edge))),
+            ..group_between(first, last)
+        })
     };
     Usage {
-        generator: group(&before.generator, &after.generator),
-        server: group(&before.server, &after.server),
+        generator: group(|reading| reading.generator.as_ref()),
+        server: group(|reading| reading.server.as_ref()),
         system: Some(SystemUsage {
             window: after.at.saturating_since(before.at),
             cpus: system::cpu_shares(&before.cpus, &after.cpus),

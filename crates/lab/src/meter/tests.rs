@@ -159,10 +159,10 @@ fn a_burning_child_is_metered_with_the_children_it_reaped() {
             pid: child.pid(),
             leaf: leaf.as_ref(),
         };
-        let before = read(Path::new(PROC), None, Some(group));
+        let before = read(Path::new(PROC), monotonic(), None, Some(group));
         input.write_all(b"b\n").unwrap();
         output.read_exact(&mut [0; 3]).unwrap();
-        let after = read(Path::new(PROC), None, Some(group));
+        let after = read(Path::new(PROC), monotonic(), None, Some(group));
         let mut usage = between(&before, &after).server.unwrap();
         assert!(usage.cpu.unwrap() >= Span::from_ms(10), "{usage:?}");
         assert!(
@@ -189,18 +189,37 @@ fn one_that_has_ended_and_is_not_reaped_still_has_its_clock() {
         pid: child.pid(),
         leaf: None,
     };
-    let before = read(Path::new(PROC), Some(group), None);
+    let before = read(Path::new(PROC), monotonic(), Some(group), None);
     output.read_to_end(&mut Vec::new()).unwrap();
     // The end of its output comes while it ends; nobody has reaped it yet.
-    let after = read(Path::new(PROC), Some(group), None);
+    let after = read(Path::new(PROC), monotonic(), Some(group), None);
     assert!(between(&before, &after).generator.is_some());
     assert!(child.wait(Duration::from_secs(20)).unwrap().is_success());
+}
+
+#[test]
+fn readings_that_come_late_tell_how_much_they_cover() {
+    let at = |edge_ms: u64, at_ms: u64| {
+        let reading = group(at_ms, &[(1, process(at_ms, 0, 0, 0))], None);
+        Reading {
+            edge: Instant::from_ns(edge_ms * 1_000_000),
+            generator: None,
+            server: Some(reading),
+            at: Instant::from_ns(at_ms * 1_000_000),
+            cpus: Vec::new(),
+            counters: BTreeMap::new(),
+        }
+    };
+    let usage = between(&at(100, 107), &at(450, 459)).server.unwrap();
+    assert_eq!(usage.window, Span::from_ms(352));
+    assert_eq!(usage.covered, Some(Span::from_ms(343)));
 }
 
 #[test]
 fn a_tree_that_is_gone_has_no_usage() {
     let reading = read(
         Path::new(PROC),
+        monotonic(),
         Some(Group {
             pid: u32::MAX >> 2,
             leaf: None,

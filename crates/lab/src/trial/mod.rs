@@ -292,15 +292,21 @@ struct Meters {
 
 impl Meters {
     fn see(&mut self, event: &Event, generator: Option<Group<'_>>, server: Group<'_>) {
-        let Event::Phase { phase, .. } = event else {
+        let Event::Phase {
+            phase,
+            monotonic_ns: edge,
+        } = event
+        else {
             return;
         };
         let root = Path::new("/proc");
         match phase {
-            Phase::Measurement => self.before = Some(meter::read(root, generator, Some(server))),
+            Phase::Measurement => {
+                self.before = Some(meter::read(root, *edge, generator, Some(server)));
+            }
             // A plan that ends after a count has no drain of its own.
             Phase::Drain | Phase::Done if self.after.is_none() => {
-                let reading = meter::read(root, generator, Some(server));
+                let reading = meter::read(root, *edge, generator, Some(server));
                 let mut usage = self
                     .before
                     .as_ref()

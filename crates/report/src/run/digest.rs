@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::record::{Example, Interval};
 use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
-use verdict::summary::{Support, cpu_per_request, support};
+use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
 use super::across::Place;
 use crate::chart::Standing;
@@ -113,6 +113,8 @@ impl Digest {
             .unwrap_or_else(|| single(trial, position));
         let server = trial.usage.server.as_ref();
         let cost = cpu_per_request(trial);
+        let generator = trial.usage.generator.as_ref();
+        let generator = generator.and_then(|group| cpu_of(group, &trial.record));
         let split = cost.and_then(|cost| cost.split_us);
         let context = trial.context.server.as_ref();
         let mut digest = Self {
@@ -141,7 +143,7 @@ impl Digest {
             user_us: split.map(|(user, _)| user),
             system_us: split.map(|(_, system)| system),
             cpu_us: cost.map(|cost| cost.total_us),
-            generator_us: generator_cost(trial),
+            generator_us: generator.map(|cost| cost.total_us),
             busy: trial.record.busiest_worker().map(|(_, busy)| busy),
             memory: server.and_then(|usage| usage.memory_pss).map(size),
             established: record.total.connections.established,
@@ -256,14 +258,6 @@ fn single(trial: &Trial, position: usize) -> model::trial::Point {
         sequence: u32::try_from(position).unwrap_or(u32::MAX),
         ..model::trial::Point::default()
     }
-}
-
-/// The generator's CPU time per exchange that ended, in microseconds.
-#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
-fn generator_cost(trial: &Trial) -> Option<f64> {
-    let cpu = trial.usage.generator.as_ref()?.cpu?;
-    let ended = trial.record.total.ended_in_it();
-    (ended > 0).then(|| cpu.as_us_f64() / ended as f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]

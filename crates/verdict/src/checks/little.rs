@@ -88,8 +88,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
 }
 
 /// The service times of those that ended in the window, summed up in seconds; how many those are;
-/// and how many are in flight for as long as the timeout at most, and not among them. What passed in
-/// an open loop includes failures; the distributions do not.
+/// and how many are in flight for as long as the timeout at most, and not among them. What passed
+/// in an open loop includes failures; the distributions do not.
 fn service_times(facts: &Facts<'_>) -> (f64, u64, u64) {
     let (total, times) = (&facts.record.total, &facts.record.service_time);
     match &total.passed {

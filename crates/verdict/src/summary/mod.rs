@@ -4,7 +4,8 @@
 //! headline numbers come from rounds, by order statistics, which assume no shape of distribution.
 
 use model::units::Span;
-use model::{Distribution, Trial};
+use model::usage::GroupUsage;
+use model::{Distribution, Record, Trial};
 
 /// A quantile that reports know.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -252,8 +253,8 @@ fn signed_rank_depth(n: usize) -> Option<(usize, f64)> {
     found
 }
 
-/// CPU time of the server per exchange that ended, in microseconds: user and system together, and
-/// each apart where the window was long enough to tell them apart.
+/// CPU time per exchange that had been sent and ended, in microseconds: user and system together,
+/// and each apart where the window was long enough to tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuPerRequest {
     /// User and system time.
@@ -263,19 +264,29 @@ pub struct CpuPerRequest {
 }
 
 /// What a request cost the server of `trial`; none where its CPU time could not be read.
-#[expect(clippy::cast_precision_loss, reason = "a count below 2^53")]
 pub fn cpu_per_request(trial: &Trial) -> Option<CpuPerRequest> {
-    let server = trial.usage.server.as_ref()?;
-    let ended = trial.record.total.ended_in_it();
+    cpu_of(trial.usage.server.as_ref()?, &trial.record)
+}
+
+/// What a request cost a group of processes: their CPU time between two readings over the exchanges
+/// that ended meanwhile. The readings come a moment after the edges of the window, so those are the
+/// part of the window's that they cover.
+#[expect(clippy::cast_precision_loss, reason = "a count below 2^53")]
+pub fn cpu_of(group: &GroupUsage, record: &Record) -> Option<CpuPerRequest> {
+    let (ended, window) = (record.total.ended_in_it(), record.window.as_s_f64());
+    let part = match group.covered {
+        Some(covered) if !covered.is_zero() && window > 0.0 => covered.as_s_f64() / window,
+        _ => 1.0,
+    };
     if ended == 0 {
         return None;
     }
-    let each = |span: Span| span.as_us_f64() / ended as f64;
+    let each = |span: Span| span.as_us_f64() / (ended as f64 * part);
     Some(CpuPerRequest {
-        total_us: each(server.cpu?),
-        split_us: server
+        total_us: each(group.cpu?),
+        split_us: group
             .user
-            .zip(server.system)
+            .zip(group.system)
             .map(|(u, s)| (each(u), each(s))),
     })
 }

@@ -123,3 +123,22 @@ fn a_ratio_of_pairs_ignores_what_both_share() {
     assert_eq!(paired_ratio(&pairs[..5]).unwrap().1, None);
     assert_eq!(paired_ratio(&[]), None);
 }
+
+#[test]
+fn a_cost_is_of_what_passed_between_the_readings() {
+    let mut trial = model::fixture::open();
+    let cost = |trial: &model::Trial| cpu_per_request(trial).unwrap().total_us;
+    let before = cost(&trial);
+    // The readings began late: they have seen three quarters of the work.
+    let server = trial.usage.server.as_mut().unwrap();
+    let whole = server.cpu.unwrap();
+    server.cpu = Some(whole / 4 * 3);
+    server.covered = Some(trial.record.window / 4 * 3);
+    assert!((cost(&trial) / before - 1.0).abs() < 0.001);
+    // Arrivals that were never sent cost the server nothing.
+    trial.record.total.outcomes[model::Outcome::Shed] += 1_000_000;
+    assert!((cost(&trial) / before - 1.0).abs() < 0.001);
+    // Twice as many answers as were due in the window.
+    trial.record.total.passed.as_mut().unwrap().ended *= 2;
+    assert!((cost(&trial) / before - 0.5).abs() < 0.001);
+}

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lab::meter::{self, Group, Reading};
+use model::Instant;
 use model::event::Phase;
 use model::usage::Usage;
 
@@ -23,12 +24,12 @@ impl Meter {
         }
     }
 
-    /// A phase began.
-    pub(super) fn enter(&mut self, phase: Phase) {
+    /// A phase began at `at`.
+    pub(super) fn enter(&mut self, phase: Phase, at: Instant) {
         match (phase, &self.start, &self.usage) {
-            (Phase::Measurement, None, _) => self.start = Some(self.read()),
+            (Phase::Measurement, None, _) => self.start = Some(self.read(at)),
             (Phase::Drain | Phase::Done, Some(start), None) => {
-                let mut usage = meter::between(start, &self.read());
+                let mut usage = meter::between(start, &self.read(at));
                 for (pid, group) in [
                     (Some(std::process::id()), &mut usage.generator),
                     (self.server, &mut usage.server),
@@ -48,10 +49,10 @@ impl Meter {
         self.usage.unwrap_or_default()
     }
 
-    fn read(&self) -> Reading {
+    fn read(&self, edge: Instant) -> Reading {
         let group = |pid| Group { pid, leaf: None };
         let generator = group(std::process::id());
-        meter::read(root(), Some(generator), self.server.map(group))
+        meter::read(root(), edge, Some(generator), self.server.map(group))
     }
 }
 

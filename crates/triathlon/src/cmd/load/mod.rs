@@ -78,8 +78,8 @@ fn measure(chosen: Chosen, interrupt: Interrupt, output: &Output) -> anyhow::Res
             stop.store(true, Ordering::Relaxed);
         }
         let Some(notice) = notice else { return };
-        if let (Some(meter), Notice::Phase(phase, _)) = (&mut meter, &notice) {
-            meter.enter(*phase);
+        if let (Some(meter), Notice::Phase(phase, at)) = (&mut meter, &notice) {
+            meter.enter(*phase, *at);
         }
         if let Err(error) = output.notice(&notice) {
             failed.get_or_insert(error);
