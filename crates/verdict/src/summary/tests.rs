@@ -127,7 +127,7 @@ fn a_ratio_of_pairs_ignores_what_both_share() {
 #[test]
 fn a_cost_is_of_what_passed_between_the_readings() {
     let mut trial = model::fixture::open();
-    let cost = |trial: &model::Trial| cpu_per_request(trial).unwrap().total_us;
+    let cost = |trial: &Trial| cpu_per_request(trial).unwrap().total_us;
     let before = cost(&trial);
     // The readings began late: they have seen three quarters of the work.
     let server = trial.usage.server.as_mut().unwrap();

@@ -97,7 +97,7 @@ fn a_run_without_any_answer_is_invalid() {
 fn a_server_that_never_comes_to_the_arrivals_of_the_window_is_measured() {
     let mut trial = open().remove(0);
     let mut outcomes = model::OutcomeCounts::default();
-    outcomes[model::Outcome::Shed] = trial.record.total.due;
+    outcomes[Outcome::Shed] = trial.record.total.due;
     trial.record.total.outcomes = outcomes;
     let verdict = crate::judge(&trial);
     assert_eq!(super::finding(&verdict, "HTTP-01"), None);
