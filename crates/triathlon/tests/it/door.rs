@@ -55,6 +55,18 @@ fn versions_are_told() {
 }
 
 #[test]
+fn examples_quote_what_a_shell_would_take_for_a_pattern() {
+    for subcommand in ["lab", "load", "probe", "serve"] {
+        let help = triathlon([subcommand, "--help"]).expect_code(0).stdout;
+        let examples = help.lines().filter(|line| line.starts_with("  triathlon "));
+        for example in examples {
+            let bare: String = example.split('\'').step_by(2).collect();
+            assert!(!bare.contains(['[', '*', '?', '&']), "{example}");
+        }
+    }
+}
+
+#[test]
 fn an_interrupted_run_keeps_what_it_measured() {
     let server = right();
     let mut wanted = plan::paced(&server.url(), 200, 600);

@@ -67,7 +67,7 @@ const EXAMPLES: &str = "\
 Examples:
   triathlon lab first-heat
       every installed server, a small and a large file, about two minutes
-  triathlon lab first-heat server=origin,nginx connections=[64] rounds=10
+  triathlon lab first-heat server=origin,nginx 'connections=[1,64]' rounds=10
       the same question, asked more narrowly
   triathlon lab my.toml --budget 10m
       as much of it as fits into ten minutes
