@@ -21,6 +21,6 @@ mod start;
 mod synthetic;
 mod worker;
 
-pub use settings::{Backend, Settings};
+pub use settings::{Backend, LogTarget, Settings};
 pub use start::{OriginError, Running, start};
 pub use worker::Summary;

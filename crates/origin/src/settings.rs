@@ -1,7 +1,9 @@
 //! What a server is told before it starts.
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use model::Span;
 use wire::h1::request::Limits;
@@ -17,6 +19,15 @@ pub enum Backend {
     Readiness,
     /// io_uring, or an error.
     Uring,
+}
+
+/// Where the access log goes.
+#[derive(Clone, Debug)]
+pub enum LogTarget {
+    /// A file by its path, opened to append; it can be moved away and opened anew.
+    File(PathBuf),
+    /// What is open already: standard output.
+    Handle(Arc<File>),
 }
 
 /// All that one server needs to know. [`Settings::new`] has the defaults.
@@ -45,7 +56,7 @@ pub struct Settings {
     /// The file that stands for its folder.
     pub index: String,
     /// Where to log; none does not.
-    pub access_log: Option<PathBuf>,
+    pub access_log: Option<LogTarget>,
     /// Log lines are written when so many bytes wait, and once a second; 0 writes each at once.
     pub log_buffer: usize,
     /// Whether the reserved path answers to order.

@@ -14,7 +14,7 @@ use sys::reactor::{self, Reactor, Waker};
 use sys::{cpu, socket};
 
 use crate::Settings;
-use crate::settings::Backend;
+use crate::settings::{Backend, LogTarget};
 use crate::site::Site;
 use crate::worker::{COPY_BYTES, Control, Summary, Worker};
 
@@ -94,7 +94,7 @@ pub fn start(settings: Settings) -> Result<Running, OriginError> {
         if let Err(source) = begun {
             let _nothing_served = running.stop();
             return Err(match &settings.access_log {
-                Some(path) if !can_append(path) => OriginError::Log {
+                Some(LogTarget::File(path)) if !can_append(path) => OriginError::Log {
                     path: path.clone(),
                     source,
                 },

@@ -1,6 +1,7 @@
 //! The access log, in Apache's combined form, written by whole lines.
 //!
-//! Each worker has its own buffer and its own handle, opened to append, so that lines never mix.
+//! Each worker has its own buffer and its own handle, opened to append, so that lines never mix. A
+//! pipe takes only so much whole: the buffer of a log that was open already is no larger than that.
 //! Without a buffer each line is one write, as Apache and nginx do it; with one, lines are written
 //! when it is full and at least once a second.
 //!
@@ -14,11 +15,16 @@ use std::path::{Path, PathBuf};
 use wire::date::Calendar;
 
 use crate::head::number;
+use crate::settings::LogTarget;
+
+/// A write of so many bytes to a pipe is never torn (pipe(7), `PIPE_BUF`).
+const PIPE_WHOLE: usize = 4_096;
 
 /// Where one worker's lines go.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
-    path: PathBuf,
+    /// Where to open it anew; none where it was open already.
+    path: Option<PathBuf>,
     file: File,
     buffer: Vec<u8>,
     capacity: usize,
@@ -44,11 +50,15 @@ pub(crate) struct Line<'a> {
 }
 
 impl AccessLog {
-    /// Appends to the file at `path`, which is made if need be.
-    pub(crate) fn open(path: &Path, capacity: usize) -> io::Result<Self> {
+    /// Appends to the file, which is made if need be, or writes to what is open.
+    pub(crate) fn open(target: &LogTarget, capacity: usize) -> io::Result<Self> {
+        let (path, file, capacity) = match target {
+            LogTarget::File(path) => (Some(path.clone()), append_to(path)?, capacity),
+            LogTarget::Handle(file) => (None, file.try_clone()?, capacity.min(PIPE_WHOLE)),
+        };
         Ok(Self {
-            path: path.to_owned(),
-            file: append_to(path)?,
+            path,
+            file,
             buffer: Vec::with_capacity(capacity.clamp(512, 1 << 20)),
             capacity,
             second: u64::MAX,
@@ -58,10 +68,12 @@ impl AccessLog {
     }
 
     /// Writes what is buffered and opens the file anew, for it may have been moved away. Where that
-    /// fails, the old file is kept.
+    /// fails, the old file is kept. What was open already stays open.
     pub(crate) fn reopen(&mut self) -> io::Result<()> {
         self.flush();
-        self.file = append_to(&self.path)?;
+        if let Some(path) = &self.path {
+            self.file = append_to(path)?;
+        }
         Ok(())
     }
 

@@ -86,8 +86,8 @@ impl Site {
         };
         let log = settings
             .access_log
-            .as_deref()
-            .map(|path| AccessLog::open(path, settings.log_buffer))
+            .as_ref()
+            .map(|target| AccessLog::open(target, settings.log_buffer))
             .transpose()?;
         Ok(Self {
             files: Files::new(folder, settings.revalidation),

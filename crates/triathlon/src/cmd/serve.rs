@@ -1,11 +1,13 @@
 //! `triathlon serve DIR`: origin, the embedded web server.
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use model::{Bytes, Span};
-use origin::{Backend, OriginError, Settings};
+use origin::{Backend, LogTarget, OriginError, Settings};
 use sys::signal::{Signal, Signals};
 use verdict::words;
 
@@ -82,8 +84,9 @@ pub(crate) struct Args {
     /// The file that stands for its folder.
     #[arg(long, value_name = "NAME", default_value = "index.html")]
     index: String,
-    /// Where to write the access log, in Apache's combined form, or off.
-    #[arg(long, value_name = "off|FILE", default_value = "off")]
+    /// Where to write the access log, in Apache's combined form: FILE, - for standard output
+    /// (which SIGHUP leaves as it is), or off.
+    #[arg(long, value_name = "off|FILE|-", default_value = "off")]
     access_log: String,
     /// Log lines wait until they fill so many bytes, or for a second; 0 writes each at once.
     #[arg(long, value_name = "SIZE", default_value = "0")]
@@ -183,19 +186,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         words::plural(summary.requests, "request"),
         words::plural(summary.connections, "connection")
     );
-    for (count, what) in [
+    for (count, noun, what) in [
         (
             summary.connections_refused,
-            "connections refused: more than --connections",
+            "connection",
+            "refused: more than --connections",
         ),
         (
             summary.connections_cut,
-            "connections cut off after --drain-timeout",
+            "connection",
+            "cut off after --drain-timeout",
         ),
-        (summary.log_failures, "writes of the access log failed"),
+        (summary.log_failures, "write", "of the access log failed"),
     ] {
         if count > 0 {
-            eprintln!("{count} {what}");
+            eprintln!("{} {what}", words::plural(count, noun));
         }
     }
     Ok(Exit::Done)
@@ -236,11 +241,22 @@ fn settings(args: Args) -> anyhow::Result<Settings> {
     settings.drain_time = args.drain_timeout;
     settings.revalidation = args.revalidate;
     settings.index = args.index;
-    settings.access_log = (args.access_log != "off").then(|| PathBuf::from(args.access_log));
+    settings.access_log = match args.access_log.as_str() {
+        "off" => None,
+        "-" => Some(standard_output()?),
+        path => Some(LogTarget::File(PathBuf::from(path))),
+    };
     settings.log_buffer = usize::try_from(args.log_buffer.count()).unwrap_or(usize::MAX);
     settings.synthetic = args.synthetic;
     settings.seed = args.seed;
     Ok(settings)
+}
+
+/// Standard output as a place for the access log.
+fn standard_output() -> anyhow::Result<LogTarget> {
+    let handle = std::io::stdout().as_fd().try_clone_to_owned();
+    let handle = handle.context("--access-log: there is no standard output")?;
+    Ok(LogTarget::Handle(Arc::new(handle.into())))
 }
 
 /// Adds what to do about it.

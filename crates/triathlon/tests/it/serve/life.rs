@@ -182,7 +182,7 @@ fn the_end_comes_even_if_a_client_does_not_want_it() {
     server.running.signal("INT");
     wait_until("it has ended", || server.running.ended());
     assert!(
-        server.running.stderr().contains("1 connections cut"),
+        server.running.stderr().contains("1 connection cut"),
         "{}",
         server.running.stderr()
     );
@@ -211,6 +211,25 @@ fn each_request_is_one_line_of_the_log() {
         assert!(text.contains("\"GET /missing HTTP/1.0\" 404 14 "), "{text}");
         assert!(text.contains("\"garbage\" 400 "), "{text}");
     }
+}
+
+#[test]
+fn a_log_can_go_to_standard_output() {
+    let mut server = Served::start(&[("a", b"a")], "--access-log - --workers 2");
+    for count in [1, 2] {
+        server.raw("GET /a HTTP/1.0\r\n\r\n");
+        wait_until("a line is there at once", || {
+            let text = server.running.stdout();
+            text.lines()
+                .filter(|line| line.contains("\"GET /a "))
+                .count()
+                == count
+        });
+        server.running.signal("HUP");
+    }
+    assert!(!server.path().join("-").exists());
+    let file = Served::start(&[("a", b"a")], "--access-log ./-");
+    assert!(file.path().join("-").exists(), "a file of that name");
 }
 
 #[test]
