@@ -184,6 +184,8 @@ impl Limit {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
+    /// It becomes cheaper.
+    Falling,
     /// It does not.
     Flat,
     /// With its logarithm.
@@ -202,6 +204,7 @@ impl Class {
     /// As a word in a sentence.
     pub const fn word(self) -> &'static str {
         match self {
+            Self::Falling => "falling",
             Self::Flat => "flat",
             Self::Logarithmic => "logarithmic",
             Self::Linear => "linear",

@@ -1,9 +1,10 @@
-//! How a cost grows with a population: flat, logarithmic, linear, worse, a step, two branches, or
-//! honestly between two of those.
+//! How a cost grows with a population: flat, logarithmic, linear, worse, a step, two branches, not
+//! at all but falling, or honestly between two of those.
 //!
 //! The order of the questions matters. Two branches first, because any one curve through both is
 //! wrong. Then whether it grows at all, as an equivalence test with the passes as replicates: a
-//! slope that is significant and tiny is flat. Only then which curve describes the growth, by
+//! slope that is significant and tiny is flat, and what becomes cheaper is falling, without a model
+//! of how. Only then which curve describes the growth, by
 //! Akaike's weight among models that all have an intercept, confirmed by leaving bins out.
 
 mod bins;
@@ -20,7 +21,8 @@ use branches::Branches;
 use fit::{Fit, Point};
 use thresholds::{
     AKAIKE_NEGLIGIBLE, AKAIKE_WEIGHT, BUSY_ELSEWHERE, CONFIDENCE, CROSS_VALIDATION_MARGIN,
-    FLAT_RATIO, GROWING_RATIO, LAST_OCTAVE, MISFIT, MISFIT_OF_GROWTH, NOT_EXCLUDED, PASSES,
+    FALLING_RATIO, FLAT_FALL, FLAT_RATIO, GROWING_RATIO, LAST_OCTAVE, MISFIT, MISFIT_OF_GROWTH,
+    NOT_EXCLUDED, PASSES,
 };
 
 /// Groups of neighbouring bins that the equivalence test compares with the first of them.
@@ -49,7 +51,8 @@ fn doubt(growth: &mut Growth, share: f64) {
     if growth.classes.is_empty() || growth.classes.contains(&Class::Flat) {
         return;
     }
-    growth.classes.insert(0, Class::Flat);
+    growth.classes.push(Class::Flat);
+    growth.classes.sort_unstable();
     let why = format!(
         "other programs used {:.0} % of the probe's CPUs meanwhile, so no growth is named",
         share * 100.0
@@ -97,11 +100,17 @@ pub fn classify(series: &str, passes: &[Vec<(u32, f64)>]) -> Growth {
 fn single_curve(growth: &mut Growth, ratio: &Ratio, points: &[Point], passes: usize) {
     let fits = fit::fits(points);
     if passes >= PASSES && ratio.highest <= FLAT_RATIO {
-        growth.classes = vec![Class::Flat];
-        growth.confidence = CONFIDENCE;
         growth.curves = fits[..1].iter().map(|fit| fit.curve).collect();
-        growth.sentence = say::flat(growth, ratio.highest);
-        return;
+        if ratio.least >= FLAT_FALL {
+            growth.classes = vec![Class::Flat];
+            growth.confidence = CONFIDENCE;
+            growth.sentence = say::flat(growth, ratio);
+            return;
+        }
+        if ratio.rise < GROWING_RATIO {
+            does_not_grow(growth, ratio);
+            return;
+        }
     }
     let growing: Vec<Fit> = fits
         .into_iter()
@@ -113,14 +122,32 @@ fn single_curve(growth: &mut Growth, ratio: &Ratio, points: &[Point], passes: us
     let grows = passes >= PASSES && ratio.lowest >= GROWING_RATIO;
     if !grows {
         classes.insert(0, Class::Flat);
+        if ratio.least < FLAT_FALL {
+            classes.insert(0, Class::Falling);
+        }
     }
     growth.classes = classes;
     growth.sentence = match growth.classes.as_slice() {
         [_] => say::named(growth, &best.curve),
         _ if grows => say::between(growth, "the models cannot be told apart"),
         _ if passes < PASSES => say::between(growth, "too few passes to name a class"),
+        _ if ratio.rise >= GROWING_RATIO => say::between(growth, "it falls and grows again"),
         _ => say::between(growth, "the bounds straddle what counts as flat"),
     };
+}
+
+/// The answer where it grows nowhere and is not flat: every model is one of growth, so none is
+/// fitted to a fall.
+fn does_not_grow(growth: &mut Growth, ratio: &Ratio) {
+    if ratio.high <= FALLING_RATIO {
+        growth.classes = vec![Class::Falling];
+        growth.confidence = CONFIDENCE;
+        growth.curves.clear();
+        growth.sentence = say::falling(growth);
+    } else {
+        growth.classes = vec![Class::Falling, Class::Flat];
+        growth.sentence = say::between(growth, "the bounds straddle what counts as flat");
+    }
 }
 
 /// What the fits leave over.
@@ -200,6 +227,10 @@ struct Ratio {
     /// The highest upper bound, and the highest lower bound, of any part over the beginning.
     highest: f64,
     lowest: f64,
+    /// The lowest lower bound of any part over the beginning.
+    least: f64,
+    /// The highest lower bound of any part over any one before it.
+    rise: f64,
 }
 
 /// With the passes as replicates: the mean of logarithms and a t interval.
@@ -220,17 +251,10 @@ fn ratio(bins: &[Bin]) -> Ratio {
         let sum: f64 = (0..passes).map(|pass| level(pass, group)).sum();
         (sum / as_f64(passes)).exp()
     };
-    let mut ratio = Ratio {
-        levels: (typical(0), typical(GROUPS - 1)),
-        end: 1.0,
-        low: 1.0,
-        high: 1.0,
-        highest: 0.0,
-        lowest: 0.0,
-    };
-    for group in 1..GROUPS {
+    // The mean of logarithms of one group over another, and half the width of its interval.
+    let over = |group: usize, other: usize| {
         let logs: Vec<f64> = (0..passes)
-            .map(|pass| level(pass, group) - level(pass, 0))
+            .map(|pass| level(pass, group) - level(pass, other))
             .collect();
         let mean = logs.iter().sum::<f64>() / as_f64(passes);
         let squares: f64 = logs.iter().map(|log| (log - mean) * (log - mean)).sum();
@@ -239,8 +263,27 @@ fn ratio(bins: &[Bin]) -> Ratio {
         } else {
             t * (squares / as_f64(passes - 1) / as_f64(passes)).sqrt()
         };
+        (mean, half)
+    };
+    let mut ratio = Ratio {
+        levels: (typical(0), typical(GROUPS - 1)),
+        end: 1.0,
+        low: 1.0,
+        high: 1.0,
+        highest: 0.0,
+        lowest: 0.0,
+        least: f64::INFINITY,
+        rise: 0.0,
+    };
+    for group in 1..GROUPS {
+        let (mean, half) = over(group, 0);
         ratio.highest = ratio.highest.max((mean + half).exp());
         ratio.lowest = ratio.lowest.max((mean - half).exp());
+        ratio.least = ratio.least.min((mean - half).exp());
+        for other in 0..group {
+            let (mean, half) = over(group, other);
+            ratio.rise = ratio.rise.max((mean - half).exp());
+        }
         if group == GROUPS - 1 {
             (ratio.end, ratio.low, ratio.high) = (
                 mean.exp(),

@@ -1,10 +1,11 @@
 //! The answers as sentences.
 
 use model::Span;
-use model::probe::{Curve, Growth};
+use model::probe::{Class, Curve, Growth};
 
+use super::Ratio;
 use super::branches::Found;
-use super::thresholds::{GROWING_RATIO, PASSES, POINTS_PER_BIN, SPAN};
+use super::thresholds::{FALLING_RATIO, GROWING_RATIO, PASSES, POINTS_PER_BIN, SPAN};
 
 /// Nanoseconds with a unit that fits.
 fn time(ns: f64) -> String {
@@ -53,32 +54,38 @@ pub(super) fn too_little(passes: &[Vec<(u32, f64)>]) -> String {
 }
 
 /// Flat.
-pub(super) fn flat(growth: &Growth, highest: f64) -> String {
+pub(super) fn flat(growth: &Growth, ratio: &Ratio) -> String {
     let decades = (growth.to / growth.from).log10();
-    let (estimate, low, high) = growth.ratio;
-    if estimate < 0.8 {
-        return format!(
-            "flat: it never grows {}; it falls to {:.0} % of where it began (95 % bounds {:.0} \
-             and {:.0})",
-            range(growth),
-            estimate * 100.0,
-            low * 100.0,
-            high * 100.0
-        );
-    }
-    if highest <= 1.0 {
-        return format!(
-            "flat: {} about {}; nowhere more than at the beginning (95 % bound)",
-            range(growth),
-            time(growth.typical_ns.0)
-        );
-    }
+    let highest = ratio.highest;
+    let more = if highest <= 1.0 {
+        "nowhere more than at the beginning".to_owned()
+    } else {
+        format!(
+            "at most {:.0} % more anywhere, {:.0} % per decade",
+            (highest - 1.0) * 100.0,
+            ((highest.ln() / decades).exp() - 1.0) * 100.0
+        )
+    };
+    let less = (1.0 - ratio.least.min(1.0)) * 100.0;
     format!(
-        "flat: {} about {}; at most {:.0} % more anywhere, {:.0} % per decade (95 % bound)",
+        "flat: {} about {}; {more}, and at most {less:.0} % less (95 % bounds)",
         range(growth),
         time(growth.typical_ns.0),
-        (highest - 1.0) * 100.0,
-        ((highest.ln() / decades).exp() - 1.0) * 100.0
+    )
+}
+
+/// Cheaper the more there are.
+pub(super) fn falling(growth: &Growth) -> String {
+    let (estimate, low, high) = growth.ratio;
+    format!(
+        "falling: {} it grows nowhere, and falls from {} to {}, {:.0} % of it (95 % bounds {:.0} \
+         and {:.0}); no model is fitted to a fall",
+        range(growth),
+        time(growth.typical_ns.0),
+        time(growth.typical_ns.1),
+        estimate * 100.0,
+        low * 100.0,
+        high * 100.0
     )
 }
 
@@ -125,9 +132,13 @@ pub(super) fn between(growth: &Growth, why: &str) -> String {
     if !growth.ratio.1.is_finite() || growth.ratio.1 == 0.0 {
         return format!("{}: {why}; {PASSES} passes are the least", growth.word());
     }
+    let named = if growth.classes.contains(&Class::Falling) {
+        format!("a fall is named up to {FALLING_RATIO:.2}, growth from {GROWING_RATIO} on")
+    } else {
+        format!("growth is named from {GROWING_RATIO} on")
+    };
     format!(
-        "{}: {why}; {} {:.2} times as dear at the end (95 % bounds {:.2} and {:.2}; growth is \
-         named from {GROWING_RATIO} on)",
+        "{}: {why}; {} {:.2} times as dear at the end (95 % bounds {:.2} and {:.2}; {named})",
         growth.word(),
         range(growth),
         growth.ratio.0,

@@ -43,8 +43,34 @@ fn the_ratio_is_that_of_the_two_costs_beside_it() {
 }
 
 #[test]
-fn what_falls_does_not_grow() {
-    check(|n, _| 500.0 + 2_000.0 / n.sqrt(), &[Class::Flat]);
+fn what_falls_is_not_flat() {
+    check(|n, _| 500.0 + 2_000.0 / n.sqrt(), &[Class::Falling]);
+    // A little cheaper is still flat; between the two bounds it is between the two classes.
+    let falls_to = |share: f64| move |n: f64, _: u32| 500.0 * (1.0 - (1.0 - share) * n / 4_000.0);
+    check(falls_to(0.9), &[Class::Flat]);
+    let growth = classify("x", &passes(4_000, falls_to(0.66)));
+    assert_eq!(
+        growth.word(),
+        "between falling and flat",
+        "{}",
+        growth.sentence
+    );
+}
+
+#[test]
+fn what_falls_and_grows_again_is_neither() {
+    let valley = |n: f64, _: u32| 200.0 + 8_000.0 / n + n * 0.06;
+    let growth = classify("x", &passes(4_000, valley));
+    assert!(
+        growth.classes.contains(&Class::Falling),
+        "{}",
+        growth.sentence
+    );
+    assert!(
+        growth.classes.contains(&Class::Linear),
+        "{}",
+        growth.sentence
+    );
 }
 
 #[test]

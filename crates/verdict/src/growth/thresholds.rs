@@ -21,11 +21,17 @@ pub(super) const PASSES: usize = 3;
 /// quarter over two decades is less than the difference between two machines of one type.
 pub(super) const FLAT_RATIO: f64 = 1.25;
 
+/// Flat too: the lower bound of the same ratio, as far below one as the other is above it.
+pub(super) const FLAT_FALL: f64 = 1.0 / FLAT_RATIO;
+
 /// Growing: the lower 95 % bound of the same ratio. Between the two bounds the answer is
 /// *between*, so that a rerun that lands on the other side does not contradict.
 pub(super) const GROWING_RATIO: f64 = 1.35;
 
-/// One-sided confidence of both bounds.
+/// Falling: the upper bound of the same ratio, as far from flat as growing is.
+pub(super) const FALLING_RATIO: f64 = 1.0 / GROWING_RATIO;
+
+/// One-sided confidence of all these bounds.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// Akaike weight from which a class may be named (Burnham and Anderson 2002, section 2.9).
