@@ -91,7 +91,7 @@ fn one(operations: &[Operation<'_>]) -> String {
         "#at the end",
         "#end over beginning",
     ];
-    let mut table = Table::new("Growth of each operation", &columns);
+    let mut table = Table::stacked("Growth of each operation", &columns);
     for (position, operation) in operations.iter().enumerate() {
         let row = table.row().head(&linked(position, operation));
         let growth = operation.growth();
@@ -153,14 +153,14 @@ fn both(a: &Side<'_>, b: &Side<'_>, operations: &[Operation<'_>]) -> String {
         "growth of A",
         "growth of B",
         "#A at the beginning",
-        "#B",
+        "#B at the beginning",
         "#B over A",
         "#A at the end",
-        "#B",
+        "#B at the end",
         "#B over A",
     ];
     let caption = format!("A is {}, B is {}", a.name, b.name);
-    let mut table = Table::new(&caption, &columns);
+    let mut table = Table::stacked(&caption, &columns);
     let time = |ns: f64| escape(&Unit::Nanoseconds.show(ns));
     for (position, operation) in operations.iter().enumerate() {
         let growth = operation.growth();

@@ -9,6 +9,9 @@ use super::escape;
 pub(super) struct Table {
     html: String,
     columns: usize,
+    /// What each cell says of itself on a narrow screen; nothing in a table that scrolls there.
+    labels: Vec<String>,
+    column: usize,
     in_row: bool,
     rows: usize,
 }
@@ -17,10 +20,21 @@ impl Table {
     /// One with a caption and column headings. A heading that begins with `#` is for numbers,
     /// which stand to the right.
     pub(super) fn new(caption: &str, columns: &[&str]) -> Self {
+        Self::begin(caption, columns, "", Vec::new())
+    }
+
+    /// One whose rows become lists on a narrow screen, each cell with the name of its column.
+    pub(super) fn stacked(caption: &str, columns: &[&str]) -> Self {
+        let label = |column: &&str| column.trim_start_matches('#').to_owned();
+        let labels = columns.iter().map(label).collect();
+        Self::begin(caption, columns, " class=\"stack\"", labels)
+    }
+
+    fn begin(caption: &str, columns: &[&str], class: &str, labels: Vec<String>) -> Self {
         let mut html = String::from("<div class=\"scroll\" tabindex=\"0\" role=\"region\"");
         let _ = write!(
             html,
-            " aria-label=\"{0}\"><table><caption>{0}</caption><thead><tr>",
+            " aria-label=\"{0}\"><table{class}><caption>{0}</caption><thead><tr>",
             escape(caption)
         );
         for column in columns {
@@ -41,6 +55,8 @@ impl Table {
         Self {
             html,
             columns: columns.len(),
+            labels,
+            column: 0,
             in_row: false,
             rows: 0,
         }
@@ -53,31 +69,42 @@ impl Table {
         }
         self.html.push_str("<tr>");
         self.in_row = true;
+        self.column = 0;
         self.rows += 1;
         self
     }
 
+    /// The next cell's name, as an attribute, where it needs one.
+    fn label(&mut self) -> String {
+        let label = self.labels.get(self.column);
+        let attribute = label.map(|label| format!(" data-of=\"{}\"", escape(label)));
+        self.column += 1;
+        attribute.unwrap_or_default()
+    }
+
     /// The row's own heading.
     pub(super) fn head(&mut self, html: &str) -> &mut Self {
+        self.column += 1;
         let _ = write!(self.html, "<th scope=\"row\">{html}</th>");
         self
     }
 
     /// A cell of text.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        let _ = write!(self.html, "<td>{}</td>", escape(text));
-        self
+        self.cell(&escape(text))
     }
 
     /// A cell of HTML.
     pub(super) fn cell(&mut self, html: &str) -> &mut Self {
-        let _ = write!(self.html, "<td>{html}</td>");
+        let label = self.label();
+        let _ = write!(self.html, "<td{label}>{html}</td>");
         self
     }
 
     /// A cell with a number.
     pub(super) fn number(&mut self, html: &str) -> &mut Self {
-        let _ = write!(self.html, "<td class=\"n\">{html}</td>");
+        let label = self.label();
+        let _ = write!(self.html, "<td class=\"n\"{label}>{html}</td>");
         self
     }
 

@@ -157,9 +157,10 @@ fn the_page_of_two_sides_holds_them_against_each_other() {
     for wanted in [
         "A is old, B is new",
         "<p class=\"facts\">B: new",
-        "<td>linear</td><td>worse than linear<br><small>another class</small></td>",
-        "<td class=\"n\">1.00</td>",
-        "<td class=\"n\">2.99</td>",
+        "<td data-of=\"growth of A\">linear</td>",
+        "<td data-of=\"growth of B\">worse than linear<br><small>another class</small></td>",
+        "<td class=\"n\" data-of=\"B over A\">1.00</td>",
+        "<td class=\"n\" data-of=\"B over A\">2.99</td>",
         "<a href=\"#curve-1\">socket</a>",
     ] {
         assert!(page.contains(wanted), "{wanted}");
@@ -179,8 +180,8 @@ fn a_row_without_a_class_says_why_or_what_else_was_seen() {
     let results = [unclear, download];
     let page = crate::html::probes("one", &[side("", &results)]);
     for wanted in [
-        "<td>unclear<br><small>too few points</small></td>",
-        "<td>a course in time: median ",
+        "<td data-of=\"growth\">unclear<br><small>too few points</small></td>",
+        "<td data-of=\"growth\">a course in time: median ",
     ] {
         assert!(page.contains(wanted), "{wanted}");
     }
@@ -201,4 +202,31 @@ fn the_page_holds_answers_curves_limits_and_escapes_what_it_shows() {
         assert!(page.contains(wanted), "{wanted}");
     }
     assert!(!page.contains("src=\"http"));
+}
+
+#[test]
+fn what_falls_is_called_so_everywhere() {
+    let mut falling = result("connect", 5);
+    let growth = &mut falling.growth[0];
+    growth.classes = vec![Class::Falling];
+    growth.confidence = 0.95;
+    growth.ratio = (0.54, 0.42, 0.69);
+    growth.curves.clear();
+    growth.sentence = "falling: it grows nowhere".to_owned();
+    let mut flat = falling.clone();
+    flat.growth[0].classes = vec![Class::Flat];
+    let (a, b) = ([falling], [flat]);
+    let text = table(&side("", &a));
+    assert!(
+        text.contains("falling (95 %)") && text.contains("0.54 (0.42 to 0.69)"),
+        "{text}"
+    );
+    assert!(text.contains("falling: it grows nowhere."), "{text}");
+    let page = crate::html::probes("one", &[side("", &a)]);
+    assert!(page.contains(">falling</td>"), "{page}");
+    let text = comparison(&[side("old", &a), side("new", &b)]);
+    assert!(
+        text.contains("falling") && text.contains("another class"),
+        "{text}"
+    );
 }

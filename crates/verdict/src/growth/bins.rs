@@ -2,6 +2,9 @@
 
 use super::thresholds::{BINS, POINTS_PER_BIN, SPAN};
 
+/// No population above this is advised.
+const POPULATION_MAX: u32 = 1_000_000;
+
 /// One bin: every pass's points in it.
 #[derive(Clone, Debug)]
 pub(super) struct Bin {
@@ -63,6 +66,33 @@ pub(super) fn bins(passes: &[Vec<(u32, f64)>]) -> Option<Vec<Bin>> {
             return Some(edges.windows(2).map(|pair| bin(&ordered, pair)).collect());
         }
         start *= 1.1;
+    }
+    None
+}
+
+/// The least population that gives enough points, if they lie as far apart as these do; none where
+/// that cannot be seen.
+pub(super) fn enough(passes: &[Vec<(u32, f64)>]) -> Option<u32> {
+    let sparsest = passes.iter().min_by_key(|points| points.len())?;
+    let mut at: Vec<u32> = sparsest.iter().map(|(n, _)| *n).collect();
+    at.sort_unstable();
+    at.dedup();
+    let (first, last) = (*at.first()?, *at.last()?);
+    let steps = u32::try_from(at.len() - 1).ok()?;
+    let distance = (last - first).checked_div(steps)?.max(1);
+    let times = sparsest.len() / at.len();
+    let mut population = last.max(10);
+    while population < POPULATION_MAX {
+        // Upwards by what people type: numbers of two digits and zeros.
+        let unit = 10_u32.pow(population.ilog10() - 1);
+        population = (population / unit + 1) * unit;
+        let step = usize::try_from(distance).ok()?;
+        let points = (first..=population)
+            .step_by(step)
+            .flat_map(|n| std::iter::repeat_n((n, 1.0), times));
+        if bins(&[points.collect()]).is_some() {
+            return Some(population);
+        }
     }
     None
 }

@@ -4,6 +4,7 @@ use model::Span;
 use model::probe::{Class, Curve, Growth};
 
 use super::Ratio;
+use super::bins;
 use super::branches::Found;
 use super::thresholds::{FALLING_RATIO, GROWING_RATIO, PASSES, POINTS_PER_BIN, SPAN};
 
@@ -47,9 +48,12 @@ pub(super) fn too_little(passes: &[Vec<(u32, f64)>]) -> String {
     if passes.iter().any(Vec::is_empty) || passes.is_empty() {
         return "nothing was measured".to_owned();
     }
+    let enough = bins::enough(passes).map_or_else(String::new, |population| {
+        format!("; --population {population} would suffice")
+    });
     format!(
         "too few points for a class: each pass needs {POINTS_PER_BIN} in every bin over a span \
-         of {SPAN:.0}"
+         of {SPAN:.0}{enough}"
     )
 }
 

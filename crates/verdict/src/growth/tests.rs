@@ -120,6 +120,25 @@ fn too_few_points_are_unclear() {
     }
 }
 
+/// What is advised after a population of 100 is enough, and a fifth less is not.
+fn check_advice(points: impl Fn(u32) -> Vec<Vec<(u32, f64)>>) {
+    let sentence = classify("x", &points(100)).sentence;
+    let advised = sentence.split("--population ").nth(1).expect(&sentence);
+    let advised: u32 = advised.split(' ').next().unwrap().parse().unwrap();
+    let classes = |population| classify("x", &points(population)).classes;
+    assert!(!classes(advised).is_empty(), "{sentence}");
+    assert!(classes(advised - advised / 5).is_empty(), "{sentence}");
+}
+
+#[test]
+fn the_population_that_is_advised_suffices() {
+    check_advice(|population| passes(population, |_, _| 500.0));
+    check_advice(|population| {
+        let points = (1..=population / 10).flat_map(|k| std::iter::repeat_n((k * 10, 9.0), 5));
+        vec![points.collect(); 3]
+    });
+}
+
 #[test]
 fn sparse_points_are_binned_by_where_they_are() {
     let sparse: Vec<Vec<(u32, f64)>> = (0..5)
