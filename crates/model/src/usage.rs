@@ -77,6 +77,9 @@ pub struct SystemUsage {
     /// How far each kernel counter went, by name: `TcpExt.ListenOverflows`, `Tcp.RetransSegs`,
     /// `vmstat.pswpin`. A counter that this kernel lacks is absent.
     pub counters: BTreeMap<String, u64>,
+    /// Connections that the firewall tracked at the end of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracked_connections: Option<u64>,
 }
 
 /// One CPU over the window, in shares of it from 0 to 1.

@@ -360,6 +360,18 @@ fn facts(proc: &Path, sys: &Path) -> BTreeMap<String, String> {
     if let Some(load) = line(&proc.join("loadavg")) {
         facts.insert("load_average".to_owned(), load);
     }
+    for entry in fs::read_dir(sys.join("class/net"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        // A speed that the driver does not know reads -1, or not at all.
+        let speed = line(&entry.path().join("speed")).and_then(|text| text.parse::<u64>().ok());
+        if let Some(speed) = speed {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            facts.insert(format!("link.{name}.speed_mbit"), speed.to_string());
+        }
+    }
     facts
 }
 

@@ -68,6 +68,8 @@ const MACHINE: &[(&str, &str)] = &[
     ),
     ("sys/class/dmi/id/product_name", "PowerEdge\n"),
     ("sys/class/net/lo/mtu", "65536\n"),
+    ("sys/class/net/eth0/speed", "10000\n"),
+    ("sys/class/net/eth1/speed", "-1\n"),
     ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
     ("sys/fs/cgroup/a/cpu.max", "150000 100000\n"),
     ("etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian 12\"\n"),
@@ -107,6 +109,8 @@ fn a_machine_is_read_from_its_files() {
     assert_eq!(environment.open_files_limit, Some(20_000));
     assert!((environment.cpu_quota.unwrap() - 1.5).abs() < 1e-9);
     assert_eq!(environment.facts["loopback.mtu"], "65536");
+    assert_eq!(environment.facts["link.eth0.speed_mbit"], "10000");
+    assert!(!environment.facts.contains_key("link.eth1.speed_mbit"));
     assert!(environment.tool.traced);
 }
 

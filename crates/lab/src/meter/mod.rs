@@ -34,6 +34,7 @@ const ALWAYS: &[&str] = &[
     "TcpExt.ListenDrops",
     "TcpExt.ListenOverflows",
     "TcpExt.PruneCalled",
+    "TcpExt.SyncookiesSent",
     "TcpExt.TCPAbortOnMemory",
     "TcpExt.TCPBacklogDrop",
     "TcpExt.TCPLossProbes",
@@ -42,6 +43,8 @@ const ALWAYS: &[&str] = &[
     "TcpExt.TCPTimeWaitOverflow",
     "TcpExt.TCPTimeouts",
     "TcpExt.TW",
+    "softnet.dropped",
+    "softnet.squeezed",
     "vmstat.allocstall_normal",
     "vmstat.oom_kill",
     "vmstat.pgmajfault",
@@ -76,6 +79,7 @@ pub struct Reading {
     at: Instant,
     cpus: Vec<system::CpuTime>,
     counters: BTreeMap<String, u64>,
+    tracked_connections: Option<u64>,
 }
 
 /// A process tree at one moment.
@@ -131,6 +135,7 @@ pub fn read(
         at,
         cpus,
         counters: system::counters(root),
+        tracked_connections: system::tracked_connections(root),
     }
 }
 
@@ -151,6 +156,7 @@ pub fn between(before: &Reading, after: &Reading) -> Usage {
             window: after.at.saturating_since(before.at),
             cpus: system::cpu_shares(&before.cpus, &after.cpus),
             counters: moved(&before.counters, &after.counters),
+            tracked_connections: after.tracked_connections,
         }),
     }
 }

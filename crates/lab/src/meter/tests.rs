@@ -208,6 +208,7 @@ fn readings_that_come_late_tell_how_much_they_cover() {
             at: Instant::from_ns(at_ms * 1_000_000),
             cpus: Vec::new(),
             counters: BTreeMap::new(),
+            tracked_connections: None,
         }
     };
     let usage = between(&at(100, 107), &at(450, 459)).server.unwrap();

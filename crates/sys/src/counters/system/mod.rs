@@ -83,7 +83,8 @@ pub fn cpu_shares(before: &[CpuTime], after: &[CpuTime]) -> Vec<CpuUsage> {
 }
 
 /// All counters of the network stack and of memory, by name: `TcpExt.ListenOverflows`,
-/// `Tcp.RetransSegs`, `vmstat.pswpin`. A file that is missing contributes nothing.
+/// `Tcp.RetransSegs`, `vmstat.pswpin`, `softnet.dropped`, `link.eth0.rx_bytes`. A file that is
+/// missing contributes nothing.
 pub fn counters(root: &Path) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for file in ["net/snmp", "net/netstat"] {
@@ -100,7 +101,47 @@ pub fn counters(root: &Path) -> BTreeMap<String, u64> {
             }
         }
     }
+    if let Ok(text) = fs::read_to_string(root.join("net/softnet_stat")) {
+        parse_softnet(&text, &mut all);
+    }
+    if let Ok(text) = fs::read_to_string(root.join("net/dev")) {
+        parse_links(&text, &mut all);
+    }
     all
+}
+
+/// One line per CPU of hexadecimal columns: packets, those dropped, and how often there was more
+/// work than a turn allows (net/core/net-procfs.c).
+fn parse_softnet(text: &str, into: &mut BTreeMap<String, u64>) {
+    for line in text.lines() {
+        let columns = line.split_ascii_whitespace();
+        for (name, value) in ["processed", "dropped", "squeezed"].iter().zip(columns) {
+            if let Ok(value) = u64::from_str_radix(value, 16) {
+                *into.entry(format!("softnet.{name}")).or_default() += value;
+            }
+        }
+    }
+}
+
+/// Bytes and packets of each link: eight columns received, then eight sent.
+fn parse_links(text: &str, into: &mut BTreeMap<String, u64>) {
+    for line in text.lines() {
+        let Some((link, rest)) = line.split_once(':') else {
+            continue;
+        };
+        let columns: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let named = [
+            (0, "rx_bytes"),
+            (1, "rx_packets"),
+            (8, "tx_bytes"),
+            (9, "tx_packets"),
+        ];
+        for (column, name) in named {
+            if let Some(value) = columns.get(column).and_then(|value| value.parse().ok()) {
+                into.insert(format!("link.{}.{name}", link.trim()), value);
+            }
+        }
+    }
 }
 
 /// Two lines per protocol: names, then values.
@@ -122,6 +163,12 @@ fn parse_pairs(text: &str, into: &mut BTreeMap<String, u64>) {
             }
         }
     }
+}
+
+/// How many connections the firewall tracks; none where it has no table of them.
+pub fn tracked_connections(root: &Path) -> Option<u64> {
+    let path = root.join("sys/net/netfilter/nf_conntrack_count");
+    fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 /// `/proc/net/sockstat` by name: `TCP.inuse`, `TCP.tw`, `TCP.mem`. Levels, not counters.

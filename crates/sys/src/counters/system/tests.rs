@@ -48,12 +48,27 @@ fn counters_have_their_protocols_name() {
             "TcpExt: ListenOverflows ListenDrops\nTcpExt: 1 2\n",
         ),
         ("vmstat", "pswpin 0\npswpout 4\n"),
+        (
+            "net/softnet_stat",
+            "0000000a 00000001 00000002\n00000010 00000000 00000001\n",
+        ),
+        (
+            "net/dev",
+            "Inter-| Receive\n face |bytes\n  eth0: 900 9 0 0 0 0 0 0 700 7 0 0 0 0 0 0\n",
+        ),
     ]);
     let all = counters(root.path());
     assert_eq!(all.get("Tcp.RetransSegs"), Some(&7));
     assert_eq!(all.get("Tcp.MaxConn"), None);
     assert_eq!(all.get("TcpExt.ListenDrops"), Some(&2));
     assert_eq!(all.get("vmstat.pswpout"), Some(&4));
+    let softnet = ["processed", "dropped", "squeezed"].map(|name| all[&format!("softnet.{name}")]);
+    assert_eq!(softnet, [26, 1, 3]);
+    let link = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
+    assert_eq!(
+        link.map(|name| all[&format!("link.eth0.{name}")]),
+        [900, 9, 700, 7]
+    );
     assert_eq!(counters(&root.path().join("missing")), BTreeMap::new());
 }
 
