@@ -102,8 +102,18 @@ limits! {
         "Policy; connect searches one parity first and slows down beyond";
     /// Dropped connection requests per connect.
     DROPPED_CONNECTS: "TCP-03", "dropped_per_connect", None, None, Some(1e-3), "Policy";
+    /// Packets that a full queue before the network stack dropped, in terms of all.
+    SOFTNET_DROPPED: "TCP-17", "dropped_share", None, Some(0.0), Some(1e-4), "Policy";
+    /// How often a second a CPU had more packets than one turn of the kernel takes.
+    SOFTNET_SQUEEZED: "TCP-17", "squeezed_per_s", Some(100.0), None, None, "Policy";
     /// Segments sent again per data segment.
     RETRANSMITTED: "TCP-05", "retransmitted_share", Some(1e-4), Some(1e-3), Some(1e-2), "Policy";
+    /// Entries that the firewall's table gained per connection of the plan.
+    TRACKED: "CT-01", "tracked_per_connection", None, Some(0.499), None,
+        "Policy; others' connections come and go meanwhile";
+    /// The part of a link's speed that was used in the busier direction.
+    LINK_USED: "LNK-01", "link_used_share", None, Some(0.85), Some(0.94),
+        "Policy; frames have 24 bytes more on the wire than the kernel counts";
     /// Time stolen from a CPU that takes part.
     STEAL: "CPU-01", "steal_share", Some(0.005), Some(0.01), Some(0.05), "Policy";
     /// Time that a busy thread was kept from its CPU by what no scheduler accounts for.

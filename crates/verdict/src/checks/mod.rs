@@ -10,12 +10,14 @@ mod censored;
 mod client_dead_time;
 mod clock;
 mod connection_capacity;
+mod conntrack_active;
 mod debug_build;
 mod error_log_growth;
 mod errors;
 mod gen_runqueue_wait;
 mod gen_thread_saturated;
 mod keepalive;
+mod link_saturated;
 mod listen_overflow;
 mod little;
 mod loopback;
@@ -24,6 +26,7 @@ mod nofile;
 mod non_stationary;
 mod out_of_memory;
 mod port_exhaustion;
+mod protocol_fallback;
 mod rate_not_achieved;
 mod retransmits;
 mod saturated_flat;
@@ -31,9 +34,11 @@ mod schedule_late;
 mod server_died;
 mod shared_cpus;
 mod short_run;
+mod softnet_drop;
 mod status;
 mod steal;
 mod swap;
+mod syn_cookies;
 mod too_few_rounds;
 mod too_few_samples;
 mod uneven_load;
@@ -61,7 +66,11 @@ pub(crate) static ALL: &[&Check] = &[
     &batch_time::CHECK,
     &port_exhaustion::CHECK,
     &listen_overflow::CHECK,
+    &syn_cookies::CHECK,
     &retransmits::CHECK,
+    &softnet_drop::CHECK,
+    &conntrack_active::CHECK,
+    &link_saturated::CHECK,
     &loopback::CHECK,
     &steal::CHECK,
     &virtualised::CHECK,
@@ -78,6 +87,7 @@ pub(crate) static ALL: &[&Check] = &[
     &status::CHECK,
     &body::CHECK,
     &keepalive::CHECK,
+    &protocol_fallback::CHECK,
     &too_few_samples::CHECK,
     &too_few_rounds::CHECK,
     &non_stationary::CHECK,

@@ -61,6 +61,16 @@ pub(super) fn cases() -> Vec<Case> {
             )),
         },
         Case {
+            rule: "HTTP-10",
+            base: closed,
+            provoke: |t| {
+                let reference = t[0].record.reference.as_mut().unwrap();
+                "HTTP/1.0".clone_into(&mut reference.version);
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].record.reference = None, "version")),
+        },
+        Case {
             rule: "HTTP-09",
             base: closed,
             provoke: |t| {

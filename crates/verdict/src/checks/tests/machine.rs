@@ -15,12 +15,41 @@ fn count(trials: &mut [model::Trial], name: &str, value: Option<u64>) {
     };
 }
 
+/// Entries of the firewall's table before connecting and at the end of the window.
+fn tracked(trials: &mut [model::Trial], before: u64, after: Option<u64>) {
+    let sysctls = &mut trials[0].environment.sysctls;
+    sysctls.insert(
+        "net.netfilter.nf_conntrack_count".to_owned(),
+        before.to_string(),
+    );
+    trials[0].usage.system.as_mut().unwrap().tracked_connections = after;
+}
+
+/// A server on another machine, behind a link of 1 Gbit/s that is used to an eighth.
+fn over_network() -> Vec<model::Trial> {
+    let mut trials = closed();
+    let reference = trials[0].record.reference.as_mut().unwrap();
+    "192.0.2.7:80".clone_into(&mut reference.address);
+    let facts = &mut trials[0].environment.facts;
+    facts.insert("link.eth0.speed_mbit".to_owned(), "1000".to_owned());
+    for (name, value) in [
+        ("rx_bytes", 185_000_000),
+        ("rx_packets", 600_000),
+        ("tx_bytes", 62_000_000),
+        ("tx_packets", 600_000),
+    ] {
+        count(&mut trials, &format!("link.eth0.{name}"), Some(value));
+    }
+    trials
+}
+
 fn server(trials: &mut [model::Trial]) -> &mut Server {
     trials[0].context.server.as_mut().unwrap()
 }
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = network();
+    cases.extend(links());
     cases.extend(host());
     cases.extend(servers());
     cases
@@ -49,6 +78,23 @@ fn network() -> Vec<Case> {
             missing: Some((|t| t[0].usage.system = None, "counters")),
         },
         Case {
+            rule: "TCP-04",
+            base: closed,
+            provoke: |t| count(t, "TcpExt.SyncookiesSent", Some(37)),
+            silent: |t| {
+                let sysctls = &mut t[0].environment.sysctls;
+                sysctls.insert("net.ipv4.tcp_syncookies".to_owned(), "1".to_owned());
+            },
+            missing: Some((|t| t[0].usage.system = None, "SYN cookies")),
+        },
+        Case {
+            rule: "TCP-17",
+            base: closed,
+            provoke: |t| count(t, "softnet.dropped", Some(3)),
+            silent: |t| count(t, "softnet.squeezed", Some(900)),
+            missing: Some((|t| count(t, "softnet.dropped", None), "softnet_stat")),
+        },
+        Case {
             rule: "TCP-05",
             base: closed,
             provoke: |t| {
@@ -58,6 +104,25 @@ fn network() -> Vec<Case> {
             },
             silent: |t| count(t, "Tcp.RetransSegs", Some(3)),
             missing: Some((|t| count(t, "Tcp.RetransSegs", None), "segments")),
+        },
+    ]
+}
+
+fn links() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "CT-01",
+            base: closed,
+            provoke: |t| tracked(t, 20, Some(90)),
+            silent: |t| tracked(t, 20, Some(25)),
+            missing: Some((|t| tracked(t, 20, None), "nf_conntrack_count")),
+        },
+        Case {
+            rule: "LNK-01",
+            base: over_network,
+            provoke: |t| count(t, "link.eth0.rx_bytes", Some(1_180_000_000)),
+            silent: |_| {},
+            missing: Some((|t| t[0].environment.facts.clear(), "speed")),
         },
         Case {
             rule: "LNK-02",
