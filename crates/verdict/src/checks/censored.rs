@@ -1,5 +1,6 @@
 //! STA-14: quantiles that lie among the unanswered have no value.
 
+use model::Outcome;
 use model::finding::Claim::Latency;
 use model::finding::Severity::Suspect;
 
@@ -24,10 +25,18 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::Silent;
     }
     let share = number(times.censored()) / number(times.count() + times.censored());
+    let shed = facts.record.total.outcomes[Outcome::Shed];
+    let (how, fix) = if shed > times.censored() / 2 {
+        let fix = "Ask for a rate that the server can keep (-R), or allow more connections (-c)";
+        ("never sent or never answered", fix)
+    } else {
+        let fix = "Allow more time (--timeout), or find out why they are not answered";
+        ("never answered", fix)
+    };
     Found::new(
         &[(Latency, Suspect)],
         format!(
-            "{} {} never answered ({}): quantiles above {} are longer than anything that was seen.",
+            "{} {} {how} ({}): quantiles above {} are longer than anything that was seen.",
             words::plural(times.censored(), "exchange"),
             words::was(times.censored()),
             words::share(share),
@@ -36,6 +45,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     )
     .evidence("censored", times.censored())
     .evidence("censored_share", share)
-    .fix("Allow more time (--timeout), or find out why they are not answered")
+    .evidence("shed", shed)
+    .fix(fix)
     .into()
 }

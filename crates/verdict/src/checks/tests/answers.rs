@@ -109,8 +109,15 @@ fn a_server_that_never_comes_to_the_arrivals_of_the_window_is_measured() {
     let mut outcomes = model::OutcomeCounts::default();
     outcomes[Outcome::Shed] = trial.record.total.due;
     trial.record.total.outcomes = outcomes;
+    trial.record.response_time.clear();
+    for _ in 0..trial.record.total.due {
+        trial.record.response_time.record_censored();
+    }
     let verdict = crate::judge(&trial);
     assert_eq!(super::finding(&verdict, "HTTP-01"), None);
+    let found = super::finding(&verdict, "STA-14").unwrap();
+    assert!(found.say.contains("never sent"), "{}", found.say);
+    assert!(found.fix[0].contains("-R"), "{found:?}");
 }
 
 #[test]
