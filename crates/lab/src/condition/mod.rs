@@ -193,7 +193,9 @@ fn kernel_log(dev: &Path) -> Option<Vec<String>> {
 
 /// Reads the condition of the server whose first process is `pid`.
 pub fn of_server(proc: &Path, pid: u32) -> ServerCondition {
-    let tree = process::tree(proc, pid);
+    let mut tree = process::tree(proc, pid);
+    // What has ended and was not waited for serves nobody.
+    tree.retain(|stat| stat.state != 'Z');
     let processes: Vec<u32> = tree.iter().map(|stat| stat.pid).collect();
     let statuses: Vec<_> = processes
         .iter()

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use anyhow::Context as _;
 use lab::condition::{self, Roots};
 use model::{Bytes, Span};
+use sys::counters::process;
 use verdict::doctor::examine;
 use verdict::sysctl::{Kernel, Machine, judge};
 
@@ -126,8 +127,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn find(proc: &Path, server: Server) -> anyhow::Result<u32> {
     match server {
-        Server::Process(pid) if proc.join(pid.to_string()).is_dir() => Ok(pid),
-        Server::Process(pid) => anyhow::bail!("there is no process {pid}"),
+        Server::Process(pid) if !proc.join(pid.to_string()).is_dir() => {
+            anyhow::bail!("there is no process {pid}")
+        }
+        Server::Process(pid) if process::stat(proc, pid).is_ok_and(|stat| stat.state == 'Z') => {
+            anyhow::bail!(
+                "process {pid} has ended: it is a zombie that its parent has not waited for"
+            )
+        }
+        Server::Process(pid) => Ok(pid),
         Server::Listening(address) => condition::owner_at(proc, address).with_context(|| {
             format!(
                 "no process is seen to listen at {address}: start the server, or run as its \

@@ -141,6 +141,20 @@ fn who_does_not_listen_is_no_server() {
 }
 
 #[test]
+fn a_zombie_is_no_server() {
+    let mut ended = Command::new("true").spawn().expect("a program that ends");
+    let pid = ended.id().to_string();
+    let status = format!("/proc/{pid}/stat");
+    wait_until("it is a zombie", || {
+        std::fs::read_to_string(&status).is_ok_and(|stat| stat.contains(") Z "))
+    });
+    triathlon(["doctor", "--server", &pid])
+        .expect_code(1)
+        .expect_complaint(&[&pid, "has ended"]);
+    ended.wait().expect("it was started here");
+}
+
+#[test]
 fn a_server_in_another_namespace_is_not_said_to_listen_nowhere() {
     let name = "a_server_in_another_namespace_is_not_said_to_listen_nowhere";
     let mut idle = Command::new("sleep");
