@@ -131,9 +131,9 @@ fn a_flag_is_named_as_it_was_typed() {
     for (arguments, words) in [
         (
             format!("load {url} -H no-colon"),
-            &["--header", "no-colon", "value"][..],
+            &["-h/--header", "no-colon", "value"][..],
         ),
-        (format!("load {url} -H a(b:c"), &["--header", "a(b"]),
+        (format!("load {url} -H a(b:c"), &["-h/--header", "a(b"]),
         (
             format!("load {url} --expect-sha256 abc"),
             &["--expect-sha256", "64"],

@@ -59,6 +59,8 @@ fn lists_run_nothing() {
     for word in ["7-byte file", "1, 16, 64, 256", "6 rounds", "about"] {
         assert!(run.stdout.contains(word), "{word}: {run:#?}");
     }
+    let run = lab(&["first-heat", "rounds=1", "--list"]).expect_code(0);
+    assert!(run.stdout.contains(" 1 round, "), "{run:#?}");
 }
 
 #[test]

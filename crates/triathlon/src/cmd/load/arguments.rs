@@ -285,7 +285,7 @@ fn by_flag(error: &PlanError) -> UsageError {
     let flag = match *field {
         "connections" => "--connections",
         "expect.sha256" => "--expect-sha256",
-        "headers" => "--header",
+        "headers" => "-H/--header",
         "method" => "--request",
         "rate" => "--rate",
         "requests_per_connection" => "--requests-per-connection",
@@ -344,7 +344,7 @@ fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
                 .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
                 .ok_or_else(|| {
                     UsageError(format!(
-                        "--header: '{line}' has no colon: write 'Name: value'"
+                        "-H/--header: '{line}' has no colon: write 'Name: value'"
                     ))
                 })
         })
