@@ -65,11 +65,11 @@ fn answers(sides: &[Side<'_>], operations: &[Operation<'_>]) -> String {
         [a, b] => both(a, b, operations),
         _ => one(operations),
     };
-    let how = "A class is named where the 95 % bounds over the passes and the fits allow one answer \
-               alone; else the answer lies between two. What stays within a quarter of its \
+    let how = "A class is named where the 95 % bounds over the passes and the fits allow one \
+               answer alone; else the answer lies between two. What stays within a quarter of its \
                beginning is flat; growth is named from 1.35 times on, so that less than that is \
-               often between. The beginning is the first sixth of the bins of a curve, the end the \
-               last.";
+               often between. The beginning is the first sixth of the bins of a curve, the end \
+               the last.";
     format!("<p>{how}</p>\n{table}")
 }
 
