@@ -1,5 +1,6 @@
 //! The rules, one per file, and the one table of them.
 
+mod access_log_mismatch;
 mod accounting;
 mod background;
 mod batch_time;
@@ -11,7 +12,9 @@ mod client_dead_time;
 mod clock;
 mod connection_capacity;
 mod conntrack_active;
+mod content_coding;
 mod debug_build;
+mod environment_changed;
 mod error_log_growth;
 mod errors;
 mod gen_runqueue_wait;
@@ -28,6 +31,7 @@ mod out_of_memory;
 mod port_exhaustion;
 mod protocol_fallback;
 mod rate_not_achieved;
+mod request_parity;
 mod retransmits;
 mod saturated_flat;
 mod schedule_late;
@@ -82,12 +86,15 @@ pub(crate) static ALL: &[&Check] = &[
     &nofile::CHECK,
     &connection_capacity::CHECK,
     &unexplained_limit::CHECK,
+    &access_log_mismatch::CHECK,
     &error_log_growth::CHECK,
     &errors::CHECK,
     &status::CHECK,
     &body::CHECK,
+    &content_coding::CHECK,
     &keepalive::CHECK,
     &protocol_fallback::CHECK,
+    &request_parity::CHECK,
     &too_few_samples::CHECK,
     &too_few_rounds::CHECK,
     &non_stationary::CHECK,
@@ -97,6 +104,7 @@ pub(crate) static ALL: &[&Check] = &[
     &capacity_not_reached::CHECK,
     &short_run::CHECK,
     &censored::CHECK,
+    &environment_changed::CHECK,
 ];
 
 #[cfg(test)]

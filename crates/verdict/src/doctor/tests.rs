@@ -460,3 +460,35 @@ fn rules_that_need_a_trial_are_named() {
     assert!(examination.need_a_trial.iter().any(|id| id == "GEN-01"));
     assert!(!examination.need_a_trial.iter().any(|id| id == "GEN-06"));
 }
+
+/// The catalogue's first tier.
+const TIER_1: &[(&str, &[u32])] = &[
+    ("GEN", &[1, 2, 3, 4, 5, 6, 7, 13, 14, 15]),
+    ("TCP", &[1, 2, 3, 4, 5, 7, 9, 10, 11, 17]),
+    ("CT", &[1, 2]),
+    ("LNK", &[1, 2, 3]),
+    ("CPU", &[1, 2, 3, 4, 8, 10, 11]),
+    ("MEM", &[1, 2]),
+    ("DSK", &[1]),
+    ("SRV", &[1, 2, 3, 4, 5, 6]),
+    ("HTTP", &[1, 2, 3, 4, 5, 9, 10, 13, 14, 18]),
+    ("STA", &[1, 2, 3, 4, 5, 6, 8, 9, 10, 11]),
+    ("ENV", &[1, 4]),
+];
+
+#[test]
+fn every_rule_of_the_first_tier_is_answered_or_named() {
+    let examination = examine(&healthy());
+    for (group, numbers) in TIER_1 {
+        for number in *numbers {
+            let id = format!("{group}-{number:02}");
+            let places = [
+                rules().any(|rule| rule.id == id),
+                examination.need_a_trial.contains(&id),
+                examination.not_yet.contains_key(&id),
+            ];
+            let count = places.iter().filter(|is_there| **is_there).count();
+            assert_eq!(count, 1, "{id}: doctor, trial, not yet: {places:?}");
+        }
+    }
+}

@@ -5,11 +5,14 @@
 
 mod points;
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use model::finding::{Claim, Finding, Verdict};
-use model::record::ConnectionCounts;
+use model::plan::Url;
+use model::record::{ConnectionCounts, Reference};
 use model::trial::Point;
 use model::units::Span;
-use model::{Outcome, Trial};
+use model::{Environment, Outcome, Trial};
 
 pub use points::{PointKey, PointSummary};
 
@@ -74,6 +77,14 @@ pub(crate) struct Entry {
     pub(crate) failures: u64,
     pub(crate) connections: ConnectionCounts,
     pub(crate) close_announced: u64,
+    /// The coding of the reference's content, empty where it has none; none without a reference.
+    pub(crate) content_coding: Option<String>,
+    /// What was asked, but for the host: it differs by the port.
+    pub(crate) request: String,
+    /// The product under test and how it logs; none where nobody knows.
+    pub(crate) logging: Option<(String, String)>,
+    /// Parts of the environment by name, each as a hash.
+    pub(crate) surroundings: [(&'static str, u64); 5],
     /// How busy the server's CPUs were.
     pub(crate) server_busy: Option<f64>,
     /// How busy the busiest worker was.
@@ -125,6 +136,15 @@ impl Entry {
             failures: record.total.outcomes.failures() + record.total.outcomes[Outcome::Shed],
             connections: record.total.connections,
             close_announced: record.total.close_announced,
+            content_coding: record.reference.as_ref().map(content_coding),
+            request: request(trial),
+            logging: trial
+                .context
+                .server
+                .as_ref()
+                .filter(|server| !server.access_log.is_empty())
+                .map(|server| (server.product.clone(), server.access_log.clone())),
+            surroundings: surroundings(&trial.environment),
             server_busy: facts.server_cpus().and_then(|cpus| facts.busy_share(cpus)),
             generator_busy: facts.record.busiest_worker().map(|(_, busy)| busy),
             headroom: checks::headroom(&facts).map(|headroom| headroom.value),
@@ -154,6 +174,52 @@ fn before(trial: &Trial) -> Vec<Finding> {
     of_machine.iter().chain(of_server).cloned().collect()
 }
 
+fn content_coding(reference: &Reference) -> String {
+    let field = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("content-encoding");
+    let coding = reference.headers.iter().find(field);
+    coding.map_or_else(String::new, |(_, value)| value.to_ascii_lowercase())
+}
+
+fn request(trial: &Trial) -> String {
+    let each = trial.plan.requests.iter().map(|request| {
+        let path = Url::parse(&request.url).map_or_else(|_| request.url.clone(), |url| url.path);
+        let (method, fields) = (&request.method, &request.headers);
+        format!("{method} {path} {fields:?} {:?}", request.body_base64)
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// What stays as it is between the trials of one experiment, unless somebody changes it.
+fn surroundings(environment: &Environment) -> [(&'static str, u64); 5] {
+    let settings: Vec<_> = environment
+        .sysctls
+        .iter()
+        .filter(|(name, _)| {
+            ["net.", "vm.", "kernel.sched"]
+                .iter()
+                .any(|p| name.starts_with(p))
+        })
+        // A level, not a setting.
+        .filter(|(name, _)| *name != "net.netfilter.nf_conntrack_count")
+        .collect();
+    let tool = &environment.tool;
+    let hash = |part: &dyn std::fmt::Debug| {
+        let mut hasher = DefaultHasher::new();
+        format!("{part:?}").hash(&mut hasher);
+        hasher.finish()
+    };
+    [
+        ("kernel", hash(&environment.kernel)),
+        ("kernel command line", hash(&environment.command_line)),
+        ("kernel settings", hash(&settings)),
+        ("governor", hash(&environment.governor)),
+        (
+            "version of this program",
+            hash(&(&tool.version, &tool.commit)),
+        ),
+    ]
+}
+
 #[expect(clippy::cast_precision_loss, reason = "bytes of memory, below 2^53")]
 fn memory(trial: &Trial) -> Option<f64> {
     let server = trial.usage.server.as_ref()?;
@@ -176,6 +242,23 @@ impl<'a> Peers<'a> {
     /// All trials of the experiment; none where there are no others at hand.
     pub(crate) fn entries(&self) -> &'a [Entry] {
         self.grid.map_or(&[], |(grid, _)| grid.entries)
+    }
+
+    /// Trials of other servers in the same round with the same load.
+    pub(crate) fn rivals(&self) -> impl Iterator<Item = (&'a Entry, &'a Point)> {
+        let ours = self.entry.point.as_ref().filter(|point| !point.ceiling);
+        self.entries()
+            .iter()
+            .filter_map(|other| Some((other, other.point.as_ref()?)))
+            .filter(move |(_, other)| {
+                ours.is_some_and(|ours| {
+                    !other.ceiling
+                        && other.server != ours.server
+                        && (other.round, other.connections) == (ours.round, ours.connections)
+                        && (&other.workload, &other.axes) == (&ours.workload, &ours.axes)
+                        && other.experiment == ours.experiment
+                })
+            })
     }
 
     /// This trial's point over all its rounds; none where it is judged alone.

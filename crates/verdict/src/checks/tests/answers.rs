@@ -19,6 +19,39 @@ fn spoil(trial: &mut model::Trial, outcome: Outcome, count: u64, text: &str) {
 }
 
 pub(super) fn cases() -> Vec<Case> {
+    let mut cases = of_one_server();
+    cases.extend(across_servers());
+    cases
+}
+
+fn across_servers() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "HTTP-05",
+            base: six_rounds,
+            provoke: |t| {
+                let reference = t[0].record.reference.as_mut().unwrap();
+                let coding = ("Content-Encoding".to_owned(), "gzip".to_owned());
+                reference.headers.push(coding);
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].record.reference = None, "coding")),
+        },
+        Case {
+            rule: "HTTP-18",
+            base: six_rounds,
+            provoke: |t| {
+                let field = ("Accept-Encoding".to_owned(), "gzip".to_owned());
+                t[0].plan.requests[0].headers.push(field);
+            },
+            // Another port is another server, not another question.
+            silent: |t| "http://127.0.0.1:9090/7".clone_into(&mut t[0].plan.requests[0].url),
+            missing: None,
+        },
+    ]
+}
+
+fn of_one_server() -> Vec<Case> {
     vec![
         Case {
             rule: "HTTP-01",

@@ -52,6 +52,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(links());
     cases.extend(host());
     cases.extend(servers());
+    cases.extend(across_servers());
     cases
 }
 
@@ -249,6 +250,34 @@ fn servers() -> Vec<Case> {
             },
             silent: |_| {},
             missing: Some((|t| t[0].context.server = None, "error log")),
+        },
+    ]
+}
+
+fn across_servers() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "SRV-06",
+            base: six_rounds,
+            provoke: |t| "on".clone_into(&mut server(t).access_log),
+            silent: |t| {
+                for trial in t {
+                    let server = trial.context.server.as_mut().unwrap();
+                    "on".clone_into(&mut server.access_log);
+                }
+            },
+            missing: Some((|t| server(t).access_log.clear(), "logs")),
+        },
+        Case {
+            rule: "ENV-01",
+            base: six_rounds,
+            provoke: |t| t[0].environment.governor = Some("powersave".to_owned()),
+            silent: |t| {
+                let sysctls = &mut t[0].environment.sysctls;
+                let level = "net.netfilter.nf_conntrack_count";
+                sysctls.insert(level.to_owned(), "7".to_owned());
+            },
+            missing: None,
         },
     ]
 }
