@@ -11,7 +11,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "GEN-06",
         name: "shared-cpus",
-        reads: "CPUs online, CPUs that this program and the server may use",
+        reads: "CPUs that this program and the server may use, topology/thread_siblings_list",
         source: "pyperf, system tuning; measurement on loopback",
         examine: shared_cpus,
     },
@@ -54,11 +54,25 @@ fn shared_cpus(condition: &Condition) -> Answer {
         }
         Some(None) => Answer::unknown("the CPUs that the server may use"),
         Some(Some(server)) => {
-            let free = allowed.iter().any(|cpu| !server.contains(cpu));
-            if free {
-                return Answer::Silent;
+            let mut free = allowed
+                .iter()
+                .filter(|cpu| !server.contains(cpu))
+                .peekable();
+            if free.peek().is_none() {
+                let what = "the server may run on every CPU that the generator may use";
+                return found_shared(what);
             }
-            found_shared("the server may run on every CPU that the generator may use")
+            let siblings = &condition.environment.thread_siblings;
+            let shares_core = |cpu: &u32| {
+                let of_core = siblings.get(cpu).into_iter().flatten();
+                of_core.copied().any(|sibling| server.contains(&sibling))
+            };
+            if free.all(shares_core) {
+                let what = "each CPU that is left to the generator is one half of a core whose \
+                            other half is the server's";
+                return found_shared(what);
+            }
+            Answer::Silent
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "TCP-01",
         name: "port-exhaustion",
-        reads: "net.ipv4.ip_local_port_range",
+        reads: "net.ipv4.ip_local_port_range, net.ipv4.ip_local_reserved_ports",
         source: IP_SYSCTL,
         examine: ports,
     },
@@ -58,9 +58,25 @@ pub(super) const RULES: &[Rule] = &[
 /// Ports that the side which connects may take.
 fn port_count(condition: &Condition) -> Option<u64> {
     match numbers(condition, "net.ipv4.ip_local_port_range")?.as_slice() {
-        [low, high] => Some((high + 1).saturating_sub(*low)),
+        [low, high] => {
+            let ports = (high + 1).saturating_sub(*low);
+            Some(ports.saturating_sub(reserved_ports(condition, *low, *high)))
+        }
         _ => None,
     }
+}
+
+/// Ports from `low` to `high` that the kernel gives to nobody who does not ask for them.
+fn reserved_ports(condition: &Condition, low: u64, high: u64) -> u64 {
+    let key = "net.ipv4.ip_local_reserved_ports";
+    let text = condition.environment.sysctls.get(key);
+    let parts = text.into_iter().flat_map(|text| text.split(','));
+    let within = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        Some((last.min(high) + 1).saturating_sub(first.max(low)))
+    };
+    parts.filter_map(within).sum()
 }
 
 fn ports(condition: &Condition) -> Answer {

@@ -329,6 +329,32 @@ fn memory_of_tcp_is_counted_in_pages_of_this_machine() {
 }
 
 #[test]
+fn reserved_ports_are_for_nobody() {
+    for (reserved, fires) in [("8080,40000-40099", false), ("32768-52767", true)] {
+        let mut condition = healthy();
+        set(&mut condition, "net.ipv4.ip_local_reserved_ports", reserved);
+        let findings = examine(&condition).findings();
+        let found = findings.iter().find(|one| one.rule == "TCP-01");
+        assert_eq!(found.is_some(), fires, "{reserved}: {found:?}");
+    }
+}
+
+#[test]
+fn halves_of_one_core_are_shared() {
+    for (siblings, fires) in [([0, 0], false), ([0, 1], true)] {
+        let mut condition = healthy();
+        let [first, last] = siblings;
+        let of_core: Vec<u32> = (first..=last).collect();
+        let cores = &mut condition.environment.thread_siblings;
+        cores.insert(0, of_core.clone());
+        cores.insert(1, if last == 1 { of_core } else { vec![1] });
+        let findings = examine(&condition).findings();
+        let found = findings.iter().find(|one| one.rule == "GEN-06");
+        assert_eq!(found.is_some(), fires, "{siblings:?}: {found:?}");
+    }
+}
+
+#[test]
 fn a_dear_clock_is_no_system_call_unless_its_source_makes_it_one() {
     for (source, calls) in [("tsc", false), ("hpet", true)] {
         let mut condition = healthy();

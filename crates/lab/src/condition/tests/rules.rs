@@ -167,3 +167,20 @@ fn links_beside_loopback_are_seen() {
     let both = [link("sys/class/net/lo/mtu"), link("sys/class/net/eth0/mtu")];
     check("LNK-02", &both, "not applicable");
 }
+
+#[test]
+fn ports_that_are_reserved_are_for_nobody() {
+    const RANGE: Change<'_> = (
+        "proc/sys/net/ipv4/ip_local_port_range",
+        Some("32768\t60999\n"),
+    );
+    let reserved = |text| ("proc/sys/net/ipv4/ip_local_reserved_ports", Some(text));
+    check("TCP-01", &[], "unknown");
+    check("TCP-01", &[RANGE, reserved("\n")], "silent");
+    check("TCP-01", &[RANGE, reserved("8080,9000-9100\n")], "silent");
+    check(
+        "TCP-01",
+        &[RANGE, reserved("8080,32768-52767\n")],
+        "suspect",
+    );
+}
