@@ -7,6 +7,7 @@ use model::finding::{Claim, Severity};
 
 use super::{Answer, Rule, number, numbers, sysctl};
 use crate::check::Found;
+use crate::sysctl::Kernel;
 
 const IP_SYSCTL: &str = "kernel Documentation/networking/ip-sysctl.rst";
 
@@ -181,18 +182,38 @@ fn buffers(condition: &Condition) -> Answer {
     let (Some(read), Some(write)) = (start("net.ipv4.tcp_rmem"), start("net.ipv4.tcp_wmem")) else {
         return Answer::unknown("net.ipv4.tcp_rmem or net.ipv4.tcp_wmem");
     };
-    if read.max(write) <= 1 << 20 && read >= 32 << 10 {
+    let stock_read = stock_read_buffer(condition);
+    // What every kernel starts with is no choice of anybody's.
+    let is_raised = read > stock_read || write > 16_384;
+    let connections = u64::from(condition.at_once.unwrap_or(1_000));
+    let all = Bytes::new((read + write).saturating_mul(connections));
+    let memory = condition.environment.memory;
+    let is_much = is_raised && memory.is_some_and(|m| all.count() > m.count() / 4);
+    if read.max(write) <= 1 << 20 && read >= 32 << 10 && !is_much {
         return Answer::Silent;
     }
-    let say = format!(
+    let mut say = format!(
         "The second numbers of tcp_rmem and tcp_wmem are the buffers that every socket starts \
-         with: {} and {}. Stock are 128 KiB and 16 KiB; the kernel grows them by itself.",
+         with: {} and {}. Stock are {} and 16 KiB; the kernel grows them by itself.",
         Bytes::new(read),
-        Bytes::new(write)
+        Bytes::new(write),
+        Bytes::new(stock_read)
     );
-    let found = Found::all(&[Capacity, Comparison], Severity::Suspect, say)
+    let mut capacity = Severity::Suspect;
+    if is_much {
+        // As many as we suppose may never be opened.
+        if condition.at_once.is_some() {
+            capacity = Severity::Invalid;
+        }
+        say += &format!(
+            " With {connections} connections that is up to {all}, more than a quarter of memory."
+        );
+    }
+    let severity = [(Capacity, capacity), (Comparison, Severity::Suspect)];
+    let found = Found::new(&severity, say)
         .evidence("tcp_rmem_default", read)
-        .evidence("tcp_wmem_default", write);
+        .evidence("tcp_wmem_default", write)
+        .evidence("connections", connections);
     let stock = |key: &str, head: &str| {
         let max = numbers(condition, key)
             .and_then(|n| n.last().copied())
@@ -200,10 +221,20 @@ fn buffers(condition: &Condition) -> Answer {
         sysctl(condition, key, &format!("{head} {max}"))
     };
     let remedies = vec![
-        stock("net.ipv4.tcp_rmem", "4096 131072"),
+        stock("net.ipv4.tcp_rmem", &format!("4096 {stock_read}")),
         stock("net.ipv4.tcp_wmem", "4096 16384"),
     ];
     Answer::Found(found, remedies)
+}
+
+/// Raised by commit a337531b942b.
+fn stock_read_buffer(condition: &Condition) -> u64 {
+    let kernel = condition.environment.kernel.as_deref();
+    let kernel = kernel.and_then(|text| text.parse::<Kernel>().ok());
+    match kernel {
+        Some(kernel) if kernel < Kernel::new(4, 20) => 87_380,
+        _ => 131_072,
+    }
 }
 
 fn recycle(condition: &Condition) -> Answer {

@@ -355,6 +355,38 @@ fn halves_of_one_core_are_shared() {
 }
 
 #[test]
+fn buffers_are_held_against_memory_and_against_the_kernel() {
+    let check = |memory: u64, kernel: &str, read: u64, expected: Option<Severity>, word: &str| {
+        let mut condition = healthy();
+        condition.at_once = Some(1_000);
+        condition.environment.memory = Some(Bytes::new(memory));
+        condition.environment.kernel = Some(kernel.to_owned());
+        set(
+            &mut condition,
+            "net.ipv4.tcp_rmem",
+            &format!("4096 {read} 6291456"),
+        );
+        let findings = examine(&condition).findings();
+        let found = findings.iter().find(|one| one.rule == "TCP-10");
+        assert_eq!(
+            found.map(Finding::worst),
+            expected,
+            "{memory} {kernel} {read}"
+        );
+        assert!(
+            found.is_none_or(|found| found.say.contains(word)),
+            "{found:?}"
+        );
+    };
+    let (suspect, invalid) = (Some(Severity::Suspect), Some(Severity::Invalid));
+    check(24 << 30, "Linux 6.18.0", 1 << 20, None, "");
+    check(24 << 30, "Linux 6.18.0", 2 << 20, suspect, "128");
+    check(24 << 30, "Linux 3.10.0", 2 << 20, suspect, "85");
+    check(2 << 30, "Linux 6.18.0", 1 << 20, invalid, "quarter");
+    check(1 << 28, "Linux 6.18.0", 131_072, None, "");
+}
+
+#[test]
 fn a_dear_clock_is_no_system_call_unless_its_source_makes_it_one() {
     for (source, calls) in [("tsc", false), ("hpet", true)] {
         let mut condition = healthy();
