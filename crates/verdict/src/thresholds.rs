@@ -142,6 +142,11 @@ limits! {
     /// The gap between two camps of rounds in terms of the wider camp.
     GAP_OF_CAMP: "STA-05", "gap_of_camp", None, Some(2.0), None,
         "ADR 0015: 4 % of points with 6 normal rounds are beyond, 0.1 % of those with 10";
+    /// How far the rounds of a server rise or fall from the first to the last.
+    ORDER_DRIFT: "STA-06", "drift", None, Some(0.02), None, "Policy; what STA-03 allows a window";
+    /// How sure it is that this is no chance: one minus the error probability of Kendall's test.
+    ORDER_BY_CHANCE: "STA-06", "sureness", None, Some(0.99), None,
+        "Policy; accuses 0.3 % of servers with 6 rounds of nothing but noise, never above 1 %";
     /// More answers with more connections: below this, the rate is flat.
     FLAT: "STA-09", "rate_growth", Some(0.05), None, None, "Policy";
     /// Growth of response times in terms of growth of connections.

@@ -27,6 +27,7 @@ mod loopback;
 mod near_generator_ceiling;
 mod nofile;
 mod non_stationary;
+mod order_effect;
 mod out_of_memory;
 mod port_exhaustion;
 mod protocol_fallback;
@@ -99,6 +100,7 @@ pub(crate) static ALL: &[&Check] = &[
     &too_few_rounds::CHECK,
     &non_stationary::CHECK,
     &bimodal_rounds::CHECK,
+    &order_effect::CHECK,
     &saturated_flat::CHECK,
     &little::CHECK,
     &capacity_not_reached::CHECK,

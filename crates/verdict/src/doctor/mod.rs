@@ -144,10 +144,6 @@ const NOT_YET: &[(&str, &str)] = &[
         "a trial does not keep its warm-up interval by interval",
     ),
     (
-        "STA-06",
-        "no test of rounds against their order is agreed upon",
-    ),
-    (
         "STA-08",
         "an experiment cannot name a server as its own control",
     ),

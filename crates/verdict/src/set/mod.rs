@@ -267,6 +267,17 @@ impl<'a> Peers<'a> {
         Some(&grid.points[grid.point_of[position]?])
     }
 
+    /// All points of this trial's server in its experiment, its own included.
+    pub(crate) fn points_of_server(&self) -> impl Iterator<Item = &'a PointSummary> {
+        let ours = self.point().map(|point| &point.key);
+        let points = self.grid.map_or(&[][..], |(grid, _)| &grid.points);
+        points.iter().filter(move |other| {
+            ours.is_some_and(|ours| {
+                (&other.key.experiment, &other.key.server) == (&ours.experiment, &ours.server)
+            })
+        })
+    }
+
     /// The points that differ from this one in their number of connections alone, itself included,
     /// by connections.
     pub(crate) fn line(&self) -> &'a [PointSummary] {

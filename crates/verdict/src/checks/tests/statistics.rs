@@ -112,6 +112,20 @@ fn across_trials() -> Vec<Case> {
             missing: Some((|t| t.truncate(1), "rounds")),
         },
         Case {
+            rule: "STA-06",
+            base: six_rounds,
+            provoke: |t| {
+                for connections in [1, 16, 64] {
+                    set_rate(t, connections, |round| {
+                        70_000.0 - 1_000.0 * f64::from(round)
+                    });
+                }
+            },
+            // One point alone is no drift of the server.
+            silent: |t| set_rate(t, 64, |round| 70_000.0 - 1_000.0 * f64::from(round)),
+            missing: Some((|t| t.truncate(1), "rounds")),
+        },
+        Case {
             rule: "STA-09",
             base: six_rounds,
             provoke: |_| {},
@@ -131,7 +145,7 @@ fn across_trials() -> Vec<Case> {
 #[test]
 fn rules_about_rounds_need_the_rounds() {
     let verdict = crate::judge(&of_lab()[0]);
-    for rule in ["STA-02", "STA-05", "STA-09", "STA-11"] {
+    for rule in ["STA-02", "STA-05", "STA-06", "STA-09", "STA-11"] {
         assert!(verdict.coverage.unknown.contains_key(rule), "{rule}");
     }
     assert!(verdict.claims[&Claim::Comparison].partial);
