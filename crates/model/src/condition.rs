@@ -47,6 +47,13 @@ pub struct Condition {
     pub core_kinds: Option<BTreeMap<String, Vec<u32>>>,
     /// Lines of the kernel log that matter for a benchmark; none where it may not be read.
     pub kernel_log: Option<Vec<String>>,
+    /// What the kernel traces on the way of every request: a tracer by name, events as
+    /// `sched:sched_switch`; empty is nothing, none where it may not be read.
+    #[serde(default)]
+    pub kernel_tracing: Option<Vec<String>>,
+    /// Whether the system calls of this process are filtered (seccomp).
+    #[serde(default)]
+    pub filtered: Option<bool>,
     /// Connections that the benchmark opens at once, where somebody has said so.
     #[serde(default)]
     pub at_once: Option<u32>,
@@ -108,6 +115,9 @@ pub struct ServerCondition {
     pub listeners: Option<Vec<ListenerCondition>>,
     /// Whether a debugger or tracer holds one of its processes.
     pub traced: Option<bool>,
+    /// Whether the system calls of one of its processes are filtered (seccomp).
+    #[serde(default)]
+    pub filtered: Option<bool>,
     /// Memory of its processes that lies in swap.
     pub swap_used: Option<Bytes>,
 }

@@ -69,6 +69,8 @@ pub fn read(
         mains: mains(&roots.sys),
         core_kinds: core_kinds(&roots.sys),
         kernel_log: kernel_log(&roots.dev),
+        kernel_tracing: kernel_tracing(&roots.sys),
+        filtered: is_filtered(&roots.proc),
         at_once: None,
         server: server.map(|pid| of_server(&roots.proc, pid)),
         environment,
@@ -191,6 +193,46 @@ fn kernel_log(dev: &Path) -> Option<Vec<String>> {
     Some(lines)
 }
 
+/// Whether the system calls of this process are filtered.
+pub fn is_filtered(proc: &Path) -> Option<bool> {
+    Some(process::status_of_self(proc).ok()?.seccomp? != 0)
+}
+
+/// Events on the way of every request; those of hardware errors, say, cost nothing.
+const ON_THE_WAY: &[&str] = &[
+    "sched",
+    "irq",
+    "timer",
+    "hrtimer",
+    "kmem",
+    "syscalls",
+    "raw_syscalls",
+    "io_uring",
+    "net",
+    "napi",
+    "skb",
+    "sock",
+    "tcp",
+];
+
+/// Only root may read it.
+pub fn kernel_tracing(sys: &Path) -> Option<Vec<String>> {
+    let folders = ["kernel/tracing", "kernel/debug/tracing"].map(|folder| sys.join(folder));
+    let (folder, tracer) = folders.into_iter().find_map(|folder| {
+        let tracer = fs::read_to_string(folder.join("current_tracer")).ok()?;
+        Some((folder, tracer))
+    })?;
+    let tracer = Some(tracer.trim().to_owned()).filter(|tracer| tracer != "nop");
+    let events = fs::read_to_string(folder.join("set_event")).unwrap_or_default();
+    let is_on_the_way = |event: &&str| {
+        event
+            .split_once(':')
+            .is_some_and(|(group, _)| ON_THE_WAY.contains(&group))
+    };
+    let events = events.lines().filter(is_on_the_way).map(str::to_owned);
+    Some(tracer.into_iter().chain(events).collect())
+}
+
 /// Reads the condition of the server whose first process is `pid`.
 pub fn of_server(proc: &Path, pid: u32) -> ServerCondition {
     let mut tree = process::tree(proc, pid);
@@ -202,6 +244,11 @@ pub fn of_server(proc: &Path, pid: u32) -> ServerCondition {
         .filter_map(|pid| process::status(proc, *pid).ok())
         .collect();
     let tracers: Option<Vec<u32>> = statuses.iter().map(|status| status.tracer).collect();
+    let filters: Option<Vec<u32>> = statuses.iter().map(|status| status.seccomp).collect();
+    let any = |all: Option<Vec<u32>>| {
+        all.filter(|all| !all.is_empty())
+            .map(|all| all.iter().any(|number| *number != 0))
+    };
     ServerCondition {
         pid,
         name: fs::read_to_string(proc.join(format!("{pid}/comm")))
@@ -217,9 +264,8 @@ pub fn of_server(proc: &Path, pid: u32) -> ServerCondition {
             })
             .collect(),
         listeners: listeners_of(proc, pid, &processes),
-        traced: tracers
-            .filter(|all| !all.is_empty())
-            .map(|all| all.iter().any(|pid| *pid != 0)),
+        traced: any(tracers),
+        filtered: any(filters),
         swap_used: swap_of(proc, &processes),
         processes,
     }

@@ -11,6 +11,7 @@ use model::trial::{Ceiling, Context, Point};
 use model::units::Rate;
 use model::{Condition, Environment, Event, Experiment, Outcome, PlanFile, Span, Trial, Usage};
 
+use crate::condition;
 use crate::error::LabError;
 use crate::generator::Generator;
 use crate::meter::{self, Group, Reading};
@@ -257,6 +258,8 @@ pub fn measure(
             environment: surroundings.environment.clone(),
             at_once: Some(plan.connections),
             server: Some(server.clone()),
+            kernel_tracing: condition::kernel_tracing(Path::new("/sys")),
+            filtered: condition::is_filtered(Path::new("/proc")),
             ..Condition::default()
         });
         facts.doctor = examination.findings();

@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_drift_well_above_noise_is_seen() {
-        // Six rounds must stand in perfect order: it takes 18 times the noise. Ten need 6, twenty 4.
+        // Six rounds must stand in perfect order: it takes 18 times the noise. Ten take 6.
         for (rounds, drift) in [(6, 0.9), (10, 0.3), (20, 0.2)] {
             let share = accused(rounds, drift);
             assert!(share > 0.9, "{rounds} rounds: {share}");

@@ -25,9 +25,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "CPU-16",
         name: "instrumented",
-        reads: "TracerPid of the server's processes",
-        source: "ptrace(2)",
-        examine: traced,
+        reads: "TracerPid and Seccomp of the server; tracefs: current_tracer, set_event",
+        source: "ptrace(2), seccomp(2), kernel Documentation/trace/ftrace.rst",
+        examine: instrumented,
     },
     Rule {
         id: "SRV-01",
@@ -103,15 +103,49 @@ fn cores(condition: &Condition) -> Answer {
     })
 }
 
-fn traced(condition: &Condition) -> Answer {
-    of_server(condition, |server| match server.traced {
-        None => Answer::unknown("TracerPid of the server's processes"),
-        Some(false) => Answer::Silent,
-        Some(true) => {
-            let say = format!("{} runs under a debugger or tracer.", server.name);
-            Found::all(&Claim::ALL, Severity::Invalid, say)
-                .fix("detach it")
-                .into()
+fn instrumented(condition: &Condition) -> Answer {
+    let server = condition.server.as_ref();
+    if let Some(server) = server.filter(|server| server.traced == Some(true)) {
+        let say = format!("{} runs under a debugger or tracer.", server.name);
+        return Found::all(&Claim::ALL, Severity::Invalid, say)
+            .fix("detach it")
+            .into();
+    }
+    if let Some(what) = condition
+        .kernel_tracing
+        .as_ref()
+        .filter(|all| !all.is_empty())
+    {
+        let say = format!(
+            "The kernel traces itself ({}{}): every system call, packet or switch of a thread \
+             costs more.",
+            what.iter().take(3).cloned().collect::<Vec<_>>().join(", "),
+            if what.len() > 3 { ", ..." } else { "" }
+        );
+        return Found::all(&Claim::ALL, Severity::Suspect, say)
+            .evidence("tracing", what.clone())
+            .fix("end the program that traces (trace-cmd, perf trace, bpftrace)")
+            .fix("cd /sys/kernel/tracing; echo nop > current_tracer; echo > set_event")
+            .into();
+    }
+    of_server(condition, |server| {
+        if server.filtered == Some(true) && condition.filtered == Some(false) {
+            let say = format!(
+                "The system calls of {} pass through a filter (seccomp), as containers set it up, \
+                 and those of this program do not: each costs it more than it costs a server that \
+                 runs without.",
+                server.name
+            );
+            return Found::all(&[Comparison], Severity::Note, say)
+                .fix("compare it with servers under the same filter")
+                .fix("docker run --security-opt seccomp=unconfined")
+                .into();
+        }
+        match (server.traced, server.filtered, &condition.kernel_tracing) {
+            (None, _, _) => Answer::unknown("TracerPid of the server's processes"),
+            (_, None, _) => Answer::unknown("Seccomp of the server's processes"),
+            (_, _, None) => Answer::unknown("current_tracer: /sys/kernel/tracing is root's"),
+            _ => Answer::Silent,
         }
     })
 }

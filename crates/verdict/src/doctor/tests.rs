@@ -36,6 +36,8 @@ fn healthy() -> Condition {
         mains: Some(vec![true]),
         core_kinds: Some([("capacity 1024".to_owned(), vec![0, 1])].into()),
         kernel_log: Some(Vec::new()),
+        kernel_tracing: Some(Vec::new()),
+        filtered: Some(false),
         server: Some(ServerCondition {
             pid: 42,
             name: "nginx".to_owned(),
@@ -48,6 +50,7 @@ fn healthy() -> Condition {
                 backlog: 4096,
             }]),
             traced: Some(false),
+            filtered: Some(false),
             swap_used: Some(Bytes::ZERO),
         }),
         ..Condition::default()
@@ -425,6 +428,43 @@ fn hiccups_are_many_or_long() {
         let fired = found.iter().any(|finding| finding.rule == "CPU-02");
         assert_eq!(fired, fires, "{lost_ms} ms, longest {longest_ms} ms");
     }
+}
+
+#[test]
+fn a_server_is_watched_by_a_kernel_that_traces_or_through_a_filter() {
+    let check = |change: Change, expected: Option<Severity>| {
+        let mut condition = healthy();
+        change(&mut condition);
+        let findings = examine(&condition).findings();
+        let found = findings.iter().find(|one| one.rule == "CPU-16");
+        assert_eq!(found.map(Finding::worst), expected, "{found:?}");
+    };
+    let suspect = Some(Severity::Suspect);
+    let events = || Some(vec!["function_graph".to_owned()]);
+    check(|c| c.kernel_tracing = Some(Vec::new()), None);
+    check(
+        |c| c.kernel_tracing = Some(vec!["irq:irq_handler_entry".to_owned()]),
+        suspect,
+    );
+    let mut condition = healthy();
+    (condition.kernel_tracing, condition.server) = (events(), None);
+    assert!(
+        examine(&condition)
+            .findings()
+            .iter()
+            .any(|one| one.rule == "CPU-16")
+    );
+    let filter = |c: &mut Condition| c.server.as_mut().unwrap().filtered = Some(true);
+    let mut condition = healthy();
+    filter(&mut condition);
+    let findings = examine(&condition).findings();
+    assert_eq!(findings[0].worst(), Severity::Note);
+    assert!(!findings[0].severity.contains_key(&Claim::Capacity));
+    // Under the same filter, nobody is put at a disadvantage.
+    condition.filtered = Some(true);
+    assert_eq!(examine(&condition).findings(), []);
+    condition.kernel_tracing = None;
+    assert!(examine(&condition).unknown.contains_key("CPU-16"));
 }
 
 #[test]

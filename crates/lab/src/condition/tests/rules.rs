@@ -184,3 +184,26 @@ fn ports_that_are_reserved_are_for_nobody() {
         "suspect",
     );
 }
+
+#[test]
+fn a_kernel_that_traces_is_seen_where_it_may_be_read() {
+    const TRACER: &str = "sys/kernel/tracing/current_tracer";
+    const EVENTS: &str = "sys/kernel/tracing/set_event";
+    let older = (
+        "sys/kernel/debug/tracing/current_tracer",
+        Some("function\n"),
+    );
+    // Nothing was read of a server: there is none.
+    check("CPU-16", &[], "not applicable");
+    check("CPU-16", &[(TRACER, Some("nop\n"))], "not applicable");
+    check("CPU-16", &[(TRACER, Some("function\n"))], "suspect");
+    check("CPU-16", &[older], "suspect");
+    let nop = (TRACER, Some("nop\n"));
+    let event = |text| (EVENTS, Some(text));
+    check(
+        "CPU-16",
+        &[nop, event("mce:mce_record\n")],
+        "not applicable",
+    );
+    check("CPU-16", &[nop, event("sched:sched_switch\n")], "suspect");
+}

@@ -59,6 +59,8 @@ pub struct Status {
     pub cpus_allowed: Option<Vec<u32>>,
     /// Who traces it; 0 is nobody.
     pub tracer: Option<u32>,
+    /// How its system calls are filtered: 0 not, 1 strictly, 2 by a program.
+    pub seccomp: Option<u32>,
     /// Voluntary context switches of this thread.
     pub switches_voluntary: Option<u64>,
     /// Involuntary context switches of this thread.
@@ -200,6 +202,7 @@ fn parse_status(text: &str) -> Status {
         resident_max: field("VmHWM").and_then(parse_kb),
         cpus_allowed: field("Cpus_allowed_list").and_then(parse_cpu_list),
         tracer: field("TracerPid").and_then(|text| text.parse().ok()),
+        seccomp: field("Seccomp").and_then(|text| text.parse().ok()),
         switches_voluntary: number("voluntary_ctxt_switches"),
         switches_involuntary: number("nonvoluntary_ctxt_switches"),
     }

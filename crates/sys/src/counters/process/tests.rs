@@ -86,6 +86,7 @@ fn readings_of_a_fixture() {
     assert_eq!(status.resident, Some(Bytes::new(1 << 20)));
     assert_eq!(status.cpus_allowed, Some(vec![0, 2, 3]));
     assert_eq!(status.tracer, Some(0));
+    assert!(status.seccomp.is_none_or(|mode| mode <= 2));
     assert_eq!(status.switches_voluntary, Some(5));
     assert_eq!(status.switches_involuntary, Some(6));
     let memory = memory(root, 7).unwrap();
