@@ -118,6 +118,10 @@ pub struct ServerCondition {
     /// Whether the system calls of one of its processes are filtered (seccomp).
     #[serde(default)]
     pub filtered: Option<bool>,
+    /// The file systems of files that its processes append to, one file for each; none where its
+    /// descriptors are not readable.
+    #[serde(default)]
+    pub logs: Option<Vec<Disk>>,
     /// Memory of its processes that lies in swap.
     pub swap_used: Option<Bytes>,
 }

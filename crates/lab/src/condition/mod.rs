@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use model::condition::{Condition, Disk, Link, ListenerCondition, OpenFiles, ServerCondition};
@@ -266,6 +267,7 @@ pub fn of_server(proc: &Path, pid: u32) -> ServerCondition {
         listeners: listeners_of(proc, pid, &processes),
         traced: any(tracers),
         filtered: any(filters),
+        logs: logs_of(proc, &processes),
         swap_used: swap_of(proc, &processes),
         processes,
     }
@@ -316,6 +318,27 @@ fn listeners_of(proc: &Path, pid: u32, processes: &[u32]) -> Option<Vec<Listener
         .collect();
     listeners.sort_by_key(|listener| listener.address);
     (is_readable || !listeners.is_empty()).then_some(listeners)
+}
+
+/// Logs are what programs append to; what they write elsewhere has a size from the start.
+fn logs_of(proc: &Path, processes: &[u32]) -> Option<Vec<Disk>> {
+    let readable = processes
+        .iter()
+        .filter_map(|pid| process::appended(proc, *pid).ok());
+    let mut disks = BTreeMap::new();
+    let mut is_readable = false;
+    for (path, name) in readable.inspect(|_| is_readable = true).flatten() {
+        let Some((device, (size, free))) = fs::metadata(&path)
+            .ok()
+            .map(|facts| facts.dev())
+            .zip(disk::space(&path).ok())
+        else {
+            continue;
+        };
+        let path = name.display().to_string();
+        disks.entry(device).or_insert(Disk { path, size, free });
+    }
+    is_readable.then(|| disks.into_values().collect())
 }
 
 fn swap_of(proc: &Path, processes: &[u32]) -> Option<Bytes> {

@@ -38,21 +38,7 @@ fn healthy() -> Condition {
         kernel_log: Some(Vec::new()),
         kernel_tracing: Some(Vec::new()),
         filtered: Some(false),
-        server: Some(ServerCondition {
-            pid: 42,
-            name: "nginx".to_owned(),
-            processes: vec![42, 43],
-            cpus_allowed: Some(vec![0]),
-            open_files: [42, 43].map(open_files(65_535)).into(),
-            listeners: Some(vec![ListenerCondition {
-                address: ([0, 0, 0, 0], 8080).into(),
-                waiting: 0,
-                backlog: 4096,
-            }]),
-            traced: Some(false),
-            filtered: Some(false),
-            swap_used: Some(Bytes::ZERO),
-        }),
+        server: Some(nginx()),
         ..Condition::default()
     };
     let environment = &mut condition.environment;
@@ -73,6 +59,29 @@ fn healthy() -> Condition {
         environment.sysctls.insert(key.to_owned(), value.to_owned());
     }
     condition
+}
+
+fn nginx() -> ServerCondition {
+    ServerCondition {
+        pid: 42,
+        name: "nginx".to_owned(),
+        processes: vec![42, 43],
+        cpus_allowed: Some(vec![0]),
+        open_files: [42, 43].map(open_files(65_535)).into(),
+        listeners: Some(vec![ListenerCondition {
+            address: ([0, 0, 0, 0], 8080).into(),
+            waiting: 0,
+            backlog: 4096,
+        }]),
+        traced: Some(false),
+        filtered: Some(false),
+        logs: Some(vec![Disk {
+            path: "/var/log/nginx/access.log".to_owned(),
+            size: Bytes::new(100 << 30),
+            free: Bytes::new(50 << 30),
+        }]),
+        swap_used: Some(Bytes::ZERO),
+    }
 }
 
 fn open_files(limit: u64) -> impl Fn(u32) -> OpenFiles {
@@ -465,6 +474,28 @@ fn a_server_is_watched_by_a_kernel_that_traces_or_through_a_filter() {
     assert_eq!(examine(&condition).findings(), []);
     condition.kernel_tracing = None;
     assert!(examine(&condition).unknown.contains_key("CPU-16"));
+}
+
+#[test]
+fn logs_of_the_server_have_a_file_system_of_their_own() {
+    let check = |size: u64, free: u64, expected: Option<Severity>| {
+        let mut condition = healthy();
+        let logs = &mut condition.server.as_mut().unwrap().logs;
+        let log = &mut logs.as_mut().unwrap()[0];
+        (log.size, log.free) = (Bytes::new(size << 20), Bytes::new(free << 20));
+        let findings = examine(&condition).findings();
+        let found = findings.iter().find(|one| one.rule == "DSK-01");
+        assert_eq!(found.map(Finding::worst), expected, "{size} {free}");
+        assert!(found.is_none_or(|found| found.say.contains("/var/log")));
+    };
+    check(100_000, 4_900, Some(Severity::Invalid));
+    check(100_000, 5_100, None);
+    check(4_000, 900, Some(Severity::Suspect));
+    // A file system of the kernel's own has no size.
+    check(0, 0, None);
+    let mut condition = healthy();
+    condition.server.as_mut().unwrap().logs = None;
+    assert!(examine(&condition).unknown.contains_key("DSK-01"));
 }
 
 #[test]

@@ -143,3 +143,31 @@ fn a_listener_leads_to_its_process() {
     assert!(server.cpus_allowed.is_some() && !server.open_files.is_empty());
     drop(listener);
 }
+
+#[test]
+fn what_a_server_appends_to_is_its_log() {
+    let stat = "42 (nginx) S 1 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0 0 0 0 0 0 0 0 0 \
+                0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+    let (folder, roots) = machine(&[
+        ("proc/42/stat", stat),
+        ("proc/42/fdinfo/1", "pos:\t0\nflags:\t0100001\n"),
+        ("proc/42/fdinfo/2", "pos:\t0\nflags:\t0102001\n"),
+        ("proc/42/fdinfo/3", "pos:\t0\nflags:\t0102001\n"),
+        ("page.html", ""),
+        ("access.log", ""),
+    ]);
+    let at = |name: &str| folder.path().join(name);
+    let logs = || of_server(&roots.proc, 42).logs;
+    assert_eq!(logs(), None);
+    fs::create_dir_all(at("proc/42/fd")).unwrap();
+    let link = |name: &str, fd: &str| {
+        std::os::unix::fs::symlink(at(name), at("proc/42/fd").join(fd)).unwrap();
+    };
+    link("page.html", "1");
+    assert_eq!(logs(), Some(Vec::new()));
+    link("access.log", "2");
+    link("proc", "3");
+    let logs = logs().unwrap();
+    assert_eq!(logs.len(), 1);
+    assert!(logs[0].path.ends_with("access.log") && logs[0].size.count() > 0);
+}

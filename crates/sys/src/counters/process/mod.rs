@@ -1,8 +1,9 @@
 //! One process or thread, as `/proc/PID` tells it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::{Bytes, Span};
 
@@ -259,6 +260,26 @@ pub fn sockets(root: &Path, pid: u32) -> io::Result<Vec<u64>> {
             let target = fs::read_link(entry.ok()?.path()).ok()?;
             let text = target.to_str()?.strip_prefix("socket:[")?;
             text.strip_suffix(']')?.parse().ok()
+        })
+        .collect())
+}
+
+/// The regular files that a process appends to, as paths that lead there from any mount namespace,
+/// each with its name.
+pub fn appended(root: &Path, pid: u32) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    let process = root.join(pid.to_string());
+    let entries = fs::read_dir(process.join("fd"))?;
+    let flags = |name: &OsStr| {
+        let text = fs::read_to_string(process.join("fdinfo").join(name)).ok()?;
+        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        libc::c_int::from_str_radix(flags.trim(), 8).ok()
+    };
+    Ok(entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let is_log = flags(&entry.file_name())? & libc::O_APPEND != 0
+                && fs::metadata(entry.path()).ok()?.is_file();
+            is_log.then_some((entry.path(), fs::read_link(entry.path()).ok()?))
         })
         .collect())
 }
