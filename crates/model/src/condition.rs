@@ -36,6 +36,10 @@ pub struct Condition {
     /// What kept a thread from running that always wanted to; none if nobody watched.
     #[serde(default)]
     pub hiccups: Option<Hiccups>,
+    /// How clocks are governed, the CPUs of one way together; empty where the kernel does not tell,
+    /// as in most virtual machines.
+    #[serde(default)]
+    pub clocks: Vec<Clocks>,
     /// Network links by name.
     pub links: Vec<Link>,
     /// The file system that results and logs go to.
@@ -73,6 +77,19 @@ pub struct Hiccups {
     pub lost: Span,
     /// The longest time.
     pub longest: Span,
+}
+
+/// How the clocks of some CPUs are governed (cpufreq).
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Clocks {
+    /// The CPUs.
+    pub cpus: Vec<u32>,
+    /// The governor: `schedutil`.
+    pub governor: String,
+    /// The driver: `intel_pstate`.
+    pub driver: Option<String>,
+    /// What the processor itself is asked to prefer: `balance_performance`.
+    pub preference: Option<String>,
 }
 
 /// A network link.

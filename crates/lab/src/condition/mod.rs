@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use model::condition::{Condition, Disk, Link, ListenerCondition, OpenFiles, ServerCondition};
+use model::condition::{
+    Clocks, Condition, Disk, Link, ListenerCondition, OpenFiles, ServerCondition,
+};
 use model::{Bytes, Environment};
 use sys::counters::socket::Listener;
 use sys::counters::{disk, log, page_size, parse_cpu_list, process, socket, system};
@@ -65,6 +67,7 @@ pub fn read(
         steal: steal(&roots.proc),
         // Nobody has watched: that costs time, and whoever wants it asks `sys::hiccup`.
         hiccups: None,
+        clocks: clocks(&roots.sys, &environment.cpus_online),
         links: links(&roots.sys),
         disk: read_disk(results),
         mains: mains(&roots.sys),
@@ -99,6 +102,38 @@ fn steal(proc: &Path) -> Option<f64> {
     let steal = sum(|time| time.steal);
     let all = sum(|time| time.user + time.system + time.idle + time.interrupt) + steal;
     (all > 0.0).then(|| steal / all)
+}
+
+fn clocks(sys: &Path, cpus: &[u32]) -> Vec<Clocks> {
+    let mut ways: Vec<Clocks> = Vec::new();
+    for cpu in cpus {
+        let folder = sys.join(format!("devices/system/cpu/cpu{cpu}/cpufreq"));
+        let read = |name: &str| {
+            let text = fs::read_to_string(folder.join(name)).ok()?;
+            Some(text.trim().to_owned())
+        };
+        let Some(governor) = read("scaling_governor") else {
+            continue;
+        };
+        let (driver, preference) = (
+            read("scaling_driver"),
+            read("energy_performance_preference"),
+        );
+        let same = |way: &&mut Clocks| {
+            (&way.governor, &way.driver, &way.preference) == (&governor, &driver, &preference)
+        };
+        if let Some(way) = ways.iter_mut().find(same) {
+            way.cpus.push(*cpu);
+        } else {
+            ways.push(Clocks {
+                cpus: vec![*cpu],
+                governor,
+                driver,
+                preference,
+            });
+        }
+    }
+    ways
 }
 
 fn links(sys: &Path) -> Vec<Link> {

@@ -1,10 +1,10 @@
 //! The machine itself: processors, memory, disk, kernel log.
 
-use model::condition::{Condition, Disk, Remedy};
+use model::condition::{Condition, Disk};
 use model::finding::Claim::{Comparison, Latency, Resources};
 use model::finding::{Claim, Severity};
 
-use super::{Answer, Rule};
+use super::{Answer, Rule, clocks};
 use crate::check::Found;
 use crate::thresholds::{HICCUP_LONGEST, HICCUPS};
 use crate::words;
@@ -31,13 +31,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "Bulej et al., ICPE 2020; Maricq et al., OSDI 2018",
         examine: virtualised,
     },
-    Rule {
-        id: "CPU-04",
-        name: "governor",
-        reads: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
-        source: "pyperf, system tuning; arXiv 2410.11554",
-        examine: governor,
-    },
+    clocks::RULE,
     Rule {
         id: "CPU-10",
         name: "cfs-throttled",
@@ -151,27 +145,6 @@ fn virtualised(condition: &Condition) -> Answer {
             Found::all(&[Comparison, Latency], Severity::Note, say).into()
         }
     }
-}
-
-fn governor(condition: &Condition) -> Answer {
-    let Some(governor) = condition.environment.governor.as_deref() else {
-        return Answer::unknown("cpufreq: the governor of CPU frequency");
-    };
-    if governor == "performance" {
-        return Answer::Silent;
-    }
-    let say = format!(
-        "CPU frequency is governed by '{governor}': at partial load clocks fall, and response \
-         times below half load measure the governor."
-    );
-    let path = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
-    let remedy = Remedy {
-        apply: format!("echo performance | tee {path}"),
-        undo: Some(format!("echo {governor} | tee {path}")),
-    };
-    let found = Found::all(&[Latency, Comparison], Severity::Note, say)
-        .evidence("governor", governor.to_owned());
-    Answer::Found(found, vec![remedy])
 }
 
 fn quota(condition: &Condition) -> Answer {

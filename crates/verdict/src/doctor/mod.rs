@@ -4,6 +4,7 @@
 //! it and how to undo that. It changes nothing. Rules that need a trial are not here; they are
 //! named with the command that runs one.
 
+mod clocks;
 mod firewall;
 mod generator;
 mod host;

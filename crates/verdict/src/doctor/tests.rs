@@ -1,5 +1,7 @@
 use super::*;
-use model::condition::{Disk, Hiccups, Link, ListenerCondition, OpenFiles, ServerCondition};
+use model::condition::{
+    Clocks, Disk, Hiccups, Link, ListenerCondition, OpenFiles, ServerCondition,
+};
 use model::{Bytes, Span};
 
 /// A stock Debian 12 server on hardware, with a healthy nginx.
@@ -28,6 +30,12 @@ fn healthy() -> Condition {
                 speed_mbit: None,
             })
             .into(),
+        clocks: vec![Clocks {
+            cpus: vec![0, 1],
+            governor: "performance".to_owned(),
+            driver: Some("acpi-cpufreq".to_owned()),
+            preference: None,
+        }],
         disk: Some(Disk {
             path: "results".to_owned(),
             size: Bytes::new(100 << 30),
@@ -48,7 +56,6 @@ fn healthy() -> Condition {
     environment.virtualised = Some(false);
     environment.clocksource = Some("tsc".to_owned());
     environment.clock_cost_ns = Some(20.0);
-    environment.governor = Some("performance".to_owned());
     for (key, value) in [
         ("net.core.somaxconn", "4096"),
         ("net.ipv4.ip_local_port_range", "32768\t60999"),
@@ -214,9 +221,9 @@ const CASES: &[(&str, Severity, Change, Option<Change>)] = &[
     ),
     (
         "CPU-04",
-        Severity::Note,
-        |c| c.environment.governor = Some("powersave".to_owned()),
-        Some(|c| c.environment.governor = None),
+        Severity::Suspect,
+        |c| c.clocks[0].governor = "powersave".to_owned(),
+        Some(|c| c.clocks.clear()),
     ),
     (
         "CPU-10",
@@ -496,6 +503,45 @@ fn logs_of_the_server_have_a_file_system_of_their_own() {
     let mut condition = healthy();
     condition.server.as_mut().unwrap().logs = None;
     assert!(examine(&condition).unknown.contains_key("DSK-01"));
+}
+
+#[test]
+fn processors_that_govern_themselves_are_asked_what_they_prefer() {
+    let check = |driver: &str, governor: &str, preference: Option<&str>, worst| {
+        let mut condition = healthy();
+        let mut other = condition.clocks[0].clone();
+        condition.clocks[0].cpus = vec![0];
+        other.cpus = vec![1];
+        other.governor = governor.to_owned();
+        other.driver = Some(driver.to_owned());
+        other.preference = preference.map(str::to_owned);
+        condition.clocks.push(other);
+        let examination = examine(&condition);
+        let mut found = examination.diagnoses.iter();
+        let found = found.find(|one| one.finding.rule == "CPU-04");
+        let context = format!("{driver} {governor} {preference:?}: {found:?}");
+        assert_eq!(found.map(|one| one.finding.worst()), worst, "{context}");
+        found.map(|one| one.remedies[0].clone())
+    };
+    let (note, suspect) = (Some(Severity::Note), Some(Severity::Suspect));
+    check("intel_pstate", "performance", Some("performance"), None);
+    check("intel_pstate", "powersave", Some("performance"), None);
+    check("amd-pstate-epp", "powersave", Some("performance"), None);
+    check("amd-pstate-epp", "powersave", Some("power"), suspect);
+    // Without a preference the driver itself governs.
+    check("intel_pstate", "powersave", None, note);
+    check("intel_cpufreq", "schedutil", Some("performance"), suspect);
+    let mends = check(
+        "intel_pstate",
+        "powersave",
+        Some("balance_performance"),
+        note,
+    );
+    let file = "/sys/devices/system/cpu/cpu1/cpufreq/energy_performance_preference";
+    let mends = mends.unwrap();
+    assert_eq!(mends.apply, format!("echo performance | tee {file}"));
+    let undo = format!("echo balance_performance | tee {file}");
+    assert_eq!(mends.undo, Some(undo));
 }
 
 #[test]

@@ -207,3 +207,21 @@ fn a_kernel_that_traces_is_seen_where_it_may_be_read() {
     );
     check("CPU-16", &[nop, event("sched:sched_switch\n")], "suspect");
 }
+
+#[test]
+fn every_cpu_has_a_governor_of_its_own() {
+    const FIRST: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    const LAST: &str = "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor";
+    const DRIVER: &str = "sys/devices/system/cpu/cpu1/cpufreq/scaling_driver";
+    const PREFERS: &str = "sys/devices/system/cpu/cpu1/cpufreq/energy_performance_preference";
+    let is = |path, word| (path, Some(word));
+    let first = is(FIRST, "performance\n");
+    let last = is(LAST, "powersave\n");
+    check("CPU-04", &[], "unknown");
+    check("CPU-04", &[first, is(LAST, "performance\n")], "silent");
+    check("CPU-04", &[first, last], "suspect");
+    let driver = is(DRIVER, "intel_pstate\n");
+    check("CPU-04", &[first, last, driver], "note");
+    let all = [first, last, driver, is(PREFERS, "performance\n")];
+    check("CPU-04", &all, "silent");
+}
