@@ -99,6 +99,9 @@ pub struct Link {
     pub name: String,
     /// Its largest packet.
     pub mtu: Option<u64>,
+    /// Whether a device is behind it, and not the kernel alone, as behind lo, bridges and tunnels.
+    #[serde(default)]
+    pub device: bool,
     /// Its speed in megabits per second; none where the driver does not say.
     pub speed_mbit: Option<u64>,
 }

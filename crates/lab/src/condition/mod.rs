@@ -144,6 +144,7 @@ fn links(sys: &Path) -> Vec<Link> {
             let entry = entry.ok()?;
             Some(Link {
                 name: entry.file_name().into_string().ok()?,
+                device: entry.path().join("device").exists(),
                 mtu: number(&entry.path().join("mtu")),
                 // An unknown speed reads -1, which is no number here.
                 speed_mbit: number(&entry.path().join("speed")),

@@ -20,6 +20,7 @@ fn examined() -> Examination {
     condition.environment.virtualised = Some(true);
     condition.environment.cpus_allowed = vec![0, 1];
     condition.links.push(Link {
+        device: false,
         name: "lo".to_owned(),
         mtu: Some(1_500),
         speed_mbit: None,

@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "LNK-03",
         name: "mtu",
-        reads: "/sys/class/net/*/mtu",
+        reads: "/sys/class/net/*/mtu, device; not offloads: ethtool -k LINK shows them",
         source: "MDA2AV/HttpArena sets lo to 1500",
         examine: mtu,
     },
@@ -99,25 +99,44 @@ fn loopback(condition: &Condition) -> Answer {
 }
 
 fn mtu(condition: &Condition) -> Answer {
-    let Some(mtu) = condition
-        .links
-        .iter()
-        .find(|link| link.name == "lo")
-        .and_then(|lo| lo.mtu)
-    else {
+    let lo = condition.links.iter().find(|link| link.name == "lo");
+    if lo.is_none_or(|lo| lo.mtu.is_none()) {
         return Answer::unknown("the largest packet of lo");
-    };
-    if mtu == 65_536 {
+    }
+    let server = condition.server.as_ref();
+    let listeners = server.and_then(|server| server.listeners.as_ref());
+    let is_local = listeners
+        .is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.address.ip().is_loopback()));
+    let odd = condition.links.iter().filter_map(|link| {
+        let stock = match link.name.as_str() {
+            "lo" => 65_536,
+            _ if link.device && !is_local => 1_500,
+            _ => return None,
+        };
+        let mtu = link.mtu.filter(|mtu| *mtu != stock)?;
+        Some((link.name.as_str(), mtu, stock))
+    });
+    let odd: Vec<_> = odd.collect();
+    if odd.is_empty() {
         return Answer::Silent;
     }
-    let say = format!(
-        "The largest packet of lo is {mtu} bytes, not the stock 65536: large bodies are cut into \
-         more packets than elsewhere."
-    );
-    let remedy = model::condition::Remedy {
-        apply: "ip link set lo mtu 65536".to_owned(),
-        undo: Some(format!("ip link set lo mtu {mtu}")),
+    let told = |(name, mtu, stock): &(&str, u64, u64)| {
+        format!("The largest packet of {name} is {mtu} bytes, not the stock {stock}.")
     };
-    let found = Found::all(&[Comparison, Capacity], Severity::Note, say).evidence("mtu", mtu);
-    Answer::Found(found, vec![remedy])
+    let told: Vec<String> = odd.iter().map(told).collect();
+    let say = format!(
+        "{} Large bodies are cut into other numbers of packets than elsewhere.",
+        told.join(" ")
+    );
+    // What a link to others can carry is for its network to say: only lo is mended.
+    let remedies = odd.iter().filter(|(name, _, _)| *name == "lo");
+    let remedies = remedies.map(|(_, mtu, stock)| model::condition::Remedy {
+        apply: format!("ip link set lo mtu {stock}"),
+        undo: Some(format!("ip link set lo mtu {mtu}")),
+    });
+    let mut found = Found::all(&[Comparison, Capacity], Severity::Note, say);
+    for (name, mtu, _) in &odd {
+        found = found.evidence(&format!("mtu.{name}"), *mtu);
+    }
+    Answer::Found(found, remedies.collect())
 }

@@ -26,6 +26,7 @@ fn healthy() -> Condition {
         links: [("lo", 65_536), ("eth0", 1_500)]
             .map(|(name, mtu)| Link {
                 name: name.to_owned(),
+                device: name != "lo",
                 mtu: Some(mtu),
                 speed_mbit: None,
             })
@@ -542,6 +543,25 @@ fn processors_that_govern_themselves_are_asked_what_they_prefer() {
     assert_eq!(mends.apply, format!("echo performance | tee {file}"));
     let undo = format!("echo balance_performance | tee {file}");
     assert_eq!(mends.undo, Some(undo));
+}
+
+#[test]
+fn links_matter_where_the_server_is_reached_through_them() {
+    for (address, device, fires) in [
+        ([0, 0, 0, 0], true, true),
+        ([127, 0, 0, 1], true, false),
+        ([0, 0, 0, 0], false, false),
+    ] {
+        let mut condition = healthy();
+        (condition.links[1].mtu, condition.links[1].device) = (Some(9_000), device);
+        listeners(&mut condition)[0].address = (address, 8080).into();
+        let examination = examine(&condition);
+        let mut found = examination.diagnoses.iter();
+        let found = found.find(|one| one.finding.rule == "LNK-03");
+        assert_eq!(found.is_some(), fires, "{address:?}, {device}: {found:?}");
+        assert!(found.is_none_or(|one| one.finding.worst() == Severity::Note));
+        assert!(found.is_none_or(|one| one.remedies.is_empty()));
+    }
 }
 
 #[test]

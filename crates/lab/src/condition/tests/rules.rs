@@ -225,3 +225,16 @@ fn every_cpu_has_a_governor_of_its_own() {
     let all = [first, last, driver, is(PREFERS, "performance\n")];
     check("CPU-04", &all, "silent");
 }
+
+#[test]
+fn links_of_devices_have_a_stock_size_of_packets() {
+    let is = |path, text| (path, Some(text));
+    let lo = is("sys/class/net/lo/mtu", "65536\n");
+    let bridge = is("sys/class/net/br0/mtu", "1400\n");
+    let link = |mtu| is("sys/class/net/eth0/mtu", mtu);
+    let device = is("sys/class/net/eth0/device/vendor", "0x1af4\n");
+    check("LNK-03", &[], "unknown");
+    check("LNK-03", &[lo, bridge], "silent");
+    check("LNK-03", &[lo, device, link("1500\n")], "silent");
+    check("LNK-03", &[lo, device, link("9000\n")], "note");
+}
