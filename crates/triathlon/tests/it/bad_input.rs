@@ -303,7 +303,7 @@ fn no_room_for_results_is_told_and_what_is_there_stays() {
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     // Room for some trials, then none; afterwards what is there is copied out.
-    let script = "mount -t tmpfs -o size=200k none \"$1\" && shift; \"$@\"; code=$?; \
+    let script = "mount -t tmpfs -o size=320k none \"$1\" && shift; \"$@\"; code=$?; \
         find \"$TRI_FOLDER\" -name '*.json' | while read -r file; do cat \"$file\"; echo; done; \
         exit $code";
     let Some(mut command) = isolated(name, script) else {

