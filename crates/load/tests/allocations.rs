@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -18,7 +17,7 @@ use model::plan::{Arrivals, Plan, PlanFile, Stop};
 use model::units::{Instant, Rate, Span};
 use sys::allocations::{Counting, of_this_thread};
 use sys::reactor::{
-    Activity, Completion, Key, Reactor, Readiness, Refused, Stored, Transmit, Uring, Waker,
+    Activity, Completion, Handed, Key, Reactor, Readiness, Refused, Stored, Transmit, Uring, Waker,
 };
 
 #[global_allocator]
@@ -59,19 +58,19 @@ impl<R: Reactor> Reactor for Watched<R> {
     fn discard(&mut self, bytes: Stored) {
         self.inner.discard(bytes);
     }
-    fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
-        self.inner.listen(listener)
-    }
-    fn stop_listening(&mut self) {
-        self.inner.stop_listening();
-    }
     fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused> {
         self.inner.connect(target, source)
     }
     fn peer(&self, key: Key) -> Option<SocketAddr> {
         self.inner.peer(key)
     }
-    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<(), Refused> {
+    fn sends_at_once(&self) -> bool {
+        self.inner.sends_at_once()
+    }
+    fn may_send(&self, key: Key) -> bool {
+        self.inner.may_send(key)
+    }
+    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused> {
         self.inner.send(key, transmit)
     }
     fn sent_at(&self, key: Key) -> Instant {

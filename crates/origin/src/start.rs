@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use sys::file::Folder;
-use sys::reactor::{self, Reactor, Waker};
+use sys::reactor::{self, Listen, Waker};
 use sys::{cpu, socket};
 
 use crate::Settings;
@@ -232,7 +232,7 @@ fn run(
     }
 }
 
-fn serve<R: Reactor>(
+fn serve<R: Listen>(
     reactor: R,
     listeners: Vec<OwnedFd>,
     site: Site,

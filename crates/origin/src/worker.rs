@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use model::{Instant, Span};
 use sys::clock;
-use sys::reactor::{Event, Reactor, Refused, Transmit as Send};
+use sys::reactor::{Event, Handed, Listen, Refused, Transmit as Send};
 use sys::slots::Key;
 use wire::Service as _;
 use wire::service::Transmit;
@@ -74,7 +74,7 @@ pub(crate) struct Worker<R> {
     summary: Summary,
 }
 
-impl<R: Reactor> Worker<R> {
+impl<R: Listen> Worker<R> {
     /// A worker that will accept from `listeners`.
     pub(crate) fn new(
         mut reactor: R,
@@ -130,7 +130,10 @@ impl<R: Reactor> Worker<R> {
                     Event::Sent => self.sent(key, now),
                     Event::Ended { error: None } => self.peer_finished(key, now),
                     Event::Ended { error: Some(_) } | Event::SendFailed { .. } => self.drop(key),
-                    Event::Connected | Event::ConnectFailed { .. } | Event::Skipped { .. } => {}
+                    Event::Begun { .. }
+                    | Event::Connected
+                    | Event::ConnectFailed { .. }
+                    | Event::Skipped { .. } => {}
                 }
             }
             self.fire_timers(now);
@@ -305,7 +308,7 @@ impl<R: Reactor> Worker<R> {
     }
 
     /// Whether a send was taken; else the connection is given up.
-    fn was_sent(&mut self, key: Key, result: Result<(), Refused>) -> bool {
+    fn was_sent(&mut self, key: Key, result: Result<Handed, Refused>) -> bool {
         if result.is_err() {
             self.reactor.reset(key);
             self.forget(key);

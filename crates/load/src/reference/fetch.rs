@@ -198,7 +198,10 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
                     client.handle_end(&mut shared, at, how, &mut collect);
                 }
                 Event::SendFailed { error } => break Some(Cause::Write(Refused::Kernel(error))),
-                Event::Accepted { .. } | Event::Sent | Event::Skipped { .. } => {}
+                Event::Accepted { .. }
+                | Event::Begun { .. }
+                | Event::Sent
+                | Event::Skipped { .. } => {}
             }
         };
         self.part(key, is_connected, cause.is_some());
@@ -216,7 +219,8 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
         self.tally.sent += 1;
         self.reactor
             .send(key, Transmit::stored(self.stored))
-            .map_err(Cause::Write)
+            .map_err(Cause::Write)?;
+        Ok(())
     }
 
     fn part(&mut self, key: Key, is_connected: bool, is_broken: bool) {

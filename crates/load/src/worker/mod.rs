@@ -319,7 +319,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 self.connect_failed(place, at, Cause::Connect(Refused::Kernel(error)));
             }
             Event::SendFailed { error } => connection.send_failed(error),
-            Event::Sent | Event::Accepted { .. } => {}
+            Event::Accepted { .. } | Event::Begun { .. } | Event::Sent => {}
         }
         true
     }

@@ -114,6 +114,17 @@ pub const SENDS_MAX: usize = 4;
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Stored(pub(crate) Key);
 
+/// When the first byte of a send goes to the kernel.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Handed {
+    /// Later: another send on this connection is still before it. If it has a tag,
+    /// [`Event::Begun`] tells when it comes to the front.
+    Behind,
+    /// Within this very call where the backend [sends at once](Reactor::sends_at_once), else with
+    /// the next [`submit`](Reactor::submit), [`wait`](Reactor::wait) or [`poll`](Reactor::poll).
+    Now,
+}
+
 /// Where the bytes of a send come from.
 #[derive(Clone, Debug)]
 pub enum Source<'a> {
@@ -141,6 +152,9 @@ pub struct Transmit<'a> {
     pub more: bool,
     /// Tell with [`Event::Sent`] when these bytes and all before them have gone to the kernel.
     pub notify: bool,
+    /// Tell with [`Event::Begun`] when these bytes come to the front, should they not be there at
+    /// once.
+    pub tag: Option<u32>,
 }
 
 impl<'a> Transmit<'a> {
@@ -168,6 +182,7 @@ impl<'a> Transmit<'a> {
             source,
             more: false,
             notify: false,
+            tag: None,
         }
     }
 
@@ -180,6 +195,12 @@ impl<'a> Transmit<'a> {
     /// The same, with [`Event::Sent`] when it is done.
     pub const fn with_notice(mut self) -> Self {
         self.notify = true;
+        self
+    }
+
+    /// The same, with [`Event::Begun`] if it is handed in [behind](Handed::Behind) another send.
+    pub const fn with_tag(mut self, tag: u32) -> Self {
+        self.tag = Some(tag);
         self
     }
 }
@@ -198,10 +219,21 @@ pub struct Completion<'a> {
 /// What happened.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A listener has a new connection; it is established, and receiving has begun.
+    /// A listener has a new connection; it is established, and receiving has begun. Only a
+    /// reactor that was told to [`Listen`] says this.
     Accepted {
-        /// Which listener, by its position in the order of [`Reactor::listen`].
+        /// Which listener, by its position in the order of [`Listen::listen`].
         listener: usize,
+    },
+    /// A send with a tag that was handed in [behind](Handed::Behind) another one has come to the
+    /// front. It is told once, and not at all if a send before it fails or the connection closes.
+    ///
+    /// Where the backend [sends at once](Reactor::sends_at_once), [`Completion::at`] is the clock
+    /// read right before its first byte was handed to the kernel. Elsewhere the first byte goes
+    /// with the next submit after this event, as for [`Handed::Now`].
+    Begun {
+        /// Which, as [`Transmit::with_tag`] named it.
+        tag: u32,
     },
     /// The connect did not succeed. The key is dead: nothing needs closing.
     ConnectFailed {
@@ -303,12 +335,6 @@ pub trait Reactor {
     /// Forgets stored bytes, as soon as no send needs them any more.
     fn discard(&mut self, bytes: Stored);
 
-    /// Accepts connections from `listener` from now on ([`crate::socket::listen`] makes one).
-    fn listen(&mut self, listener: OwnedFd) -> io::Result<()>;
-
-    /// Accepts no more connections and closes all listeners. What was accepted stays.
-    fn stop_listening(&mut self);
-
     /// Begins to connect to `target`, from `source` if given. Ends with [`Event::Connected`] or
     /// [`Event::ConnectFailed`]; there is no timeout but the kernel's and the caller's
     /// [`close`](Reactor::close). [`Reactor::sent_at`] tells when the connect was submitted.
@@ -317,10 +343,20 @@ pub trait Reactor {
     /// The address at the other end; none if the connection is gone.
     fn peer(&self, key: Key) -> Option<SocketAddr>;
 
+    /// Whether [`connect`](Reactor::connect) and [`send`](Reactor::send) call the kernel
+    /// themselves: then a caller who wants to know when a request was sent reads the clock right
+    /// before each of them. Where not, it reads the clock right before the call that submits.
+    fn sends_at_once(&self) -> bool;
+
+    /// Whether [`send`](Reactor::send) has room for one more piece on this connection, and for one
+    /// more that is copied. A caller asks before it takes bytes out of a protocol, so that what
+    /// finds no room waits where it is.
+    fn may_send(&self, key: Key) -> bool;
+
     /// Sends on an established connection, after whatever was handed in before on it. Partial
     /// sends are continued inside. The readiness backend calls the kernel at once, io_uring with
     /// the next submit.
-    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<(), Refused>;
+    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused>;
 
     /// The clock right before the call that submitted the latest send (or the connect) of this
     /// connection; the epoch's start while none was submitted or the key is stale.
@@ -364,6 +400,16 @@ pub trait Reactor {
 
     /// The next completion of this batch; none at its end. The loan of the one before has ended.
     fn next(&mut self) -> Option<Completion<'_>>;
+}
+
+/// What servers need beside a [`Reactor`]: to listen.
+pub trait Listen: Reactor {
+    /// Accepts connections from `listener` from now on ([`crate::socket::listen`] makes one). Each
+    /// is told with [`Event::Accepted`].
+    fn listen(&mut self, listener: OwnedFd) -> io::Result<()>;
+
+    /// Accepts no more connections and closes all listeners. What was accepted stays.
+    fn stop_listening(&mut self);
 }
 
 /// Ends a reactor's wait from another thread. Cheap to clone.

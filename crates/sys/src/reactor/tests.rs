@@ -94,6 +94,7 @@ fn serve(mut stream: TcpStream) {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Seen {
     Accepted,
+    Begun(u32),
     ConnectFailed(Errno),
     Connected,
     Ended(Option<Errno>),
@@ -106,6 +107,7 @@ pub(super) enum Seen {
 fn owned(event: Event<'_>) -> Seen {
     match event {
         Event::Accepted { .. } => Seen::Accepted,
+        Event::Begun { tag } => Seen::Begun(tag),
         Event::ConnectFailed { error } => Seen::ConnectFailed(error),
         Event::Connected => Seen::Connected,
         Event::Ended { error } => Seen::Ended(error),
@@ -338,7 +340,7 @@ fn with_peer<R: Reactor>(mut reactor: R, connections: usize, run: fn(&mut R, Soc
 }
 
 /// A listener for `reactor`, on a port of the kernel's choice.
-fn listening<R: Reactor>(reactor: &mut R) -> SocketAddr {
+fn listening<R: Listen>(reactor: &mut R) -> SocketAddr {
     let listener = socket::listen((Ipv4Addr::LOCALHOST, 0).into(), 128, false).unwrap();
     let address = socket::local_address(&listener).unwrap();
     reactor.listen(listener).unwrap();
@@ -346,7 +348,7 @@ fn listening<R: Reactor>(reactor: &mut R) -> SocketAddr {
 }
 
 /// Both ends of a connection of a reactor with itself: ours, then the accepted one.
-fn both_ends<R: Reactor>(reactor: &mut R) -> (Key, Key) {
+fn both_ends<R: Listen>(reactor: &mut R) -> (Key, Key) {
     let address = listening(reactor);
     let ours = reactor.connect(address, None).unwrap();
     let mut theirs = None;
@@ -364,7 +366,7 @@ fn both_ends<R: Reactor>(reactor: &mut R) -> (Key, Key) {
     (ours, theirs)
 }
 
-fn serves_itself<R: Reactor>(mut reactor: R) {
+fn serves_itself<R: Listen>(mut reactor: R) {
     let (ours, theirs) = both_ends(&mut reactor);
     let stored = reactor.store(b"ping".to_vec());
     for _ in 0..50 {
@@ -401,7 +403,7 @@ fn serves_itself<R: Reactor>(mut reactor: R) {
 }
 
 /// More than the socket buffers hold: partial sends go on by themselves, in order.
-fn sends_what_does_not_fit<R: Reactor>(mut reactor: R) {
+fn sends_what_does_not_fit<R: Listen>(mut reactor: R) {
     let (ours, theirs) = both_ends(&mut reactor);
     let size = 8_000_000;
     let stored = reactor.store(pattern(size));
@@ -428,7 +430,40 @@ fn sends_what_does_not_fit<R: Reactor>(mut reactor: R) {
     assert_eq!(reactor.bytes_taken(ours), size as u64 + 3);
 }
 
-fn sends_files<R: Reactor>(mut reactor: R) {
+/// A send behind another one tells when it comes to the front, once, and only if it has a tag.
+fn tells_when_a_send_begins<R: Listen>(mut reactor: R) {
+    let (ours, theirs) = both_ends(&mut reactor);
+    let size = 8_000_000;
+    let stored = reactor.store(pattern(size));
+    let send = |reactor: &mut R, transmit| reactor.send(ours, transmit).unwrap();
+    assert_eq!(
+        send(&mut reactor, Transmit::stored(stored).with_tag(1)),
+        Handed::Now
+    );
+    for transmit in [
+        Transmit::copied(b"one").with_tag(2),
+        Transmit::copied(b"two"),
+        Transmit::copied(b"three").with_tag(3).with_notice(),
+    ] {
+        assert_eq!(send(&mut reactor, transmit), Handed::Behind);
+    }
+    let (mut count, mut told) = (0, Vec::new());
+    while count < size + 11 || told.len() < 3 {
+        match next(&mut reactor) {
+            (key, Seen::Received(more)) if key == theirs => count += more.len(),
+            (key, seen @ (Seen::Begun(_) | Seen::Sent)) if key == ours => told.push(seen),
+            other => panic!("{}: {other:?}", reactor.name()),
+        }
+        assert!(
+            count <= size || told.contains(&Seen::Begun(2)),
+            "{}: told after its bytes had come",
+            reactor.name()
+        );
+    }
+    assert_eq!(told, [Seen::Begun(2), Seen::Begun(3), Seen::Sent]);
+}
+
+fn sends_files<R: Listen>(mut reactor: R) {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&pattern(1_000_000)).unwrap();
     let file = Arc::new(file);
@@ -465,7 +500,7 @@ fn sends_files<R: Reactor>(mut reactor: R) {
     assert_eq!(error, Errno::new(libc::EIO));
 }
 
-fn pauses<R: Reactor>(mut reactor: R) {
+fn pauses<R: Listen>(mut reactor: R) {
     let (ours, theirs) = both_ends(&mut reactor);
     reactor.send(theirs, Transmit::copied(b"one")).unwrap();
     assert_eq!(receive(&mut reactor, ours, 3), b"one");
@@ -519,7 +554,24 @@ fn wakes_up<R: Reactor>(mut reactor: R) {
     }
 }
 
-fn bounds_its_queues<R: Reactor>(mut reactor: R) {
+fn asks_for_room_for_a_copy<R: Listen>(mut reactor: R) {
+    let (ours, theirs) = both_ends(&mut reactor);
+    let stored = reactor.store(vec![b'x'; 32_000_000]);
+    reactor.send(ours, Transmit::stored(stored)).unwrap();
+    for key in [ours, theirs] {
+        assert!(reactor.may_send(key), "{}", reactor.name());
+    }
+    reactor.send(ours, Transmit::copied(b"the only")).unwrap();
+    for key in [ours, theirs] {
+        assert!(!reactor.may_send(key), "{}", reactor.name());
+        assert_eq!(
+            reactor.send(key, Transmit::copied(b"x")),
+            Err(Refused::Buffers)
+        );
+    }
+}
+
+fn bounds_its_queues<R: Listen>(mut reactor: R) {
     let (ours, _) = both_ends(&mut reactor);
     assert_eq!(
         reactor.send(ours, Transmit::copied(&[0; 257])),
@@ -527,13 +579,16 @@ fn bounds_its_queues<R: Reactor>(mut reactor: R) {
     );
     let stored = reactor.store(vec![b'x'; 32_000_000]);
     for _ in 0..SENDS_MAX {
+        assert!(reactor.may_send(ours), "{}", reactor.name());
         reactor.send(ours, Transmit::stored(stored)).unwrap();
     }
+    assert!(!reactor.may_send(ours), "{}", reactor.name());
     assert_eq!(
         reactor.send(ours, Transmit::stored(stored)),
         Err(Refused::Queue)
     );
     reactor.reset(ours);
+    assert!(!reactor.may_send(ours), "{}", reactor.name());
     let slots = reactor.slots();
     let refused = (0..=slots)
         .find_map(|_| reactor.connect(nobody(), None).err())
@@ -596,6 +651,22 @@ macro_rules! suite {
             #[test]
             fn partial_sends() {
                 run(|new| sends_what_does_not_fit(new()));
+            }
+
+            #[test]
+            fn begun() {
+                run(|new| tells_when_a_send_begins(new()));
+            }
+
+            #[test]
+            fn room() {
+                let settings = Settings {
+                    copies: 1,
+                    ..settings()
+                };
+                if let Some(reactor) = $new(&settings) {
+                    asks_for_room_for_a_copy(reactor);
+                }
             }
 
             #[test]

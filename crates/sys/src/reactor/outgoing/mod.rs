@@ -38,6 +38,8 @@ pub(super) struct Piece {
     pub(super) more: bool,
     /// Its end is to be told.
     pub(super) notify: bool,
+    /// Its coming to the front is to be told by this name.
+    pub(super) tag: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -118,7 +120,13 @@ impl Outgoing {
             length,
             more: transmit.more,
             notify: transmit.notify,
+            tag: transmit.tag,
         })
+    }
+
+    /// Whether there is room for one more copy.
+    pub(super) const fn may_copy(&self) -> bool {
+        !self.free.is_empty()
     }
 
     /// What of `piece` is not done.

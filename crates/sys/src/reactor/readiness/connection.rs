@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use model::units::Instant;
 
 use super::super::outgoing::{Outgoing, Queue, Rest};
-use super::super::{Event, Refused, Transmit};
+use super::super::{Event, Handed, Refused, Transmit};
 use crate::{Errno, clock, socket};
 
 /// Before a body that is skipped only the head is read: what is copied with it is wasted.
@@ -27,6 +27,8 @@ pub(super) struct Connection {
     writable: bool,
     paused: bool,
     finishing: bool,
+    /// A tagged send has come to the front, and when: to be told.
+    begun: Option<(u32, Instant)>,
     /// Sends asked to be told of have gone.
     notice: bool,
     send_failed: Option<Errno>,
@@ -53,6 +55,8 @@ pub(super) enum Step {
     Nothing,
     /// So many bytes lie in the buffer.
     Received(usize),
+    /// A send with this tag came to the front at that instant.
+    Begun(u32, Instant),
     Event(Event<'static>),
 }
 
@@ -92,6 +96,7 @@ impl Connection {
             writable: false,
             paused: false,
             finishing: false,
+            begun: None,
             notice: false,
             send_failed: None,
             small_receives: 0,
@@ -124,8 +129,7 @@ impl Connection {
 
     /// Whether there is a step to take without further word from the kernel.
     pub(super) const fn has_more(&self) -> bool {
-        self.notice
-            || self.send_failed.is_some()
+        self.has_news()
             || match self.phase {
                 Phase::Connecting => self.writable,
                 Phase::Established => {
@@ -134,6 +138,20 @@ impl Connection {
                 Phase::Ended => self.writable && !self.sends.is_empty(),
                 Phase::Refused(_) => true,
             }
+    }
+
+    /// Whether there is something to tell of sends.
+    pub(super) const fn has_news(&self) -> bool {
+        self.notice || self.begun.is_some() || self.send_failed.is_some()
+    }
+
+    /// Whether one more send has room.
+    pub(super) const fn has_room(&self) -> bool {
+        self.may_send() && !self.sends.is_full()
+    }
+
+    const fn may_send(&self) -> bool {
+        matches!(self.phase, Phase::Established | Phase::Ended) && !self.finishing
     }
 
     /// Takes one step.
@@ -146,6 +164,9 @@ impl Connection {
         }
         if self.writable && !self.sends.is_empty() {
             self.send_on(outgoing);
+        }
+        if let Some((tag, at)) = self.begun.take() {
+            return Step::Begun(tag, at);
         }
         if let Some(error) = self.send_failed.take() {
             return Step::Event(Event::SendFailed { error });
@@ -163,32 +184,46 @@ impl Connection {
         }
     }
 
-    /// Sends at once what it can; whether there is something to tell.
+    /// Sends at once what it can.
     #[inline]
     pub(super) fn send(
         &mut self,
         outgoing: &mut Outgoing,
         transmit: Transmit<'_>,
-    ) -> Result<bool, Refused> {
-        if !matches!(self.phase, Phase::Established | Phase::Ended) || self.finishing {
+    ) -> Result<Handed, Refused> {
+        if !self.may_send() {
             return Err(Refused::Stale);
         }
         if self.sends.is_full() {
             return Err(Refused::Queue);
         }
         let at_once = self.sends.is_empty();
-        self.sends.push(outgoing.piece(transmit)?);
+        let mut piece = outgoing.piece(transmit)?;
         if at_once {
-            self.send_on(outgoing);
+            piece.tag = None;
+            self.sent_at = clock::monotonic();
         }
-        Ok(self.notice || self.send_failed.is_some())
+        self.sends.push(piece);
+        if !at_once {
+            return Ok(Handed::Behind);
+        }
+        self.send_on(outgoing);
+        Ok(Handed::Now)
     }
 
     /// Sends until the kernel takes no more.
     #[inline]
     fn send_on(&mut self, outgoing: &mut Outgoing) {
         while let Some(piece) = self.sends.front_mut() {
-            self.sent_at = clock::monotonic();
+            if let Some(tag) = piece.tag {
+                if self.begun.is_some() {
+                    // One at a time is told: this one is sent when the one before was.
+                    return;
+                }
+                piece.tag = None;
+                self.sent_at = clock::monotonic();
+                self.begun = Some((tag, self.sent_at));
+            }
             let result = match outgoing.rest(piece) {
                 Rest::Bytes(bytes) => socket::send(&self.socket, bytes, piece.more),
                 Rest::File(file, offset, length) => {

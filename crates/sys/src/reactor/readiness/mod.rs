@@ -24,7 +24,10 @@ use model::units::{Instant, Span};
 use self::connection::{Connection, Step, do_accept};
 use super::meter::Meter;
 use super::outgoing::Outgoing;
-use super::{Activity, Completion, Event, Reactor, Refused, Settings, Stored, Transmit, Waker};
+use super::{
+    Activity, Completion, Event, Handed, Listen, Reactor, Refused, Settings, Stored, Transmit,
+    Waker,
+};
 use crate::slots::{Key, Slots};
 use crate::{clock, cpu, socket, timer};
 
@@ -246,17 +249,6 @@ impl Reactor for Readiness {
         self.outgoing.discard(bytes);
     }
 
-    fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
-        let token = Token(LISTENERS + self.listeners.len());
-        self.register(&listener, token, Interest::READABLE)?;
-        self.listeners.push(listener);
-        Ok(())
-    }
-
-    fn stop_listening(&mut self) {
-        self.listeners.clear();
-    }
-
     fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused> {
         if self.connections.is_full() {
             return Err(Refused::Slots);
@@ -280,15 +272,24 @@ impl Reactor for Readiness {
         socket::peer_address(connection.socket()).ok()
     }
 
+    fn sends_at_once(&self) -> bool {
+        true
+    }
+
+    fn may_send(&self, key: Key) -> bool {
+        let connection = self.connections.get(key);
+        connection.is_some_and(Connection::has_room) && self.outgoing.may_copy()
+    }
+
     #[inline]
-    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<(), Refused> {
+    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused> {
         self.meter.work();
         let connection = self.connections.get_mut(key).ok_or(Refused::Stale)?;
-        let pending = connection.send(&mut self.outgoing, transmit)?;
-        if pending {
+        let handed = connection.send(&mut self.outgoing, transmit)?;
+        if connection.has_news() {
             self.enqueue(key.index());
         }
-        Ok(())
+        Ok(handed)
     }
 
     #[inline]
@@ -371,7 +372,7 @@ impl Reactor for Readiness {
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {
-        let (key, at, step) = loop {
+        let (key, mut at, step) = loop {
             self.batch = self.batch.checked_sub(1)?;
             let place = self.ready.pop_front()?;
             if place >= LISTENERS {
@@ -402,6 +403,10 @@ impl Reactor for Readiness {
             Step::Received(count) => Event::Received {
                 bytes: &mut self.buffer[..count],
             },
+            Step::Begun(tag, instant) => {
+                at = instant;
+                Event::Begun { tag }
+            }
             Step::Event(event) => {
                 if let Event::ConnectFailed { .. } = event {
                     drop(self.remove(key));
@@ -411,5 +416,18 @@ impl Reactor for Readiness {
             Step::Nothing => return None,
         };
         Some(Completion { key, at, event })
+    }
+}
+
+impl Listen for Readiness {
+    fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
+        let token = Token(LISTENERS + self.listeners.len());
+        self.register(&listener, token, Interest::READABLE)?;
+        self.listeners.push(listener);
+        Ok(())
+    }
+
+    fn stop_listening(&mut self) {
+        self.listeners.clear();
     }
 }

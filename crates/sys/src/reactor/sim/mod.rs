@@ -10,14 +10,15 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 
 use model::units::{Instant, Span};
 
 pub use self::server::{Counts, Reply, Service, SimServer, Then};
 use super::meter::Meter;
 use super::outgoing::{Outgoing, Rest};
-use super::{Activity, Completion, Event, Reactor, Refused, Settings, Stored, Transmit, Waker};
+use super::{
+    Activity, Completion, Event, Handed, Reactor, Refused, Settings, Stored, Transmit, Waker,
+};
 use crate::Errno;
 use crate::slots::{Key, Slots};
 
@@ -288,13 +289,6 @@ impl Reactor for Sim {
         self.outgoing.discard(bytes);
     }
 
-    /// Nobody but the caller connects in this network.
-    fn listen(&mut self, _: OwnedFd) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    fn stop_listening(&mut self) {}
-
     fn connect(&mut self, target: SocketAddr, _: Option<SocketAddr>) -> Result<Key, Refused> {
         self.meter.work();
         self.now += self.call_cost;
@@ -323,7 +317,16 @@ impl Reactor for Sim {
             .map(|connection| connection.target)
     }
 
-    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<(), Refused> {
+    fn sends_at_once(&self) -> bool {
+        false
+    }
+
+    fn may_send(&self, key: Key) -> bool {
+        let connection = self.connections.get(key);
+        connection.is_some_and(|c| c.established && !c.finished) && self.outgoing.may_copy()
+    }
+
+    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused> {
         self.meter.work();
         self.now += self.call_cost;
         let connection = self.connections.get(key).ok_or(Refused::Stale)?;
@@ -338,7 +341,7 @@ impl Reactor for Sim {
         };
         self.outgoing.release(&piece);
         self.asked.push_back((key, Ask::Send { bytes, notify }));
-        Ok(())
+        Ok(Handed::Now)
     }
 
     fn sent_at(&self, key: Key) -> Instant {

@@ -29,7 +29,10 @@ use self::connection::{Connection, Phase, Receiving};
 use self::ring::{Entered, Ring};
 use super::meter::Meter;
 use super::outgoing::Outgoing;
-use super::{Activity, Completion, Event, Reactor, Refused, Settings, Stored, Transmit, Waker};
+use super::{
+    Activity, Completion, Event, Handed, Listen, Reactor, Refused, Settings, Stored, Transmit,
+    Waker,
+};
 use crate::slots::{Key, Slots};
 use crate::{Errno, clock, cpu, socket, timer};
 
@@ -221,22 +224,6 @@ impl Reactor for Uring {
         self.outgoing.discard(bytes);
     }
 
-    fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
-        self.listeners.push(listener);
-        self.listening = true;
-        self.accept_on(self.listeners.len() - 1);
-        Ok(())
-    }
-
-    fn stop_listening(&mut self) {
-        self.listening = false;
-        for place in 0..self.listeners.len() {
-            self.cancel_accept(place);
-        }
-        self.submit();
-        self.listeners.clear();
-    }
-
     fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused> {
         if self.connections.is_full() {
             return Err(Refused::Slots);
@@ -258,8 +245,17 @@ impl Reactor for Uring {
         socket::peer_address(socket).ok()
     }
 
+    fn sends_at_once(&self) -> bool {
+        false
+    }
+
+    fn may_send(&self, key: Key) -> bool {
+        let connection = self.connections.get(key);
+        connection.is_some_and(|c| c.may_send() && !c.sends.is_full()) && self.outgoing.may_copy()
+    }
+
     #[inline]
-    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<(), Refused> {
+    fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused> {
         self.meter.work();
         let connection = self.connections.get_mut(key).ok_or(Refused::Stale)?;
         if !connection.may_send() {
@@ -270,11 +266,12 @@ impl Reactor for Uring {
         }
         let at_once = connection.sends.is_empty();
         connection.sends.push(self.outgoing.piece(transmit)?);
-        if at_once {
-            self.send_on(key.index());
-            self.stamps.push(place_of(key));
+        if !at_once {
+            return Ok(Handed::Behind);
         }
-        Ok(())
+        self.send_on(key.index());
+        self.stamps.push(place_of(key));
+        Ok(Handed::Now)
     }
 
     #[inline]
@@ -410,6 +407,24 @@ impl Reactor for Uring {
         };
         let at = self.batch_time;
         Some(Completion { key, at, event })
+    }
+}
+
+impl Listen for Uring {
+    fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
+        self.listeners.push(listener);
+        self.listening = true;
+        self.accept_on(self.listeners.len() - 1);
+        Ok(())
+    }
+
+    fn stop_listening(&mut self) {
+        self.listening = false;
+        for place in 0..self.listeners.len() {
+            self.cancel_accept(place);
+        }
+        self.submit();
+        self.listeners.clear();
     }
 }
 

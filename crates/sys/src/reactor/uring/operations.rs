@@ -31,6 +31,8 @@ pub(super) enum Purpose {
     /// There is room to send again.
     Writable,
     Wakeup,
+    /// Not of the kernel: a send has come to the front, to be told.
+    Begun,
     /// Not of the kernel: a send has failed, to be told.
     SendFailed,
     /// Not of the kernel: sends have gone, to be told.
@@ -38,7 +40,7 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Accept,
         Self::Close,
         Self::Connect,
@@ -47,6 +49,7 @@ impl Purpose {
         Self::Send,
         Self::Writable,
         Self::Wakeup,
+        Self::Begun,
         Self::SendFailed,
         Self::Sent,
     ];

@@ -82,7 +82,7 @@ impl Uring {
                         self.watch_wakeup();
                     }
                 }
-                Purpose::Nothing | Purpose::SendFailed | Purpose::Sent => {}
+                Purpose::Begun | Purpose::Nothing | Purpose::SendFailed | Purpose::Sent => {}
             }
         }
     }
@@ -160,8 +160,12 @@ impl Uring {
         if connection.finishing && connection.sends.is_empty() {
             shut_down(connection);
         }
+        let begun = connection.sends.front_mut().and_then(|next| next.tag);
         if piece.notify {
             self.tell(place, Purpose::Sent, 0);
+        }
+        if let Some(tag) = begun {
+            self.tell(place, Purpose::Begun, tag.cast_signed());
         }
     }
 
@@ -189,6 +193,10 @@ impl Uring {
                 Purpose::Connect => self.connected(item),
                 Purpose::Accept => self.accepted(item),
                 Purpose::Sent => self.told(item, Event::Sent),
+                Purpose::Begun => {
+                    let tag = item.result.cast_unsigned();
+                    self.told(item, Event::Begun { tag })
+                }
                 Purpose::SendFailed => {
                     let error = Errno::new(item.result);
                     self.told(item, Event::SendFailed { error })
