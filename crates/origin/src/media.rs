@@ -61,12 +61,12 @@ const TYPES: [(&str, &str); 56] = [
 ];
 
 /// What a file of that name is, without looking at it.
-pub(crate) fn media_type(path: &str) -> &'static str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+pub(crate) fn media_type(path: &[u8]) -> &'static str {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let ending = memchr::memrchr(b'.', name).map_or(b"".as_slice(), |dot| &name[dot + 1..]);
     let ending = ending.to_ascii_lowercase();
     TYPES
-        .binary_search_by(|(known, _)| (*known).cmp(ending.as_str()))
+        .binary_search_by(|(known, _)| known.as_bytes().cmp(ending.as_slice()))
         .map_or("application/octet-stream", |at| TYPES[at].1)
 }
 
@@ -77,11 +77,11 @@ mod tests {
     #[test]
     fn names_tell_types() {
         assert!(TYPES.is_sorted(), "a search needs order");
-        assert_eq!(media_type("a/b.html"), "text/html; charset=utf-8");
-        assert_eq!(media_type("b.PNG"), "image/png");
-        assert_eq!(media_type("a.tar.gz"), "application/gzip");
-        assert_eq!(media_type("a.html/b"), "application/octet-stream");
-        assert_eq!(media_type("html"), "application/octet-stream");
-        assert_eq!(media_type(""), "application/octet-stream");
+        assert_eq!(media_type(b"a/b.html"), "text/html; charset=utf-8");
+        assert_eq!(media_type(b"b.PNG"), "image/png");
+        assert_eq!(media_type(b"a.tar.gz"), "application/gzip");
+        assert_eq!(media_type(b"a.html/b"), "application/octet-stream");
+        assert_eq!(media_type(b"html"), "application/octet-stream");
+        assert_eq!(media_type(b""), "application/octet-stream");
     }
 }

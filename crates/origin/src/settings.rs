@@ -55,6 +55,10 @@ pub struct Settings {
     pub revalidation: Span,
     /// The file that stands for its folder.
     pub index: String,
+    /// Whether a folder without that file is answered with a list of what lies in it.
+    pub listing: bool,
+    /// Whether names that begin with a dot are served like others.
+    pub dot_files: bool,
     /// Where to log; none does not.
     pub access_log: Option<LogTarget>,
     /// Log lines are written when so many bytes wait, and once a second; 0 writes each at once.
@@ -87,6 +91,8 @@ impl Settings {
             drain_time: Span::from_s(10),
             revalidation: Span::from_ms(100),
             index: "index.html".to_owned(),
+            listing: false,
+            dot_files: false,
             access_log: None,
             log_buffer: 0,
             synthetic: false,

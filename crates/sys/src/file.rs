@@ -4,8 +4,8 @@
 //! itself and lets symbolic links go where they stay inside. Elsewhere each step is taken alone and
 //! no symbolic link is followed at all.
 
-use std::ffi::CString;
-use std::fs::File;
+use std::ffi::{CString, OsString};
+use std::fs::{File, FileType};
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
@@ -55,15 +55,21 @@ impl Folder {
 
     /// Opens what `path` (relative, without `..`) names, for reading. A path that leads out is an
     /// error, `EXDEV` or `ELOOP`. What is opened may be a folder or a device: look before reading.
-    pub fn open_beneath(&self, path: &str) -> io::Result<File> {
-        let path = if path.is_empty() { "." } else { path };
+    pub fn open_beneath(&self, path: impl AsRef<[u8]>) -> io::Result<File> {
+        let path = match path.as_ref() {
+            b"" => b".",
+            path => path,
+        };
         if self.has_openat2 {
             let path = CString::new(path).map_err(|_| Errno::new(libc::EINVAL))?;
             return self.open_at_once(&path).map(File::from);
         }
         let mut at: Option<OwnedFd> = None;
-        for step in path.split('/').filter(|step| !step.is_empty()) {
-            if step == ".." {
+        for step in path.split(|byte| *byte == b'/') {
+            if step.is_empty() {
+                continue;
+            }
+            if step == b".." {
                 return Err(Errno::new(libc::EXDEV).into());
             }
             let step = CString::new(step).map_err(|_| Errno::new(libc::EINVAL))?;
@@ -79,6 +85,15 @@ impl Folder {
         }
         at.map(File::from)
             .ok_or_else(|| Errno::new(libc::ENOENT).into())
+    }
+
+    /// What lies in the folder that `path` names, as it stands there: a link is a link.
+    pub fn entries(&self, path: impl AsRef<[u8]>) -> io::Result<Vec<(OsString, FileType)>> {
+        let folder = self.open_beneath(path)?;
+        // The handle by its own name: what is listed is what was opened, wherever it is now.
+        std::fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))?
+            .map(|entry| entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?))))
+            .collect()
     }
 
     fn open_at_once(&self, path: &CString) -> io::Result<OwnedFd> {
@@ -119,6 +134,7 @@ pub fn in_memory(bytes: &[u8]) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
+    use std::os::unix::ffi::OsStringExt as _;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -167,6 +183,38 @@ mod tests {
             assert_eq!(read(&at_once, "within").unwrap(), "a");
         }
         assert!(read(&steps, "within").is_err());
+    }
+
+    #[test]
+    fn a_folder_inside_tells_what_lies_in_it() {
+        let outside = tempfile::tempdir().unwrap();
+        let root = outside.path().join("www");
+        std::fs::create_dir_all(root.join("sub/deep")).unwrap();
+        let name = OsString::from_vec(b"\xff".to_vec());
+        std::fs::write(root.join("sub").join(&name), "a").unwrap();
+        symlink("../..", root.join("sub/up")).unwrap();
+        for folder in [
+            Folder::open(&root).unwrap(),
+            Folder::open(&root).unwrap().step_by_step(),
+        ] {
+            let mut names: Vec<_> = folder
+                .entries("sub")
+                .unwrap()
+                .into_iter()
+                .map(|(name, kind)| (name, kind.is_dir(), kind.is_symlink()))
+                .collect();
+            names.sort();
+            let expected = [
+                ("deep".into(), true, false),
+                ("up".into(), false, true),
+                (name.clone(), false, false),
+            ];
+            assert_eq!(names, expected);
+            assert!(folder.entries("sub/up").is_err(), "it leads out");
+            assert!(folder.entries("none").is_err());
+            assert_eq!(folder.entries("").unwrap().len(), 1);
+            assert!(folder.open_beneath(b"sub/\xff").is_ok());
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,9 +32,9 @@ const SETTLED: i64 = 2;
 pub(crate) struct Files {
     folder: Folder,
     revalidation: Span,
-    kept: HashMap<Rc<str>, Kept>,
+    kept: HashMap<Rc<[u8]>, Kept>,
     /// Names in the order in which they came: who was not asked for since is forgotten first.
-    order: VecDeque<Rc<str>>,
+    order: VecDeque<Rc<[u8]>>,
 }
 
 #[derive(Debug)]
@@ -81,6 +82,15 @@ pub(crate) enum Found {
     Folder,
 }
 
+/// A file or a folder in a folder.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Entry {
+    /// As it is on the disk.
+    pub(crate) name: Vec<u8>,
+    /// Whether there is more in it.
+    pub(crate) is_folder: bool,
+}
+
 /// Why a path names nothing that is served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Missing {
@@ -107,7 +117,12 @@ impl Files {
 
     /// What `path` (relative, decoded, without dot segments) names. `now` is monotonic, `second`
     /// since 1970.
-    pub(crate) fn find(&mut self, path: &str, now: Instant, second: u64) -> Result<Found, Missing> {
+    pub(crate) fn find(
+        &mut self,
+        path: &[u8],
+        now: Instant,
+        second: u64,
+    ) -> Result<Found, Missing> {
         if let Some(kept) = self.kept.get_mut(path) {
             kept.was_used = true;
             let holds_until = kept.looked_at + self.revalidation;
@@ -135,8 +150,31 @@ impl Files {
         }
     }
 
+    /// What lies in the folder that `path` names: what could be asked for, in the order of the
+    /// names. A link counts as what it leads to, and not at all where it leads out.
+    pub(crate) fn list(&self, path: &[u8]) -> Result<Vec<Entry>, Missing> {
+        let found = self.folder.entries(path).map_err(|error| missing(&error))?;
+        let mut entries: Vec<Entry> = found
+            .into_iter()
+            .filter_map(|(name, kind)| {
+                let name = name.into_vec();
+                let is_folder = if kind.is_symlink() {
+                    let separator: &[u8] = if path.is_empty() { b"" } else { b"/" };
+                    let opened = self.folder.open_beneath([path, separator, &name].concat());
+                    let facts = opened.and_then(|file| file.metadata()).ok()?;
+                    (facts.is_file() || facts.is_dir()).then(|| facts.is_dir())?
+                } else {
+                    (kind.is_file() || kind.is_dir()).then(|| kind.is_dir())?
+                };
+                Some(Entry { name, is_folder })
+            })
+            .collect();
+        entries.sort();
+        Ok(entries)
+    }
+
     /// Opens the path. None: it is a folder, or the file that is kept is still right.
-    fn look(&mut self, path: &str, second: u64) -> io::Result<Option<Served>> {
+    fn look(&mut self, path: &[u8], second: u64) -> io::Result<Option<Served>> {
         let file = self.folder.open_beneath(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
@@ -157,7 +195,7 @@ impl Files {
         Served::read(file, &metadata, path, second).map(Some)
     }
 
-    fn keep(&mut self, path: &str, file: Rc<Served>, now: Instant) {
+    fn keep(&mut self, path: &[u8], file: Rc<Served>, now: Instant) {
         let kept = Kept {
             file,
             looked_at: now,
@@ -170,7 +208,7 @@ impl Files {
         while self.order.len() >= KEPT_LIMIT {
             self.forget_one();
         }
-        let name: Rc<str> = Rc::from(path);
+        let name: Rc<[u8]> = Rc::from(path);
         self.order.push_back(Rc::clone(&name));
         self.kept.insert(name, kept);
     }
@@ -193,7 +231,7 @@ impl Files {
 }
 
 impl Served {
-    fn read(file: File, metadata: &Metadata, path: &str, second: u64) -> io::Result<Self> {
+    fn read(file: File, metadata: &Metadata, path: &[u8], second: u64) -> io::Result<Self> {
         let identity = Identity::of(metadata);
         let mut length = identity.length;
         let content = if length <= SMALL {

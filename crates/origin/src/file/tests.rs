@@ -14,7 +14,7 @@ fn files(folder: &std::path::Path) -> Files {
 }
 
 fn content(files: &mut Files, path: &str, now: Instant) -> Result<String, Missing> {
-    match files.find(path, now, LONG_AGO)? {
+    match files.find(path.as_bytes(), now, LONG_AGO)? {
         Found::File(file, _) => Ok(String::from_utf8(file.content.clone().unwrap()).unwrap()),
         Found::Folder => Ok("(folder)".to_owned()),
     }
@@ -49,7 +49,7 @@ fn what_did_not_change_is_kept_and_what_is_fresh_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a"), "one").unwrap();
     let mut files = files(folder.path());
-    let mut find = |ms, second| match files.find("a", at(ms), second) {
+    let mut find = |ms, second| match files.find(b"a", at(ms), second) {
         Ok(Found::File(file, _)) => file,
         other => panic!("{other:?}"),
     };
@@ -58,7 +58,7 @@ fn what_did_not_change_is_kept_and_what_is_fresh_is_read_again() {
     let changed = u64::try_from(first.identity.changed.0).unwrap();
     // The same file, found by a server that starts in the second of the change:
     let mut fresh = Files::new(Folder::open(folder.path()).unwrap(), REVALIDATION);
-    let mut find = |ms| match fresh.find("a", at(ms), changed + 1) {
+    let mut find = |ms| match fresh.find(b"a", at(ms), changed + 1) {
         Ok(Found::File(file, _)) => file,
         other => panic!("{other:?}"),
     };
@@ -103,5 +103,8 @@ fn the_number_of_open_files_is_bounded() {
         content(&mut files, "f0", at(0)).unwrap();
     }
     assert_eq!(files.kept.len(), KEPT_LIMIT);
-    assert!(files.kept.contains_key("f0"), "who is used stays");
+    assert!(
+        files.kept.contains_key(b"f0".as_slice()),
+        "who is used stays"
+    );
 }

@@ -2,7 +2,7 @@
 //!
 //! A path is decoded exactly once, then its dot segments are resolved; what would leave the folder,
 //! contains a NUL or hides a slash is refused here, before the file system hears of it. The kernel
-//! checks again when the file is opened.
+//! checks again when the file is opened. A name is bytes, as on the disk: it need not be UTF-8.
 
 use std::borrow::Cow;
 
@@ -13,11 +13,28 @@ pub(crate) const RESERVED: &str = "/.triathlon/";
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Route<'a> {
     /// Without a leading slash, decoded, without dot segments; empty for the folder itself.
-    pub(crate) path: Cow<'a, str>,
+    pub(crate) path: Cow<'a, [u8]>,
     /// Whether the target asks for a folder: it ends with a slash.
     pub(crate) is_folder: bool,
     /// What follows the question mark, undecoded.
     pub(crate) query: Option<&'a str>,
+}
+
+impl Route<'_> {
+    /// Whether a step of the path begins with a dot: such names are kept from visitors by custom
+    /// (`.git`, `.htpasswd`). `/.well-known/` is there to be asked for (RFC 8615).
+    pub(crate) fn is_hidden(&self) -> bool {
+        let mut steps = self.path.split(|byte| *byte == b'/');
+        let is_first_hidden = steps
+            .next()
+            .is_some_and(|first| is_hidden(first) && first != b".well-known");
+        is_first_hidden || steps.any(is_hidden)
+    }
+}
+
+/// Whether this is the name of a dot file.
+pub(crate) fn is_hidden(name: &[u8]) -> bool {
+    name.starts_with(b".")
 }
 
 /// Why a target names nothing.
@@ -46,7 +63,7 @@ pub(crate) fn route(target: &str) -> Result<Route<'_>, Unroutable> {
         && !rest.contains('%');
     if is_plain {
         return Ok(Route {
-            path: Cow::Borrowed(rest),
+            path: Cow::Borrowed(rest.as_bytes()),
             is_folder: false,
             query,
         });
@@ -80,22 +97,22 @@ fn origin_form(target: &str) -> Result<&str, Unroutable> {
 }
 
 /// Decodes each segment once, then takes out empty and dot segments (RFC 3986 §5.2.4).
-fn resolve(path: &str) -> Result<String, Unroutable> {
-    let mut segments: Vec<String> = Vec::new();
+fn resolve(path: &str) -> Result<Vec<u8>, Unroutable> {
+    let mut segments: Vec<Vec<u8>> = Vec::new();
     for segment in path.split('/') {
         let segment = decode(segment)?;
-        match segment.as_str() {
-            "" | "." => {}
-            ".." => {
+        match segment.as_slice() {
+            b"" | b"." => {}
+            b".." => {
                 segments.pop().ok_or(Unroutable::Bad)?;
             }
             _ => segments.push(segment),
         }
     }
-    Ok(segments.join("/"))
+    Ok(segments.join(&b'/'))
 }
 
-fn decode(segment: &str) -> Result<String, Unroutable> {
+fn decode(segment: &str) -> Result<Vec<u8>, Unroutable> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.bytes();
     while let Some(byte) = rest.next() {
@@ -114,24 +131,29 @@ fn decode(segment: &str) -> Result<String, Unroutable> {
             _ => bytes.push(byte),
         }
     }
-    String::from_utf8(bytes).map_err(|_| Unroutable::Nowhere)
+    Ok(bytes)
 }
 
 /// Writes a decoded path so that it can stand in a `Location` field: always from the root, one
 /// slash at its start, so that it never names another host.
-pub(crate) fn encode(path: &str) -> String {
-    use std::fmt::Write as _;
-
+pub(crate) fn encode(path: &[u8]) -> String {
     let mut text = String::with_capacity(path.len() + 2);
     text.push('/');
-    for byte in path.bytes() {
+    encode_into(&mut text, path);
+    text
+}
+
+/// Appends bytes of a path; those that may not stand in one are percent-encoded (RFC 3986 §2.1).
+pub(crate) fn encode_into(text: &mut String, path: &[u8]) {
+    use std::fmt::Write as _;
+
+    for &byte in path {
         if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
             text.push(char::from(byte));
         } else {
             write!(text, "%{byte:02X}").expect("a string takes everything");
         }
     }
-    text
 }
 
 #[cfg(test)]

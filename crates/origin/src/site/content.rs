@@ -29,9 +29,12 @@ impl Site {
         persistence: Persistence,
         out: &mut Vec<u8>,
     ) -> Reply {
+        if target.is_hidden() && !self.dot_files {
+            return self.error(request, 404, persistence, out);
+        }
         let found = if target.is_folder {
-            let separator = if target.path.is_empty() { "" } else { "/" };
-            let path = format!("{}{separator}{}", target.path, self.index);
+            let separator: &[u8] = if target.path.is_empty() { b"" } else { b"/" };
+            let path = [&target.path, separator, self.index.as_bytes()].concat();
             self.files.find(&path, self.now, self.today.second)
         } else {
             self.files.find(&target.path, self.now, self.today.second)
@@ -42,15 +45,10 @@ impl Site {
             }
             Ok(Found::Folder) if target.is_folder => self.error(request, 404, persistence, out),
             Ok(Found::Folder) => self.to_folder(request, target, persistence, out),
-            Err(missing) => {
-                let status = match missing {
-                    Missing::Forbidden => 403,
-                    Missing::Later => 503,
-                    Missing::Nothing => 404,
-                    Missing::Unreadable => 500,
-                };
-                self.error(request, status, persistence, out)
+            Err(Missing::Nothing) if target.is_folder && self.listing => {
+                self.list(request, &target.path, persistence, out)
             }
+            Err(missing) => self.error(request, status_of(missing), persistence, out),
         }
     }
 
@@ -217,6 +215,16 @@ impl Site {
         }
         out.extend_from_slice(text.as_bytes());
         Reply::written(301, length)
+    }
+}
+
+/// What is answered where nothing can be served.
+pub(super) const fn status_of(missing: Missing) -> u16 {
+    match missing {
+        Missing::Forbidden => 403,
+        Missing::Later => 503,
+        Missing::Nothing => 404,
+        Missing::Unreadable => 500,
     }
 }
 

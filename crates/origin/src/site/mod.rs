@@ -4,6 +4,7 @@
 //! One per worker. It knows requests and answers, and nothing of connections.
 
 mod content;
+mod listing;
 
 use std::fs::File;
 use std::io;
@@ -33,6 +34,8 @@ const NOT_ALLOWED: [&str; 6] = ["POST", "PUT", "DELETE", "PATCH", "CONNECT", "TR
 pub(crate) struct Site {
     files: Files,
     index: String,
+    listing: bool,
+    dot_files: bool,
     synthetic: Option<Synthetic>,
     answers: Answers,
     log: Option<AccessLog>,
@@ -92,6 +95,8 @@ impl Site {
         Ok(Self {
             files: Files::new(folder, settings.revalidation),
             index: settings.index.clone(),
+            listing: settings.listing,
+            dot_files: settings.dot_files,
             synthetic,
             answers: Answers::new(),
             log,
@@ -162,7 +167,8 @@ impl Site {
             Err(Unroutable::Nowhere) => return self.error(request, 404, persistence, out),
         };
         if self.synthetic.is_some()
-            && let Some(order) = synthetic::order(&target.path, target.query)
+            && let Ok(path) = std::str::from_utf8(&target.path)
+            && let Some(order) = synthetic::order(path, target.query)
         {
             return match order {
                 Ok(order) => self.made_to_order(request, order, persistence, out),

@@ -84,6 +84,13 @@ pub(crate) struct Args {
     /// The file that stands for its folder.
     #[arg(long, value_name = "NAME", default_value = "index.html")]
     index: String,
+    /// Answer for a folder without that file with a list of what lies in it.
+    #[arg(long)]
+    listing: bool,
+    /// Serve files and folders whose names begin with a dot, too, as .git and .htpasswd; without
+    /// this they are not found, but for /.well-known/.
+    #[arg(long)]
+    dot_files: bool,
     /// Where to write the access log, in Apache's combined form: FILE, - for standard output
     /// (which SIGHUP leaves as it is), or off.
     #[arg(long, value_name = "off|FILE|-", default_value = "off")]
@@ -106,6 +113,8 @@ Examples:
       serve the files of www on http://127.0.0.1:8080/
   triathlon serve www --listen 0.0.0.0:8000 --listen '[::]:8000' --cpus 0-3
       four workers, each bound to a CPU
+  triathlon serve www --listing --dot-files
+      share a folder with all that lies in it, and lists to find it
   triathlon serve www --access-log access.log --log-buffer 64k
       log in pieces of 64 KiB, at least once a second
   triathlon serve --synthetic --cpus 0
@@ -241,6 +250,8 @@ fn settings(args: Args) -> anyhow::Result<Settings> {
     settings.drain_time = args.drain_timeout;
     settings.revalidation = args.revalidate;
     settings.index = args.index;
+    settings.listing = args.listing;
+    settings.dot_files = args.dot_files;
     settings.access_log = match args.access_log.as_str() {
         "off" => None,
         "-" => Some(standard_output()?),

@@ -1,6 +1,7 @@
 //! What comes back for what is asked: files, refusals, order.
 
 use std::io::{Read as _, Write as _};
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 
 use super::{Answer, Served, backends};
@@ -205,6 +206,116 @@ fn nothing_outside_the_folder_is_served() {
         assert!(matches!(answer.status, 400 | 404), "{target}: {answer:?}");
         assert!(!answer.body.contains("secret"), "{target}: {answer:?}");
     }
+}
+
+#[test]
+fn dot_files_are_served_only_on_request() {
+    let files: [(&str, &[u8]); 4] = [
+        (".git/config", b"secret"),
+        (".env", b"secret"),
+        ("sub/.htpasswd", b"secret"),
+        (".well-known/security.txt", b"public"),
+    ];
+    let closed = Served::start(&files, "");
+    for target in [
+        "/.git/config",
+        "/%2egit/config",
+        "/sub/../.git/config",
+        "/.git",
+        "/.git/",
+        "/.env",
+        "/sub/.htpasswd",
+        "http://x/.env",
+    ] {
+        for method in ["GET", "HEAD"] {
+            let answer = closed.ask(method, target, "");
+            assert_eq!(answer.status, 404, "{method} {target}: {answer:?}");
+        }
+    }
+    assert_eq!(
+        closed.ask("GET", "/.well-known/security.txt", "").body,
+        "public"
+    );
+    let open = Served::start(&files, "--dot-files");
+    assert_eq!(open.ask("GET", "/.git/config", "").body, "secret");
+    assert_eq!(open.ask("GET", "/.git", "").status, 301);
+    assert_eq!(open.ask("GET", "/sub/.htpasswd", "").body, "secret");
+}
+
+#[test]
+fn folders_are_listed_only_on_request() {
+    let files: [(&str, &[u8]); 5] = [
+        ("b & <c>.txt", b"1"),
+        ("a.txt", b"2"),
+        (".hidden", b"3"),
+        ("sub/deep/x", b"4"),
+        ("own/index.html", b"own"),
+    ];
+    let closed = Served::start(&files, "");
+    assert_eq!(closed.ask("GET", "/", "").status, 404);
+    let open = Served::start(&files, "--listing");
+    symlink("../secret", open.path().join("www/out")).expect("a link");
+    symlink("sub", open.path().join("www/within")).expect("a link");
+    let page = open.ask("GET", "/", "");
+    assert_eq!(page.status, 200);
+    assert_eq!(page.field("Content-Type"), Some("text/html; charset=utf-8"));
+    let links: Vec<&str> = page
+        .body
+        .lines()
+        .filter_map(|line| line.split('"').nth(1).filter(|_| line.contains("href")))
+        .collect();
+    let expected = [
+        "./a.txt",
+        "./b%20&amp;%20%3Cc%3E.txt",
+        "./own/",
+        "./sub/",
+        "./within/",
+    ];
+    assert_eq!(links, expected);
+    let folder = open.path().display().to_string();
+    assert!(!page.body.contains(&folder), "{}", page.body);
+    let head = open.ask("HEAD", "/", "");
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    assert_eq!(head.length(), page.body.len());
+    assert!(open.ask("GET", "/sub/", "").body.contains("./deep/"));
+    assert_eq!(open.ask("GET", "/own/", "").body, "own");
+    assert_eq!(open.ask("GET", "/sub", "").status, 301);
+    for target in ["/none/", "/a.txt/", "/out/", "/../"] {
+        let status = open.ask("GET", target, "").status;
+        assert!(matches!(status, 400 | 404), "{target}: {status}");
+    }
+    let all = Served::start(&files, "--listing --dot-files");
+    assert!(all.ask("GET", "/", "").body.contains("./.hidden"));
+}
+
+#[test]
+fn names_that_are_not_utf_8_are_served_and_listed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let www = folder.path().join("www");
+    let name = |bytes: &[u8]| std::ffi::OsString::from_vec(bytes.to_vec());
+    std::fs::create_dir_all(www.join(name(b"caf\xe9"))).expect("a folder");
+    std::fs::write(www.join(name(b"caf\xe9/\xff.txt")), "latin").expect("a file");
+    // Long enough to be sent otherwise than by a copy.
+    for number in 0..1_000 {
+        let file = name(format!("{number:04}-{}", "x".repeat(60)).as_bytes());
+        std::fs::write(www.join(name(b"caf\xe9")).join(file), "").expect("a file");
+    }
+    let server = Served::start_in(folder, "--listing");
+    let answer = server.ask("GET", "/caf%e9/%FF.txt", "");
+    assert_eq!(
+        (
+            answer.status,
+            answer.body.as_str(),
+            answer.field("Content-Type")
+        ),
+        (200, "latin", Some("text/plain; charset=utf-8"))
+    );
+    assert!(server.ask("GET", "/", "").body.contains("./caf%E9/"));
+    let moved = server.ask("GET", "/caf%e9", "");
+    assert_eq!(moved.field("Location"), Some("/caf%E9/"));
+    let list = server.ask("GET", "/caf%e9/", "");
+    assert!(list.body.contains("./%FF.txt\""), "{}", list.body);
+    assert!(list.body.ends_with("</html>\n") && list.body.len() > 100_000);
 }
 
 #[test]
