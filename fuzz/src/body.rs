@@ -9,14 +9,18 @@ pub fn chunked(data: &[u8]) {
     let Some((seed, bytes)) = data.split_first() else {
         return;
     };
-    let whole = decode([bytes].into_iter());
-    let cut = decode(pieces(bytes, *seed).into_iter());
-    assert_eq!(whole, cut);
+    for decoder in [ChunkedDecoder::new(), ChunkedDecoder::for_request()] {
+        let whole = decode(decoder.clone(), [bytes].into_iter());
+        let cut = decode(decoder, pieces(bytes, *seed).into_iter());
+        assert_eq!(whole, cut);
+    }
 }
 
 /// The content, how many bytes were consumed, and whether it ended or broke.
-fn decode<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, usize, Option<bool>) {
-    let mut decoder = ChunkedDecoder::new();
+fn decode<'a>(
+    mut decoder: ChunkedDecoder,
+    pieces: impl Iterator<Item = &'a [u8]>,
+) -> (Vec<u8>, usize, Option<bool>) {
     let (mut content, mut consumed) = (Vec::new(), 0);
     for mut piece in pieces {
         while !piece.is_empty() && !decoder.is_end() {

@@ -166,6 +166,17 @@ fn what_is_not_served_is_refused() {
         Answer::of(&server.raw("GET / HTTP/1.1\r\n\r\n")).status,
         400
     );
+    for (head, status) in [
+        ("GET /a b HTTP/1.1\r\nHost: x\r\n", 400),
+        ("GET /seven.txt HTTP/1.1\r\nHost:\r\n", 400),
+        ("GET /seven.txt HTTP/1.1\r\nHost: a:b:c\r\n", 400),
+        ("GET /seven.txt HTTP/1.1\r\nHost: [\r\n", 400),
+        ("GET /seven.txt HTTP/1.1\r\nHost: [::1]:80\r\n", 200),
+        ("GET /seven.txt HTTP/1.2\r\nHost: x\r\n", 200),
+    ] {
+        let text = server.raw(format!("{head}\r\n"));
+        assert_eq!(Answer::of(&text).status, status, "{head:?}");
+    }
     assert_eq!(Answer::of(&server.raw(b"\x16\x03\x01\x00\xa5")).status, 400);
     let is_head = server.ask("HEAD", "/missing", "");
     assert_eq!((is_head.status, is_head.body.as_str()), (404, ""));
@@ -342,6 +353,9 @@ fn what_two_readers_could_read_in_two_ways_is_refused() {
         ("X: y\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
         ("Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n", 400),
         ("Transfer-Encoding: chunked\r\n\r\n0\n\n", 400),
+        ("Transfer-Encoding: chunked\r\n\r\n0;\r\n\r\n", 400),
+        ("Transfer-Encoding: chunked\r\n\r\n0;bad[=x\r\n\r\n", 400),
+        ("Transfer-Encoding: chunked\r\n\r\n0 \r\n\r\n", 400),
         (
             "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
             400,

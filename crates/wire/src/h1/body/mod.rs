@@ -23,15 +23,18 @@ pub struct ChunkedDecoder {
     digits: u8,
     /// Bytes of extensions and trailers so far.
     surroundings: u32,
+    /// The body is a request's: nothing is forgiven.
+    is_request: bool,
 }
 
 /// Where in the grammar the next byte is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
     Size,
-    /// Blanks after a size, as some servers pad it (RFC 9112 §7.1.1 calls them bad whitespace).
+    /// Blanks after a size: before an extension (RFC 9112 §7.1.1 calls them bad whitespace), or
+    /// because a server pads its sizes.
     Padding,
-    Extension,
+    Extension(Extension),
     SizeLf,
     Content,
     ContentCr,
@@ -42,6 +45,26 @@ enum State {
     TrailerLf,
     EndLf,
     End,
+}
+
+/// Where in a chunk extension the next byte is (RFC 9112 §7.1.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Extension {
+    /// After the semicolon.
+    Start,
+    Name,
+    /// Blanks after the name.
+    NameEnd,
+    /// After the equals sign.
+    ValueStart,
+    Value,
+    Quoted,
+    /// After a backslash within quotes.
+    QuotedPair,
+    /// After the closing quote.
+    QuotedEnd,
+    /// Blanks after the value.
+    ValueEnd,
 }
 
 /// What one call decoded.
@@ -61,8 +84,8 @@ pub enum ChunkedError {
     /// The content of a chunk is longer or shorter than its size said.
     #[error("a chunk is not followed by CRLF")]
     ChunkEnd,
-    /// A chunk extension with a byte that has no place in it.
-    #[error("a chunk extension contains a control character")]
+    /// A chunk extension that is none: no name, no value after its sign, an open quote.
+    #[error("a chunk extension breaks the grammar")]
     Extension,
     /// Extensions or trailers beyond [`SURROUNDINGS_LIMIT`].
     #[error("chunk extensions and trailers exceed {SURROUNDINGS_LIMIT} bytes")]
@@ -82,14 +105,24 @@ impl Default for ChunkedDecoder {
 }
 
 impl ChunkedDecoder {
-    /// At the start of a body.
+    /// At the start of a response's body. Some servers put blanks after a size, which the grammar
+    /// does not have; they are ignored.
     pub const fn new() -> Self {
         Self {
             state: State::Size,
             remaining: 0,
             digits: 0,
             surroundings: 0,
+            is_request: false,
         }
+    }
+
+    /// At the start of a request's body. Blanks after a size are refused, because another reader
+    /// of the same bytes may see something else in them.
+    pub const fn for_request() -> Self {
+        let mut decoder = Self::new();
+        decoder.is_request = true;
+        decoder
     }
 
     /// Whether the body is complete.
@@ -156,19 +189,19 @@ impl ChunkedDecoder {
             (State::Size, b'\r' | b';' | b' ' | b'\t') if self.digits == 0 => {
                 return Err(ChunkedError::Size);
             }
-            (State::Size | State::Padding | State::Extension, b'\r') => State::SizeLf,
-            (State::Size | State::Padding, b';') => State::Extension,
+            (State::Padding, b'\r') if self.is_request => return Err(ChunkedError::Size),
+            (State::Size | State::Padding, b'\r') => State::SizeLf,
+            (State::Size | State::Padding, b';') => State::Extension(Extension::Start),
             (State::Size | State::Padding, b' ' | b'\t') => {
                 self.surround()?;
                 State::Padding
             }
             (State::Size, digit) => self.digit(digit)?,
             (State::Padding, _) => return Err(ChunkedError::Size),
-            (State::Extension, byte) if is_text(byte) => {
+            (State::Extension(state), byte) => {
                 self.surround()?;
-                State::Extension
+                state.after(byte).ok_or(ChunkedError::Extension)?
             }
-            (State::Extension, _) => return Err(ChunkedError::Extension),
             (State::SizeLf, b'\n') => {
                 self.digits = 0;
                 if self.remaining == 0 {
@@ -226,7 +259,30 @@ impl ChunkedDecoder {
     }
 }
 
-/// What may stand in a field value or an extension: tab, and all that is not a control character
+impl Extension {
+    /// What comes after `byte`; none if it has no place here.
+    fn after(self, byte: u8) -> Option<State> {
+        Some(State::Extension(match (self, byte) {
+            (Self::Name | Self::Value | Self::QuotedEnd, b'\r') => return Some(State::SizeLf),
+            (Self::Name | Self::NameEnd | Self::Value | Self::QuotedEnd | Self::ValueEnd, b';') => {
+                Self::Start
+            }
+            (Self::Name | Self::NameEnd, b'=') => Self::ValueStart,
+            (Self::Start | Self::ValueStart, b' ' | b'\t') => self,
+            (Self::Name | Self::NameEnd, b' ' | b'\t') => Self::NameEnd,
+            (Self::Value | Self::QuotedEnd | Self::ValueEnd, b' ' | b'\t') => Self::ValueEnd,
+            (Self::Start | Self::Name, byte) if is_token(byte) => Self::Name,
+            (Self::ValueStart, b'"') => Self::Quoted,
+            (Self::ValueStart | Self::Value, byte) if is_token(byte) => Self::Value,
+            (Self::Quoted, b'"') => Self::QuotedEnd,
+            (Self::Quoted, b'\\') => Self::QuotedPair,
+            (Self::Quoted | Self::QuotedPair, byte) if is_text(byte) => Self::Quoted,
+            _ => return None,
+        }))
+    }
+}
+
+/// What may stand in a field value or within quotes: tab, and all that is not a control character
 /// (RFC 9110 §5.5).
 fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= 0x20 && byte != 0x7f)

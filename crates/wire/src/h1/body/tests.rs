@@ -42,6 +42,11 @@ fn whole_bodies_are_decoded() {
         0,
     );
     check(b"5  \r\nhello\r\n0\t\r\n\r\n", b"hello", 0);
+    check(
+        b"5 ; a\t= \"b;\\\"\\\\ \xff\" ;c ; d=e\r\nhello\r\n0\r\n\r\n",
+        b"hello",
+        0,
+    );
     check(b"2\r\n\r\n\r\n0\r\n\r\n", b"\r\n", 0);
     check(b"1\r\nx\r\n0\r\nDigest: abc\r\nX-Y:\r\n\r\n", b"x", 0);
 }
@@ -70,6 +75,32 @@ fn what_could_be_read_in_two_ways_is_refused() {
     check_error(b"5_0\r\n", ChunkedError::Size);
     check_error(b"10000000000000000\r\n", ChunkedError::Size);
     check_error(b"00000000000000005\r\n", ChunkedError::Size);
+    check_error(b"5 x\r\nhello\r\n", ChunkedError::Size);
+    for extension in [
+        ";",
+        ";;a",
+        ";a;",
+        "; ",
+        ";a ",
+        ";a=",
+        ";a= ",
+        ";a=b ",
+        ";bad[=x",
+        ";a=[",
+        ";=x",
+        ";a=b=c",
+        ";a b",
+        ";a=b c",
+        ";a=\"b",
+        ";a=\"b\" ",
+        ";a=\"b\"c",
+        ";a=\"b\\",
+        ";a=\"\0\"",
+        ";a=\"\\\0\"",
+    ] {
+        let text = format!("5{extension}\r\nhello\r\n");
+        check_error(text.as_bytes(), ChunkedError::Extension);
+    }
     check_error(b"5;a\nb\r\nhello\r\n", ChunkedError::Extension);
     check_error(b"5;a\0\r\nhello\r\n", ChunkedError::Extension);
     check_error(b"5\r\nhello!\r\n", ChunkedError::ChunkEnd);
@@ -81,6 +112,17 @@ fn what_could_be_read_in_two_ways_is_refused() {
     check_error(b"0\r\nno colon\r\n\r\n", ChunkedError::Trailer);
     check_error(b"0\r\nX : y\r\n\r\n", ChunkedError::Trailer);
     check_error(b"0\r\nX: y\n\r\n", ChunkedError::Trailer);
+}
+
+#[test]
+fn a_size_in_a_request_has_no_blanks_after_it() {
+    for text in ["5 \r\nhello\r\n", "5\t\r\nhello\r\n", "0 \r\n\r\n"] {
+        let decoded = ChunkedDecoder::for_request().decode(text.as_bytes());
+        assert_eq!(decoded, Err(ChunkedError::Size), "{text:?}");
+    }
+    let extension = b"5 ; a = b\r\nhello";
+    let decoded = ChunkedDecoder::for_request().decode(extension).unwrap();
+    assert_eq!(decoded.content, b"hello");
 }
 
 #[test]
@@ -135,7 +177,7 @@ proptest! {
     #[test]
     fn garbage_is_judged_the_same_however_split(
         bytes in prop::collection::vec(
-            prop::sample::select(b"05aF;= \t\r\n\r\n:xX\0".to_vec()), 0..60),
+            prop::sample::select(b"05aF;= \t\r\n\r\n:xX\"\\\0".to_vec()), 0..60),
         cuts in prop::collection::vec(any::<usize>(), 0..12),
     ) {
         prop_assert_eq!(decode_in_pieces(&bytes, &cuts), decode_in_pieces(&bytes, &[]));

@@ -2,8 +2,8 @@
 //!
 //! Strict wherever two readers could disagree about where a request ends, because a disagreement is
 //! how requests are smuggled past the other reader: a bare CR or LF, a folded line, two lengths, a
-//! length beside a coding, a coding in HTTP/1.0, a missing or a second `Host` are refused, never
-//! mended.
+//! length beside a coding, a coding in HTTP/1.0, a missing, empty or second `Host` are refused,
+//! never mended.
 //!
 //! Finding the end of a head and reading it are two steps, so that a head that arrives byte by
 //! byte is looked at once, not once per byte.
@@ -13,6 +13,7 @@
 use std::mem::MaybeUninit;
 
 use super::body::is_token;
+use super::host::is_host;
 use crate::message::Version;
 
 /// How large a head may be before it is refused.
@@ -56,7 +57,7 @@ pub enum Rejection {
     #[error("the request line is too long")]
     TargetTooLong,
     /// 505.
-    #[error("not HTTP/1.0 or HTTP/1.1")]
+    #[error("not a version of HTTP/1")]
     Version,
 }
 
@@ -124,11 +125,18 @@ impl<'a> RequestHead<'a> {
 
 /// Room for the fields of one head while it is looked at; costs nothing to make.
 #[derive(Debug)]
-pub struct FieldSpace<'a>([MaybeUninit<httparse::Header<'a>>; FIELDS_LIMIT]);
+pub struct FieldSpace<'a> {
+    fields: [MaybeUninit<httparse::Header<'a>>; FIELDS_LIMIT],
+    /// The head of a request in a later minor version, as HTTP/1.1; else empty.
+    lowered: Vec<u8>,
+}
 
 impl Default for FieldSpace<'_> {
     fn default() -> Self {
-        Self([const { MaybeUninit::uninit() }; FIELDS_LIMIT])
+        Self {
+            fields: [const { MaybeUninit::uninit() }; FIELDS_LIMIT],
+            lowered: Vec::new(),
+        }
     }
 }
 
@@ -218,9 +226,17 @@ pub fn parse_request<'a>(
     head: &'a [u8],
     space: &'a mut FieldSpace<'a>,
 ) -> Result<RequestHead<'a>, Rejection> {
+    let text: &'a [u8] = match later_minor(head) {
+        None => head,
+        Some(at) => {
+            space.lowered.extend_from_slice(head);
+            space.lowered[at] = b'1';
+            &space.lowered
+        }
+    };
     let mut request = httparse::Request::new(&mut []);
-    match request.parse_with_uninit_headers(head, &mut space.0) {
-        Ok(httparse::Status::Complete(length)) if length == head.len() => {}
+    match request.parse_with_uninit_headers(text, &mut space.fields) {
+        Ok(httparse::Status::Complete(length)) if length == text.len() => {}
         Ok(_) => return Err(Rejection::Bad("a line does not end with CRLF")),
         Err(error) => return Err(rejection(error, head)),
     }
@@ -252,20 +268,31 @@ pub fn parse_request<'a>(
     })
 }
 
+/// Where the minor version stands if it is later than HTTP/1.1, whose rules then hold (RFC 9110
+/// §2.5).
+fn later_minor(head: &[u8]) -> Option<usize> {
+    let (minor, rest) = request_line(head).split_last()?;
+    (matches!(minor, b'2'..=b'9') && rest.ends_with(b" HTTP/1.")).then_some(rest.len())
+}
+
+fn request_line(head: &[u8]) -> &[u8] {
+    &head[..memchr::memchr(b'\r', head).unwrap_or(head.len())]
+}
+
 /// A version that looks like one is not the same as a line that makes no sense.
 fn rejection(error: httparse::Error, head: &[u8]) -> Rejection {
     match error {
         httparse::Error::TooManyHeaders => Rejection::HeadTooLarge,
         httparse::Error::Version => {
-            let line = head.split(|&byte| byte == b'\r').next().unwrap_or(head);
-            let version = line.rsplit(|&byte| byte == b' ').next().unwrap_or(line);
-            match version {
-                [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
+            let mut words = request_line(head).split(|&byte| byte == b' ').skip(2);
+            match (words.next(), words.next()) {
+                (Some([b'H', b'T', b'T', b'P', b'/', major, b'.', minor]), None)
                     if major.is_ascii_digit() && minor.is_ascii_digit() =>
                 {
                     Rejection::Version
                 }
-                _ => Rejection::Bad("the request line has no version"),
+                (_, None) => Rejection::Bad("the request line has no version"),
+                (_, Some(_)) => Rejection::Bad("the request line"),
             }
         }
         httparse::Error::HeaderName => Rejection::Bad("a field name"),
@@ -326,9 +353,7 @@ impl<'a> Meaning<'a> {
     fn check_host(&self, version: Version) -> Result<(), Rejection> {
         match self.host {
             None if version == Version::Http11 => Err(Rejection::Bad("no Host field")),
-            Some(host) if !host.iter().all(|&byte| is_host(byte)) => {
-                Err(Rejection::Bad("the Host field"))
-            }
+            Some(host) if !is_host(host) => Err(Rejection::Bad("the Host field")),
             _ => Ok(()),
         }
     }
@@ -390,11 +415,6 @@ fn length(digits: &[u8]) -> Result<u64, Rejection> {
         .ok()
         .and_then(|digits| digits.parse().ok())
         .ok_or(bad)
-}
-
-/// What a host and port are made of (RFC 3986 §3.2).
-fn is_host(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(&byte)
 }
 
 #[cfg(test)]

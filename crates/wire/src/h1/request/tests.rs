@@ -177,6 +177,84 @@ fn check_rejection(bytes: &[u8], expected: Rejection) {
 }
 
 #[test]
+fn a_later_minor_version_is_read_as_http_1_1() {
+    for minor in 2..=9 {
+        let text = format!("GET /a HTTP/1.{minor}\r\nHost: x\r\nA: b\r\n\r\n");
+        parse(&text, |head| {
+            assert_eq!((head.method, head.target), ("GET", "/a"), "{text}");
+            assert_eq!(head.version, Version::Http11, "{text}");
+            assert_eq!(head.field("a"), Some(b"b".as_slice()), "{text}");
+            assert_eq!(head.bytes, text.as_bytes());
+            assert!(head.keep_alive);
+        })
+        .unwrap();
+    }
+    check_rejection(b"GET / HTTP/1.2\r\n\r\n", Rejection::Bad("no Host field"));
+}
+
+#[track_caller]
+fn check_host(host: &str, is_good: bool) {
+    for version in ["1.0", "1.1"] {
+        let text = format!("GET / HTTP/{version}\r\nHost: {host}\r\n\r\n");
+        let expected = if is_good {
+            Ok(())
+        } else {
+            Err(Rejection::Bad("the Host field"))
+        };
+        assert_eq!(parse(&text, |_| ()), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_host_follows_the_grammar() {
+    for host in [
+        "a",
+        "a.example",
+        "a:80",
+        "a:",
+        "127.0.0.1:8080",
+        "[::1]",
+        "[::1]:80",
+        "[::ffff:1.2.3.4]",
+        "[v1f.a:b]",
+        "a%20b",
+        "sub_domain.!$&'()*+,;=~",
+    ] {
+        check_host(host, true);
+    }
+    for host in [
+        "",
+        ":",
+        ":80",
+        "a:b",
+        "a:b:c",
+        "a:80:80",
+        "[",
+        "]",
+        "[]",
+        "[::1",
+        "::1",
+        "[::1]x",
+        "[::1]:x",
+        "[::1%25lo]",
+        "[1.2.3.4]",
+        "[v.a]",
+        "[v1.]",
+        "[v1]",
+        "a[b]",
+        "a%",
+        "a%2",
+        "a%2g",
+        "a@b",
+        "a/b",
+        "a b",
+        "a\u{e9}",
+    ] {
+        check_host(host, false);
+    }
+}
+
+#[test]
 fn what_is_no_request_is_refused() {
     let bad = Rejection::Bad;
     check_rejection(b"GET / HTTP/1.1\r\n\r\n", bad("no Host field"));
@@ -208,22 +286,6 @@ fn what_is_no_request_is_refused() {
         b"GET / HTTP/1.1\r\nHost: a\rX: y\r\n\r\n",
         bad("a field value"),
     );
-    check_rejection(b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", Rejection::Version);
-    check_rejection(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Rejection::Version);
-    check_rejection(b"GET / HTTP/1.9\r\nHost: a\r\n\r\n", Rejection::Version);
-    check_rejection(
-        b"GET / HTTP/x\r\n\r\n",
-        bad("the request line has no version"),
-    );
-    check_rejection(b"GET /\r\n\r\n", bad("the request line"));
-    check_rejection(
-        b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
-        bad("the request line"),
-    );
-    check_rejection(
-        b"G\0T / HTTP/1.1\r\nHost: a\r\n\r\n",
-        bad("the request line"),
-    );
     check_rejection(b"\n", bad("it does not start with a method"));
     check_rejection(b"\x16\x03\x01\x02", bad("it does not start with a method"));
     check_rejection(
@@ -245,6 +307,39 @@ fn what_is_no_request_is_refused() {
     check_rejection(
         b"GET / HTTP/1.1\r\nHost: a\r\nExpect: cake\r\n\r\n",
         Rejection::Expectation,
+    );
+}
+
+#[test]
+fn a_request_line_has_three_words() {
+    let bad = Rejection::Bad;
+    check_rejection(b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", Rejection::Version);
+    check_rejection(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Rejection::Version);
+    check_rejection(b"GET / HTTP/0.9\r\nHost: a\r\n\r\n", Rejection::Version);
+    check_rejection(
+        b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+        bad("the request line"),
+    );
+    check_rejection(
+        b"GET /a b HTTP/2.0\r\nHost: a\r\n\r\n",
+        bad("the request line"),
+    );
+    check_rejection(
+        b"GET /a b HTTP/1.2\r\nHost: a\r\n\r\n",
+        bad("the request line"),
+    );
+    check_rejection(
+        b"GET / HTTP/x\r\n\r\n",
+        bad("the request line has no version"),
+    );
+    check_rejection(b"GET /\r\n\r\n", bad("the request line"));
+    check_rejection(
+        b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+        bad("the request line"),
+    );
+    check_rejection(
+        b"G\0T / HTTP/1.1\r\nHost: a\r\n\r\n",
+        bad("the request line"),
     );
 }
 

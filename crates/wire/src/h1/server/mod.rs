@@ -180,7 +180,7 @@ impl<F> Server<F> {
                 return self.reject(413, head, "the body is too large", handler);
             }
             RequestBody::Length(length) => Framing::Remaining(length),
-            RequestBody::Chunked => Framing::Chunked(ChunkedDecoder::new()),
+            RequestBody::Chunked => Framing::Chunked(ChunkedDecoder::for_request()),
         };
         if request.expects_continue {
             if !handler.wants_body(&request) {

@@ -191,6 +191,10 @@ fn nothing_is_answered_after_a_rejection() {
         "GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\nHost: x\r\n\r\nGET /3 HTTP/1.1\r\nHost: x\r\n\r\n",
         "<GET /1 Usual><400 GET /2 HTTP/1.1>|linger",
     );
+    check(
+        "POST /1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3 \r\nabc\r\n0\r\n\r\n",
+        "<400 POST /1 HTTP/1.1>|linger",
+    );
     check("GET /1 HTTP/3.0\r\n\r\n", "<505 GET /1 HTTP/3.0>|linger");
 }
 
