@@ -24,3 +24,7 @@ mod worker;
 pub use settings::{Backend, LogTarget, Settings};
 pub use start::{OriginError, Running, start};
 pub use worker::Summary;
+
+#[cfg(test)]
+#[global_allocator]
+static COUNTED: sys::allocations::Counting = sys::allocations::Counting;

@@ -22,6 +22,15 @@ pub enum Part<F> {
     Bytes(Vec<u8>),
     /// The connection ends here, whatever was promised.
     Close,
+    /// The start of a file again and again, from where it lies: any length costs the same memory.
+    Cycle {
+        /// Which.
+        file: F,
+        /// How much of it each time.
+        block: u64,
+        /// How much in all.
+        length: u64,
+    },
     /// A part of a file, from where it lies.
     File {
         /// Which.

@@ -17,7 +17,7 @@ use crate::route::RESERVED;
 
 /// Small enough answers are written at once; the content of larger ones is sent from where it lies.
 const AT_ONCE: u64 = 4 * 1024;
-/// How much content there is to send; more is sent in several goes.
+/// How much content there is to send; more is sent by going round it.
 const FILLER_BYTES: usize = 1024 * 1024;
 /// No answer is larger.
 const SIZE_LIMIT: model::Bytes = model::Bytes::new(64 << 30);
@@ -186,16 +186,19 @@ fn delay(value: &str) -> Result<Delay, String> {
 /// Content for answers of any size: printable, in lines of 64, so that a look shows where it ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Filler {
+    /// The start of it.
     bytes: Vec<u8>,
     file: Arc<File>,
 }
 
 impl Filler {
-    /// In memory, and in a file that lies in memory.
+    /// In a file that lies in memory, and its start at hand.
     pub(crate) fn new() -> io::Result<Self> {
         let line = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.\n";
-        let bytes = line.repeat(FILLER_BYTES / line.len());
+        let mut bytes = line.repeat(FILLER_BYTES / line.len());
         let file = sys::file::in_memory(&bytes)?;
+        bytes.truncate(usize::try_from(AT_ONCE).unwrap_or(0));
+        bytes.shrink_to_fit();
         Ok(Self {
             bytes,
             file: Arc::new(file),
@@ -203,22 +206,17 @@ impl Filler {
     }
 
     /// So many bytes of content: at once if they are few.
-    fn write(&self, length: u64, out: &mut Vec<u8>) -> Vec<Part<Arc<File>>> {
+    fn write(&self, length: u64, out: &mut Vec<u8>) -> Option<Part<Arc<File>>> {
         match usize::try_from(length) {
             Ok(count) if length <= AT_ONCE => {
                 out.extend_from_slice(&self.bytes[..count]);
-                Vec::new()
+                None
             }
-            _ => {
-                let whole = FILLER_BYTES as u64;
-                (0..length.div_ceil(whole))
-                    .map(|piece| Part::File {
-                        file: Arc::clone(&self.file),
-                        offset: 0,
-                        length: whole.min(length - piece * whole),
-                    })
-                    .collect()
-            }
+            _ => Some(Part::Cycle {
+                file: Arc::clone(&self.file),
+                block: FILLER_BYTES as u64,
+                length,
+            }),
         }
     }
 }
@@ -242,7 +240,7 @@ pub(crate) fn answer_null(
             out.extend_from_slice(NULL);
             (length, Vec::new())
         }
-        Some(length) => (length, filler.write(length, out)),
+        Some(length) => (length, Vec::from_iter(filler.write(length, out))),
     }
 }
 

@@ -1,3 +1,5 @@
+use sys::allocations::Bytes;
+
 use super::*;
 
 fn read(query: &str) -> Result<Order, String> {
@@ -17,6 +19,7 @@ fn made(query: &str) -> (String, Vec<String>) {
     let (_, parts) = answer(&recipe, &filler, true, go_on, &today, &mut random, &mut out);
     let name = |part| match part {
         Part::File { length, .. } => format!("File {length}"),
+        Part::Cycle { block, length, .. } => format!("Cycle {block} of {length}"),
         Part::Bytes(_) => "Bytes".to_owned(),
         other => format!("{other:?}"),
     };
@@ -43,6 +46,10 @@ fn orders_are_read() {
         "bytes=x",
         "bytes=-1",
         "bytes=65G",
+        "bytes=17179869184G",
+        "bytes=18446744073709551615",
+        "bytes=18446744073709551616",
+        "bytes=99999999999999999999999",
         "status=99",
         "status=100",
         "status=600",
@@ -67,7 +74,7 @@ fn answers_are_as_ordered() {
     let (text, parts) = made("bytes=1M&status=503");
     assert!(text.starts_with("HTTP/1.1 503 "), "{text}");
     assert!(text.ends_with("Content-Length: 1048576\r\n\r\n"), "{text}");
-    assert_eq!(parts, ["File 1048576"]);
+    assert_eq!(parts, ["Cycle 1048576 of 1048576"]);
     let (text, parts) = made("status=204&bytes=5");
     assert!(
         text.ends_with("\r\n\r\n") && !text.contains("Content-Length"),
@@ -77,10 +84,41 @@ fn answers_are_as_ordered() {
     let (text, parts) = made("delay=3ms");
     assert_eq!(text, "");
     assert_eq!(parts, ["Pause(Span { ns: 3000000 })", "Bytes"]);
-    assert_eq!(
-        made("bytes=2500k").1,
-        ["File 1048576", "File 1048576", "File 462848"]
-    );
+    assert_eq!(made("bytes=2500k").1, ["Cycle 1048576 of 2560000"]);
+}
+
+#[test]
+fn an_answer_of_any_size_costs_the_same_memory() {
+    let filler = Filler::new().unwrap();
+    let mut random = Random::new(7, 0);
+    let today = Today::at(0);
+    let mut cost = |bytes: &str, has_content: bool| {
+        let order = |path: &str| order(path, Some(&format!("bytes={bytes}")));
+        let mut out = Vec::new();
+        let before = Bytes::of_this_thread();
+        let Some(Ok(Order::Synthetic(recipe))) = order(".triathlon/synthetic") else {
+            panic!("{bytes}")
+        };
+        let usual = Persistence::Usual;
+        let made = answer(
+            &recipe,
+            &filler,
+            has_content,
+            usual,
+            &today,
+            &mut random,
+            &mut out,
+        );
+        let null = answer_null(Some(made.0), &filler, has_content, usual, &mut out);
+        drop((made, null));
+        Bytes::of_this_thread().allocated - before.allocated
+    };
+    for has_content in [true, false] {
+        let small = cost("2M", has_content);
+        let large = cost("64G", has_content);
+        assert!(large <= small + 64, "{large} bytes for 64G, {small} for 2M");
+        assert!(large < 2_048, "{large} bytes");
+    }
 }
 
 #[test]
@@ -93,7 +131,7 @@ fn faults_are_as_ordered() {
     assert!(text.ends_with("Content-Length: 10\r\n\r\n01234"), "{text}");
     assert_eq!(parts, ["Close"]);
     let (_, parts) = made("fault=stall&bytes=100k");
-    assert_eq!(parts, ["File 51200", "Stall"]);
+    assert_eq!(parts, ["Cycle 1048576 of 51200", "Stall"]);
     let (text, parts) = made("fault=reset");
     assert!(text.ends_with("\r\n\r\n"), "{text}");
     assert_eq!(parts, ["Reset"]);

@@ -88,7 +88,7 @@ enum Framing {
     Remaining(u64),
 }
 
-impl<F> Server<F> {
+impl<F: Clone> Server<F> {
     /// A connection on which nothing has been received.
     pub fn new(now: Instant, limits: ServerLimits) -> Self {
         Self {
@@ -296,6 +296,25 @@ impl<F> Server<F> {
                 self.parts.clear();
                 Transmit::Close { linger: false }
             }
+            Part::Cycle {
+                file,
+                block,
+                length,
+            } => {
+                let rest = length.saturating_sub(block);
+                if rest > 0 && block > 0 {
+                    self.parts.push_front(Part::Cycle {
+                        file: file.clone(),
+                        block,
+                        length: rest,
+                    });
+                }
+                Transmit::File {
+                    file,
+                    offset: 0,
+                    length: length.min(block),
+                }
+            }
             Part::File {
                 file,
                 offset,
@@ -315,7 +334,7 @@ impl<F> Server<F> {
     }
 }
 
-impl<F> Service for Server<F> {
+impl<F: Clone> Service for Server<F> {
     type File = F;
 
     fn handle_bytes(&mut self, now: Instant, bytes: &[u8], handler: &mut impl Handler<File = F>) {

@@ -56,6 +56,11 @@ impl Handler for Echo {
                 Part::Bytes(b"]".to_vec()),
             ],
             "/broken" => vec![Part::Reset],
+            "/cycle" => vec![Part::Cycle {
+                file: "name",
+                block: 4,
+                length: 10,
+            }],
             _ => Vec::new(),
         }
     }
@@ -138,6 +143,10 @@ fn requests_are_answered_in_order() {
     check(
         "GET /file HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
         "<GET /file Usual>[name 3+4]<GET /2 Usual>|close",
+    );
+    check(
+        "GET /cycle HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "<GET /cycle Usual>name 0+4name 0+4name 0+2<GET /2 Usual>|close",
     );
     check(
         "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /2 HTTP/1.0\r\n\r\nGET /3 HTTP/1.0\r\n\r\n",
