@@ -96,7 +96,8 @@ pub enum Refused {
     /// The connection already has [`SENDS_MAX`] sends under way.
     #[error("too many sends under way on this connection")]
     Queue,
-    /// Every place for a connection is in use: connect again after the next batch.
+    /// Every place for a connection is in use, perhaps by connections that the kernel is still
+    /// closing: connect again a little later.
     #[error("all places for connections are in use")]
     Slots,
     /// The connection or the stored bytes of that key are no more, or not yet established.

@@ -2,8 +2,11 @@
 //!
 //! Nothing here depends on the machine: time jumps to the next thing that happens, and the same
 //! seed gives the same run. The caller's own slowness is part of the model: [`Sim::slowed`] lets
-//! every call that does work cost virtual time.
+//! every call that does work cost virtual time. So is the kernel's: [`Sim::with_kernel`].
 
+mod agenda;
+mod kernel;
+mod random;
 mod server;
 
 use std::cmp::Reverse;
@@ -13,11 +16,15 @@ use std::net::SocketAddr;
 
 use model::units::{Instant, Span};
 
+use self::agenda::{Entry, Told, What};
+use self::kernel::Behaviour;
+pub use self::kernel::Kernel;
 pub use self::server::{Counts, Reply, Service, SimServer, Then};
 use super::meter::Meter;
-use super::outgoing::{Outgoing, Rest};
+use super::outgoing::{Outgoing, Piece, Rest};
 use super::{
-    Activity, Completion, Event, Handed, Reactor, Refused, Settings, Stored, Transmit, Waker,
+    Activity, Completion, Event, Handed, Reactor, Refused, SENDS_MAX, Settings, Source, Stored,
+    Transmit, Waker,
 };
 use crate::Errno;
 use crate::slots::{Key, Slots};
@@ -33,7 +40,11 @@ pub struct Sim {
     entries: u64,
     /// Connects and sends that wait for the next submit.
     asked: VecDeque<(Key, Ask)>,
+    /// What has happened and was not told.
     batch: VecDeque<(Key, Told)>,
+    /// How many of these are told before the next wait or poll.
+    batch_left: usize,
+    kernel: Behaviour,
     buffer: Vec<u8>,
     call_cost: Span,
     poll_step: Span,
@@ -50,6 +61,7 @@ struct Connection {
     skipping: u64,
     sent_at: Instant,
     taken: u64,
+    sends: VecDeque<Piece>,
     /// What came while receiving was paused.
     held: VecDeque<Told>,
 }
@@ -57,57 +69,8 @@ struct Connection {
 #[derive(Debug)]
 enum Ask {
     Connect,
-    Finish,
-    Send { bytes: Vec<u8>, notify: bool },
-}
-
-/// What the caller is told.
-#[derive(Debug)]
-enum Told {
-    Connected,
-    ConnectFailed(Errno),
-    Ended(Option<Errno>),
-    Received(Vec<u8>),
-    SendFailed(Errno),
-    Sent,
-}
-
-/// Something that will happen.
-#[derive(Debug)]
-struct Entry {
-    at: Instant,
-    number: u64,
-    key: Key,
-    what: What,
-}
-
-#[derive(Debug)]
-enum What {
-    /// Bytes reach the server.
-    Arrive(Vec<u8>),
-    /// Something reaches the client.
-    Tell(Told),
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    /// By time; what was asked first happens first.
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
+    /// What is first in line on the connection.
+    Send,
 }
 
 impl Sim {
@@ -123,6 +86,8 @@ impl Sim {
             entries: 0,
             asked: VecDeque::new(),
             batch: VecDeque::new(),
+            batch_left: usize::MAX,
+            kernel: Behaviour::new(Kernel::default()),
             buffer: Vec::new(),
             call_cost: Span::ZERO,
             poll_step: Span::from_us(1),
@@ -134,6 +99,13 @@ impl Sim {
     #[must_use]
     pub const fn slowed(mut self, call_cost: Span) -> Self {
         self.call_cost = call_cost;
+        self
+    }
+
+    /// The kernel that it runs on.
+    #[must_use]
+    pub fn with_kernel(mut self, kernel: Kernel) -> Self {
+        self.kernel = Behaviour::new(kernel);
         self
     }
 
@@ -166,23 +138,67 @@ impl Sim {
                     let at = now + self.server.round_trip();
                     self.schedule(at, key, What::Tell(told));
                 }
-                Ask::Finish => connection.finished = true,
-                Ask::Send { bytes, notify } => {
+                Ask::Send => {
                     connection.sent_at = now;
-                    if connection.ended {
-                        let error = Errno::new(libc::EPIPE);
-                        self.schedule(now, key, What::Tell(Told::SendFailed(error)));
-                        continue;
-                    }
-                    connection.taken += bytes.len() as u64;
-                    let at = now + self.server.delay();
-                    self.schedule(at, key, What::Arrive(bytes));
-                    if notify {
-                        self.schedule(now, key, What::Tell(Told::Sent));
-                    }
+                    self.take(key);
                 }
             }
         }
+    }
+
+    /// Takes what is in line on a connection, as far as the kernel does so now.
+    fn take(&mut self, key: Key) {
+        let now = self.now;
+        while let Some(connection) = self.connections.get_mut(key)
+            && let Some(piece) = connection.sends.front_mut()
+        {
+            if connection.ended {
+                for piece in connection.sends.drain(..) {
+                    self.outgoing.release(&piece);
+                }
+                let error = Errno::new(libc::EPIPE);
+                return self.schedule(now, key, What::Tell(Told::SendFailed(error)));
+            }
+            let mut bytes = match self.outgoing.rest(piece) {
+                Rest::Bytes(bytes) => bytes.to_vec(),
+                Rest::File(..) => unreachable!("files are refused"),
+            };
+            let (count, pause) = self.kernel.takes(bytes.len());
+            bytes.truncate(count);
+            piece.done += count as u64;
+            connection.taken += count as u64;
+            let is_done = piece.done == piece.length;
+            let at = now + self.server.delay();
+            self.schedule(at, key, What::Arrive(bytes));
+            if is_done {
+                if self.next_piece(key) {
+                    return;
+                }
+            } else {
+                return self.schedule(now + pause, key, What::Room);
+            }
+        }
+    }
+
+    /// What was first in line on a connection is done. True if the caller must hear of the one
+    /// behind it first.
+    fn next_piece(&mut self, key: Key) -> bool {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(key) else {
+            return false;
+        };
+        let Some(done) = connection.sends.pop_front() else {
+            return false;
+        };
+        let tag = connection.sends.front().and_then(|piece| piece.tag);
+        self.outgoing.release(&done);
+        if done.notify {
+            self.schedule(now, key, What::Tell(Told::Sent));
+        }
+        if let Some(tag) = tag {
+            self.schedule(now, key, What::Tell(Told::Begun(tag)));
+        }
+        tag.is_some()
     }
 
     /// Lets everything happen that is due by now.
@@ -202,6 +218,7 @@ impl Sim {
                         self.schedule(at, entry.key, What::Tell(told));
                     }
                 }
+                What::Room => self.take(entry.key),
                 What::Tell(told) => {
                     if connection.paused && matches!(told, Told::Received(_) | Told::Ended(_)) {
                         connection.held.push_back(told);
@@ -213,9 +230,19 @@ impl Sim {
         }
     }
 
+    fn begin_batch(&mut self) -> Instant {
+        self.batch_left = self.kernel.batch(self.batch.len());
+        self.meter.returned(self.now, !self.batch.is_empty());
+        self.now
+    }
+
     fn remove(&mut self, key: Key) {
-        if self.connections.remove(key).is_some() {
+        if let Some(connection) = self.connections.remove(key) {
+            for piece in connection.sends {
+                self.outgoing.release(&piece);
+            }
             self.server.forget(key);
+            self.kernel.closed(self.now);
         }
     }
 
@@ -223,6 +250,10 @@ impl Sim {
     fn tell(&mut self, key: Key, told: Told) -> Option<Event<'_>> {
         let connection = self.connections.get_mut(key)?;
         Some(match told {
+            Told::Begun(tag) => {
+                self.asked.push_back((key, Ask::Send));
+                Event::Begun { tag }
+            }
             Told::Connected => {
                 connection.established = true;
                 Event::Connected
@@ -249,6 +280,7 @@ impl Sim {
                 let rest = bytes.split_off(usize::try_from(count).unwrap_or(bytes.len()));
                 if !rest.is_empty() {
                     self.batch.push_front((key, Told::Received(rest)));
+                    self.batch_left = self.batch_left.saturating_add(1);
                 }
                 Event::Skipped { count }
             }
@@ -292,6 +324,13 @@ impl Reactor for Sim {
     fn connect(&mut self, target: SocketAddr, _: Option<SocketAddr>) -> Result<Key, Refused> {
         self.meter.work();
         self.now += self.call_cost;
+        let closing = self.kernel.taken_places(self.now);
+        if self.connections.len() + closing >= self.connections.capacity() {
+            return Err(Refused::Slots);
+        }
+        if let Some(error) = self.kernel.connect_error() {
+            return Err(Refused::Kernel(error));
+        }
         let connection = Connection {
             target,
             established: false,
@@ -301,6 +340,7 @@ impl Reactor for Sim {
             skipping: 0,
             sent_at: Instant::ZERO,
             taken: 0,
+            sends: VecDeque::new(),
             held: VecDeque::new(),
         };
         let key = self
@@ -323,24 +363,28 @@ impl Reactor for Sim {
 
     fn may_send(&self, key: Key) -> bool {
         let connection = self.connections.get(key);
-        connection.is_some_and(|c| c.established && !c.finished) && self.outgoing.may_copy()
+        let has_room = |c: &Connection| c.established && !c.finished && c.sends.len() < SENDS_MAX;
+        connection.is_some_and(has_room) && self.outgoing.may_copy()
     }
 
     fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused> {
         self.meter.work();
         self.now += self.call_cost;
-        let connection = self.connections.get(key).ok_or(Refused::Stale)?;
+        let connection = self.connections.get_mut(key).ok_or(Refused::Stale)?;
         if !connection.established || connection.finished {
             return Err(Refused::Stale);
         }
-        let notify = transmit.notify;
-        let piece = self.outgoing.piece(transmit)?;
-        let bytes = match self.outgoing.rest(&piece) {
-            Rest::Bytes(bytes) => bytes.to_vec(),
-            Rest::File(..) => return Err(Refused::Kernel(Errno::new(libc::ENOTSUP))),
-        };
-        self.outgoing.release(&piece);
-        self.asked.push_back((key, Ask::Send { bytes, notify }));
+        if connection.sends.len() >= SENDS_MAX {
+            return Err(Refused::Queue);
+        }
+        if matches!(transmit.source, Source::File { .. }) {
+            return Err(Refused::Kernel(Errno::new(libc::ENOTSUP)));
+        }
+        connection.sends.push_back(self.outgoing.piece(transmit)?);
+        if connection.sends.len() > 1 {
+            return Ok(Handed::Behind);
+        }
+        self.asked.push_back((key, Ask::Send));
         Ok(Handed::Now)
     }
 
@@ -379,7 +423,9 @@ impl Reactor for Sim {
 
     fn finish(&mut self, key: Key) {
         self.meter.work();
-        self.asked.push_back((key, Ask::Finish));
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.finished = true;
+        }
     }
 
     fn close(&mut self, key: Key) {
@@ -406,12 +452,12 @@ impl Reactor for Sim {
                 until < Instant::FAR_FUTURE,
                 "a wait for ever in a network where nothing will happen"
             );
+            let until = until + self.kernel.lateness();
             self.meter.blocked(self.now, until);
             self.now = until;
             self.happen();
         }
-        self.meter.returned(self.now, !self.batch.is_empty());
-        self.now
+        self.begin_batch()
     }
 
     fn poll(&mut self) -> Instant {
@@ -422,11 +468,13 @@ impl Reactor for Sim {
             self.now += self.poll_step;
             self.happen();
         }
-        self.meter.returned(self.now, !self.batch.is_empty());
-        self.now
+        self.begin_batch()
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {
+        if self.batch_left == 0 {
+            return None;
+        }
         let key = loop {
             let (key, _) = self.batch.front()?;
             if self.connections.get(*key).is_some() {
@@ -437,6 +485,7 @@ impl Reactor for Sim {
         let (_, told) = self.batch.pop_front()?;
         let at = self.now;
         self.now += self.call_cost;
+        self.batch_left -= 1;
         self.meter.activity.events += 1;
         let event = self.tell(key, told)?;
         Some(Completion { key, at, event })

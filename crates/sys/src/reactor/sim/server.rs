@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::units::{Instant, Span};
 
-use super::Told;
+use super::agenda::Told;
+use super::random::Random;
 use crate::Errno;
 use crate::slots::Key;
 
@@ -85,7 +86,7 @@ pub struct SimServer {
     delay: Span,
     segment_bytes: usize,
     segment_gap: Span,
-    random: u64,
+    random: Random,
     inboxes: BTreeMap<Key, Vec<u8>>,
     /// When the latest answer on a connection has left: answers keep their order.
     answered: BTreeMap<Key, Instant>,
@@ -111,7 +112,7 @@ impl SimServer {
             delay: Span::ZERO,
             segment_bytes: 64 * 1024,
             segment_gap: Span::ZERO,
-            random: 1,
+            random: Random::new(1),
             inboxes: BTreeMap::new(),
             answered: BTreeMap::new(),
             counts: Arc::default(),
@@ -137,7 +138,7 @@ impl SimServer {
     /// The seed of exponential service times.
     #[must_use]
     pub const fn seeded(mut self, seed: u64) -> Self {
-        self.random = seed;
+        self.random = Random::new(seed);
         self
     }
 
@@ -273,14 +274,7 @@ impl SimServer {
         reason = "a random span, positive and far below the bounds"
     )]
     fn exponential(&mut self, mean: Span) -> Span {
-        // SplitMix64 (Steele, Lea, Flood 2014): every seed is a good one.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.random;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        // 53 bits, from above 0 up to 1.
-        let uniform = ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        let uniform = self.random.uniform();
         Span::from_ns((-uniform.ln() * mean.as_ns() as f64) as u64)
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 fn settings() -> Settings {
     Settings {
         connections: 128,
-        copies: 8,
+        copies: 128,
         copy_bytes: 256,
     }
 }
@@ -15,6 +15,10 @@ fn target() -> SocketAddr {
 
 /// The peer of the suite, in this network.
 fn peer() -> Sim {
+    peer_with(&settings())
+}
+
+fn peer_with(settings: &Settings) -> Sim {
     let service = Service::Constant(Span::from_us(10));
     let server = SimServer::new(service, |line| {
         let line = std::str::from_utf8(line).unwrap().trim_end();
@@ -29,7 +33,7 @@ fn peer() -> Sim {
         .with_request_end(b"\n")
         .with_delay(Span::from_us(5))
         .refusing(|target, _| (target.port() == 9).then(|| Errno::new(libc::ECONNREFUSED)));
-    Sim::new(server, &settings())
+    Sim::new(server, settings)
 }
 
 #[test]
@@ -143,4 +147,243 @@ fn a_slow_caller_costs_virtual_time() {
     sim.wait(Instant::FAR_FUTURE);
     assert!(matches!(sim.next().unwrap().event, Event::Connected));
     assert_eq!(sim.now() - start, Span::from_us(60));
+}
+
+fn established(sim: &mut Sim) -> Key {
+    let key = sim.connect(target(), None).unwrap();
+    sim.wait(Instant::FAR_FUTURE);
+    assert!(matches!(sim.next().unwrap().event, Event::Connected));
+    key
+}
+
+#[test]
+fn the_mixture_of_seed_zero_is_a_kernel_that_never_fails() {
+    assert_eq!(Kernel::mixture(0), Kernel::default());
+    let mixtures: Vec<Kernel> = (1..1_000).map(Kernel::mixture).collect();
+    assert_eq!(mixtures[6], Kernel::mixture(7));
+    let on = |is_on: fn(&Kernel) -> bool| mixtures.iter().filter(|k| is_on(k)).count();
+    for count in [
+        on(|k| k.wait_late > Span::ZERO),
+        on(|k| k.free_late > Span::ZERO),
+        on(|k| k.partial_sends_per_1000 > 0),
+        on(|k| k.send_pause > Span::ZERO),
+        on(|k| k.failed_connects_per_1000 > 0),
+        on(|k| k.split_batches_per_1000 > 0),
+    ] {
+        assert!((700..800).contains(&count), "{count}");
+    }
+}
+
+#[test]
+fn waits_end_late() {
+    let late = |seed| {
+        let kernel = Kernel {
+            seed,
+            wait_late: Span::from_us(500),
+            ..Kernel::default()
+        };
+        let mut sim = peer().with_kernel(kernel);
+        let spans: Vec<Span> = (0..100)
+            .map(|_| {
+                let deadline = sim.now() + Span::from_ms(1);
+                sim.wait(deadline) - deadline
+            })
+            .collect();
+        spans
+    };
+    let spans = late(3);
+    let in_time = spans.iter().filter(|span| **span == Span::ZERO).count();
+    assert!((20..80).contains(&in_time), "{in_time}");
+    assert!(spans.iter().all(|span| *span <= Span::from_us(500)));
+    assert!(spans.iter().any(|span| *span > Span::from_us(250)));
+    assert_eq!(spans, late(3));
+    assert_ne!(spans, late(4));
+}
+
+#[test]
+fn places_are_freed_late() {
+    let kernel = Kernel {
+        free_late: Span::from_ms(1),
+        ..Kernel::default()
+    };
+    let mut sim = peer().with_kernel(kernel);
+    let keys: Vec<Key> = (0..128)
+        .map(|_| sim.connect(target(), None).unwrap())
+        .collect();
+    assert_eq!(sim.connect(target(), None), Err(Refused::Slots));
+    for key in keys {
+        sim.close(key);
+    }
+    assert_eq!(sim.connect(target(), None), Err(Refused::Slots));
+    sim.wait(sim.now() + Span::from_ms(1));
+    assert!(sim.connect(target(), None).is_ok());
+}
+
+#[test]
+fn sends_are_taken_in_part_and_in_order() {
+    for seed in 0..200 {
+        let kernel = Kernel {
+            seed,
+            partial_sends_per_1000: 800,
+            send_pause: Span::from_us(100),
+            ..Kernel::default()
+        };
+        let mut sim = peer().with_kernel(kernel);
+        let key = established(&mut sim);
+        let lines = ["echo one\n", "echo two\n", "echo three\n"];
+        let mut handed = Vec::new();
+        for (tag, line) in (0..).zip(lines) {
+            let transmit = Transmit::copied(line.as_bytes()).with_tag(tag);
+            handed.push(sim.send(key, transmit).unwrap());
+        }
+        assert_eq!(handed, [Handed::Now, Handed::Behind, Handed::Behind]);
+        sim.submit();
+        let (mut text, mut begun) = (Vec::new(), Vec::new());
+        while text.len() < 11 {
+            while let Some(completion) = sim.next() {
+                match completion.event {
+                    Event::Received { bytes } => text.extend_from_slice(bytes),
+                    Event::Begun { tag } => begun.push(tag),
+                    other => panic!("seed {seed}: {other:?}"),
+                }
+            }
+            if text.len() < 11 {
+                sim.wait(Instant::FAR_FUTURE);
+            }
+        }
+        assert_eq!(text, b"onetwothree", "seed {seed}");
+        assert_eq!(begun, [1, 2], "seed {seed}");
+        assert_eq!(sim.bytes_taken(key), 29);
+    }
+}
+
+#[test]
+fn a_send_taken_in_part_keeps_its_buffer() {
+    let kernel = Kernel {
+        partial_sends_per_1000: 1_000,
+        send_pause: Span::from_ms(1),
+        ..Kernel::default()
+    };
+    let room = Settings {
+        copies: 1,
+        ..settings()
+    };
+    let server = SimServer::new(Service::Constant(Span::ZERO), |_| None);
+    let mut sim = Sim::new(server, &room).with_kernel(kernel);
+    let key = established(&mut sim);
+    assert!(sim.may_send(key));
+    sim.send(key, Transmit::copied(b"1234").with_notice())
+        .unwrap();
+    sim.submit();
+    assert!((1..4).contains(&sim.bytes_taken(key)));
+    assert!(!sim.may_send(key));
+    assert_eq!(sim.send(key, Transmit::copied(b"x")), Err(Refused::Buffers));
+    sim.wait(Instant::FAR_FUTURE);
+    assert!(matches!(sim.next().unwrap().event, Event::Sent));
+    assert!(sim.may_send(key));
+}
+
+#[test]
+fn connects_fail_within_the_call() {
+    let kernel = Kernel {
+        seed: 5,
+        failed_connects_per_1000: 500,
+        ..Kernel::default()
+    };
+    let mut sim = peer().with_kernel(kernel);
+    let results: Vec<_> = (0..100).map(|_| sim.connect(target(), None)).collect();
+    let failed = results
+        .iter()
+        .filter(|result| matches!(result, Err(Refused::Kernel(_))))
+        .count();
+    assert!((30..70).contains(&failed), "{failed}");
+    sim.wait(Instant::FAR_FUTURE);
+    let mut connected = 0;
+    while let Some(completion) = sim.next() {
+        assert!(matches!(completion.event, Event::Connected));
+        connected += 1;
+    }
+    assert_eq!(connected + failed, 100);
+}
+
+#[test]
+fn events_are_split_across_batches() {
+    let kernel = Kernel {
+        seed: 5,
+        split_batches_per_1000: 1_000,
+        ..Kernel::default()
+    };
+    let mut sim = peer().with_kernel(kernel);
+    for _ in 0..100 {
+        sim.connect(target(), None).unwrap();
+    }
+    let (mut batches, mut connected) = (0, 0);
+    while connected < 100 {
+        sim.wait(Instant::FAR_FUTURE);
+        batches += 1;
+        while sim.next().is_some() {
+            connected += 1;
+        }
+    }
+    assert!(batches > 2, "{batches}");
+    assert_eq!(sim.activity().batches, batches);
+}
+
+/// Whatever the kernel does, every request that was handed in is answered once, in order.
+#[test]
+fn nothing_is_lost_under_any_mixture() {
+    for seed in 0..300 {
+        let room = Settings {
+            copies: 8,
+            ..settings()
+        };
+        let mut sim = peer_with(&room).with_kernel(Kernel::mixture(seed));
+        let mut open = 0;
+        let deadline = sim.now() + Span::from_s(10);
+        let mut expected: std::collections::BTreeMap<Key, Vec<u8>> = Default::default();
+        let mut answered = std::collections::BTreeMap::<Key, Vec<u8>>::new();
+        loop {
+            while open < 20 {
+                match sim.connect(target(), None) {
+                    Ok(_) => open += 1,
+                    Err(Refused::Kernel(_)) => {}
+                    Err(other) => panic!("seed {seed}: {other}"),
+                }
+            }
+            let now = sim.wait(deadline);
+            assert!(now < deadline, "seed {seed}: {answered:?}");
+            let mut connected = Vec::new();
+            while let Some(Completion { key, event, .. }) = sim.next() {
+                match event {
+                    Event::Connected => connected.push(key),
+                    Event::Received { bytes } => {
+                        answered.entry(key).or_default().extend_from_slice(bytes);
+                    }
+                    Event::Begun { .. } => {}
+                    other => panic!("seed {seed}: {other:?}"),
+                }
+            }
+            for key in connected {
+                for tag in 0..3 {
+                    if !sim.may_send(key) {
+                        break;
+                    }
+                    let text = format!("{}.{tag};", key.index());
+                    let line = format!("echo {text}\n");
+                    sim.send(key, Transmit::copied(line.as_bytes()).with_tag(tag))
+                        .unwrap();
+                    expected.entry(key).or_default().extend(text.into_bytes());
+                }
+                expected.entry(key).or_default();
+            }
+            if expected.len() == 20
+                && expected
+                    .iter()
+                    .all(|(key, text)| text.is_empty() || answered.get(key) == Some(text))
+            {
+                break;
+            }
+        }
+        assert!(answered.len() >= 2, "seed {seed}");
+    }
 }
