@@ -1,11 +1,6 @@
 //! The door: reads the command line, calls the room that does the work, prints, exits.
 
 #![forbid(unsafe_code)]
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the only crate that speaks to the person at the terminal; results go by `out`"
-)]
 
 mod cli;
 mod cmd;
@@ -28,7 +23,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("triathlon: {}", sentence(&error));
+            out::note(format_args!("triathlon: {}", sentence(&error)));
             exit::Exit::of(&error).into()
         }
     }

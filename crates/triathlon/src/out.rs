@@ -1,4 +1,5 @@
-//! Standard output: the result and only the result, and an error when nobody takes it.
+//! Standard output: the result and only the result, and an error when nobody takes it. Standard
+//! error: what happens meanwhile, and nothing is lost when nobody reads that.
 
 use std::io::{self, Write as _};
 
@@ -19,6 +20,20 @@ pub(crate) fn write_json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {
         serde_json::to_string_pretty(value).context("cannot write the result as JSON")?;
     text.push('\n');
     write(&text)
+}
+
+/// Tells whoever watches, on standard error, and ends the line.
+pub(crate) fn note(text: impl std::fmt::Display) {
+    progress(format_args!("{text}\n"));
+}
+
+/// Writes `text` to standard error as it is. A terminal or a pipe that is gone is no reason to stop
+/// measuring.
+pub(crate) fn progress(text: impl std::fmt::Display) {
+    let mut stderr = io::stderr().lock();
+    let _gone = stderr
+        .write_all(text.to_string().as_bytes())
+        .and_then(|()| stderr.flush());
 }
 
 /// Writes `text` and ends the line.

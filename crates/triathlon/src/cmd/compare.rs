@@ -50,10 +50,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             results: &second,
         },
     ];
-    out::write(&report::probe::comparison(&sides))?;
     let page = report::html::probes("Two results of probes", &sides);
     std::fs::write(&args.html, page)
         .with_context(|| format!("cannot write {}", args.html.display()))?;
+    out::write(&report::probe::comparison(&sides))?;
     out::line(format_args!("\n{}", args.html.display()))?;
     Ok(Exit::Done)
 }

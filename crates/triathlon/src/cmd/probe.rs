@@ -361,7 +361,7 @@ fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
         &mut progress(),
     );
     if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
+        out::progress("\r\x1b[K");
     }
     drop(work);
     show(request, &finished?, &results)
@@ -377,22 +377,22 @@ fn progress() -> impl FnMut(Progress<'_>) {
             pass,
             done,
             all,
-        } if terminal => eprint!(
+        } if terminal => out::progress(format_args!(
             "\r\x1b[K{:3} %  pass {pass}: {}, {} {}",
             done * 100 / all.max(1),
             job.name(),
             job.population,
             job.probe.axis
-        ),
+        )),
         Progress::Begins { pass, all, .. } => {
             if pass != round {
                 round = pass;
-                eprintln!("pass {pass}, {all} in all");
+                out::note(format_args!("pass {pass}, {all} in all"));
             }
         }
         Progress::Failed { job, why } => {
             let clear = if terminal { "\r\x1b[K" } else { "" };
-            eprintln!("{clear}{}: {why}", job.name());
+            out::note(format_args!("{clear}{}: {why}", job.name()));
         }
     }
 }
@@ -405,6 +405,27 @@ fn show(request: &Request<'_>, finished: &Finished, folder: &Path) -> anyhow::Re
     };
     let page = report::html::probes(&request.title, &[side]);
     let page = shelf::put_file(folder, "report.html", page.as_bytes())?;
+    match print(request, side, finished, &page) {
+        Err(error) if finished.interrupted => out::note(format_args!("{error:#}")),
+        printed => printed?,
+    }
+    if finished.interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    let nothing = finished
+        .results
+        .iter()
+        .all(|result| result.passes.is_empty());
+    Ok(if nothing { Exit::World } else { Exit::Done })
+}
+
+/// What goes to stdout.
+fn print(
+    request: &Request<'_>,
+    side: Side<'_>,
+    finished: &Finished,
+    page: &Path,
+) -> anyhow::Result<()> {
     if request.show == Show::Json {
         for result in &finished.results {
             out::line(format_args!("{}", serde_json::to_string(result)?))?;
@@ -418,12 +439,5 @@ fn show(request: &Request<'_>, finished: &Finished, folder: &Path) -> anyhow::Re
         }
         out::line(format_args!("\n{}", page.display()))?;
     }
-    if finished.interrupted {
-        return Ok(Exit::Interrupted);
-    }
-    let nothing = finished
-        .results
-        .iter()
-        .all(|result| result.passes.is_empty());
-    Ok(if nothing { Exit::World } else { Exit::Done })
+    Ok(())
 }

@@ -188,11 +188,11 @@ fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
     match executions.pop() {
         Some(newest) => {
             if count > 1 {
-                eprintln!(
+                out::note(format_args!(
                     "{} holds {count} executions; this is the report of the newest, {}",
                     folder.display(),
                     newest.display()
-                );
+                ));
             }
             Ok(newest)
         }

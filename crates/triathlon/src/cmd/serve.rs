@@ -177,7 +177,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     }
     let running = origin::start(settings).map_err(explained)?;
     if let Some(note) = running.note() {
-        eprintln!("{note}; waiting by readiness instead");
+        out::note(format_args!("{note}; waiting by readiness instead"));
     }
     for address in running.addresses() {
         out::line(format_args!("listening on http://{address}/"))?;
@@ -190,11 +190,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         .release(&[Signal::Interrupt, Signal::Terminate])
         .context("cannot release signals")?;
     let summary = running.stop();
-    eprintln!(
+    out::note(format_args!(
         "served {} on {}",
         words::plural(summary.requests, "request"),
         words::plural(summary.connections, "connection")
-    );
+    ));
     for (count, noun, what) in [
         (
             summary.connections_refused,
@@ -209,7 +209,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         (summary.log_failures, "write", "of the access log failed"),
     ] {
         if count > 0 {
-            eprintln!("{} {what}", words::plural(count, noun));
+            out::note(format_args!("{} {what}", words::plural(count, noun)));
         }
     }
     Ok(Exit::Done)

@@ -18,6 +18,7 @@ mod counts;
 mod doctor;
 mod door;
 mod first_heat;
+mod gone;
 mod hostile;
 mod lab;
 mod probe;

@@ -1,6 +1,7 @@
 //! After the last trial: the report, the summary, and what to do next.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 
 use lab::LabError;
 use lab::store::Store;
@@ -25,14 +26,12 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
     let measured = || run.digests().iter().filter(|digest| !digest.ceiling);
     let count = measured().count();
     let all_invalid = measured().all(report::run::Digest::nothing_left);
-    let mut page = Ok(());
-    if count > 0 {
-        out::write(&report::text::lab(&run, style()))?;
-        match store.put_file("report.html", report::html::page(&run).as_bytes()) {
-            Ok(path) => out::line(format_args!("\nreport: {}", path.display()))?,
-            Err(error) => page = Err(error),
-        }
-    }
+    // The page first: where nobody takes the summary, what was measured has its report.
+    let page = (count > 0)
+        .then(|| store.put_file("report.html", report::html::page(&run).as_bytes()))
+        .transpose();
+    let place = page.as_ref().ok().and_then(Option::as_deref);
+    let told = tell(&run, count > 0, place);
     let directory = store.directory().display();
     let kept = words::plural(count as u64, "trial");
     let go_on = if count > 0 || matches!(outcome, Err(LabError::Interrupted)) {
@@ -40,21 +39,38 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
     } else {
         String::new()
     };
-    match (outcome, page) {
-        (Ok(()), Ok(())) if count > 0 && all_invalid => Ok(Exit::Invalid),
-        (Ok(()), Ok(())) => Ok(Exit::Done),
+    let failure = match (outcome, page) {
         (Err(LabError::Interrupted), page) => {
-            eprintln!("interrupted: {kept} kept in {directory}{go_on}");
+            out::note(format_args!(
+                "interrupted: {kept} kept in {directory}{go_on}"
+            ));
             if let Err(error) = page {
-                eprintln!("there is no report: {error}");
+                out::note(format_args!("there is no report: {error}"));
             }
-            Ok(Exit::Interrupted)
+            return Ok(Exit::Interrupted);
         }
-        (Err(error), _) | (Ok(()), Err(error)) => {
-            eprintln!("{kept} kept in {directory}{go_on}");
-            Err(error.into())
+        (Err(error), _) | (Ok(()), Err(error)) => Some(error.into()),
+        (Ok(()), Ok(_)) => told.err(),
+    };
+    match failure {
+        Some(error) => {
+            out::note(format_args!("{kept} kept in {directory}{go_on}"));
+            Err(error)
         }
+        None if count > 0 && all_invalid => Ok(Exit::Invalid),
+        None => Ok(Exit::Done),
     }
+}
+
+/// Prints the summary of what was measured and the place of its page.
+fn tell(run: &Run, is_measured: bool, page: Option<&Path>) -> anyhow::Result<()> {
+    if is_measured {
+        out::write(&report::text::lab(run, style()))?;
+    }
+    if let Some(page) = page {
+        out::line(format_args!("\nreport: {}", page.display()))?;
+    }
+    Ok(())
 }
 
 /// Colours for a person at a terminal who has not declined them.

@@ -29,7 +29,8 @@ use progress::Screen;
 /// Runs an experiment: starts each server, loads it, meters it, judges every trial.
 ///
 /// Results go to DIR/NAME/TIME: one file for each trial, written whole or not at all, the exact
-/// configuration of each server, and report.html. Ctrl-C keeps what was measured.
+/// configuration of each server, and report.html. Ctrl-C, SIGTERM or a terminal that closes ends it
+/// with the report of what was measured; a second Ctrl-C or SIGTERM ends it at once.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -108,9 +109,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         out::write(&grid)?;
         return Ok(Exit::Done);
     }
-    eprint!("{grid}");
+    out::progress(&grid);
     for said in &asked.scaled {
-        eprintln!("scaled to the budget: {said}");
+        out::note(format_args!("scaled to the budget: {said}"));
     }
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
     let watched = if args.verify {
@@ -202,7 +203,7 @@ impl Asked {
         }
         let folder = resumed_folder(args, resume.as_deref())?;
         let (store, manifest) = Store::open(&folder)?;
-        eprintln!("going on in {}", folder.display());
+        out::note(format_args!("going on in {}", folder.display()));
         let experiment = Experiment::try_from(manifest.experiment.clone())
             .with_context(|| format!("{} cannot be resumed", folder.display()))?;
         Ok(Self {
@@ -326,9 +327,9 @@ fn examine(mut environment: Environment, results: &Path, watched: Span) -> Envir
     let roots = condition::Roots::default();
     let mut condition = condition::read(&roots, environment.clone(), results, None);
     if !watched.is_zero() {
-        eprintln!(
+        out::note(format_args!(
             "watching the CPUs for {watched} for pauses that no program makes (--hiccups 0s: not)"
-        );
+        ));
         condition.hiccups = sys::hiccup::watch(&environment.cpus_allowed, watched);
     }
     let examination = verdict::doctor::examine(&condition);

@@ -1,10 +1,12 @@
 //! Progress on stderr: one line that is rewritten at a terminal, a line for each block elsewhere.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
 use lab::run::{CEILING, News};
 use model::Span;
 use verdict::words;
+
+use crate::out;
 
 /// Where progress is shown.
 pub(super) struct Screen {
@@ -55,7 +57,7 @@ impl Screen {
                     let left = self
                         .left
                         .map_or_else(String::new, |left| format!(", {left} left"));
-                    eprintln!("{}{left}", self.block);
+                    out::note(format_args!("{}{left}", self.block));
                 }
             }
             News::Trial {
@@ -90,12 +92,10 @@ impl Screen {
         if self.live {
             self.rewrite("");
         }
-        eprintln!("{text}");
+        out::note(text);
     }
 
-    /// A terminal that is gone is no reason to stop measuring.
     fn rewrite(&self, text: &str) {
-        let mut stderr = std::io::stderr().lock();
-        let _gone = write!(stderr, "\r\x1b[2K{text}").and_then(|()| stderr.flush());
+        out::progress(format_args!("\r\x1b[2K{text}"));
     }
 }

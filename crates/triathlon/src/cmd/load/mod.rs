@@ -22,6 +22,7 @@ use self::arguments::Chosen;
 use self::meter::Meter;
 use self::output::Output;
 use crate::exit::{Exit, UsageError};
+use crate::out;
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -41,7 +42,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match measure(chosen, interrupt, &output) {
         Ok(trial) => {
             let exit = exit_of(&trial);
-            output.finish(args, trial)?;
+            match output.finish(args, trial) {
+                // Whoever interrupts it by closing the terminal takes no result.
+                Err(error) if exit == Exit::Interrupted => out::note(format_args!("{error:#}")),
+                told => told?,
+            }
             Ok(exit)
         }
         Err(error) if args.plan.is_some() => {

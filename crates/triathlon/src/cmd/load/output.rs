@@ -70,11 +70,14 @@ impl Output {
 
     /// The run is over.
     pub(super) fn finish(&self, args: &Args, mut trial: Trial) -> anyhow::Result<()> {
-        // The text first: where a file cannot be written, what was measured has been said.
+        // The text first: where a file cannot be written, what was measured has been said; and
+        // where nobody takes the text, the files are written all the same.
         let to_stdout = args.json.as_deref() == Some(Path::new("-"));
-        if !self.events && !to_stdout {
-            print_report(args, &trial)?;
-        }
+        let told = if self.events || to_stdout {
+            Ok(())
+        } else {
+            print_report(args, &trial)
+        };
         if let Some(path) = &args.samples {
             write_samples(path, &mut trial)?;
         }
@@ -89,7 +92,7 @@ impl Output {
             std::fs::write(path, text + "\n")
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
-        Ok(())
+        told
     }
 }
 
@@ -181,7 +184,7 @@ fn live_line(notice: &Notice) {
             )
         }
     };
-    eprint!("\r\x1b[K{text}");
+    out::progress(format_args!("\r\x1b[K{text}"));
 }
 
 /// This program, and unless whoever started it reads that, the machine.
