@@ -2,11 +2,18 @@
 
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often SIGINT or SIGTERM arrived since the flag was armed. A handler can do no more.
-static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
+use crate::clock;
+
+/// When the first signal arrived, in nanoseconds of the monotonic clock; 0: none has. A handler can
+/// do no more than note it.
+static FIRST: AtomicU64 = AtomicU64::new(0);
+
+/// One order may come as several signals: `timeout` sends SIGTERM to its child and then to its
+/// whole process group. What comes so soon after the first belongs to it.
+const ECHO: u64 = 200_000_000;
 
 /// The news that a person (or the system) wants this process to come to an end.
 #[derive(Clone, Copy, Debug)]
@@ -15,15 +22,21 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// From now on SIGINT and SIGTERM are counted instead of ending this process; the third one
-    /// ends it after all, so that nobody is ever locked in.
+    /// From now on the first SIGHUP, SIGINT or SIGTERM is noted instead of ending this process. A
+    /// second SIGINT or SIGTERM ends it at once, so that nobody is ever locked in. SIGHUP stays
+    /// ignored where it is ignored (`nohup`), and a second one is no order of its own: a terminal
+    /// that closes sends it by the shell and by the kernel.
     pub fn arm() -> io::Result<Self> {
-        for signal in [libc::SIGINT, libc::SIGTERM] {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            if signal == libc::SIGHUP && is_ignored(signal)? {
+                continue;
+            }
             // SAFETY: sigaction is plain data, for which all zero is a value.
             let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
             let handler: extern "C" fn(libc::c_int) = note;
             action.sa_sigaction = handler as libc::sighandler_t;
-            // SAFETY: the handler touches an atomic and calls _exit: both async-signal-safe.
+            // SAFETY: the handler reads a clock, touches an atomic and calls _exit: all of them
+            // async-signal-safe.
             let result =
                 unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
             if result == -1 {
@@ -35,12 +48,29 @@ impl Interrupt {
 
     /// Whether it has arrived.
     pub fn is_raised(self) -> bool {
-        INTERRUPTS.load(Ordering::Relaxed) > 0
+        FIRST.load(Ordering::Relaxed) > 0
     }
 }
 
-extern "C" fn note(_signal: libc::c_int) {
-    if INTERRUPTS.fetch_add(1, Ordering::Relaxed) >= 2 {
+/// Whether this process ignores `signal`, by the will of whoever started it.
+fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
+    // SAFETY: sigaction is plain data, for which all zero is a value.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: null asks for no change; the kernel fills the struct that it is given.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    if result == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(action.sa_sigaction == libc::SIG_IGN)
+}
+
+extern "C" fn note(signal: libc::c_int) {
+    let now = clock::monotonic().as_ns().max(1);
+    let noted = FIRST.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    if let Err(first) = noted
+        && signal != libc::SIGHUP
+        && now.saturating_sub(first) > ECHO
+    {
         // SAFETY: _exit is async-signal-safe.
         unsafe { libc::_exit(130) }
     }
