@@ -44,10 +44,10 @@ impl Lab<'_> {
                 }
             };
             self.run_cell(block, cell, server, ground, progress, ceilings)?;
-            if let Some(why) = server.ended() {
+            if let Some(why) = server.ended("by itself") {
                 return Err(LabError::Server {
                     server: self.label(block.racer).to_owned(),
-                    why: format!("it ended by itself ({why}): {}", server.complaint()),
+                    why,
                 });
             }
         }

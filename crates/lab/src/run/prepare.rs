@@ -244,6 +244,10 @@ impl Lab<'_> {
                 }
             })?;
         }
-        Ok(())
+        // One that goes into the background may have answered, but nobody would meter it.
+        match running.ended("by itself") {
+            Some(why) => Err(LabError::Server { server: label, why }),
+            None => Ok(()),
+        }
     }
 }

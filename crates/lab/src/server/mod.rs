@@ -56,6 +56,11 @@ pub trait Product: Sync {
         search.program(self.programs())
     }
 
+    /// What keeps it from putting itself into the background, where nobody can watch it.
+    fn foreground(&self) -> &'static str {
+        "start it such that it stays in the foreground"
+    }
+
     /// Its configuration and command line.
     fn launch(&self, setup: &Setup<'_>) -> Result<Launch, String>;
 }

@@ -35,6 +35,10 @@ impl Product for Nginx {
         line.trim_start_matches("nginx version: ").trim().to_owned()
     }
 
+    fn foreground(&self) -> &'static str {
+        "write 'daemon off;' at the beginning of its configuration"
+    }
+
     fn launch(&self, setup: &Setup<'_>) -> Result<Launch, String> {
         let text = match setup.preset {
             Preset::Template(template) => fill(template, setup),

@@ -4,6 +4,7 @@
 //! (lighttpd and Cherokee: `kill(0, SIGTERM)`), and would take us along. A subreaper, because a
 //! server's orphans must come back to us to be counted and ended.
 
+mod family;
 mod leaf;
 mod signal;
 
@@ -21,6 +22,9 @@ use crate::counters::process as reading;
 pub use leaf::{Leaf, LeafCpu};
 pub use signal::{Interrupt, Readiness, wait_readable};
 
+/// How long those who were killed may take to be gone.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
+
 /// What a child may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Confinement<'a> {
@@ -31,6 +35,10 @@ pub struct Confinement<'a> {
     /// What it gets when the thread that started it ends, however that ends. A server's workers
     /// end with it only if it may see to that: SIGTERM, the default. SIGKILL needs no consent.
     pub orphaned: Signal,
+    /// Whether those who leave its session and come to us as orphans are its own, where it has no
+    /// control group: a server may put itself into the background. Only one such child may run at a
+    /// time.
+    pub is_alone: bool,
 }
 
 /// A signal that we send.
@@ -95,6 +103,10 @@ pub struct Child {
     pid: u32,
     pidfd: Option<OwnedFd>,
     ended: Option<Ended>,
+    /// Orphans that began since then, in ticks after boot, are its own.
+    claims_since: Option<u64>,
+    /// Until it is reaped, its pid names it and its session, and nobody else.
+    is_reaped: bool,
 }
 
 /// Starts `command` as the leader of a new session, on its CPUs, in its control group, and such
@@ -130,13 +142,16 @@ pub fn start(command: &mut Command, confinement: Confinement<'_>) -> io::Result<
     // SAFETY: between fork and exec the closure makes async-signal-safe calls only and does not
     // allocate: what it needs was prepared before.
     unsafe { command.pre_exec(confine) };
-    let inner = command.spawn()?;
+    let inner = family::enter(|| command.spawn())?;
     let pid = inner.id();
+    let born = reading::stat(Path::new("/proc"), pid).map(|stat| stat.start_time);
     Ok(Child {
         inner,
         pid,
         pidfd: pidfd_open(pid).ok(),
         ended: None,
+        claims_since: born.ok().filter(|_| confinement.is_alone),
+        is_reaped: false,
     })
 }
 
@@ -164,9 +179,27 @@ impl Child {
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<Ended> {
         if self.ended.is_none() {
-            self.ended = reap(self.pid, false).ok().flatten();
+            self.ended = look(self.pid, Then::Leave).ok().flatten();
         }
         self.ended
+    }
+
+    /// Who is left of it and its descendants: those of its session, and those of its control group
+    /// or, where it has none, orphans that came to us.
+    pub fn family(&mut self, leaf: Option<&Leaf>) -> Vec<u32> {
+        if self.is_reaped {
+            return Vec::new();
+        }
+        let mut left = reading::session_members(Path::new("/proc"), self.pid);
+        left.extend(match (leaf, self.claims_since) {
+            (Some(leaf), _) => leaf.members(),
+            (None, Some(since)) => family::orphans(since),
+            (None, None) => Vec::new(),
+        });
+        left.sort_unstable();
+        left.dedup();
+        left.retain(|&pid| pid != self.pid || self.ended().is_none());
+        left
     }
 
     /// Sends it a signal, unless it has ended.
@@ -196,52 +229,48 @@ impl Child {
         }
     }
 
-    /// Asks it to leave, waits, then kills what is left of its session. Returns how it ended.
+    /// Asks it to leave, waits, then kills what is left of it and its descendants, also where it
+    /// had ended before. Returns how it ended.
     pub fn stop(&mut self, signal: Signal, patience: Duration, leaf: Option<&Leaf>) -> Ended {
-        let gone = self.signal(signal).is_ok() && self.wait(patience).is_some();
-        let proc_root = Path::new("/proc");
-        for _ in 0..100 {
-            let mut left = reading::session_members(proc_root, self.pid);
-            if let Some(leaf) = leaf {
-                left.extend(leaf.members());
-            }
-            if !gone {
-                left.push(self.pid);
-            }
-            left.sort_unstable();
-            left.dedup();
-            left.retain(|&pid| pid != self.pid || self.ended().is_none());
-            if left.is_empty() {
-                break;
-            }
-            for &pid in &left {
-                let _already_gone = send(pid, Signal::Kill);
-            }
-            for &pid in &left {
-                // Orphans of the session are our children (subreaper): reap those that are.
-                if pid != self.pid {
-                    let _not_ours = reap(pid, false);
-                }
-            }
-            let _still_dying = self.wait(Duration::from_millis(2));
-            if self.ended.is_some() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+        if !self.is_reaped {
+            let _already_gone = self.signal(signal);
+            let _in_time = self.wait(patience);
+            self.end_family(leaf);
+            self.is_reaped = self.ended().is_some() && family::leave(self.pid);
         }
-        self.ended().unwrap_or(Ended {
+        self.ended.unwrap_or(Ended {
             code: None,
             signal: None,
             user: Span::ZERO,
             system: Span::ZERO,
         })
     }
+
+    fn end_family(&mut self, leaf: Option<&Leaf>) {
+        let until = Instant::now() + KILL_LIMIT;
+        loop {
+            let left = self.family(leaf);
+            if left.is_empty() || Instant::now() > until {
+                return;
+            }
+            for &pid in &left {
+                let _already_gone = send(pid, Signal::Kill);
+            }
+            if self.wait(Duration::from_millis(2)).is_some() {
+                // The others are no pidfd's: they are looked for again in a moment.
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            for &pid in left.iter().filter(|&&pid| pid != self.pid) {
+                // Orphans are our children (subreaper): reap those that are.
+                let _not_ours = look(pid, Then::Reap);
+            }
+        }
+    }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if self.ended().is_none() {
-            let _ended = self.stop(Signal::Kill, Duration::from_secs(1), None);
-        }
+        let _ended = self.stop(Signal::Kill, Duration::from_secs(1), None);
     }
 }
 
@@ -291,24 +320,54 @@ fn send(pid: u32, signal: Signal) -> io::Result<()> {
     check(unsafe { libc::kill(pid, signal.number()) })
 }
 
-fn reap(pid: u32, block: bool) -> io::Result<Option<Ended>> {
-    let target = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
-    let mut status = 0;
-    let options = if block { 0 } else { libc::WNOHANG };
+/// What becomes of a child that has ended, once we know.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Then {
+    /// It stays a zombie: nobody else can get its pid.
+    Leave,
+    /// It is gone for good.
+    Reap,
+}
+
+/// How our child `pid` ended, if it has.
+fn look(pid: u32, then: Then) -> io::Result<Option<Ended>> {
+    let mut options = libc::WEXITED | libc::WNOHANG;
+    if then == Then::Leave {
+        options |= libc::WNOWAIT;
+    }
+    // SAFETY: siginfo is plain data, for which all zero is a value.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     // SAFETY: rusage is plain numbers, for which all zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel fills status and usage, both live.
-    let got = unsafe { libc::wait4(target, &raw mut status, options, &raw mut usage) };
-    match got {
-        -1 => Err(io::Error::last_os_error()),
-        0 => Ok(None),
-        _ => Ok(Some(Ended {
-            code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
-            signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+    let (info_place, usage_place) = (&raw mut info, &raw mut usage);
+    // The library's waitid does not tell the usage; the kernel's does.
+    // SAFETY: the kernel fills info and usage, both live.
+    let got = unsafe {
+        libc::syscall(
+            libc::SYS_waitid,
+            libc::P_PID,
+            pid,
+            info_place,
+            options,
+            usage_place,
+        )
+    };
+    if got == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: waitid filled this field, or left it zero.
+    let who = unsafe { info.si_pid() };
+    // SAFETY: the same holds here.
+    let status = unsafe { info.si_status() };
+    Ok((who != 0).then(|| {
+        let has_left = info.si_code == libc::CLD_EXITED;
+        Ended {
+            code: has_left.then_some(status),
+            signal: (!has_left).then_some(status),
             user: span_of(usage.ru_utime),
             system: span_of(usage.ru_stime),
-        })),
-    }
+        }
+    }))
 }
 
 fn span_of(time: libc::timeval) -> Span {

@@ -73,6 +73,80 @@ fn a_child_that_ignores_the_signal_is_killed_with_its_own_children() {
     );
 }
 
+/// Held by each test that claims orphans: only one child of a process may.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Starts a program that puts itself into the background and ends; the pid of what remains of it.
+fn daemon(leaf: Option<&Leaf>) -> (Child, u32) {
+    become_subreaper().unwrap();
+    // Twice forked and in a session of its own, as daemons do.
+    let mut command = shell("(setsid sh -c 'echo $$; exec sleep 600' &); exit 0");
+    command.stdout(Stdio::piped());
+    let confinement = Confinement {
+        leaf,
+        is_alone: true,
+        ..Confinement::default()
+    };
+    let mut child = start(&mut command, confinement).unwrap();
+    let mut text = String::new();
+    let mut output = io::BufReader::new(child.take_stdout().unwrap());
+    io::BufRead::read_line(&mut output, &mut text).unwrap();
+    assert!(child.wait(LONG).unwrap().is_success());
+    (child, text.trim().parse().unwrap())
+}
+
+fn lives(pid: u32) -> bool {
+    reading::stat(Path::new("/proc"), pid).is_ok_and(|stat| stat.state != 'Z')
+}
+
+#[test]
+fn who_went_into_the_background_is_ended_with_the_child() {
+    let _alone = alone();
+    // Without a control group, and with one where that is possible.
+    let leaf = Leaf::create().ok();
+    for leaf in [None, leaf.as_ref()] {
+        let (mut child, pid) = daemon(leaf);
+        assert!(lives(pid));
+        assert!(child.family(leaf).contains(&pid));
+        let ended = child.stop(Signal::Terminate, LONG, leaf);
+        assert!(ended.is_success(), "{ended:?}");
+        assert!(!lives(pid));
+        assert_eq!(child.family(leaf), Vec::<u32>::new());
+        // Dropped without being stopped, too.
+        let (child, pid) = daemon(leaf);
+        assert!(lives(pid));
+        drop(child);
+        assert!(leaf.is_some() || !lives(pid));
+        for pid in leaf.map(Leaf::members).unwrap_or_default() {
+            send(pid, Signal::Kill).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_child_that_we_started_otherwise_is_nobodys_orphan() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut sleeper = shell("exec sleep 600").spawn().unwrap();
+    let other = start(&mut shell("exec sleep 600"), Confinement::default()).unwrap();
+    let (mut child, pid) = daemon(None);
+    let family = child.family(None);
+    assert!(family.contains(&pid), "{family:?}");
+    for stranger in [sleeper.id(), other.pid()] {
+        assert!(!family.contains(&stranger), "{family:?}");
+    }
+    child.stop(Signal::Kill, LONG, None);
+    assert!(lives(sleeper.id()) && lives(other.pid()));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+}
+
 #[test]
 fn a_child_that_obeys_is_not_killed() {
     let mut command = shell("trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done");

@@ -136,7 +136,7 @@ fn page_below(folder: &Path) -> String {
 }
 
 /// Loads `server` until it is told to end.
-fn endless<'a>(url: &'a str) -> [&'a str; 12] {
+fn endless(url: &str) -> [&str; 12] {
     let head = ["load", url, "-c", "2", "-t", "1"];
     let tail = ["-d", "10m", "--warmup", "0s", "-R", "200"];
     let mut words = [""; 12];

@@ -65,6 +65,7 @@ impl Local {
             leaf,
             // Nobody would be left to read its record.
             orphaned: Signal::Kill,
+            is_alone: false,
         };
         sys::process::start(&mut command, confinement).map_err(|error| {
             failed(format!(

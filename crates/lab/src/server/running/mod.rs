@@ -59,6 +59,8 @@ pub struct Running {
     child: Child,
     leaf: Option<Leaf>,
     stop: Signal,
+    /// What to do about a server that puts itself into the background.
+    foreground: &'static str,
     facts: Server,
     /// What the doctor looks at, once somebody has asked for it.
     condition: Option<ServerCondition>,
@@ -115,6 +117,7 @@ impl Running {
             cpus: start.cpus,
             leaf: leaf.as_ref(),
             orphaned: Signal::Terminate,
+            is_alone: true,
         };
         let child = sys::process::start(&mut command, confinement)
             .map_err(LabError::server(start.label, "start it"))?;
@@ -124,6 +127,7 @@ impl Running {
             child,
             leaf,
             stop: launch.stop.unwrap_or(Signal::Terminate),
+            foreground: start.installed.product.foreground(),
             facts: facts_of(start, &command, launch.files),
             condition: None,
             error_log,
@@ -214,12 +218,39 @@ impl Running {
         self.facts.clone()
     }
 
-    /// How it ended, if it has, unasked.
-    pub fn ended(&mut self) -> Option<String> {
-        self.child.ended().map(|ended| ended.to_string())
+    /// That it ended unasked, if it has, what it said and what to do about it. `when` is "at once"
+    /// or "by itself".
+    pub fn ended(&mut self, when: &str) -> Option<String> {
+        let ended = self.child.ended()?;
+        let family = self.child.family(self.leaf.as_ref());
+        let said = self.complaint();
+        let left = family.iter().find_map(|&pid| {
+            let name = process::stat(Path::new("/proc"), pid).ok()?.name;
+            Some(format!("{name} (process {pid})"))
+        });
+        let mut why = format!("it ended {when} ({ended})");
+        if let Some(left) = &left {
+            why.push_str(&format!(
+                " and left {left} running: it put itself into the background; {}",
+                self.foreground
+            ));
+        }
+        if !said.is_empty() {
+            why.push_str(&format!(": {said}"));
+        } else if left.is_none() {
+            why.push_str(" and said nothing");
+        }
+        if left.is_none() && ended.is_success() {
+            why.push_str(&format!(
+                "; if it put itself into the background, {}",
+                self.foreground
+            ));
+        }
+        Some(why)
     }
 
-    /// Ends it: by its own signal, then by force. Returns how it ended.
+    /// Ends it and all that descends from it: by its own signal, then by force. Returns how it
+    /// ended.
     pub fn stop(mut self) -> String {
         let ended = self.child.stop(self.stop, STOP_LIMIT, self.leaf.as_ref());
         ended.to_string()
@@ -239,9 +270,8 @@ impl Running {
     fn wait_until_it_listens(&mut self, processes: usize) -> Result<(), LabError> {
         let until = Instant::now() + START_LIMIT;
         loop {
-            if let Some(ended) = self.child.ended() {
-                let said = self.complaint();
-                return Err(self.failed(format!("it ended at once ({ended}): {said}")));
+            if let Some(why) = self.ended("at once") {
+                return Err(self.failed(why));
             }
             let listens = socket::listeners(self.port).is_ok_and(|found| !found.is_empty());
             if listens && self.processes().len() >= processes {
@@ -310,9 +340,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.child.ended().is_none() {
-            let _ended = self.child.stop(self.stop, STOP_LIMIT, self.leaf.as_ref());
-        }
+        // One that has ended may have left somebody behind.
+        let _ended = self.child.stop(self.stop, STOP_LIMIT, self.leaf.as_ref());
     }
 }
 

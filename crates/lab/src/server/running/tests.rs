@@ -1,5 +1,6 @@
 use std::io::Write as _;
 use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::*;
 use crate::experiment;
@@ -19,9 +20,15 @@ fn strangers() -> Vec<Installed> {
 struct Place {
     folder: tempfile::TempDir,
     site: Site,
+    _alone: MutexGuard<'static, ()>,
 }
 
+/// A lab runs one server at a time, and so do these tests: without control groups, who goes into
+/// the background belongs to whichever server runs.
+static ALONE: Mutex<()> = Mutex::new(());
+
 fn place() -> Place {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let experiment = experiment::read("first-heat", &[]).unwrap().experiment;
     let folder = tempfile::Builder::new()
         .prefix("a lab with blanks ")
@@ -29,7 +36,11 @@ fn place() -> Place {
         .unwrap();
     open_to_all(folder.path(), 0o755).unwrap();
     let site = Site::build(&folder.path().join("www"), &experiment).unwrap();
-    Place { folder, site }
+    Place {
+        folder,
+        site,
+        _alone: alone,
+    }
 }
 
 fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> Start<'a> {
@@ -188,36 +199,118 @@ fn what_the_error_log_gains_belongs_to_the_trial() {
     assert_eq!(log.gained(), (Vec::new(), 0));
 }
 
+/// A shell that is taken for a server and runs a script.
+struct Shell(&'static str);
+
+impl Product for Shell {
+    fn name(&self) -> &'static str {
+        "shell"
+    }
+    fn programs(&self) -> &'static [&'static str] {
+        &["sh"]
+    }
+    fn install(&self) -> &'static str {
+        ""
+    }
+    fn version_arguments(&self) -> &'static [&'static str] {
+        &["-c", "echo 1"]
+    }
+    fn launch(&self, _: &Setup<'_>) -> Result<crate::server::Launch, String> {
+        Ok(crate::server::Launch {
+            arguments: vec!["-c".into(), self.0.into()],
+            processes: 1,
+            ..crate::server::Launch::default()
+        })
+    }
+}
+
+/// Why the lab does not start a server that does what `shell` says.
+fn refusal(shell: &'static Shell) -> String {
+    let search = Search::of_system(PathBuf::from("/no/triathlon"));
+    let installed = installed(shell, &search).unwrap();
+    let place = place();
+    let started = Running::start(&start(&place, &installed, Preset::Tuned));
+    assert_eq!(files_in(place.folder.path()), ["www"]);
+    started.unwrap_err().to_string()
+}
+
 #[test]
 fn a_server_that_does_not_come_up_is_given_up() {
-    struct Sleeper;
-    impl Product for Sleeper {
-        fn name(&self) -> &'static str {
-            "sleeper"
-        }
-        fn programs(&self) -> &'static [&'static str] {
-            &["sh"]
-        }
-        fn install(&self) -> &'static str {
-            ""
-        }
-        fn version_arguments(&self) -> &'static [&'static str] {
-            &["-c", "echo 1"]
-        }
-        fn launch(&self, _: &Setup<'_>) -> Result<crate::server::Launch, String> {
-            Ok(crate::server::Launch {
-                arguments: vec!["-c".into(), "echo sorry >&2; exit 4".into()],
-                processes: 1,
-                ..crate::server::Launch::default()
-            })
-        }
-    }
-    let search = Search::of_system(PathBuf::from("/no/triathlon"));
-    let installed = installed(&Sleeper, &search).unwrap();
-    let place = place();
-    let error = Running::start(&start(&place, &installed, Preset::Tuned)).unwrap_err();
     assert_eq!(
-        error.to_string(),
+        refusal(&Shell("echo sorry >&2; exit 4")),
         "label: it ended at once (exit code 4): sorry"
     );
+    assert_eq!(
+        refusal(&Shell("exit 4")),
+        "label: it ended at once (exit code 4) and said nothing"
+    );
+    assert_eq!(
+        refusal(&Shell("exit 0")),
+        "label: it ended at once (exit code 0) and said nothing; if it put itself into the \
+         background, start it such that it stays in the foreground"
+    );
+}
+
+#[test]
+fn a_server_that_puts_itself_into_the_background_is_ended_and_told_so() {
+    // Without a subreaper what remains would come to init, and only a control group would tell.
+    sys::process::become_subreaper().unwrap();
+    let told = refusal(&Shell(
+        "(setsid sh -c 'echo went away; exec sleep 600' &); while ! grep -q away error.log; do \
+         sleep 0.01; done; exit 0",
+    ));
+    let (before, after) = told
+        .split_once("sleep (process ")
+        .unwrap_or_else(|| panic!("{told}"));
+    assert_eq!(before, "label: it ended at once (exit code 0) and left ");
+    let (pid, after) = after.split_once(") ").unwrap();
+    assert_eq!(
+        after,
+        "running: it put itself into the background; start it such that it stays in the \
+         foreground: went away"
+    );
+    let stat = process::stat(Path::new("/proc"), pid.parse().unwrap());
+    assert!(stat.is_err(), "{stat:?}");
+}
+
+#[test]
+fn nginx_without_daemon_off_is_ended_and_told_so() {
+    for installed in strangers() {
+        if installed.product.name() != "nginx" {
+            continue;
+        }
+        sys::process::become_subreaper().unwrap();
+        let place = place();
+        let template = "pid \"{directory}/nginx.pid\"; events {} http {
+            client_body_temp_path \"{directory}/tmp/b\"; proxy_temp_path \"{directory}/tmp/p\";
+            fastcgi_temp_path \"{directory}/tmp/f\"; uwsgi_temp_path \"{directory}/tmp/u\";
+            scgi_temp_path \"{directory}/tmp/s\"; access_log off;
+            server { listen 127.0.0.1:{port}; }
+        }";
+        let start = start(&place, &installed, Preset::Template(template));
+        // It may listen before its first process is seen to end.
+        let told = Running::start(&start).and_then(|mut running| {
+            let until = Instant::now() + Duration::from_secs(20);
+            while running.ended("at once").is_none() {
+                assert!(Instant::now() < until, "it does not end");
+                running.child.wait(Duration::from_millis(20));
+            }
+            let why = running.ended("at once").unwrap();
+            Err::<(), _>(running.failed(why))
+        });
+        let told = told.unwrap_err().to_string();
+        for words in [
+            "label: it ended at once (exit code 0) and left nginx (process ",
+            "it put itself into the background; write 'daemon off;'",
+        ] {
+            assert!(told.contains(words), "{told}");
+        }
+        let (_, rest) = told.split_once("(process ").unwrap();
+        let pid: u32 = rest.split_once(')').unwrap().0.parse().unwrap();
+        let root = Path::new("/proc");
+        let lives = process::stat(root, pid).is_ok_and(|stat| stat.state != 'Z');
+        assert!(!lives, "{told}");
+        assert_eq!(process::session_members(root, pid), Vec::<u32>::new());
+        assert_eq!(files_in(place.folder.path()), ["www"]);
+    }
 }
