@@ -17,6 +17,7 @@ pub mod generator;
 pub mod meter;
 pub mod probe;
 pub mod run;
+pub mod scratch;
 pub mod server;
 pub mod site;
 pub mod store;

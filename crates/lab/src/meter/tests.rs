@@ -151,7 +151,7 @@ fn burner(leaf: Option<&Leaf>) -> Child {
 /// and without.
 #[test]
 fn a_burning_child_is_metered_with_the_children_it_reaped() {
-    for leaf in [None, Leaf::create().ok()] {
+    for leaf in [None, Leaf::create(&|_| Ok(())).ok()] {
         let mut child = burner(leaf.as_ref());
         let mut input = child.take_stdin().unwrap();
         let mut output = child.take_stdout().unwrap();

@@ -15,6 +15,7 @@ use crate::ceiling::Ceilings;
 use crate::cpus::Division;
 use crate::error::LabError;
 use crate::generator::Generator;
+use crate::scratch::Scratch;
 use crate::server::{Installed, Search};
 use crate::site::Site;
 use crate::store::Store;
@@ -64,6 +65,8 @@ pub struct Lab<'a> {
     pub manifest: &'a Manifest,
     /// Where results go.
     pub store: &'a Store,
+    /// Where what must not outlive the run is kept.
+    pub scratch: &'a Scratch,
     /// The machine.
     pub environment: Environment,
     /// Where programs are looked for.
@@ -80,7 +83,6 @@ pub struct Lab<'a> {
 
 /// What is the same for all blocks.
 struct Ground {
-    scratch: tempfile::TempDir,
     site: Site,
     servers: Vec<Option<Installed>>,
     responder: Installed,

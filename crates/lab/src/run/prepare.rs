@@ -90,17 +90,11 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
     // Both are best effort: SRV-03 reads the limit that holds, and orphans are found by session.
     let _limit = sys::process::raise_open_files(OPEN_FILES_MIN.max(u64::from(most) * 4));
     let _adopted = sys::process::become_subreaper();
-    let parent = std::env::temp_dir();
-    let scratch = tempfile::Builder::new()
-        .prefix("triathlon-")
-        .tempdir_in(&parent)
-        .map_err(LabError::file("create a folder in", &parent))?;
     // Servers that root starts give up their rights and must still read their documents.
-    open_to_all(scratch.path(), 0o755)?;
-    let site = Site::build(&scratch.path().join("www"), lab.experiment)?;
+    open_to_all(lab.scratch.path(), 0o755)?;
+    let site = Site::build(&lab.scratch.path().join("www"), lab.experiment)?;
     let templates = templates(lab.experiment)?;
     let ground = Ground {
-        scratch,
         site,
         servers,
         responder,
@@ -200,7 +194,7 @@ impl Lab<'_> {
             cpus: cpus.unwrap_or(&self.division.server),
             connections: self.experiment.connections().last().copied().unwrap_or(1),
             site: ground.site.root(),
-            scratch: ground.scratch.path(),
+            scratch: self.scratch,
         })
     }
 

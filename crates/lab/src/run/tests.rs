@@ -130,10 +130,12 @@ impl Bench {
         let division = crate::cpus::divide(&[0], &BTreeMap::new(), 1);
         let mut gaps = Vec::new();
         let stop = Rc::clone(&generator.stop);
+        let scratch = Scratch::create_in(self.folder.path(), "scratch-").unwrap();
         let lab = Lab {
             experiment: &self.experiment,
             manifest: &self.manifest,
             store,
+            scratch: &scratch,
             environment: Environment::default(),
             search: &self.search,
             division: &division,

@@ -109,7 +109,7 @@ fn lives(pid: u32) -> bool {
 fn who_went_into_the_background_is_ended_with_the_child() {
     let _alone = alone();
     // Without a control group, and with one where that is possible.
-    let leaf = Leaf::create().ok();
+    let leaf = Leaf::create(&|_| Ok(())).ok();
     for leaf in [None, leaf.as_ref()] {
         let (mut child, pid) = daemon(leaf);
         assert!(lives(pid));
@@ -185,7 +185,7 @@ fn reaped_grandchildren_are_in_the_account() {
 
 #[test]
 fn a_leaf_counts_what_ran_in_it_or_says_why_not() {
-    let leaf = match Leaf::create() {
+    let leaf = match Leaf::create(&|_| Ok(())) {
         Ok(leaf) => leaf,
         Err(error) => {
             assert!(!error.to_string().is_empty());

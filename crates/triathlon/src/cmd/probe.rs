@@ -10,6 +10,7 @@ use lab::probe::question::{self, Question};
 use lab::probe::run::{Finished, Progress, Settings};
 use lab::probe::select::{Wanted, everything, jobs};
 use lab::probe::{Exchange, PROBES, ProbeError, Task, server, shelf};
+use lab::scratch::{self, Scratch};
 use model::environment::Tool;
 use model::plan::Url;
 use report::probe::Side;
@@ -319,10 +320,8 @@ fn request_of(question: &Question, root: PathBuf) -> Request<'_> {
 
 fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
     let results = shelf::create(&request.root)?;
-    let work = tempfile::Builder::new()
-        .prefix(".work-")
-        .tempdir_in(&results)
-        .with_context(|| format!("making a folder in {}", results.display()))?;
+    scratch::sweep_below(&request.root);
+    let work = Scratch::create_in(&results, ".work-")?;
     let jobs = match jobs(&request.wanted, Path::new("/proc"), work.path()) {
         Ok(jobs) => jobs,
         Err(error) => {

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 use lab::probe::shelf;
+use lab::scratch::Scratch;
 use model::experiment::{Gap, Manifest};
 use report::Run;
 use report::probe::Side;
@@ -259,7 +260,7 @@ fn print(page: &Path, pdf: &Path) -> anyhow::Result<()> {
     let page = page
         .canonicalize()
         .with_context(|| format!("cannot find {}", page.display()))?;
-    let profile = tempfile::tempdir().context("cannot make a folder for the browser's profile")?;
+    let profile = Scratch::create().context("cannot make a folder for the browser's profile")?;
     for browser in BROWSERS {
         let mut command = Command::new(browser);
         command

@@ -191,6 +191,21 @@ fn processes(wanted: impl Fn(u32, u32) -> bool) -> Vec<(u32, u32, String)> {
         .collect()
 }
 
+/// Waits until `lab` has a server under load; the sessions of its two children, which each leads.
+fn under_load(lab: &mut Running) -> Vec<u32> {
+    let own = lab.pid();
+    // They stay the same for longer than any other phase takes.
+    let mut seen = (Vec::new(), 0);
+    wait_until("a server is under load", || {
+        assert!(!lab.ended(), "{}", lab.stderr());
+        let now = processes(|parent, _| parent == own);
+        seen.1 = if now == seen.0 { seen.1 + 1 } else { 0 };
+        seen.0 = now;
+        seen.0.len() == 2 && seen.1 > 100
+    });
+    seen.0.iter().map(|(_, session, _)| *session).collect()
+}
+
 /// Kills a lab with `overrides`, which sleeps for long in what it does, when it drives `server`:
 /// neither that nor the generator lives on.
 fn check_killed(server: &str, overrides: &[&str]) {
@@ -201,19 +216,7 @@ fn check_killed(server: &str, overrides: &[&str]) {
     arguments.extend(overrides);
     arguments.extend(["--results", &results]);
     let mut lab = Running::start(&mut command(&arguments));
-    let own = lab.pid();
-    let children = || processes(|parent, _| parent == own);
-    // Each child leads a session. With a server under load there are two, for longer than any
-    // other phase takes.
-    let mut seen = (Vec::new(), 0);
-    wait_until("a server is under load", || {
-        assert!(!lab.ended(), "{}", lab.stderr());
-        let now = children();
-        seen.1 = if now == seen.0 { seen.1 + 1 } else { 0 };
-        seen.0 = now;
-        seen.0.len() == 2 && seen.1 > 100
-    });
-    let sessions: Vec<u32> = seen.0.iter().map(|(_, session, _)| *session).collect();
+    let sessions = under_load(&mut lab);
     let mut left = processes(|_, session| sessions.contains(&session));
     assert!(left.len() >= 2, "{left:?}");
     lab.signal("KILL");
@@ -239,4 +242,55 @@ fn a_lab_that_is_killed_leaves_no_process_behind() {
             check_killed(server, &["duration=50ms", "warmup=20m"]);
         }
     }
+}
+
+/// Starts a lab with `folder` for its temporary files, and returns once its server is under load.
+fn endless(folder: &Path) -> Running {
+    let results = folder.join("results").display().to_string();
+    let mut arguments = vec!["lab"];
+    arguments.extend(SMALL);
+    arguments.extend(["duration=20m", "--hiccups", "0s", "--results", &results]);
+    let mut lab = Running::start(command(&arguments).env("TMPDIR", folder.join("tmp")));
+    under_load(&mut lab);
+    lab
+}
+
+/// Another lab with the same folder for temporary files, as short as can be.
+fn verify(folder: &Path) -> Run {
+    let mut arguments = vec!["lab"];
+    arguments.extend(SMALL);
+    arguments.push("--verify");
+    Running::start(command(&arguments).env("TMPDIR", folder.join("tmp"))).finish()
+}
+
+#[test]
+fn what_a_killed_lab_leaves_is_swept_by_the_next_and_a_living_one_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let lab = endless(folder.path());
+    let scratch = only(&temporary);
+    let lock = scratch.join("triathlon.lock");
+    let text = fs::read_to_string(&lock).unwrap();
+    let groups = || -> Vec<PathBuf> {
+        let noted = text.lines().skip(1).map(PathBuf::from);
+        noted.filter(|path| path.exists()).collect()
+    };
+    let before = groups();
+    verify(folder.path()).expect_code(0);
+    assert_eq!(only(&temporary), scratch);
+    assert!(scratch.join("www").is_dir() && lock.is_file());
+    assert_eq!(groups(), before);
+    lab.signal("KILL");
+    let own = lab.pid();
+    let run = lab.finish();
+    assert_eq!(run.code, None, "{run:#?}");
+    wait_until("it is gone", || {
+        processes(|parent, _| parent == own).is_empty()
+    });
+    assert_eq!(only(&temporary), scratch);
+    verify(folder.path()).expect_code(0);
+    let left: Vec<_> = fs::read_dir(&temporary).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(groups(), Vec::<PathBuf>::new());
 }

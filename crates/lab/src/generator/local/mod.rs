@@ -16,6 +16,7 @@ use sys::process::{Child, Confinement, Interrupt, Leaf, Readiness, Signal, wait_
 use super::{Generator, Watch};
 use crate::error::LabError;
 use crate::meter::Group;
+use crate::scratch::Scratch;
 
 /// How long a generator may take beyond its plan before it is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,21 +29,29 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Starts a child process for each plan.
 #[derive(Debug)]
-pub struct Local {
+pub struct Local<'a> {
     program: PathBuf,
     arguments: Vec<String>,
     cpus: Vec<u32>,
     interrupt: Option<Interrupt>,
+    scratch: &'a Scratch,
 }
 
-impl Local {
-    /// `program` is this program; `cpus` are those of its children.
-    pub fn new(program: PathBuf, cpus: Vec<u32>, interrupt: Option<Interrupt>) -> Self {
+impl<'a> Local<'a> {
+    /// `program` is this program; `cpus` are those of its children, whose control groups are noted
+    /// in `scratch`.
+    pub fn new(
+        program: PathBuf,
+        cpus: Vec<u32>,
+        interrupt: Option<Interrupt>,
+        scratch: &'a Scratch,
+    ) -> Self {
         Self {
             program,
             arguments: ["load", "--plan", "-"].map(str::to_owned).to_vec(),
             cpus,
             interrupt,
+            scratch,
         }
     }
 
@@ -80,9 +89,9 @@ impl Local {
     }
 }
 
-impl Generator for Local {
+impl Generator for Local<'_> {
     fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
-        let leaf = Leaf::create().ok();
+        let leaf = self.scratch.leaf();
         let mut child = self.start(leaf.as_ref())?;
         let mut text = serde_json::to_vec(plan).map_err(|error| failed(error.to_string()))?;
         text.push(b'\n');

@@ -7,9 +7,15 @@ fn plan() -> PlanFile {
     fixture::plan("http://127.0.0.1:1/", &[])
 }
 
+fn scratch() -> Scratch {
+    Scratch::create_in(&std::env::temp_dir(), "triathlon-test-").unwrap()
+}
+
 fn run(script: &str) -> (Result<Trial, LabError>, Vec<Event>) {
     let arguments = vec!["-c".to_owned(), script.to_owned()];
-    let mut local = Local::new(PathBuf::from("/bin/sh"), vec![0], None).with_arguments(arguments);
+    let scratch = scratch();
+    let mut local = Local::new(PathBuf::from("/bin/sh"), vec![0], None, &scratch);
+    local = local.with_arguments(arguments);
     let mut events = Vec::new();
     let result = local.run(&plan(), &mut |event, group| {
         assert!(group.is_some());
@@ -60,7 +66,8 @@ fn nonsense_is_no_event() {
 
 #[test]
 fn a_program_that_is_missing_is_told() {
-    let mut local = Local::new(PathBuf::from("/no/triathlon"), Vec::new(), None);
+    let scratch = scratch();
+    let mut local = Local::new(PathBuf::from("/no/triathlon"), Vec::new(), None, &scratch);
     let error = local.run(&plan(), &mut |_, _| ()).unwrap_err().to_string();
     assert!(error.contains("/no/triathlon does not start"), "{error}");
 }

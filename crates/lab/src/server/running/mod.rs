@@ -19,6 +19,7 @@ use sys::process::{Child, Confinement, Leaf, Signal};
 use super::{Installed, Preset, Setup, check_path};
 use crate::condition;
 use crate::error::LabError;
+use crate::scratch::Scratch;
 use crate::site::open_to_all;
 
 /// A server that does not listen after so long will not.
@@ -47,8 +48,8 @@ pub struct Start<'a> {
     pub connections: u32,
     /// The documents.
     pub site: &'a Path,
-    /// Where its private folder is made.
-    pub scratch: &'a Path,
+    /// Where its private folder and its control group are made.
+    pub scratch: &'a Scratch,
 }
 
 /// A server that runs.
@@ -79,8 +80,8 @@ impl Running {
         };
         let directory = tempfile::Builder::new()
             .prefix("server-")
-            .tempdir_in(start.scratch)
-            .map_err(LabError::file("create a folder in", start.scratch))?;
+            .tempdir_in(start.scratch.path())
+            .map_err(LabError::file("create a folder in", start.scratch.path()))?;
         check_path(directory.path())?;
         // A server that root starts gives up its rights and must still read what is here.
         open_to_all(directory.path(), 0o755)?;
@@ -112,7 +113,7 @@ impl Running {
             .stdin(Stdio::null())
             .stdout(error_log.writer()?)
             .stderr(error_log.writer()?);
-        let leaf = Leaf::create().ok();
+        let leaf = start.scratch.leaf();
         let confinement = Confinement {
             cpus: start.cpus,
             leaf: leaf.as_ref(),

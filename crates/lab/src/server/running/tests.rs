@@ -18,7 +18,7 @@ fn strangers() -> Vec<Installed> {
 }
 
 struct Place {
-    folder: tempfile::TempDir,
+    scratch: Scratch,
     site: Site,
     _alone: MutexGuard<'static, ()>,
 }
@@ -30,14 +30,11 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn place() -> Place {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let experiment = experiment::read("first-heat", &[]).unwrap().experiment;
-    let folder = tempfile::Builder::new()
-        .prefix("a lab with blanks ")
-        .tempdir()
-        .unwrap();
-    open_to_all(folder.path(), 0o755).unwrap();
-    let site = Site::build(&folder.path().join("www"), &experiment).unwrap();
+    let scratch = Scratch::create_in(&std::env::temp_dir(), "a lab with blanks ").unwrap();
+    open_to_all(scratch.path(), 0o755).unwrap();
+    let site = Site::build(&scratch.path().join("www"), &experiment).unwrap();
     Place {
-        folder,
+        scratch,
         site,
         _alone: alone,
     }
@@ -53,7 +50,7 @@ fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> 
         cpus: &[0],
         connections: 256,
         site: place.site.root(),
-        scratch: place.folder.path(),
+        scratch: &place.scratch,
     }
 }
 
@@ -83,6 +80,7 @@ fn files_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.ends_with(".lock"))
         .collect()
 }
 
@@ -116,7 +114,7 @@ fn every_server_starts_answers_and_leaves_nothing_behind() {
                 Vec::<u32>::new(),
                 "{name}"
             );
-            assert_eq!(files_in(place.folder.path()), ["www"], "{name}");
+            assert_eq!(files_in(place.scratch.path()), ["www"], "{name}");
         }
     }
 }
@@ -180,7 +178,7 @@ fn a_wrong_configuration_is_told_in_the_servers_own_words() {
             error.len() > "label: it ended at once (exit code 1): ".len(),
             "{error}"
         );
-        assert_eq!(files_in(place.folder.path()), ["www"]);
+        assert_eq!(files_in(place.scratch.path()), ["www"]);
     }
 }
 
@@ -230,7 +228,7 @@ fn refusal(shell: &'static Shell) -> String {
     let installed = installed(shell, &search).unwrap();
     let place = place();
     let started = Running::start(&start(&place, &installed, Preset::Tuned));
-    assert_eq!(files_in(place.folder.path()), ["www"]);
+    assert_eq!(files_in(place.scratch.path()), ["www"]);
     started.unwrap_err().to_string()
 }
 
@@ -311,6 +309,6 @@ fn nginx_without_daemon_off_is_ended_and_told_so() {
         let lives = process::stat(root, pid).is_ok_and(|stat| stat.state != 'Z');
         assert!(!lives, "{told}");
         assert_eq!(process::session_members(root, pid), Vec::<u32>::new());
-        assert_eq!(files_in(place.folder.path()), ["www"]);
+        assert_eq!(files_in(place.scratch.path()), ["www"]);
     }
 }

@@ -7,8 +7,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use model::Span;
+
+use super::{Signal, send};
+use crate::clock;
 
 /// CPU time of everything that ever ran in the group.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -36,12 +40,19 @@ enum Version {
     Two,
 }
 
+/// How the names of our groups begin.
+const PREFIX: &str = "triathlon-";
+
+/// How long those who were killed in a group that was left may take to be gone.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
+
 /// Numbers our groups within this process.
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 impl Leaf {
-    /// Makes one below our own group, or says why that is not possible here.
-    pub fn create() -> io::Result<Self> {
+    /// Makes one below our own group, or says why that is not possible here. `note` gets its path
+    /// before it is made, so that somebody knows of it should we be killed.
+    pub fn create(note: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let mut first_error = None;
@@ -49,7 +60,7 @@ impl Leaf {
             let Some(parent) = parent_group(version, &mounts, &own) else {
                 continue;
             };
-            match Self::create_below(&parent, version) {
+            match Self::create_below(&parent, version, note) {
                 Ok(leaf) => return Ok(leaf),
                 Err(error) => {
                     first_error.get_or_insert_with(|| {
@@ -62,9 +73,16 @@ impl Leaf {
             .unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no cgroup is mounted")))
     }
 
-    fn create_below(parent: &Path, version: Version) -> io::Result<Self> {
+    fn create_below(
+        parent: &Path,
+        version: Version,
+        note: &dyn Fn(&Path) -> io::Result<()>,
+    ) -> io::Result<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("triathlon-{}-{number}", std::process::id()));
+        // A pid comes back, and the group of a dead process may still be there.
+        let (pid, now) = (std::process::id(), clock::realtime().as_ns());
+        let path = parent.join(format!("{PREFIX}{pid}-{now}-{number}"));
+        note(&path)?;
         fs::create_dir(&path)?;
         let leaf = Self { path, version };
         // Some systems let us make a group that counts nothing, or that we may not enter.
@@ -107,9 +125,30 @@ impl Leaf {
 
     /// Process ids that are in it now.
     pub fn members(&self) -> Vec<u32> {
-        fs::read_to_string(self.path.join("cgroup.procs"))
-            .map(|text| text.lines().filter_map(|line| line.parse().ok()).collect())
-            .unwrap_or_default()
+        members(&self.path)
+    }
+
+    /// Removes the group at `path` that a dead process made and noted, after whoever still runs in
+    /// it was killed. A path that no group of ours can have is left alone.
+    pub fn remove_left(path: &Path) {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let is_ours = name.is_some_and(|name| name.starts_with(PREFIX));
+        if !is_ours || !path.join("cgroup.procs").is_file() {
+            return;
+        }
+        let until = Instant::now() + KILL_LIMIT;
+        loop {
+            let left = members(path);
+            if left.is_empty() || left.contains(&std::process::id()) || Instant::now() > until {
+                break;
+            }
+            for pid in left {
+                let _already_gone = send(pid, Signal::Kill);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // The kernel refuses while anybody is left in it.
+        let _stays = fs::remove_dir(path);
     }
 
     /// The name of its kind for a record: `cgroup` or `cpuacct`.
@@ -127,12 +166,19 @@ impl Drop for Leaf {
         for _ in 0..50 {
             match fs::remove_dir(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    std::thread::sleep(Duration::from_millis(1));
                 }
                 _ => return,
             }
         }
     }
+}
+
+/// Process ids that are in the group at `path`; none if it is no group.
+fn members(path: &Path) -> Vec<u32> {
+    fs::read_to_string(path.join("cgroup.procs"))
+        .map(|text| text.lines().filter_map(|line| line.parse().ok()).collect())
+        .unwrap_or_default()
 }
 
 /// The directory of our own group in the hierarchy of that version, if it is mounted.

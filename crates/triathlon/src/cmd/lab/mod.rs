@@ -13,6 +13,7 @@ use lab::experiment::{ReadError, Source};
 use lab::generator::Local;
 use lab::probe::question::{self, Question};
 use lab::run::{Lab, present, verify_all};
+use lab::scratch::Scratch;
 use lab::server::Search;
 use lab::store::Store;
 use lab::sweep::{Cost, scale};
@@ -120,19 +121,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         args.hiccups
     };
     let environment = examine(environment, &args.results, watched);
-    let scratch = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let scratch = Scratch::create()?;
     let results = if args.verify {
-        scratch.path()
+        scratch.path().join("results")
     } else {
-        &args.results
+        args.results.clone()
     };
-    let (store, manifest) = asked.store(results, &environment, &division)?;
-    let mut generator = Local::new(own, division.generator.clone(), Some(interrupt));
+    let (store, manifest) = asked.store(&results, &environment, &division)?;
+    let mut generator = Local::new(own, division.generator.clone(), Some(interrupt), &scratch);
     let mut screen = Screen::new();
     let lab = Lab {
         experiment: &asked.experiment,
         manifest: &manifest,
         store: &store,
+        scratch: &scratch,
         environment,
         search: &search,
         division: &division,
