@@ -3,7 +3,7 @@
 use model::{Instant, Span};
 use wire::h1::request::{Limits, RequestHead};
 use wire::h1::server::{Server, ServerLimits};
-use wire::service::{Handler, Part, Persistence, Service, Transmit};
+use wire::service::{Handler, Part, Persistence, Repeat, Service, Transmit};
 
 use crate::pieces;
 
@@ -12,10 +12,13 @@ struct Echo;
 
 impl Handler for Echo {
     type File = ();
+    type Kept = ();
 
-    fn repeat(&mut self, _: &[u8], _: &mut Vec<u8>) -> Option<usize> {
+    fn repeat(&mut self, _: &[u8]) -> Option<Repeat<(), ()>> {
         None
     }
+
+    fn copy(&mut self, (): &(), _: &mut Vec<u8>) {}
 
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool {
         request.method != "BREW"
@@ -84,14 +87,14 @@ fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
 }
 
 /// Takes all that is to be sent; whether the connection is to be closed.
-fn drain(server: &mut Server<()>, now: Instant, answers: &mut Vec<u8>) -> bool {
+fn drain(server: &mut Server<(), ()>, now: Instant, answers: &mut Vec<u8>) -> bool {
     let mut out = Vec::new();
     loop {
         match server.poll_transmit(now, &mut out, &mut Echo) {
             Transmit::Bytes => answers.append(&mut out),
             Transmit::Nothing | Transmit::Pause(_) => return false,
             Transmit::Close { .. } | Transmit::Reset => return true,
-            Transmit::File { .. } => unreachable!("no answer has a file"),
+            Transmit::File { .. } | Transmit::Kept(()) => unreachable!("no answer has these"),
         }
     }
 }

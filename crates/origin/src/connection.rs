@@ -2,18 +2,21 @@
 
 use std::fs::File;
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use model::Instant;
 use sys::slots::Key;
 use wire::h1::server::{Server, ServerLimits};
 
+use crate::answers::Answer;
+
 /// One connection of a worker.
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// How the reactor knows it.
     pub(crate) key: Key,
-    pub(crate) service: Server<Arc<File>>,
+    pub(crate) service: Server<Arc<File>, Rc<Answer>>,
     pub(crate) state: State,
     /// Who is at the other end; asked for only where it is logged.
     pub(crate) peer: IpAddr,
@@ -21,7 +24,7 @@ pub(crate) struct Connection {
     pub(crate) handed: u64,
     /// Of these, taken by the kernel when last looked at.
     pub(crate) taken: u64,
-    /// When that last grew.
+    /// When that last grew, or the first of what is under way was handed over.
     pub(crate) progress_at: Instant,
     /// The reactor was told to receive nothing for now.
     pub(crate) is_paused: bool,
@@ -32,8 +35,10 @@ pub(crate) struct Connection {
 pub(crate) enum State {
     /// For the client, or for nothing.
     Open,
-    /// For the last bytes to be taken by the kernel; then it ends.
+    /// For the last bytes to be taken by the kernel, which the reactor tells; then it ends.
     Ending(End),
+    /// For the last bytes to be taken by the kernel, which nobody tells; then it ends.
+    Flushing(End),
     /// For the client to finish, after we did; what it sends is dropped.
     Lingering {
         /// Longer we do not wait.
@@ -42,7 +47,10 @@ pub(crate) enum State {
         patience: u64,
     },
     /// For a delay that was ordered.
-    Pausing,
+    Pausing {
+        /// The end of the delay.
+        until: Instant,
+    },
     /// For its bytes to be taken by the kernel.
     Sending,
 }

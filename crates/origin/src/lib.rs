@@ -19,6 +19,7 @@ mod settings;
 mod site;
 mod start;
 mod synthetic;
+mod timeouts;
 mod worker;
 
 pub use settings::{Backend, LogTarget, Settings};

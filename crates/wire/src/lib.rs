@@ -16,4 +16,4 @@ pub use client::{
     Availability, Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit,
 };
 pub use message::{Framing, Head, Request, RequestId, RequestParts, Version};
-pub use service::{Handler, Part, Persistence, Service};
+pub use service::{Handler, Part, Persistence, Repeat, Service};

@@ -48,15 +48,38 @@ pub enum Part<F> {
     Stall,
 }
 
+/// An answer that was given before, and holds for a request that has come.
+#[derive(Clone, Debug)]
+pub struct Repeat<F, K> {
+    /// How long the head of the request is.
+    pub request_length: usize,
+    /// The head of the answer, and as much of its content as was kept.
+    pub kept: K,
+    /// What follows.
+    pub rest: Option<Part<F>>,
+}
+
 /// Who answers.
 pub trait Handler {
     /// An open file, whatever that is to the one who sends it.
-    type File;
+    type File: Clone;
+    /// The bytes of an answer that are kept to be sent again.
+    type Kept;
 
-    /// Answers at once if `bytes` begin with the head of a request without a body that was answered
-    /// before, on a connection that goes on, and the answer still holds. Tells how long that head
-    /// is.
-    fn repeat(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize>;
+    /// Finds the answer if `bytes` begin with the head of a request without a body that was
+    /// answered before, on a connection that goes on, and the answer still holds.
+    fn repeat(&mut self, bytes: &[u8]) -> Option<Repeat<Self::File, Self::Kept>>;
+
+    /// Appends `kept` to `out`, because other answers are sent together with it.
+    fn copy(&mut self, kept: &Self::Kept, out: &mut Vec<u8>);
+
+    /// An empty buffer with room, if there is one to lend.
+    fn lend(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Takes back a buffer that is not needed now.
+    fn take_back(&mut self, _: Vec<u8>) {}
 
     /// Whether a body should be sent at all. Where not, the answer goes out without it.
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool;
@@ -77,7 +100,7 @@ pub trait Handler {
 
 /// What should happen next on the way to the client.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Transmit<F> {
+pub enum Transmit<F, K> {
     /// The bytes in `out` should be sent, before or together with what comes next.
     Bytes,
     /// Everything is sent; the connection should be closed.
@@ -95,6 +118,8 @@ pub enum Transmit<F> {
         /// How much of it.
         length: u64,
     },
+    /// What was kept should be sent from where it lies, before what comes next; `out` is empty.
+    Kept(K),
     /// Nothing for now.
     Nothing,
     /// Nothing for a while; then ask again.
@@ -107,29 +132,31 @@ pub enum Transmit<F> {
 pub trait Service {
     /// An open file.
     type File;
+    /// The bytes of an answer that are kept to be sent again.
+    type Kept;
 
     /// Takes what was received. Answers are ready for [`Service::poll_transmit`] on return.
     fn handle_bytes(
         &mut self,
         now: Instant,
         bytes: &[u8],
-        handler: &mut impl Handler<File = Self::File>,
+        handler: &mut impl Handler<File = Self::File, Kept = Self::Kept>,
     );
 
     /// The peer will send no more. What it asked before is still answered.
     fn handle_end(&mut self);
 
-    /// What should be sent next; bytes are appended to `out`. Asked again after bytes, and after
-    /// anything else when that is done.
+    /// What should be sent next; bytes are appended to `out`. Asked again after bytes and what was
+    /// kept, and after anything else when that is done.
     fn poll_transmit(
         &mut self,
         now: Instant,
         out: &mut Vec<u8>,
-        handler: &mut impl Handler<File = Self::File>,
-    ) -> Transmit<Self::File>;
+        handler: &mut impl Handler<File = Self::File, Kept = Self::Kept>,
+    ) -> Transmit<Self::File, Self::Kept>;
 
     /// The instant that [`Service::poll_timeout`] named has come.
-    fn handle_timeout(&mut self, handler: &mut impl Handler<File = Self::File>);
+    fn handle_timeout(&mut self, handler: &mut impl Handler<File = Self::File, Kept = Self::Kept>);
 
     /// When the protocol itself wants to be woken. Does not hold while something is being sent.
     fn poll_timeout(&self) -> Instant;

@@ -9,15 +9,17 @@ mod listing;
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use model::Instant;
 use sys::file::Folder;
+use sys::reactor::{Reactor, Stored};
 use wire::h1::request::{RequestBody, RequestHead};
-use wire::{Handler, Part, Persistence};
+use wire::{Handler, Part, Persistence, Repeat};
 
 use crate::Settings;
-use crate::answers::{Answer, Answers};
+use crate::answers::{Answer, Answers, Place};
 use crate::file::Files;
 use crate::head::{HeadWriter, Today, date_offset};
 use crate::log::{self, AccessLog};
@@ -29,6 +31,9 @@ const ALLOWED: &str = "GET, HEAD, OPTIONS";
 /// Methods that exist, and are not for files (RFC 9110 §9.3, RFC 5789).
 const NOT_ALLOWED: [&str; 6] = ["POST", "PUT", "DELETE", "PATCH", "CONNECT", "TRACE"];
 
+/// A larger buffer is not kept for the next connection.
+const SPARE_LIMIT: usize = 64 * 1024;
+
 /// One worker's view of what is served.
 #[derive(Debug)]
 pub(crate) struct Site {
@@ -38,6 +43,8 @@ pub(crate) struct Site {
     dot_files: bool,
     synthetic: Option<Synthetic>,
     answers: Answers,
+    /// A buffer for the next connection that writes.
+    spare: Vec<u8>,
     log: Option<AccessLog>,
     now: Instant,
     today: Today,
@@ -99,6 +106,7 @@ impl Site {
             dot_files: settings.dot_files,
             synthetic,
             answers: Answers::new(),
+            spare: Vec::new(),
             log,
             now: Instant::ZERO,
             today: Today::at(0),
@@ -120,6 +128,18 @@ impl Site {
     #[inline]
     pub(crate) fn set_peer(&mut self, peer: IpAddr) {
         self.peer = peer;
+    }
+
+    /// By what the reactor knows a kept answer.
+    #[inline]
+    pub(crate) fn stored(&self, kept: &Answer, reactor: &mut impl Reactor) -> Stored {
+        kept.stored(&self.today, reactor)
+    }
+
+    /// Lets the reactor forget answers that are kept no more.
+    #[inline]
+    pub(crate) fn discard(&mut self, reactor: &mut impl Reactor) {
+        self.answers.discard(reactor);
     }
 
     /// Requests answered so far.
@@ -219,6 +239,7 @@ impl Site {
                 );
                 Reply {
                     parts,
+                    holds_until: recipe.is_fixed().then_some(Instant::FAR_FUTURE),
                     ..Reply::written(recipe.status(), length)
                 }
             }
@@ -299,19 +320,26 @@ impl Site {
             });
             log.write(self.peer, self.today.second, &tail);
         }
-        if let Some(holds_until) = reply.holds_until
-            && reply.parts.is_empty()
-            && persistence == Persistence::Usual
+        let Some(holds_until) = reply.holds_until else {
+            return;
+        };
+        let rest = match reply.parts.as_slice() {
+            [] => None,
+            [part @ (Part::Cycle { .. } | Part::File { .. })] => Some(part.clone()),
+            _ => return,
+        };
+        if persistence == Persistence::Usual
             && request.body == RequestBody::Length(0)
             && Answers::keeps(request.bytes, answer)
         {
             self.answers.keep(Answer {
                 request: request.bytes.into(),
-                bytes: answer.to_vec(),
+                bytes: answer.into(),
+                rest,
                 date_at: reply.has_date.then(|| date_offset(reply.status)),
-                second: self.today.second,
                 holds_until,
                 log_tail: tail.into(),
+                place: Place::default(),
             });
         }
     }
@@ -324,16 +352,35 @@ fn line(head: &[u8]) -> &[u8] {
 
 impl Handler for Site {
     type File = Arc<File>;
+    type Kept = Rc<Answer>;
 
     #[inline]
-    fn repeat(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-        let answer = self.answers.find(bytes, self.now, &self.today)?;
-        out.extend_from_slice(&answer.bytes);
+    fn repeat(&mut self, bytes: &[u8]) -> Option<Repeat<Arc<File>, Rc<Answer>>> {
+        let answer = self.answers.find(bytes, self.now)?;
         if let Some(log) = &mut self.log {
             log.write(self.peer, self.today.second, &answer.log_tail);
         }
         self.requests += 1;
-        Some(answer.request.len())
+        Some(Repeat {
+            request_length: answer.request.len(),
+            kept: Rc::clone(answer),
+            rest: answer.rest.clone(),
+        })
+    }
+
+    fn copy(&mut self, kept: &Rc<Answer>, out: &mut Vec<u8>) {
+        kept.copy(&self.today, out);
+    }
+
+    fn lend(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.spare)
+    }
+
+    fn take_back(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        if buffer.capacity() > self.spare.capacity() && buffer.capacity() <= SPARE_LIMIT {
+            self.spare = buffer;
+        }
     }
 
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool {

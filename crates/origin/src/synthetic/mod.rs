@@ -15,8 +15,9 @@ use wire::{Part, Persistence};
 use crate::head::{HeadWriter, Today};
 use crate::route::RESERVED;
 
-/// Small enough answers are written at once; the content of larger ones is sent from where it lies.
-const AT_ONCE: u64 = 4 * 1024;
+/// Small enough answers are written at once, as those of files are; the content of larger ones is
+/// sent from where it lies.
+const AT_ONCE: u64 = crate::file::SMALL;
 /// How much content there is to send; more is sent by going round it.
 const FILLER_BYTES: usize = 1024 * 1024;
 /// No answer is larger.
@@ -45,6 +46,11 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
+    /// Whether the answer is the same each time, but for its date.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.delay == Delay::Constant(Span::ZERO) && self.fault.is_none()
+    }
+
     /// The status that is asked for.
     pub(crate) const fn status(&self) -> u16 {
         self.status

@@ -6,7 +6,7 @@
 //! requests that wait, the answers that wait.
 //!
 //! Cost: none of its own for a request that was answered before; a copy of what is left over when a
-//! head comes in pieces.
+//! head comes in pieces. An idle connection keeps no buffer.
 
 use std::collections::VecDeque;
 
@@ -23,8 +23,6 @@ use crate::service::{Handler, Part, Persistence, Service, Transmit};
 const ANSWERS_LIMIT: usize = 8 * 1024;
 /// No further bytes are wanted while so many wait to be looked at.
 const WAITING_LIMIT: usize = 64 * 1024;
-/// Buffers larger than this are given back when the connection is idle.
-const IDLE_CAPACITY: usize = 4 * 1024;
 /// A body that grows by this much within the body's time has earned as much time again.
 const BODY_PROGRESS: u64 = 64 * 1024;
 /// What one connection may ask, and how long it may take to do so.
@@ -46,13 +44,15 @@ pub struct ServerLimits {
 
 /// The server side of one HTTP/1.1 connection.
 #[derive(Debug)]
-pub struct Server<F> {
+pub struct Server<F, K> {
     limits: ServerLimits,
     /// Received and not yet looked at; starts where a request or its body goes on.
     input: Vec<u8>,
     scan: HeadScan,
     /// The request whose body is being read.
     body: Option<Body>,
+    /// An answer given before that waits to be sent, before all others.
+    kept: Option<K>,
     /// Answers that wait to be sent.
     out: Vec<u8>,
     /// What follows them.
@@ -88,7 +88,7 @@ enum Framing {
     Remaining(u64),
 }
 
-impl<F: Clone> Server<F> {
+impl<F: Clone, K> Server<F, K> {
     /// A connection on which nothing has been received.
     pub fn new(now: Instant, limits: ServerLimits) -> Self {
         Self {
@@ -96,6 +96,7 @@ impl<F: Clone> Server<F> {
             input: Vec::new(),
             scan: HeadScan::default(),
             body: None,
+            kept: None,
             out: Vec::new(),
             parts: VecDeque::new(),
             ending: Ending::Open,
@@ -109,7 +110,7 @@ impl<F: Clone> Server<F> {
         &mut self,
         now: Instant,
         bytes: &[u8],
-        handler: &mut impl Handler<File = F>,
+        handler: &mut impl Handler<File = F, Kept = K>,
     ) -> usize {
         let mut used = 0;
         while self.takes_requests() && used < bytes.len() {
@@ -125,14 +126,23 @@ impl<F: Clone> Server<F> {
             }
             if self.scan.is_fresh()
                 && self.requests + 1 < self.limits.requests
-                && let Some(length) = handler.repeat(rest, &mut self.out)
+                && let Some(found) = handler.repeat(rest)
             {
-                debug_assert!(length > 0 && length <= rest.len());
-                used += length;
+                debug_assert!((1..=rest.len()).contains(&found.request_length));
+                used += found.request_length;
+                // One by itself is sent from where it lies; of several, a single send costs less.
+                if used == bytes.len() && self.kept.is_none() && self.out.is_empty() {
+                    self.kept = Some(found.kept);
+                } else {
+                    self.borrow_room(handler);
+                    handler.copy(&found.kept, &mut self.out);
+                }
+                self.parts.extend(found.rest);
                 self.requests += 1;
                 self.deadline = now + self.limits.idle_time;
                 continue;
             }
+            self.borrow_room(handler);
             let is_new = self.scan.is_fresh() && self.requests > 0;
             match self.scan.scan(rest, &self.limits.head) {
                 Ok(Some(range)) => {
@@ -159,6 +169,13 @@ impl<F: Clone> Server<F> {
         used
     }
 
+    /// Answers are written where there is room already, if the handler has some.
+    fn borrow_room(&mut self, handler: &mut impl Handler<File = F, Kept = K>) {
+        if self.out.capacity() == 0 {
+            self.out = handler.lend();
+        }
+    }
+
     fn takes_requests(&self) -> bool {
         self.parts.is_empty()
             && self.out.len() < ANSWERS_LIMIT
@@ -166,7 +183,7 @@ impl<F: Clone> Server<F> {
     }
 
     /// A whole head has come: it is answered, or its body read first.
-    fn begin(&mut self, now: Instant, head: &[u8], handler: &mut impl Handler<File = F>) {
+    fn begin(&mut self, now: Instant, head: &[u8], handler: &mut impl Handler<File = F, Kept = K>) {
         let mut space = FieldSpace::default();
         let request = match parse_request(head, &mut space) {
             Ok(request) => request,
@@ -203,7 +220,7 @@ impl<F: Clone> Server<F> {
         &mut self,
         now: Instant,
         bytes: &[u8],
-        handler: &mut impl Handler<File = F>,
+        handler: &mut impl Handler<File = F, Kept = K>,
     ) -> Result<usize, (u16, &'static str)> {
         let body = self.body.as_mut().expect("the caller looked");
         let (used, is_end) = match &mut body.framing {
@@ -241,7 +258,7 @@ impl<F: Clone> Server<F> {
         now: Instant,
         request: &RequestHead<'_>,
         is_body_unread: bool,
-        handler: &mut impl Handler<File = F>,
+        handler: &mut impl Handler<File = F, Kept = K>,
     ) {
         self.requests += 1;
         let goes_on = request.keep_alive && !is_body_unread && self.requests < self.limits.requests;
@@ -265,7 +282,7 @@ impl<F: Clone> Server<F> {
         status: u16,
         bytes: &[u8],
         why: &str,
-        handler: &mut impl Handler<File = F>,
+        handler: &mut impl Handler<File = F, Kept = K>,
     ) {
         self.requests += 1;
         let held = self.body.take();
@@ -275,7 +292,7 @@ impl<F: Clone> Server<F> {
     }
 
     /// Looks again at what waited.
-    fn consume_waiting(&mut self, now: Instant, handler: &mut impl Handler<File = F>) {
+    fn consume_waiting(&mut self, now: Instant, handler: &mut impl Handler<File = F, Kept = K>) {
         let is_over = matches!(self.ending, Ending::Closing { .. });
         if !self.input.is_empty() && (is_over || self.takes_requests()) {
             let mut input = std::mem::take(&mut self.input);
@@ -285,7 +302,20 @@ impl<F: Clone> Server<F> {
         }
     }
 
-    fn next_part(&mut self, out: &mut Vec<u8>) -> Option<Transmit<F>> {
+    /// Keeps no memory for a connection on which nothing is under way: most are idle.
+    fn release(&mut self, handler: &mut impl Handler<File = F, Kept = K>) {
+        if self.out.capacity() > 0 {
+            handler.take_back(std::mem::take(&mut self.out));
+        }
+        if self.input.capacity() > 0 {
+            self.input = Vec::new();
+        }
+        if self.parts.capacity() > 0 {
+            self.parts = VecDeque::new();
+        }
+    }
+
+    fn next_part(&mut self, out: &mut Vec<u8>) -> Option<Transmit<F, K>> {
         Some(match self.parts.pop_front()? {
             Part::Bytes(bytes) => {
                 out.extend_from_slice(&bytes);
@@ -334,10 +364,16 @@ impl<F: Clone> Server<F> {
     }
 }
 
-impl<F: Clone> Service for Server<F> {
+impl<F: Clone, K> Service for Server<F, K> {
     type File = F;
+    type Kept = K;
 
-    fn handle_bytes(&mut self, now: Instant, bytes: &[u8], handler: &mut impl Handler<File = F>) {
+    fn handle_bytes(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) {
         if self.input.is_empty() {
             let used = self.consume(now, bytes, handler);
             self.input.extend_from_slice(&bytes[used..]);
@@ -359,9 +395,16 @@ impl<F: Clone> Service for Server<F> {
         &mut self,
         now: Instant,
         out: &mut Vec<u8>,
-        handler: &mut impl Handler<File = F>,
-    ) -> Transmit<F> {
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) -> Transmit<F, K> {
         loop {
+            if let Some(kept) = self.kept.take() {
+                if out.is_empty() {
+                    return Transmit::Kept(kept);
+                }
+                handler.copy(&kept, out);
+                return Transmit::Bytes;
+            }
             if !self.out.is_empty() {
                 if out.is_empty() {
                     std::mem::swap(out, &mut self.out);
@@ -374,7 +417,7 @@ impl<F: Clone> Service for Server<F> {
                 return next;
             }
             self.consume_waiting(now, handler);
-            if self.out.is_empty() && self.parts.is_empty() {
+            if self.kept.is_none() && self.out.is_empty() && self.parts.is_empty() {
                 break;
             }
         }
@@ -382,16 +425,15 @@ impl<F: Clone> Service for Server<F> {
             Ending::Closing { linger } => Transmit::Close { linger },
             Ending::PeerFinished => Transmit::Close { linger: false },
             Ending::Open => {
-                if self.is_idle() && self.out.capacity() > IDLE_CAPACITY {
-                    self.out = Vec::new();
-                    self.input = Vec::new();
+                if self.is_idle() {
+                    self.release(handler);
                 }
                 Transmit::Nothing
             }
         }
     }
 
-    fn handle_timeout(&mut self, handler: &mut impl Handler<File = F>) {
+    fn handle_timeout(&mut self, handler: &mut impl Handler<File = F, Kept = K>) {
         if self.is_idle() || !self.parts.is_empty() {
             self.parts.clear();
             self.ending = Ending::Closing { linger: false };
@@ -410,7 +452,11 @@ impl<F: Clone> Service for Server<F> {
     }
 
     fn is_idle(&self) -> bool {
-        self.body.is_none() && self.input.is_empty() && self.out.is_empty() && self.parts.is_empty()
+        self.body.is_none()
+            && self.input.is_empty()
+            && self.kept.is_none()
+            && self.out.is_empty()
+            && self.parts.is_empty()
     }
 
     fn finish(&mut self) {

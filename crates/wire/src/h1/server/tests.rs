@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::service::Repeat;
 
 const LIMITS: ServerLimits = ServerLimits {
     head: Limits {
@@ -17,19 +18,42 @@ const LIMITS: ServerLimits = ServerLimits {
 /// Says what it was asked; `/file` comes from a file and `/broken` breaks off.
 #[derive(Default)]
 struct Echo {
-    repeats: u64,
+    copies: u64,
 }
 
 impl Handler for Echo {
     type File = &'static str;
+    type Kept = &'static str;
 
-    fn repeat(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-        let head = b"GET /again HTTP/1.1\r\nHost: x\r\n\r\n";
-        bytes.starts_with(head).then(|| {
-            self.repeats += 1;
-            out.extend_from_slice(b"<GET /again Usual>");
-            head.len()
+    fn repeat(&mut self, bytes: &[u8]) -> Option<Repeat<&'static str, &'static str>> {
+        let known = [
+            (
+                "GET /again HTTP/1.1\r\nHost: x\r\n\r\n",
+                "<GET /again Usual>",
+                None,
+            ),
+            (
+                "GET /kept HTTP/1.1\r\nHost: x\r\n\r\n",
+                "<GET /kept Usual>",
+                Some(Part::File {
+                    file: "name",
+                    offset: 1,
+                    length: 2,
+                }),
+            ),
+        ];
+        let mut known = known.into_iter();
+        let (head, kept, rest) = known.find(|(head, ..)| bytes.starts_with(head.as_bytes()))?;
+        Some(Repeat {
+            request_length: head.len(),
+            kept,
+            rest,
         })
+    }
+
+    fn copy(&mut self, kept: &&'static str, out: &mut Vec<u8>) {
+        self.copies += 1;
+        out.extend_from_slice(kept.as_bytes());
     }
 
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool {
@@ -55,6 +79,11 @@ impl Handler for Echo {
                 },
                 Part::Bytes(b"]".to_vec()),
             ],
+            "/kept" => vec![Part::File {
+                file: "name",
+                offset: 1,
+                length: 2,
+            }],
             "/broken" => vec![Part::Reset],
             "/cycle" => vec![Part::Cycle {
                 file: "name",
@@ -98,12 +127,13 @@ fn without_lingering(text: &str) -> String {
 }
 
 /// Sends until there is nothing to send; tells whether the connection is over.
-fn drain(server: &mut Server<&'static str>, text: &mut String) -> bool {
+fn drain(server: &mut Server<&'static str, &'static str>, text: &mut String) -> bool {
     loop {
         let mut out = Vec::new();
         match server.poll_transmit(Instant::ZERO, &mut out, &mut Echo::default()) {
             Transmit::Nothing => return false,
             Transmit::Bytes => text.push_str(std::str::from_utf8(&out).unwrap()),
+            Transmit::Kept(kept) => text.push_str(kept),
             Transmit::File {
                 file,
                 offset,
@@ -145,6 +175,10 @@ fn requests_are_answered_in_order() {
         "<GET /file Usual>[name 3+4]<GET /2 Usual>|close",
     );
     check(
+        "GET /kept HTTP/1.1\r\nHost: x\r\n\r\nGET /again HTTP/1.1\r\nHost: x\r\n\r\nGET /kept HTTP/1.1\r\nHost: x\r\n\r\n",
+        "<GET /kept Usual>name 1+2<GET /again Usual><GET /kept Usual>name 1+2|close",
+    );
+    check(
         "GET /cycle HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
         "<GET /cycle Usual>name 0+4name 0+4name 0+2<GET /2 Usual>|close",
     );
@@ -156,6 +190,47 @@ fn requests_are_answered_in_order() {
         "GET /broken HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
         "<GET /broken Usual>|reset",
     );
+}
+
+#[test]
+fn only_answers_that_are_sent_together_are_copied() {
+    let request = "GET /again HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut server = Server::new(Instant::ZERO, LIMITS);
+    let mut echo = Echo::default();
+    for _ in 0..3 {
+        server.handle_bytes(Instant::ZERO, request.as_bytes(), &mut echo);
+        let mut out = Vec::new();
+        let next = server.poll_transmit(Instant::ZERO, &mut out, &mut echo);
+        assert_eq!(next, Transmit::Kept("<GET /again Usual>"));
+        assert!(!server.is_full() && server.is_idle() && out.is_empty());
+    }
+    assert_eq!(echo.copies, 0);
+    server.handle_bytes(Instant::ZERO, request.repeat(2).as_bytes(), &mut echo);
+    let mut out = Vec::new();
+    let next = server.poll_transmit(Instant::ZERO, &mut out, &mut echo);
+    assert_eq!(next, Transmit::Bytes);
+    assert_eq!(out, b"<GET /again Usual><GET /again Usual>");
+    assert_eq!(echo.copies, 2);
+}
+
+#[test]
+fn an_idle_connection_keeps_no_buffer() {
+    let mut server = Server::new(Instant::ZERO, LIMITS);
+    for request in [
+        "GET /file HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /1 HTTP/1.1\r\nHo",
+    ] {
+        sent(&mut server, request);
+    }
+    assert!(server.input.capacity() > 0);
+    assert_eq!(sent(&mut server, "st: x\r\n\r\n"), "<GET /1 Usual>");
+    assert!(server.is_idle());
+    let capacities = [
+        server.input.capacity(),
+        server.out.capacity(),
+        server.parts.capacity(),
+    ];
+    assert_eq!(capacities, [0, 0, 0]);
 }
 
 #[test]
@@ -226,7 +301,7 @@ fn the_last_request_of_a_connection_is_told() {
     );
 }
 
-fn sent(server: &mut Server<&'static str>, bytes: &str) -> String {
+fn sent(server: &mut Server<&'static str, &'static str>, bytes: &str) -> String {
     let mut text = String::new();
     server.handle_bytes(Instant::ZERO, bytes.as_bytes(), &mut Echo::default());
     drain(server, &mut text);
@@ -304,6 +379,7 @@ proptest! {
     fn any_split_gives_the_same_answers(
         requests in prop::collection::vec(prop::sample::select(vec![
             "GET /again HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /kept HTTP/1.1\r\nHost: x\r\n\r\n",
             "GET /file HTTP/1.1\r\nHost: x\r\n\r\n",
             "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
             "\r\nHEAD /2 HTTP/1.1\r\nHost: x\r\nX: y\r\n\r\n",
