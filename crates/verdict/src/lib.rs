@@ -19,6 +19,9 @@ pub mod sysctl;
 pub mod thresholds;
 pub mod words;
 
+#[cfg(test)]
+mod settings_tests;
+
 pub use check::Check;
 pub use judge::{SET, judge, judge_set};
 pub use set::TrialSet;

@@ -8,33 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::environment::Tool;
+use model::environment::settings::{SETTINGS, without_foreign_values};
 use model::{Bytes, Environment, Span};
 use sys::counters::{parse_cpu_list, process};
-
-/// Settings that can move a number: whole folders of `/proc/sys`, and single files.
-const SETTING_FOLDERS: &[&str] = &["net/core", "net/ipv4", "net/netfilter", "vm"];
-const SETTINGS: &[&str] = &[
-    "fs/aio-max-nr",
-    "fs/epoll/max_user_watches",
-    "fs/file-max",
-    "fs/file-nr",
-    "fs/nr_open",
-    "fs/pipe-max-size",
-    "fs/protected_regular",
-    "kernel/io_uring_disabled",
-    "kernel/nmi_watchdog",
-    "kernel/numa_balancing",
-    "kernel/perf_event_paranoid",
-    "kernel/pid_max",
-    "kernel/randomize_va_space",
-    "kernel/sched_autogroup_enabled",
-    "kernel/sched_rt_runtime_us",
-    "kernel/task_delayacct",
-    "kernel/threads-max",
-    "kernel/timer_migration",
-    "kernel/unprivileged_bpf_disabled",
-    "net/mptcp/enabled",
-];
 
 /// Further facts by name, as files below `/sys`.
 const FACTS: &[(&str, &str)] = &[
@@ -124,7 +100,9 @@ pub fn read(roots: Roots<'_>, mut tool: Tool) -> Environment {
         product,
         clocksource: line(&sys.join("devices/system/clocksource/clocksource0/current_clocksource")),
         governor: governor(sys, &cpus_online),
-        command_line: line(&proc.join("cmdline")),
+        command_line: line(&proc.join("cmdline"))
+            .as_deref()
+            .map(without_foreign_values),
         mitigations: files_of(&sys.join("devices/system/cpu/vulnerabilities")),
         sysctls: sysctls(&proc.join("sys")),
         open_files_limit: open_files(proc),
@@ -276,20 +254,17 @@ fn governor(sys: &Path, cpus: &[u32]) -> Option<String> {
     }
 }
 
+/// The settings of the list, each by its own file: a walk over folders would find secrets.
 fn sysctls(root: &Path) -> BTreeMap<String, String> {
-    let mut settings = BTreeMap::new();
-    for folder in SETTING_FOLDERS {
-        let prefix = folder.replace('/', ".");
-        for (name, value) in files_of(&root.join(folder)) {
-            settings.insert(format!("{prefix}.{name}"), value);
-        }
-    }
-    for path in SETTINGS {
-        if let Some(value) = line(&root.join(path)) {
-            settings.insert(path.replace('/', "."), value);
-        }
-    }
-    settings
+    SETTINGS
+        .iter()
+        .filter_map(|name| {
+            Some((
+                (*name).to_owned(),
+                line(&root.join(name.replace('.', "/")))?,
+            ))
+        })
+        .collect()
 }
 
 /// CPU bandwidth of our control group or any above it, in CPUs; none where there is no limit.

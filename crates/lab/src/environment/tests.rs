@@ -100,6 +100,7 @@ fn a_machine_is_read_from_its_files() {
         "4096 131072 6291456"
     );
     assert_eq!(environment.sysctls["kernel.pid_max"], "32768");
+    assert_eq!(environment.setting("net.core.somaxconn"), Some("4096"));
     assert!(
         !environment
             .sysctls
@@ -112,6 +113,29 @@ fn a_machine_is_read_from_its_files() {
     assert_eq!(environment.facts["link.eth0.speed_mbit"], "10000");
     assert!(!environment.facts.contains_key("link.eth1.speed_mbit"));
     assert!(environment.tool.traced);
+}
+
+#[test]
+fn secrets_of_the_kernel_are_not_read() {
+    let secret = "2c0d1a6f-8a6c4c1b-51a7b5a2-6f0e0f3c";
+    let root = fixture(&[
+        ("proc/sys/net/ipv4/tcp_fastopen_key", secret),
+        ("proc/sys/net/ipv4/tcp_fastopen", "1\n"),
+        ("proc/sys/net/core/netdev_rss_key", secret),
+        ("proc/sys/kernel/hostname", secret),
+        ("proc/sys/kernel/random/boot_id", secret),
+        ("proc/sys/vm/a_setting_of_tomorrow", secret),
+        (
+            "proc/cmdline",
+            "root=UUID=2c0d1a6f-8a6c4c1b-51a7b5a2-6f0e0f3c quiet\n",
+        ),
+    ]);
+    let environment = read_fixture(&root);
+    assert_eq!(environment.sysctls.len(), 1, "{:?}", environment.sysctls);
+    assert_eq!(environment.setting("net.ipv4.tcp_fastopen"), Some("1"));
+    let text = format!("{environment:?}");
+    assert!(!text.contains(secret), "{text}");
+    assert_eq!(environment.command_line.as_deref(), Some("root=... quiet"));
 }
 
 #[test]

@@ -83,6 +83,9 @@ pub(super) fn machine(run: &Run) -> String {
 
 /// What was read of a machine.
 pub(super) fn of_environment(environment: &Environment) -> String {
+    let mut environment = environment.clone();
+    environment.redact();
+    let environment = &environment;
     let mut html = String::new();
     let mut table = Table::new("What was read of the machine", &["fact", "value"]);
     for (name, value) in facts(environment) {

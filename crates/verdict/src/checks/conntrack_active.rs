@@ -25,8 +25,10 @@ const CONNECTIONS_MIN: u32 = 8;
 fn judge(facts: &Facts<'_>) -> Judgement {
     let sysctl = "net.netfilter.nf_conntrack_count";
     let sysctls = &facts.trial.environment.sysctls;
-    let before = sysctls
-        .get(sysctl)
+    let before = facts
+        .trial
+        .environment
+        .setting(sysctl)
         .and_then(|text| text.parse::<u64>().ok());
     let system = facts.trial.usage.system.as_ref();
     let after = system.and_then(|system| system.tracked_connections);

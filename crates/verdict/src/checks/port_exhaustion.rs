@@ -49,18 +49,13 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .into();
     }
     let sysctl = "net.ipv4.ip_local_port_range";
-    let range = facts
-        .trial
-        .environment
-        .sysctls
-        .get(sysctl)
-        .and_then(|text| {
-            let mut ends = text.split_whitespace().map(str::parse::<u32>);
-            let (Some(Ok(low)), Some(Ok(high))) = (ends.next(), ends.next()) else {
-                return None;
-            };
-            Some(f64::from(high.checked_sub(low)?) + 1.0)
-        });
+    let range = facts.trial.environment.setting(sysctl).and_then(|text| {
+        let mut ends = text.split_whitespace().map(str::parse::<u32>);
+        let (Some(Ok(low)), Some(Ok(high))) = (ends.next(), ends.next()) else {
+            return None;
+        };
+        Some(f64::from(high.checked_sub(low)?) + 1.0)
+    });
     let Some(range) = range else {
         return Judgement::unknown(format!("{sysctl} of the generator's machine"));
     };

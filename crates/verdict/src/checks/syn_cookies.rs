@@ -27,7 +27,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::unknown("the kernel's counters of SYN cookies");
     };
     let sysctl = "net.ipv4.tcp_syncookies";
-    let setting = facts.trial.environment.sysctls.get(sysctl);
+    let setting = facts.trial.environment.setting(sysctl);
     let always = setting.is_some_and(|value| value == "2");
     if sent == 0 && !always {
         return Judgement::Silent;
@@ -54,7 +54,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         ),
     )
     .evidence("cookies", sent)
-    .evidence(sysctl, setting.cloned())
+    .evidence(sysctl, setting.map(str::to_owned))
     .fix(fix)
     .into()
 }

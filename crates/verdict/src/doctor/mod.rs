@@ -187,7 +187,7 @@ fn answers(rules: impl Iterator<Item = &'static Rule>, condition: &Condition) ->
 
 /// A remedy that writes a kernel setting, undone by writing back what is there now.
 fn sysctl(condition: &Condition, key: &str, value: &str) -> Remedy {
-    let undo = condition.environment.sysctls.get(key);
+    let undo = condition.environment.setting(key);
     Remedy {
         apply: format!("sysctl -w {key}='{value}'"),
         undo: undo.map(|now| format!("sysctl -w {key}='{now}'")),
@@ -196,7 +196,7 @@ fn sysctl(condition: &Condition, key: &str, value: &str) -> Remedy {
 
 /// A kernel setting as whole numbers.
 fn numbers(condition: &Condition, key: &str) -> Option<Vec<u64>> {
-    let text = condition.environment.sysctls.get(key)?;
+    let text = condition.environment.setting(key)?;
     text.split_whitespace()
         .map(|word| word.parse().ok())
         .collect()

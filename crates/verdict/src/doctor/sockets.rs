@@ -70,7 +70,7 @@ fn port_count(condition: &Condition) -> Option<u64> {
 /// Ports from `low` to `high` that the kernel gives to nobody who does not ask for them.
 fn reserved_ports(condition: &Condition, low: u64, high: u64) -> u64 {
     let key = "net.ipv4.ip_local_reserved_ports";
-    let text = condition.environment.sysctls.get(key);
+    let text = condition.environment.setting(key);
     let parts = text.into_iter().flat_map(|text| text.split(','));
     let within = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -7,6 +7,7 @@ mod points;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use model::environment::settings::{is_setting, without_foreign_values};
 use model::finding::{Claim, Finding, Verdict};
 use model::plan::Url;
 use model::record::{ConnectionCounts, Reference};
@@ -199,9 +200,13 @@ fn surroundings(environment: &Environment) -> [(&'static str, u64); 5] {
                 .iter()
                 .any(|p| name.starts_with(p))
         })
+        // Earlier versions stored others, too.
+        .filter(|(name, _)| is_setting(name))
         // A level, not a setting.
         .filter(|(name, _)| *name != "net.netfilter.nf_conntrack_count")
         .collect();
+    let command_line = environment.command_line.as_deref();
+    let command_line = command_line.map(without_foreign_values);
     let tool = &environment.tool;
     let hash = |part: &dyn std::fmt::Debug| {
         let mut hasher = DefaultHasher::new();
@@ -210,7 +215,7 @@ fn surroundings(environment: &Environment) -> [(&'static str, u64); 5] {
     };
     [
         ("kernel", hash(&environment.kernel)),
-        ("kernel command line", hash(&environment.command_line)),
+        ("kernel command line", hash(&command_line)),
         ("kernel settings", hash(&settings)),
         ("governor", hash(&environment.governor)),
         (

@@ -148,5 +148,15 @@ fn repeated(setting: &Setting, later: &Setting) -> Objection {
     }
 }
 
+/// Names of the settings that tables know and the kernel of today has, without patterns.
+#[cfg(test)]
+pub(crate) fn known_settings() -> impl Iterator<Item = &'static str> {
+    let defaults = table::DEFAULTS.iter().map(|default| default.key);
+    let irrelevant = table::IRRELEVANT.iter().map(|one| one.key);
+    let known = table::KNOWN.iter().copied();
+    let all = defaults.chain(irrelevant).chain(known);
+    all.filter(|key| !key.contains('*'))
+}
+
 #[cfg(test)]
 mod tests;

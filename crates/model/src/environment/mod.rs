@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
 
+pub mod settings;
+
 /// Where a trial ran.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -42,11 +44,11 @@ pub struct Environment {
     pub clock_cost_ns: Option<f64>,
     /// CPU frequency governor, where all CPUs agree.
     pub governor: Option<String>,
-    /// The kernel's command line.
+    /// The kernel's command line, without values that name disks, hosts or passwords.
     pub command_line: Option<String>,
     /// CPU vulnerabilities and what is done about them.
     pub mitigations: BTreeMap<String, String>,
-    /// Kernel settings by name: `net.core.somaxconn`.
+    /// Kernel settings by name: `net.core.somaxconn`. Only those of [`settings::SETTINGS`].
     pub sysctls: BTreeMap<String, String>,
     /// This process's soft limit of open files.
     pub open_files_limit: Option<u64>,
@@ -65,6 +67,30 @@ pub struct Environment {
     /// Further facts by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// A kernel setting, where it could be read.
+    ///
+    /// # Panics
+    ///
+    /// In builds with debug assertions, if no setting of that name is ever read.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        debug_assert!(
+            settings::is_setting(name),
+            "{name} is not in the list of settings"
+        );
+        self.sysctls.get(name).map(String::as_str)
+    }
+
+    /// Takes out what earlier versions stored and nobody needs: settings that are not in the list,
+    /// among them secrets, and foreign values of the kernel's command line.
+    pub fn redact(&mut self) {
+        self.sysctls.retain(|name, _| settings::is_setting(name));
+        if let Some(line) = &mut self.command_line {
+            *line = settings::without_foreign_values(line);
+        }
+    }
 }
 
 /// This program.
