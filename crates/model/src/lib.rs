@@ -18,6 +18,7 @@ pub mod outcome;
 pub mod plan;
 pub mod probe;
 pub mod record;
+pub mod redact;
 #[cfg(test)]
 mod schema;
 pub mod trial;

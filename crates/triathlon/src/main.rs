@@ -6,6 +6,7 @@ mod cli;
 mod cmd;
 mod exit;
 mod out;
+mod secrets;
 mod tool;
 
 use std::io::{self, Write as _};
@@ -14,16 +15,26 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser as _;
 
+use self::secrets::Secrets;
+
 fn main() -> ExitCode {
-    let ended = match cli::Cli::try_parse() {
+    let words: Vec<_> = std::env::args_os().collect();
+    let secrets = Secrets::hide(&words);
+    let ended = match cli::Cli::try_parse_from(words) {
         Ok(cli) => cli.command.run(),
+        Err(said) if said.use_stderr() && !secrets.is_empty() => {
+            let said = secrets.without(&said.render().to_string());
+            out::note(said.trim_end());
+            return exit::Exit::Usage.into();
+        }
         Err(said) if said.use_stderr() => said.exit(),
         Err(help) => tell(&help),
     };
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
-            out::note(format_args!("triathlon: {}", sentence(&error)));
+            let said = secrets.without(&sentence(&error));
+            out::note(format_args!("triathlon: {said}"));
             exit::Exit::of(&error).into()
         }
     }

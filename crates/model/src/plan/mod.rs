@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
+use crate::redact::REDACTED;
 use crate::units::{Rate, Span};
 
 mod url;
@@ -356,6 +357,15 @@ fn read_request(written: &RequestFile) -> Result<Request, PlanError> {
             return Err(field(
                 "headers",
                 format!("'{name}' is not a field name; write 'Name: value'"),
+            ));
+        }
+        if value == REDACTED {
+            return Err(field(
+                "headers",
+                format!(
+                    "the value of {name} was taken out when this was stored; give it again, as in \
+                     -H '{name}: ...'"
+                ),
             ));
         }
         if value

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::PlanError;
+use crate::redact;
 
 /// The parts of an `http:` URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -21,7 +22,7 @@ impl Url {
     /// Reads `http://host[:port][/path][?query]`; the scheme may be left out.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let wrong = |why| PlanError::Url {
-            url: text.to_owned(),
+            url: redact::url(text).into_owned(),
             why,
         };
         let rest = match text.split_once("://") {

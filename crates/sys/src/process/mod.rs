@@ -7,6 +7,7 @@
 mod family;
 mod leaf;
 mod signal;
+pub mod title;
 
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};

@@ -159,7 +159,9 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
         match serde_json::from_str::<model::Trial>(&text) {
-            Ok(trial) => {
+            Ok(mut trial) => {
+                // Earlier versions stored more than may be shown.
+                trial.redact();
                 set.add(&trial);
                 run.add(&trial);
             }

@@ -23,6 +23,7 @@ mod hostile;
 mod lab;
 mod probe;
 mod report;
+mod secrets;
 mod serve;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;

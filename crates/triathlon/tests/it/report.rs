@@ -36,6 +36,35 @@ fn small() -> Vec<Trial> {
 }
 
 #[test]
+fn keys_in_trials_of_earlier_versions_are_not_shown() {
+    let key = "2c0d1a6f-8a6c4c1b-51a7b5a2-6f0e0f3c";
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut trials = small();
+    for trial in &mut trials {
+        let environment = &mut trial.environment;
+        let name = "net.ipv4.tcp_fastopen_key".to_owned();
+        environment.sysctls.insert(name, key.to_owned());
+        environment.command_line = Some(format!("quiet root=UUID={key}"));
+    }
+    let mut alone = trials[0].clone();
+    alone.point = None;
+    let server = alone.context.server.get_or_insert_default();
+    server.command = vec!["other".to_owned(), format!("--key={key}")];
+    store(folder.path(), trials);
+    let alone_file = folder.path().join("alone.json");
+    let text = serde_json::to_string(&alone).expect("a trial is JSON");
+    fs::write(&alone_file, text).expect("a trial can be written");
+    for path in [folder.path(), &alone_file] {
+        let page = folder.path().join("page.html");
+        let (path, page_name) = (path.display().to_string(), page.display().to_string());
+        triathlon(["report", &path, "--html", &page_name]).expect_code(0);
+        let html = fs::read_to_string(page).expect("the page is there");
+        assert!(!html.contains(key) && !html.contains("fastopen_key"));
+        assert!(html.contains("net.core.somaxconn") && html.contains("root=..."));
+    }
+}
+
+#[test]
 fn a_report_is_made_from_stored_trials() {
     let folder = tempfile::tempdir().expect("a folder");
     store(folder.path(), small());

@@ -17,7 +17,9 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
     let mut run = Run::of(&store.manifest()?, &store.gaps()?);
     let mut set = TrialSet::default();
     for trial in store.trials() {
-        let trial = trial?;
+        let mut trial = trial?;
+        // Earlier versions stored more than may be shown.
+        trial.redact();
         run.add(&trial);
         set.add(&trial);
     }

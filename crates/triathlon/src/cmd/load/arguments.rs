@@ -9,6 +9,7 @@ use model::plan::{
     Arrivals, Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Protocol,
     RequestFile, Spin, Stop, Url,
 };
+use model::redact::{self, REDACTED};
 use model::trial::Context;
 use model::units::{Rate, Span};
 
@@ -150,6 +151,12 @@ pub(crate) struct Args {
         requires = "samples"
     )]
     samples_max: u32,
+
+    /// Keep credentials in what is written, and in the list of processes: the values of
+    /// Authorization, Cookie, Proxy-Authorization and fields like them. Without this they are
+    /// sent, and the trial says (redacted) in their place
+    #[arg(long)]
+    pub(super) keep_secrets: bool,
 
     /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last
     #[arg(long, value_name = "FILE|-")]
@@ -342,11 +349,7 @@ fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
         .map(|line| {
             line.split_once(':')
                 .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
-                .ok_or_else(|| {
-                    UsageError(format!(
-                        "-H/--header: '{line}' has no colon: write 'Name: value'"
-                    ))
-                })
+                .ok_or_else(|| without_colon(line))
         })
         .collect::<Result<_, _>>()?;
     let default_method = if content.is_some() { "POST" } else { "GET" };
@@ -359,6 +362,19 @@ fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
         headers,
         body_base64: content.map(|bytes| BASE64.encode(bytes)),
     })
+}
+
+/// What is wrong with a field that is no field, without what may be its secret.
+fn without_colon(line: &str) -> UsageError {
+    let name = line.split_whitespace().next().unwrap_or_default();
+    let shown = if redact::is_secret(name) {
+        format!("{name} {REDACTED}")
+    } else {
+        line.to_owned()
+    };
+    UsageError(format!(
+        "-H/--header: '{shown}' has no colon: write 'Name: value'"
+    ))
 }
 
 /// The CPUs of `list`, each of which this process may use.

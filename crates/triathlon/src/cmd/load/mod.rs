@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         },
         None => arguments::choose(args)?,
     };
-    match measure(chosen, interrupt, &output) {
+    match measure(chosen, interrupt, &output, args.keep_secrets) {
         Ok(trial) => {
             let exit = exit_of(&trial);
             match output.finish(args, trial) {
@@ -72,7 +72,12 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 }
 
 /// Makes the load and puts the trial together.
-fn measure(chosen: Chosen, interrupt: Interrupt, output: &Output) -> anyhow::Result<Trial> {
+fn measure(
+    chosen: Chosen,
+    interrupt: Interrupt,
+    output: &Output,
+    keeps_secrets: bool,
+) -> anyhow::Result<Trial> {
     let stop = Arc::new(AtomicBool::new(false));
     // Started with a plan, it is metered by whoever started it.
     let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server));
@@ -104,6 +109,10 @@ fn measure(chosen: Chosen, interrupt: Interrupt, output: &Output) -> anyhow::Res
         context: chosen.context,
         verdict: model::Verdict::default(),
     };
+    // Before anything else reads it: no finding can repeat what is not there.
+    if !keeps_secrets {
+        trial.redact();
+    }
     trial.verdict = verdict::judge(&trial);
     Ok(trial)
 }

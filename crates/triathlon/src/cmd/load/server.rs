@@ -135,7 +135,6 @@ impl Local {
         cpus.dedup();
         let name = std::fs::read_to_string(proc.join(format!("{pid}/comm")));
         let name = name.map_or_else(|_| format!("process {pid}"), |name| name.trim().to_owned());
-        let command = std::fs::read(proc.join(format!("{pid}/cmdline"))).unwrap_or_default();
         let limits = workers
             .iter()
             .filter_map(|worker| process::open_files_limit(proc, *worker).ok().flatten());
@@ -145,11 +144,6 @@ impl Local {
             cpus: cpus.clone(),
             facts: Server {
                 product: name.clone(),
-                command: command
-                    .split(|byte| *byte == 0)
-                    .filter(|part| !part.is_empty())
-                    .map(|part| String::from_utf8_lossy(part).into_owned())
-                    .collect(),
                 cpus_allowed: Some(cpus),
                 workers: u32::try_from(workers.len()).unwrap_or(u32::MAX),
                 listener_owner: Some(format!("{name} (pid {pid})")),
