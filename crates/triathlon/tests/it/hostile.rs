@@ -296,3 +296,24 @@ fn a_chunk_size_that_is_no_number() {
         Next::Keep
     });
 }
+
+#[test]
+fn a_server_that_falls_silent_in_an_open_loop() {
+    let silent = || Stub::start_after(GOOD, |_, _| Next::Keep);
+    for flags in [
+        // No answer within the window, and none within the timeout.
+        "-R 200 -c 4 -d 300ms --timeout 2s",
+        "-R 200 -c 4 -d 300ms --timeout 100ms",
+        "-c 4 -d 300ms --timeout 2s",
+    ] {
+        let server = silent();
+        let run = load(&server.url(), &format!("{flags} -t 1 --warmup 0s"));
+        let trial = run.trial();
+        let findings = &trial.verdict.findings;
+        let found = findings.iter().find(|finding| finding.rule == "HTTP-01");
+        let said = found.map_or("", |finding| &finding.say);
+        assert!(said.ends_with("nothing was measured."), "{flags}: {run:#?}");
+        assert!(trial.verdict.nothing_left(), "{flags}: {run:#?}");
+        run.expect_code(3);
+    }
+}

@@ -1,8 +1,8 @@
 //! HTTP-01: exchanges that failed, and runs in which nothing was measured.
 
-use model::Outcome;
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
+use model::{Outcome, Record};
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::FAILED_SHARE;
@@ -20,19 +20,8 @@ pub(crate) static CHECK: Check = Check {
 fn judge(facts: &Facts<'_>) -> Judgement {
     let record = facts.record;
     let ended = facts.ended();
-    if ended == 0 && record.total.ended_in_it() == 0 {
-        return Found::all(
-            CHECK.claims,
-            Invalid,
-            format!(
-                "No exchange ended within the window of {}: nothing was measured.",
-                record.window
-            ),
-        )
-        .evidence("sent", record.total.sent_in_it())
-        .evidence("timeout_s", facts.trial.plan.timeout.as_s_f64())
-        .fix("Ask for one page with curl first; measure longer than the server needs to answer")
-        .into();
+    if record.total.outcomes[Outcome::Ok] == 0 && record.total.right_in_it() == 0 {
+        return nothing(facts).into();
     }
     let failures = record.total.outcomes.failures();
     // An overloaded server's answers may all be to arrivals from before the window.
@@ -40,14 +29,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let Some(severity) = FAILED_SHARE.severity(share) else {
         return Judgement::Silent;
     };
-    let ways: Vec<String> = record
-        .total
-        .outcomes
-        .iter()
-        .filter(|(outcome, count)| outcome.is_failure() && *count > 0)
-        .map(|(outcome, count)| format!("{} {}", words::count(count), outcome.name()))
-        .collect();
-    let mut found = Found::all(
+    let found = Found::all(
         CHECK.claims,
         severity,
         format!(
@@ -55,7 +37,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             words::count(failures),
             words::count(ended),
             words::share(share),
-            ways.join(", ")
+            ways(record)
         ),
     )
     .evidence("failed_share", share)
@@ -63,10 +45,55 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .fix(
         "The first example of each way is listed under failures; mend the cause or lower the load",
     );
+    with_outcomes(found, record).into()
+}
+
+/// Without a right answer there is no rate and no time, whatever else came.
+fn nothing(facts: &Facts<'_>) -> Found {
+    let record = facts.record;
+    let passed = record.total.passed.map_or(0, |passed| passed.ended);
+    let ended = facts.ended().max(passed);
+    let say = if ended == 0 {
+        format!(
+            "No exchange ended within the window of {}: nothing was measured.",
+            record.window
+        )
+    } else {
+        let ways = ways(record);
+        let ways = if ways.is_empty() {
+            ways
+        } else {
+            format!(" ({ways})")
+        };
+        format!(
+            "None of the {} that ended brought a right answer{ways}: nothing was measured.",
+            words::plural(ended, "exchange")
+        )
+    };
+    let found = Found::all(CHECK.claims, Invalid, say)
+        .evidence("sent", record.total.sent_in_it())
+        .evidence("timeout_s", facts.trial.plan.timeout.as_s_f64())
+        .fix("Ask for one page with curl first; measure longer than the server needs to answer");
+    with_outcomes(found, record)
+}
+
+/// How many failed in each way: `9,000 read, 12 timeout`.
+fn ways(record: &Record) -> String {
+    let ways: Vec<String> = record
+        .total
+        .outcomes
+        .iter()
+        .filter(|(outcome, count)| outcome.is_failure() && *count > 0)
+        .map(|(outcome, count)| format!("{} {}", words::count(count), outcome.name()))
+        .collect();
+    ways.join(", ")
+}
+
+fn with_outcomes(mut found: Found, record: &Record) -> Found {
     for (outcome, count) in record.total.outcomes.iter() {
         if outcome != Outcome::Ok && count > 0 {
             found = found.evidence(outcome.name(), count);
         }
     }
-    found.into()
+    found
 }

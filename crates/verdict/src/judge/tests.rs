@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
+use model::Outcome;
 use model::fixture::{self, Heat};
+use model::outcome::OutcomeCounts;
 use model::units::Span;
 
 use super::*;
@@ -191,4 +193,57 @@ fn what_the_doctor_found_of_the_server_is_told_once() {
     assert!(matches!(said("TCP-07")[..], [say] if say.contains("511")));
     // The trial's own rule has the last word on the limit.
     assert!(matches!(said("SRV-03")[..], [say] if say.starts_with("The server may open 100")));
+}
+
+#[test]
+fn a_run_without_one_right_answer_measured_nothing() {
+    // The outcomes of a run whose arrivals became none but these; the rest was never sent.
+    let check = |base: fn() -> Trial, outcomes: &[(Outcome, u64)], right: u64, empty: bool| {
+        let mut trial = base();
+        let total = &mut trial.record.total;
+        total.outcomes = OutcomeCounts::default();
+        for &(outcome, count) in outcomes {
+            total.outcomes[outcome] = count;
+        }
+        if let Some(passed) = &mut total.passed {
+            passed.right = right;
+        }
+        let verdict = judge(&trial);
+        let found = verdict
+            .findings
+            .iter()
+            .find(|finding| finding.rule == "HTTP-01");
+        let said = found.map_or("", |finding| &finding.say);
+        assert_eq!(
+            said.ends_with("nothing was measured."),
+            empty,
+            "{outcomes:?}: {said}"
+        );
+        assert!(!empty || verdict.nothing_left(), "{:?}", verdict.claims);
+    };
+    for base in [fixture::closed, fixture::open] {
+        check(base, &[], 0, true);
+        check(base, &[(Outcome::Unfinished, 64)], 0, true);
+        check(
+            base,
+            &[(Outcome::Shed, 9_000), (Outcome::Unfinished, 64)],
+            0,
+            true,
+        );
+        check(base, &[(Outcome::Timeout, 9_000)], 0, true);
+        check(
+            base,
+            &[(Outcome::Status, 1), (Outcome::Shed, 9_000)],
+            0,
+            true,
+        );
+        check(
+            base,
+            &[(Outcome::Ok, 1), (Outcome::Timeout, 9_000)],
+            0,
+            false,
+        );
+    }
+    // Answers to arrivals from before the window are answers.
+    check(fixture::open, &[(Outcome::Shed, 9_000)], 1, false);
 }
