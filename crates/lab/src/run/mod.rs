@@ -89,6 +89,16 @@ struct Ground {
     templates: BTreeMap<String, String>,
 }
 
+/// How much a server is asked before it is trusted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Depth {
+    /// Once for each document, and then by the most connections of the load at once: what takes
+    /// its time before a run, and would be told by the run itself.
+    Connections,
+    /// Once for each document.
+    Documents,
+}
+
 /// How far it is.
 struct Progress {
     done: BTreeSet<u32>,
@@ -112,7 +122,7 @@ impl Lab<'_> {
         let mut progress = Progress::new(self.store.done(), &blocks, &ground, seed);
         if !progress.is_complete() {
             let mut gaps: Vec<Gap> = missing.into_iter().map(|missing| missing.gap).collect();
-            gaps.extend(self.verify_before(&mut ground, &mut progress)?);
+            gaps.extend(self.verify_before(&mut ground, &mut progress, Depth::Documents)?);
             if ground.servers.iter().all(Option::is_none) {
                 let all = gaps
                     .iter()
@@ -154,6 +164,7 @@ impl Lab<'_> {
         &mut self,
         ground: &mut Ground,
         progress: &mut Progress,
+        depth: Depth,
     ) -> Result<Vec<Gap>, LabError> {
         let mut gaps = Vec::new();
         let racers = (0..ground.servers.len()).map(Racer::Server);
@@ -163,7 +174,7 @@ impl Lab<'_> {
             if ground.installed(racer).is_none() {
                 continue;
             }
-            match self.verify_racer(racer, ground, progress) {
+            match self.verify_racer(racer, ground, progress, depth) {
                 Ok(()) => {}
                 Err(error) if self.is_gap(&error)? => {
                     let block = Block {

@@ -6,8 +6,9 @@ use std::fs;
 
 use model::Experiment;
 use model::experiment::{Gap, ServerVariant};
+use verdict::words;
 
-use super::{CEILING, Ground, Lab, News, Progress};
+use super::{CEILING, Depth, Ground, Lab, News, Progress};
 use crate::cpus::Division;
 use crate::error::LabError;
 use crate::server::{self, Installed, Preset, Running, Search, Start};
@@ -132,7 +133,7 @@ pub fn verify_all(mut lab: Lab<'_>) -> Result<bool, LabError> {
     let present = |ground: &Ground| ground.servers.iter().flatten().count();
     let before = present(&ground);
     let mut progress = Progress::new(lab.store.done(), &[], &ground, lab.manifest.order_seed);
-    lab.verify_before(&mut ground, &mut progress)?;
+    lab.verify_before(&mut ground, &mut progress, Depth::Connections)?;
     Ok(present(&ground) == before && !ground.responder.version.is_empty())
 }
 
@@ -143,10 +144,14 @@ impl Lab<'_> {
         racer: Racer,
         ground: &Ground,
         progress: &mut Progress,
+        depth: Depth,
     ) -> Result<(), LabError> {
         self.check_interrupt()?;
         let mut running = self.start(racer, ground)?;
         self.ask_for_everything(racer, &mut running, ground, progress)?;
+        if depth == Depth::Connections {
+            self.ask_by_all_connections(racer, &mut running, ground, progress)?;
+        }
         for (name, text) in running.configuration() {
             self.store
                 .put_configuration(self.label(racer), name, text)?;
@@ -226,12 +231,7 @@ impl Lab<'_> {
             let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
             self.check_interrupt()?;
             asked.map_err(|why| {
-                let said = running.complaint();
-                let said = if said.is_empty() {
-                    said
-                } else {
-                    format!(" (it said: {said})")
-                };
+                let said = in_brackets(&running.complaint());
                 LabError::Server {
                     server: label.clone(),
                     why: format!("wrong answer for '{}': {why}{said}", workload.name),
@@ -243,5 +243,40 @@ impl Lab<'_> {
             Some(why) => Err(LabError::Server { server: label, why }),
             None => Ok(()),
         }
+    }
+
+    /// The most connections of the load at once: a server whose limits are lower is told now, and
+    /// not by every trial.
+    fn ask_by_all_connections(
+        &mut self,
+        racer: Racer,
+        running: &mut Running,
+        ground: &Ground,
+        progress: &mut Progress,
+    ) -> Result<(), LabError> {
+        let Some(workload) = self.experiment.workloads().first() else {
+            return Ok(());
+        };
+        let target = Target::of(racer, running.port(), workload, &ground.site);
+        let load = Load::crowd(self.experiment, progress.next_number());
+        let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
+        self.check_interrupt()?;
+        asked.map_err(|why| LabError::Server {
+            server: self.label(racer).to_owned(),
+            why: format!(
+                "it does not serve {} at once: {why}{}",
+                words::plural(u64::from(load.connections), "connection"),
+                in_brackets(&running.complaint())
+            ),
+        })
+    }
+}
+
+/// What a server said, behind a sentence about it.
+fn in_brackets(said: &str) -> String {
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!(" (it said: {said})")
     }
 }

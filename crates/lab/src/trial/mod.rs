@@ -10,6 +10,7 @@ use model::plan::{Arrivals, Expectation, FORMAT, Level, RequestFile, Stop};
 use model::trial::{Ceiling, Context, Point};
 use model::units::Rate;
 use model::{Condition, Environment, Event, Experiment, Outcome, PlanFile, Span, Trial, Usage};
+use verdict::words;
 
 use crate::condition;
 use crate::error::LabError;
@@ -89,6 +90,16 @@ impl Load {
             timeout,
             requests_per_connection: None,
             number,
+        }
+    }
+
+    /// Two exchanges for each of the most connections that the experiment will hold at once.
+    pub fn crowd(experiment: &Experiment, number: u64) -> Self {
+        let connections = experiment.connections().last().copied().unwrap_or(1);
+        Self {
+            connections,
+            stop: Stop::Count(u64::from(connections) * 2),
+            ..Self::one_exchange(experiment.timeout(), number)
         }
     }
 
@@ -201,7 +212,7 @@ fn source(number: u64) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(127, second, third, last))
 }
 
-/// Asks once: status, length and digest must be right.
+/// Asks as `load` says: status, length and digest must be right, and every connection must stand.
 pub fn verify(
     generator: &mut dyn Generator,
     target: &Target,
@@ -214,12 +225,20 @@ pub fn verify(
         Err(LabError::Generator { why }) => return Err(why),
         Err(error) => return Err(error.to_string()),
     };
-    let outcomes = &trial.record.total.outcomes;
-    if outcomes.failures() == 0 && outcomes[Outcome::Ok] > 0 {
+    let total = &trial.record.total;
+    let refused = total.connections.failed;
+    if total.outcomes.failures() == 0 && total.outcomes[Outcome::Ok] > 0 && refused == 0 {
         return Ok(());
     }
     let examples = trial.record.examples.iter();
-    let texts: Vec<&str> = examples.map(|example| example.text.as_str()).collect();
+    let mut texts: Vec<String> = examples.map(|example| example.text.clone()).collect();
+    if refused > 0 {
+        let refused = words::plural(refused, "connection");
+        texts.push(format!("{refused} could not be made"));
+    }
+    if texts.is_empty() {
+        texts.push("no answer came".to_owned());
+    }
     Err(texts.join("; "))
 }
 

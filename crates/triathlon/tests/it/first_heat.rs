@@ -148,6 +148,11 @@ fn origin_alone_where_nothing_is_installed() {
             "no word of how to install {word}: {run:#?}"
         );
     }
+    // Whoever names a server wants it.
+    alone.args(["server=origin,nginx", "rounds=1"]);
+    finish(Running::start(&mut alone))
+        .expect_code(1)
+        .expect_complaint(&["asked for, but not measured: nginx"]);
 }
 
 #[test]

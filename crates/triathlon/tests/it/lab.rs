@@ -294,3 +294,96 @@ fn what_a_killed_lab_leaves_is_swept_by_the_next_and_a_living_one_is_left_alone(
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(groups(), Vec::<PathBuf>::new());
 }
+
+/// An experiment file with these servers, each with the text of a template where it has one.
+fn experiment(folder: &Path, servers: &[(&str, Option<&str>)]) -> String {
+    let mut text = "[experiment]\nname = \"mine\"\nquestion = \"?\"\nrounds = 1\n\
+                    warmup = \"20ms\"\nduration = \"50ms\"\n"
+        .to_owned();
+    for (product, template) in servers {
+        text.push_str(&format!("[[server]]\nproduct = \"{product}\"\n"));
+        if let Some(template) = template {
+            let path = folder.join("template.conf");
+            fs::write(&path, template).expect("a template");
+            text.push_str(&format!("preset = \"{}\"\n", path.display()));
+        }
+    }
+    text.push_str("[[workload]]\nname = \"seven\"\nbody = { bytes = 7 }\n");
+    text.push_str("[load]\nmode = \"closed\"\nconnections = [16]\n");
+    let file = folder.join("mine.toml");
+    fs::write(&file, text).expect("an experiment");
+    file.display().to_string()
+}
+
+#[test]
+fn a_server_that_was_named_and_not_measured_fails_the_lab() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("results").display().to_string();
+    let origin = ("origin", None);
+    let measure = |file: &str, flag: Option<&str>| {
+        let words = [file, "--hiccups", "0s", "--results", &results];
+        lab(&words.into_iter().chain(flag).collect::<Vec<_>>())
+    };
+    let one = experiment(folder.path(), &[origin]);
+    measure(&one, None).expect_code(MEASURED);
+    measure(&one, Some("--verify")).expect_code(0);
+    // No machine has so many cores.
+    let two = experiment(folder.path(), &[origin, origin]);
+    let text = fs::read_to_string(&two).unwrap();
+    let with_cores = text.replacen(
+        "[[workload]]",
+        "label = \"large\"\ncores = 8000\n[[workload]]",
+        1,
+    );
+    fs::write(&two, with_cores).unwrap();
+    let run = measure(&two, None).expect_code(1);
+    let run = run.expect_complaint(&["asked for, but not measured: large"]);
+    assert!(run.stdout.contains("report.html"), "{run:#?}");
+    measure(&two, Some("--verify")).expect_code(1);
+}
+
+/// A template for nginx that begins with `head`.
+fn nginx(head: &str) -> String {
+    let mut text = format!("{head}\npid \"{{directory}}/nginx.pid\";\nhttp {{\n");
+    for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
+        text.push_str(&format!("{name}_temp_path \"{{directory}}/tmp/{name}\";\n"));
+    }
+    text + "access_log off; keepalive_requests 1000000; types { text/html html; }\n\
+            server { listen 127.0.0.1:{port}; root \"{site}\"; }\n}\n"
+}
+
+#[test]
+fn a_server_that_cannot_do_what_is_asked_fails_the_lab() {
+    let name = "a_server_that_cannot_do_what_is_asked_fails_the_lab";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let results = folder.join("results").display().to_string();
+    let background = "events {}";
+    let few = "daemon off; events { worker_connections 8; }";
+    let many = "daemon off; events { worker_connections 64; }";
+    for (template, verify, code, complaint) in [
+        (nginx(background), true, 1, "write 'daemon off;'"),
+        (
+            nginx(background),
+            false,
+            1,
+            "asked for, but not measured: nginx",
+        ),
+        ("no_such_word;".to_owned(), false, 1, "no_such_word"),
+        (
+            nginx(few),
+            true,
+            1,
+            "it does not serve 16 connections at once",
+        ),
+        (nginx(many), true, 0, "nginx template.conf answers rightly"),
+    ] {
+        let file = experiment(folder, &[("origin", None), ("nginx", Some(&template))]);
+        let mut words = vec![file.as_str(), "--hiccups", "0s", "--results", &results];
+        words.extend(verify.then_some("--verify"));
+        lab(&words).expect_code(code).expect_complaint(&[complaint]);
+    }
+}

@@ -4,7 +4,10 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use lab::LabError;
+use lab::run::CEILING;
 use lab::store::Store;
+use model::Manifest;
+use model::experiment::Gap;
 use report::Run;
 use report::text::Style;
 use verdict::{TrialSet, words};
@@ -14,7 +17,8 @@ use crate::out;
 
 /// Writes the report of what there is, prints the summary, says how it went on.
 pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Result<Exit> {
-    let mut run = Run::of(&store.manifest()?, &store.gaps()?);
+    let (manifest, gaps) = (store.manifest()?, store.gaps()?);
+    let mut run = Run::of(&manifest, &gaps);
     let mut set = TrialSet::default();
     for trial in store.trials() {
         let mut trial = trial?;
@@ -54,14 +58,68 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
         (Err(error), _) | (Ok(()), Err(error)) => Some(error.into()),
         (Ok(()), Ok(_)) => told.err(),
     };
-    match failure {
-        Some(error) => {
-            out::note(format_args!("{kept} kept in {directory}{go_on}"));
-            Err(error)
-        }
-        None if count > 0 && all_invalid => Ok(Exit::Invalid),
-        None => Ok(Exit::Done),
+    if let Some(error) = failure {
+        out::note(format_args!("{kept} kept in {directory}{go_on}"));
+        return Err(error);
     }
+    let unmeasured = unmeasured(&manifest, &gaps, &run);
+    if count == 0 {
+        out::note(format_args!(
+            "nothing was measured; {kept} kept in {directory}"
+        ));
+        Ok(Exit::World)
+    } else if !unmeasured.is_empty() {
+        let unmeasured = unmeasured.join(", ");
+        out::note(format_args!("asked for, but not measured: {unmeasured}"));
+        Ok(Exit::World)
+    } else if all_invalid {
+        Ok(Exit::Invalid)
+    } else {
+        Ok(Exit::Done)
+    }
+}
+
+/// Whether a server that is not installed is missed. A built-in experiment runs those that there
+/// are, unless the command line names some.
+pub(super) fn names_its_servers(manifest: &Manifest) -> bool {
+    let named = |word: &String| word.starts_with("server=");
+    manifest.source != "built-in" || manifest.command.iter().any(named)
+}
+
+/// Servers, and points of one, that were asked for and of which there is not one trial.
+fn unmeasured(manifest: &Manifest, gaps: &[Gap], run: &Run) -> Vec<String> {
+    let named = names_its_servers(manifest);
+    let is_missed = |gap: &&Gap| {
+        let is_absent = gap.remedy.is_some();
+        gap.server != CEILING && (named || !is_absent)
+    };
+    let is_measured = |gap: &Gap| {
+        run.digests().iter().any(|digest| {
+            digest.server == gap.server
+                && gap
+                    .workload
+                    .as_ref()
+                    .is_none_or(|name| *name == digest.workload)
+                && gap
+                    .connections
+                    .is_none_or(|count| count == digest.connections)
+        })
+    };
+    let mut names: Vec<String> = gaps
+        .iter()
+        .filter(is_missed)
+        .filter(|gap| !is_measured(gap))
+        .map(|gap| match (&gap.workload, gap.connections) {
+            (Some(workload), Some(connections)) => {
+                let connections = words::plural(u64::from(connections), "connection");
+                format!("{} ({workload}, {connections})", gap.server)
+            }
+            _ => gap.server.clone(),
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// Prints the summary of what was measured and the place of its page.
