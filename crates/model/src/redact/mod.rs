@@ -10,6 +10,10 @@ use std::ops::Range;
 use crate::plan::PlanFile;
 use crate::trial::Trial;
 
+mod text;
+
+pub use text::text;
+
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "(redacted)";
 

@@ -6,5 +6,6 @@ pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod probe;
+mod publish;
 pub(crate) mod report;
 pub(crate) mod serve;

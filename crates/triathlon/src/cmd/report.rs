@@ -11,7 +11,8 @@ use report::Run;
 use report::probe::Side;
 use verdict::TrialSet;
 
-use crate::exit::Exit;
+use super::publish::publish;
+use crate::exit::{Exit, UsageError};
 use crate::out;
 
 /// Folders within folders that are looked through.
@@ -32,7 +33,9 @@ Examples:
   triathlon load http://127.0.0.1:8080/ --json trial.json && triathlon report trial.json
       the page of one trial, here
   triathlon report results/first-heat/20* --csv trials.csv
-      a row per trial, for a spreadsheet";
+      a row per trial, for a spreadsheet
+  triathlon report results/first-heat --publish handout
+      a copy to hand out, without names of hosts and users";
 
 /// Arguments of `triathlon report`.
 #[derive(clap::Args, Debug)]
@@ -50,6 +53,14 @@ pub(crate) struct Args {
     /// Print the page to a PDF here, by a headless Chromium
     #[arg(long, value_name = "FILE")]
     pdf: Option<PathBuf>,
+    /// Write a bundle fit to hand out into this new folder: trials, configurations, logs and the
+    /// page, in which host names, user names and paths below home folders are replaced; print what
+    /// was replaced and how often
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "csv", "pdf"])]
+    publish: Option<PathBuf>,
+    /// With --publish: replace this word, too; may be given several times
+    #[arg(long, value_name = "WORD", requires = "publish")]
+    hide: Vec<String>,
 }
 
 /// The help of `--csv`, with every column.
@@ -64,6 +75,9 @@ fn columns() -> String {
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(bundle) = &args.publish {
+        return hand_out(args, bundle);
+    }
     let run = read(&args.paths)?;
     if run.digests().is_empty() {
         return probes(args);
@@ -84,6 +98,28 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(file) = &args.csv {
         out::line(file.display())?;
     }
+    Ok(Exit::Done)
+}
+
+/// A bundle, and its page.
+fn hand_out(args: &Args, bundle: &Path) -> anyhow::Result<Exit> {
+    let paths = match args.paths.as_slice() {
+        [folder] if folder.is_dir() => vec![newest(folder)?],
+        paths => paths.to_vec(),
+    };
+    if let Some(empty) = args.hide.iter().find(|word| word.trim().is_empty()) {
+        return Err(UsageError(format!("--hide: '{empty}' is not a word")).into());
+    }
+    publish(&paths, bundle, &args.hide, |bundle, page| {
+        let run = read(&[bundle.to_owned()])?;
+        let html = if run.digests().is_empty() {
+            let results = &shelf::read(bundle)?;
+            report::html::probes(super::probe::TITLE, &[Side { name: "", results }])
+        } else {
+            report::html::page(&run)
+        };
+        write(page, html.as_bytes())
+    })?;
     Ok(Exit::Done)
 }
 

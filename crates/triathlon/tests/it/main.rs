@@ -22,6 +22,7 @@ mod gone;
 mod hostile;
 mod lab;
 mod probe;
+mod publish;
 mod report;
 mod secrets;
 mod serve;

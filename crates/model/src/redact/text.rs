@@ -1,0 +1,132 @@
+//! Credentials in texts that other programs read: configurations, logs, scripts.
+
+use super::{REDACTED, SECRET_FIELDS};
+
+/// The text without what looks like a credential: what follows the name of a secret field and a
+/// colon, a quote or the like on its line, and the user of each URL.
+pub fn text(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        clean.push_str(&without_users(&without_values(line)));
+    }
+    clean
+}
+
+fn without_values(line: &str) -> String {
+    let mut line = line.to_owned();
+    for name in SECRET_FIELDS {
+        let mut from = 0;
+        while let Some(at) = line[from..].to_ascii_lowercase().find(name) {
+            let start = from + at;
+            from = start + name.len();
+            if let Some((start, end)) = value_after(&line, start, from) {
+                line.replace_range(start..end, REDACTED);
+                from = start + REDACTED.len();
+            }
+        }
+    }
+    line
+}
+
+/// Where the value of the field lies whose name stands from `start` to `end`.
+fn value_after(line: &str, start: usize, end: usize) -> Option<(usize, usize)> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if start > 0 && is_part(line.as_bytes()[start - 1]) {
+        return None;
+    }
+    let rest = &line[end..];
+    let between = rest.len()
+        - rest
+            .trim_start_matches([' ', '\t', ':', '=', ',', '"', '\''])
+            .len();
+    let separator = &rest[..between];
+    // In a configuration a blank is enough, where a header is spoken of.
+    let is_header = line[..start].to_ascii_lowercase().contains("header");
+    let is_assigned = separator.contains([':', '=', ',', '"', '\'']);
+    if !is_assigned && (!is_header || between == 0) {
+        return None;
+    }
+    // The quote that the value stands in: of its own, or of the whole field.
+    let quote = separator
+        .chars()
+        .rev()
+        .find(|letter| "\"'".contains(*letter));
+    let before = line[..start].chars().next_back();
+    let quote = quote.or_else(|| before.filter(|letter| "\"'".contains(*letter)));
+    let value = &rest[between..];
+    let length = match quote {
+        Some(quote) => value.find(quote).unwrap_or(value.len()),
+        None => value.len(),
+    };
+    let value = value[..length].trim_end_matches([';', ',', ' ', '\t', '\r', '\n', '{', '}']);
+    let is_variable = value.starts_with(['$', '%']);
+    let start = end + between;
+    (!value.is_empty() && !is_variable && value != REDACTED).then_some((start, start + value.len()))
+}
+
+fn without_users(line: &str) -> String {
+    let mut clean = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        clean.push_str(before);
+        let is_end = |letter: char| letter.is_whitespace() || "/?#\"'<>\\".contains(letter);
+        let authority = &after[..after.find(is_end).unwrap_or(after.len())];
+        rest = match authority.rfind('@') {
+            Some(user) => {
+                clean.push_str(REDACTED);
+                &after[user..]
+            }
+            None => after,
+        };
+    }
+    clean.push_str(rest);
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_secret_fields_are_taken_out_of_texts() {
+        for (given, expected) in [
+            (
+                "Authorization: Basic x=\nHost: y",
+                "Authorization: (redacted)\nHost: y",
+            ),
+            (
+                "proxy_set_header Authorization \"Basic x\";\n",
+                "proxy_set_header Authorization \"(redacted)\";\n",
+            ),
+            (
+                "proxy_set_header Cookie x;\n",
+                "proxy_set_header Cookie (redacted);\n",
+            ),
+            ("proxy_set_header Cookie $c;", "proxy_set_header Cookie $c;"),
+            (
+                "proxy_pass_header Set-Cookie;",
+                "proxy_pass_header Set-Cookie;",
+            ),
+            (
+                "[[\"Cookie\",\"a=b; c\"],1]",
+                "[[\"Cookie\",\"(redacted)\"],1]",
+            ),
+            (
+                "curl -H 'Cookie: a=b' url",
+                "curl -H 'Cookie: (redacted)' url",
+            ),
+            ("log $http_cookie %{Cookie}i", "log $http_cookie %{Cookie}i"),
+            ("Cookies are off", "Cookies are off"),
+            ("\u{e9} COOKIE=\u{e9}x", "\u{e9} COOKIE=(redacted)"),
+            (
+                "pass http://u:p@h/ http://h/@",
+                "pass http://(redacted)@h/ http://h/@",
+            ),
+            ("Cookie: (redacted)", "Cookie: (redacted)"),
+        ] {
+            assert_eq!(text(given), expected);
+            assert_eq!(text(expected), expected);
+        }
+    }
+}
