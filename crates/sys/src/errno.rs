@@ -33,6 +33,11 @@ impl Errno {
         matches!(self.0, libc::ECONNRESET | libc::EPIPE)
     }
 
+    /// Whether this machine had no memory for it: nothing else is wrong.
+    pub const fn is_out_of_memory(self) -> bool {
+        matches!(self.0, libc::ENOBUFS | libc::ENOMEM)
+    }
+
     /// Whether nobody listens there.
     pub const fn is_refused(self) -> bool {
         self.0 == libc::ECONNREFUSED

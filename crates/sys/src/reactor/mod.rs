@@ -57,7 +57,7 @@ pub use crate::slots::Key;
 /// How much a reactor has room for. All of it is allocated at the start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Settings {
-    /// Connections at once. The reactor adds a few for those that are still being closed.
+    /// Connections at once. The place of a closed one is free at once.
     pub connections: u32,
     /// Sends of copied bytes at once (see [`Source::Copied`]).
     pub copies: u32,
@@ -93,7 +93,8 @@ pub enum Refused {
     /// The kernel refused the socket: no descriptor left, no such source address.
     #[error("{0}")]
     Kernel(Errno),
-    /// The connection already has [`SENDS_MAX`] sends under way.
+    /// The connection already has [`SENDS_MAX`] sends under way, or all connections together have
+    /// as many as there are connections and copies.
     #[error("too many sends under way on this connection")]
     Queue,
     /// Every place for a connection is in use, perhaps by connections that the kernel is still
@@ -254,10 +255,14 @@ pub enum Event<'a> {
         /// At least one.
         bytes: &'a mut [u8],
     },
-    /// A send failed, and all sends of the connection with it. What was received before may still
-    /// be delivered, then [`Event::Ended`]; [`Reactor::close`] is due at some time.
+    /// A send failed, and all sends of the connection with it. [`Reactor::close`] is due.
+    ///
+    /// If the connection broke (a reset, usually), what was received before may still be delivered,
+    /// then [`Event::Ended`]. If this machine had no memory for the send
+    /// ([`Errno::is_out_of_memory`]) or a file was shorter than was said (`EIO`), the connection
+    /// stands and nothing follows: part of the bytes may have gone, so it cannot be used for more.
     SendFailed {
-        /// Why: a reset, usually.
+        /// Why.
         error: Errno,
     },
     /// All sends of the connection up to one that asked for notice have gone to the kernel.

@@ -554,6 +554,97 @@ fn wakes_up<R: Reactor>(mut reactor: R) {
     }
 }
 
+/// Sends of one turn arrive in the order in which they were handed in, whatever they are made of.
+fn keeps_the_order_of_sends<R: Listen>(mut reactor: R) {
+    let (ours, theirs) = both_ends(&mut reactor);
+    let letters: Vec<Stored> = (b'a'..=b'd').map(|c| reactor.store(vec![c; 70])).collect();
+    for round in 0..200 {
+        let mut expected = Vec::new();
+        for (n, letter) in letters.iter().enumerate() {
+            // Which of them are copied changes from round to round.
+            let transmit = if round >> n & 1 == 0 {
+                expected.extend([b"abcd"[n]; 70]);
+                Transmit::stored(*letter)
+            } else {
+                expected.extend(b"copied");
+                Transmit::copied(b"copied")
+            };
+            let handed = reactor.send(ours, transmit).unwrap();
+            assert!(handed == Handed::Now || n > 0, "{}", reactor.name());
+            if round & 16 > 0 {
+                reactor.submit();
+            }
+        }
+        assert_eq!(receive(&mut reactor, theirs, expected.len()), expected);
+    }
+    assert!(reactor.bytes_taken(ours) > 200 * 4 * 6);
+    // The end of the stream follows the last of them.
+    reactor.send(ours, Transmit::stored(letters[0])).unwrap();
+    reactor.send(ours, Transmit::stored(letters[1])).unwrap();
+    reactor.finish(ours);
+    assert_eq!(receive(&mut reactor, theirs, 140)[70..], [b'b'; 70]);
+    assert_eq!(next(&mut reactor), (theirs, Seen::Ended(None)));
+}
+
+/// Stored bytes may be discarded as soon as they were handed in.
+fn sends_what_is_discarded<R: Listen>(mut reactor: R) {
+    let (ours, theirs) = both_ends(&mut reactor);
+    for size in [10, 4_000_000, 1] {
+        for _ in 0..3 {
+            let stored = reactor.store(pattern(size));
+            reactor.send(ours, Transmit::stored(stored)).unwrap();
+            reactor.discard(stored);
+            assert_eq!(
+                reactor.send(ours, Transmit::stored(stored)),
+                Err(Refused::Stale)
+            );
+            // Memory that is free is used again.
+            let other = reactor.store(vec![0xff; size]);
+            assert!(receive(&mut reactor, theirs, size) == pattern(size));
+            reactor.discard(other);
+        }
+    }
+    // Closing with a send that waits for room, and storing what takes its place.
+    let stored = reactor.store(vec![0; 32_000_000]);
+    reactor.send(ours, Transmit::stored(stored)).unwrap();
+    reactor.submit();
+    reactor.discard(stored);
+    reactor.close(ours);
+    loop {
+        match next(&mut reactor) {
+            (key, Seen::Received(_)) if key == theirs => {}
+            (key, Seen::Ended(None)) if key == theirs => break,
+            other => panic!("{}: {other:?}", reactor.name()),
+        }
+    }
+}
+
+/// Every connection is closed and opened again within one turn: there is a place for each.
+pub(super) fn reconnects_at_once<R: Reactor>(reactor: &mut R, target: SocketAddr) {
+    let count = 16;
+    let connect = |reactor: &mut R| -> Vec<Key> {
+        (0..count)
+            .map(|_| reactor.connect(target, None).unwrap())
+            .collect()
+    };
+    let mut keys = connect(reactor);
+    for _ in 0..3 {
+        for _ in 0..count {
+            assert_eq!(next(reactor).1, Seen::Connected, "{}", reactor.name());
+        }
+        for _ in 0..4 {
+            for key in keys {
+                reactor.close(key);
+            }
+            keys = connect(reactor);
+        }
+    }
+    let mut connected: Vec<Key> = (0..count).map(|_| next(reactor).0).collect();
+    connected.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(connected, keys, "{}", reactor.name());
+}
+
 fn asks_for_room_for_a_copy<R: Listen>(mut reactor: R) {
     let (ours, theirs) = both_ends(&mut reactor);
     let stored = reactor.store(vec![b'x'; 32_000_000]);
@@ -659,6 +750,31 @@ macro_rules! suite {
             }
 
             #[test]
+            fn order() {
+                run(|new| keeps_the_order_of_sends(new()));
+            }
+
+            #[test]
+            fn discarded() {
+                run(|new| sends_what_is_discarded(new()));
+            }
+
+            #[test]
+            fn reconnect() {
+                let settings = Settings {
+                    connections: 16,
+                    ..settings()
+                };
+                if let Some(mut reactor) = $new(&settings) {
+                    // Nobody accepts, so the kernel keeps them all in line.
+                    let address = (Ipv4Addr::LOCALHOST, 0).into();
+                    let listener = socket::listen(address, 4_096, false).unwrap();
+                    let address = socket::local_address(&listener).unwrap();
+                    reconnects_at_once(&mut reactor, address);
+                }
+            }
+
+            #[test]
             fn room() {
                 let settings = Settings {
                     copies: 1,
@@ -702,6 +818,14 @@ mod io_uring {
     use super::*;
     type Made = Uring;
     suite!(uring, |settings| Uring::new(settings).ok());
+
+    /// As on a kernel that does not carry silent sends out as it should.
+    mod told {
+        use super::*;
+        suite!(uring, |settings| Uring::new(settings)
+            .ok()
+            .map(Uring::without_silence));
+    }
 
     #[test]
     fn where_it_is_missing_a_sentence_says_why() {

@@ -3,11 +3,13 @@
 //!
 //! Nothing is freed while the kernel may read it: a stored buffer counts its uses, a pooled buffer
 //! and a file belong to the piece that sends them until the piece is let go.
+//!
+//! A piece costs 64 bytes, and there are as many as connections and copies together.
 
 use std::fs::File;
 use std::sync::Arc;
 
-use super::{Refused, SENDS_MAX, Settings, Source, Stored, Transmit};
+use super::{Refused, Settings, Source, Stored, Transmit};
 use crate::slots::{Key, Slots};
 
 /// All memory that sends are made from.
@@ -17,6 +19,9 @@ pub(super) struct Outgoing {
     copies: Box<[u8]>,
     copy_bytes: usize,
     free: Vec<u32>,
+    pool: Pool,
+    /// Stored bytes that were discarded while the kernel had not said that it is done with them.
+    condemned: Vec<Stored>,
 }
 
 #[derive(Debug)]
@@ -66,6 +71,8 @@ impl Outgoing {
             copies: vec![0; settings.copies as usize * copy_bytes].into_boxed_slice(),
             copy_bytes,
             free: (0..settings.copies).rev().collect(),
+            pool: Pool::new(settings.connections as usize + settings.copies as usize),
+            condemned: Vec::new(),
         }
     }
 
@@ -85,6 +92,49 @@ impl Outgoing {
                 self.stored.remove(stored.0);
             }
         }
+    }
+
+    /// As [`Outgoing::discard`], but no sooner than [`Outgoing::free_condemned`].
+    pub(super) fn condemn(&mut self, stored: Stored) {
+        if let Some(bytes) = self.stored.get_mut(stored.0) {
+            bytes.discarded = true;
+            self.condemned.push(stored);
+        }
+    }
+
+    /// The kernel reads no stored bytes but those of pieces.
+    #[inline]
+    pub(super) fn free_condemned(&mut self) {
+        while let Some(stored) = self.condemned.pop() {
+            self.discard(stored);
+        }
+    }
+
+    /// Stored bytes that may be sent.
+    #[inline]
+    pub(super) fn stored(&self, stored: Stored) -> Option<&[u8]> {
+        let bytes = self.stored.get(stored.0)?;
+        (!bytes.discarded).then_some(&bytes.bytes)
+    }
+
+    /// How many bytes were stored, even if they were discarded since.
+    pub(super) fn stored_length(&self, stored: Stored) -> u64 {
+        let bytes = self.stored.get(stored.0);
+        bytes.map_or(0, |bytes| bytes.bytes.len() as u64)
+    }
+
+    /// What remains of stored bytes, `done` of which the kernel has taken.
+    pub(super) fn remainder(&mut self, stored: Stored, done: u64, more: bool) -> Option<Piece> {
+        let bytes = self.stored.get_mut(stored.0)?;
+        bytes.uses += 1;
+        Some(Piece {
+            content: Content::Stored(stored.0),
+            done,
+            length: bytes.bytes.len() as u64,
+            more,
+            notify: false,
+            tag: None,
+        })
     }
 
     /// Takes hold of what `transmit` names.
@@ -124,9 +174,9 @@ impl Outgoing {
         })
     }
 
-    /// Whether there is room for one more copy.
-    pub(super) const fn may_copy(&self) -> bool {
-        !self.free.is_empty()
+    /// Whether there is room for one more piece with one more copy.
+    pub(super) const fn has_room(&self) -> bool {
+        self.may_append() && !self.free.is_empty()
     }
 
     /// What of `piece` is not done.
@@ -177,12 +227,25 @@ const fn to_usize(offset: u64) -> usize {
     offset as usize
 }
 
-/// The sends of one connection, in order.
-#[derive(Debug, Default)]
+/// The sends of one connection, in order: a list through the pool of pieces.
+#[derive(Debug)]
 pub(super) struct Queue {
-    pieces: [Option<Piece>; SENDS_MAX],
-    first: u8,
+    first: u32,
+    last: u32,
     count: u8,
+}
+
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+            count: 0,
+        }
+    }
 }
 
 impl Queue {
@@ -192,39 +255,172 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) const fn is_full(&self) -> bool {
-        self.count as usize == SENDS_MAX
+    pub(super) const fn len(&self) -> usize {
+        self.count as usize
     }
 
-    /// Puts `piece` at the end; the caller has looked that there is room.
+    /// Where the first piece stands in the pool.
     #[inline]
-    pub(super) fn push(&mut self, piece: Piece) {
-        debug_assert!(!self.is_full(), "looked before");
-        let place = (self.first + self.count) as usize % SENDS_MAX;
-        self.pieces[place] = Some(piece);
-        self.count += 1;
+    pub(super) const fn front(&self) -> u32 {
+        self.first
     }
+}
 
-    #[inline]
-    pub(super) const fn front_mut(&mut self) -> Option<&mut Piece> {
-        self.pieces[self.first as usize].as_mut()
-    }
+/// A place for a piece.
+#[derive(Debug)]
+struct Node {
+    piece: Option<Piece>,
+    /// The next in the connection's list, or in the list of free places.
+    next: u32,
+    owner: Option<Key>,
+}
 
-    #[inline]
-    pub(super) fn pop(&mut self) -> Option<Piece> {
-        let piece = self.pieces[self.first as usize].take()?;
-        self.first += 1;
-        if self.first as usize == SENDS_MAX {
-            self.first = 0;
+/// All pieces that wait or are under way. A list costs a connection nothing while it is empty.
+#[derive(Debug)]
+struct Pool {
+    nodes: Vec<Node>,
+    free: u32,
+    used: usize,
+    room: usize,
+}
+
+impl Pool {
+    fn new(room: usize) -> Self {
+        let mut pool = Self {
+            nodes: Vec::with_capacity(room),
+            free: NONE,
+            used: 0,
+            room,
+        };
+        for _ in 0..room {
+            pool.add();
         }
-        self.count -= 1;
-        Some(piece)
+        pool
     }
 
-    /// Lets go of everything.
-    pub(super) fn clear(&mut self, outgoing: &mut Outgoing) {
-        while let Some(piece) = self.pop() {
-            outgoing.release(&piece);
+    fn add(&mut self) {
+        let place = u32::try_from(self.nodes.len()).expect("fewer than 2^32 pieces");
+        self.nodes.push(Node {
+            piece: None,
+            next: self.free,
+            owner: None,
+        });
+        self.free = place;
+    }
+
+    fn insert(&mut self, piece: Piece, owner: Option<Key>) -> u32 {
+        if self.free == NONE {
+            self.add();
+        }
+        let place = self.free;
+        let node = &mut self.nodes[place as usize];
+        self.free = node.next;
+        self.used += 1;
+        *node = Node {
+            piece: Some(piece),
+            next: NONE,
+            owner,
+        };
+        place
+    }
+
+    fn remove(&mut self, place: u32) -> Option<(Piece, u32)> {
+        let node = self.nodes.get_mut(place as usize)?;
+        let piece = node.piece.take()?;
+        let next = std::mem::replace(&mut node.next, self.free);
+        self.free = place;
+        self.used -= 1;
+        Some((piece, next))
+    }
+}
+
+impl Outgoing {
+    /// Whether the pool has a place for one more piece.
+    #[inline]
+    pub(super) const fn may_append(&self) -> bool {
+        self.pool.used < self.pool.room
+    }
+
+    /// Puts `piece` at the end of a list.
+    #[inline]
+    pub(super) fn append(&mut self, queue: &mut Queue, owner: Option<Key>, piece: Piece) {
+        let place = self.pool.insert(piece, owner);
+        if queue.count == 0 {
+            queue.first = place;
+        } else {
+            self.pool.nodes[queue.last as usize].next = place;
+        }
+        queue.last = place;
+        queue.count += 1;
+    }
+
+    /// Puts `piece` before all others of a list. There is always room for it.
+    pub(super) fn prepend(&mut self, queue: &mut Queue, owner: Option<Key>, piece: Piece) {
+        let place = self.pool.insert(piece, owner);
+        if queue.count == 0 {
+            queue.last = place;
+        }
+        self.pool.nodes[place as usize].next = queue.first;
+        queue.first = place;
+        queue.count += 1;
+    }
+
+    #[inline]
+    pub(super) fn front(&self, queue: &Queue) -> Option<&Piece> {
+        self.pool.nodes.get(queue.first as usize)?.piece.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn front_mut(&mut self, queue: &Queue) -> Option<&mut Piece> {
+        let node = self.pool.nodes.get_mut(queue.first as usize)?;
+        node.piece.as_mut()
+    }
+
+    /// Takes the first piece out of a list that has one.
+    #[inline]
+    pub(super) fn take_front(&mut self, queue: &mut Queue) -> Piece {
+        let (piece, next) = self.pool.remove(queue.first).expect("the list has a piece");
+        queue.first = next;
+        queue.count -= 1;
+        piece
+    }
+
+    /// Lets go of the first piece of a list. Whether its end is to be told.
+    #[inline]
+    pub(super) fn drop_front(&mut self, queue: &mut Queue) -> bool {
+        let piece = self.take_front(queue);
+        self.release(&piece);
+        piece.notify
+    }
+
+    /// Lets go of all pieces of a list.
+    pub(super) fn clear(&mut self, queue: &mut Queue) {
+        while !queue.is_empty() {
+            self.drop_front(queue);
+        }
+    }
+
+    /// Lets go of all pieces of a list but the first, which the kernel still reads: it stays where
+    /// it is until [`Outgoing::end_of_piece`].
+    pub(super) fn abandon(&mut self, mut queue: Queue) {
+        let Some(node) = self.pool.nodes.get_mut(queue.first as usize) else {
+            return;
+        };
+        queue.first = std::mem::replace(&mut node.next, NONE);
+        queue.count -= 1;
+        self.clear(&mut queue);
+    }
+
+    /// Whose piece stands at `place` of the pool.
+    #[inline]
+    pub(super) fn owner(&self, place: u32) -> Option<Key> {
+        self.pool.nodes.get(place as usize)?.owner
+    }
+
+    /// The kernel reads an abandoned piece no more.
+    pub(super) fn end_of_piece(&mut self, place: u32) {
+        if let Some((piece, _)) = self.pool.remove(place) {
+            self.release(&piece);
         }
     }
 }

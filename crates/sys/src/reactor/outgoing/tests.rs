@@ -50,25 +50,75 @@ fn the_pool_of_copies_is_bounded_and_reused() {
     assert!(outgoing.piece(Transmit::copied(b"ef")).is_ok());
 }
 
-#[test]
-fn a_queue_keeps_its_order_and_its_bound() {
-    let mut outgoing = outgoing();
-    let stored: Vec<Stored> = (0..SENDS_MAX + 1)
-        .map(|n| outgoing.store(vec![0; n + 1]))
-        .collect();
+fn queue_of(outgoing: &mut Outgoing, lengths: &[usize]) -> Queue {
     let mut queue = Queue::default();
-    for round in 0..3 {
-        for stored in &stored[..SENDS_MAX] {
-            assert!(!queue.is_full(), "{round}");
-            queue.push(outgoing.piece(Transmit::stored(*stored)).unwrap());
-        }
-        assert!(queue.is_full());
-        for n in 0..SENDS_MAX - 1 {
-            let piece = queue.pop().unwrap();
-            assert_eq!(piece.length, n as u64 + 1);
-            outgoing.release(&piece);
-        }
-        queue.clear(&mut outgoing);
-        assert!(queue.is_empty());
+    for length in lengths {
+        let stored = outgoing.store(vec![0; *length]);
+        let piece = outgoing.piece(Transmit::stored(stored)).unwrap();
+        outgoing.append(&mut queue, None, piece);
+        outgoing.discard(stored);
     }
+    queue
+}
+
+#[test]
+fn queues_share_the_pool_and_keep_their_order() {
+    let mut outgoing = Outgoing::new(&Settings {
+        connections: 4,
+        copies: 4,
+        copy_bytes: 1,
+    });
+    for round in 0..3 {
+        let mut one = queue_of(&mut outgoing, &[2, 3]);
+        let mut two = queue_of(&mut outgoing, &[5, 6, 7]);
+        let stored = outgoing.store(vec![0; 1]);
+        let first = outgoing.remainder(stored, 0, false).unwrap();
+        outgoing.discard(stored);
+        outgoing.prepend(&mut one, None, first);
+        let mut three = Queue::default();
+        let stored = outgoing.store(vec![0; 4]);
+        let only = outgoing.remainder(stored, 3, false).unwrap();
+        outgoing.discard(stored);
+        assert!(outgoing.may_append(), "{round}");
+        outgoing.prepend(&mut three, None, only);
+        for (queue, lengths) in [
+            (&mut one, &[1, 2, 3][..]),
+            (&mut two, &[5, 6, 7]),
+            (&mut three, &[4]),
+        ] {
+            assert_eq!(queue.len(), lengths.len());
+            for length in lengths {
+                assert_eq!(outgoing.front(queue).unwrap().length, *length);
+                outgoing.drop_front(queue);
+            }
+            assert!(queue.is_empty() && outgoing.front(queue).is_none());
+        }
+        assert!(outgoing.stored.is_empty());
+    }
+}
+
+#[test]
+fn an_abandoned_piece_stays_until_the_kernel_is_done() {
+    let mut outgoing = outgoing();
+    let queue = queue_of(&mut outgoing, &[2, 3, 4]);
+    assert!(!outgoing.may_append(), "one connection and two copies");
+    let first = queue.front();
+    outgoing.abandon(queue);
+    assert_eq!(outgoing.stored.len(), 1);
+    outgoing.end_of_piece(first);
+    assert!(outgoing.stored.is_empty());
+    assert_eq!(outgoing.pool.used, 0);
+}
+
+#[test]
+fn condemned_bytes_stay_until_they_are_freed() {
+    let mut outgoing = outgoing();
+    let stored = outgoing.store(b"hello".to_vec());
+    outgoing.condemn(stored);
+    assert_eq!(outgoing.stored(stored), None);
+    let piece = outgoing.remainder(stored, 1, false).unwrap();
+    outgoing.free_condemned();
+    assert_eq!(bytes_of(&outgoing, &piece), b"ello");
+    outgoing.release(&piece);
+    assert!(outgoing.stored.is_empty());
 }

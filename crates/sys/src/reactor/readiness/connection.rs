@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 
 use model::units::Instant;
 
-use super::super::outgoing::{Outgoing, Queue, Rest};
-use super::super::{Event, Handed, Refused, Transmit};
+use super::super::outgoing::{Outgoing, Piece, Queue, Rest};
+use super::super::{Event, Handed, Refused, SENDS_MAX, Transmit};
 use crate::{Errno, clock, socket};
 
 /// Before a body that is skipped only the head is read: what is copied with it is wasted.
@@ -47,6 +47,15 @@ enum Phase {
     Ended,
     /// Refused at once, to be told.
     Refused(Errno),
+}
+
+/// How much of a piece the kernel took.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Gone {
+    All,
+    Partly,
+    /// It failed: to be told.
+    Wrong,
 }
 
 /// What advancing a connection brought.
@@ -147,7 +156,7 @@ impl Connection {
 
     /// Whether one more send has room.
     pub(super) const fn has_room(&self) -> bool {
-        self.may_send() && !self.sends.is_full()
+        self.may_send() && self.sends.len() < SENDS_MAX
     }
 
     const fn may_send(&self) -> bool {
@@ -194,36 +203,60 @@ impl Connection {
         if !self.may_send() {
             return Err(Refused::Stale);
         }
-        if self.sends.is_full() {
+        if self.sends.len() >= SENDS_MAX || !outgoing.may_append() {
             return Err(Refused::Queue);
         }
         let at_once = self.sends.is_empty();
         let mut piece = outgoing.piece(transmit)?;
-        if at_once {
-            piece.tag = None;
-            self.sent_at = clock::monotonic();
-        }
-        self.sends.push(piece);
         if !at_once {
+            outgoing.append(&mut self.sends, None, piece);
             return Ok(Handed::Behind);
         }
-        self.send_on(outgoing);
+        piece.tag = None;
+        self.sent_at = clock::monotonic();
+        if self.send_piece(outgoing, &mut piece) == Gone::Partly {
+            outgoing.append(&mut self.sends, None, piece);
+        } else {
+            outgoing.release(&piece);
+        }
         Ok(Handed::Now)
     }
 
     /// Sends until the kernel takes no more.
     #[inline]
     fn send_on(&mut self, outgoing: &mut Outgoing) {
-        while let Some(piece) = self.sends.front_mut() {
-            if let Some(tag) = piece.tag {
+        while let Some(front) = outgoing.front_mut(&self.sends) {
+            if let Some(tag) = front.tag {
                 if self.begun.is_some() {
                     // One at a time is told: this one is sent when the one before was.
                     return;
                 }
-                piece.tag = None;
+                front.tag = None;
                 self.sent_at = clock::monotonic();
                 self.begun = Some((tag, self.sent_at));
             }
+            let mut piece = outgoing.take_front(&mut self.sends);
+            match self.send_piece(outgoing, &mut piece) {
+                Gone::All => outgoing.release(&piece),
+                Gone::Partly => {
+                    outgoing.prepend(&mut self.sends, None, piece);
+                    return;
+                }
+                Gone::Wrong => {
+                    outgoing.release(&piece);
+                    outgoing.clear(&mut self.sends);
+                }
+            }
+        }
+        if self.finishing {
+            self.shutdown();
+        }
+    }
+
+    /// Sends what the kernel takes of one piece.
+    #[inline]
+    fn send_piece(&mut self, outgoing: &Outgoing, piece: &mut Piece) -> Gone {
+        while piece.done < piece.length {
             let result = match outgoing.rest(piece) {
                 Rest::Bytes(bytes) => socket::send(&self.socket, bytes, piece.more),
                 Rest::File(file, offset, length) => {
@@ -238,27 +271,20 @@ impl Connection {
                 Ok(count) => {
                     piece.done += count as u64;
                     self.taken += count as u64;
-                    if piece.done == piece.length
-                        && let Some(piece) = self.sends.pop()
-                    {
-                        self.notice |= piece.notify;
-                        outgoing.release(&piece);
-                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.writable = false;
-                    return;
+                    return Gone::Partly;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.send_failed = Some(Errno::of(&error));
-                    self.sends.clear(outgoing);
+                    return Gone::Wrong;
                 }
             }
         }
-        if self.finishing {
-            self.shutdown();
-        }
+        self.notice |= piece.notify;
+        Gone::All
     }
 
     pub(super) const fn skip(&mut self, count: u64) {
@@ -285,7 +311,7 @@ impl Connection {
 
     /// Lets go of what was to be sent.
     pub(super) fn release(&mut self, outgoing: &mut Outgoing) {
-        self.sends.clear(outgoing);
+        outgoing.clear(&mut self.sends);
     }
 
     fn shutdown(&self) {

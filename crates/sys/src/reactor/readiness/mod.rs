@@ -43,7 +43,8 @@ const WAKER: Token = Token(usize::MAX - 2);
 /// Listeners stand above all connections.
 const LISTENERS: usize = 1 << 40;
 
-/// See the module's text.
+/// One event loop on readiness. It costs about 180 bytes per connection that it has room for, and
+/// less than 400 KB for all together.
 #[derive(Debug)]
 pub struct Readiness {
     poll: Poll,
@@ -278,7 +279,7 @@ impl Reactor for Readiness {
 
     fn may_send(&self, key: Key) -> bool {
         let connection = self.connections.get(key);
-        connection.is_some_and(Connection::has_room) && self.outgoing.may_copy()
+        connection.is_some_and(Connection::has_room) && self.outgoing.has_room()
     }
 
     #[inline]

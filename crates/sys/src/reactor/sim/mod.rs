@@ -364,7 +364,7 @@ impl Reactor for Sim {
     fn may_send(&self, key: Key) -> bool {
         let connection = self.connections.get(key);
         let has_room = |c: &Connection| c.established && !c.finished && c.sends.len() < SENDS_MAX;
-        connection.is_some_and(has_room) && self.outgoing.may_copy()
+        connection.is_some_and(has_room) && self.outgoing.has_room()
     }
 
     fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused> {

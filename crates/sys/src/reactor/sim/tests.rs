@@ -45,6 +45,7 @@ fn the_simulation_conforms() {
     suite::keeps_many_apart(&mut peer(), target(), 100);
     suite::tells_refusals(&mut peer(), SocketAddr::from(([127, 0, 0, 1], 9)));
     suite::waits_until_its_deadline(peer());
+    suite::reconnects_at_once(&mut peer(), target());
 }
 
 /// Asks on one connection each, at the instants given; how long each answer took.

@@ -4,33 +4,39 @@ use std::os::fd::OwnedFd;
 
 use model::units::Instant;
 
+use super::super::Stored;
 use super::super::outgoing::Queue;
 use super::buffers::Size;
 
 #[derive(Debug)]
 pub(super) struct Connection {
     /// Kept beside its place in the ring's table, for calls that the ring does not make.
-    pub(super) socket: Option<OwnedFd>,
+    pub(super) socket: OwnedFd,
     pub(super) phase: Phase,
-    /// Operations whose last completion has not been seen: the place is not free before.
-    pub(super) operations: u8,
     pub(super) receiving: Option<Receiving>,
     /// The armed receive has been told to end.
     pub(super) cancelling: bool,
     pub(super) paused: bool,
     /// Shut the sending side down when all is sent.
     pub(super) finishing: bool,
-    /// A send, or a wait to go on sending, is in the kernel.
-    pub(super) sending: bool,
+    /// What happens to the first piece of `sends`.
+    pub(super) sending: Sending,
+    /// The end of the turn finds it in the list of those that wait for it.
+    pub(super) waiting: bool,
     /// It has filled a small buffer.
     pub(super) large: bool,
     /// The latest receive left nothing behind.
     pub(super) drained: bool,
     /// So many receives are still one by one into small buffers, because bodies are skipped.
     pub(super) small_receives: u8,
+    /// The turn in which its socket was put in line for the ring's table.
+    pub(super) entered: u32,
     pub(super) skipping: u64,
+    /// The latest silent send.
+    pub(super) silent: Option<Silent>,
     pub(super) sends: Queue,
     pub(super) sent_at: Instant,
+    /// Bytes that the kernel took, those of the silent send included.
     pub(super) taken: u64,
 }
 
@@ -40,8 +46,6 @@ pub(super) enum Phase {
     Established,
     /// The end of the stream was told.
     Ended,
-    /// The caller has closed it.
-    Closing,
 }
 
 /// What kind of receive is armed.
@@ -55,36 +59,66 @@ pub(super) enum Receiving {
     Skip,
 }
 
+/// What happens to the first piece in line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Sending {
+    /// There is none, or it waits for the end of the turn.
+    No,
+    /// The kernel has it.
+    Bytes,
+    /// The kernel tells when there is room for it.
+    Room,
+    /// It is given to the kernel when the caller has been told that it has come to the front.
+    Untold,
+}
+
+/// A send of stored bytes of which the kernel says nothing unless it fails.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Silent {
+    pub(super) bytes: Stored,
+    /// The turn in which it was put in line. When that is over, the bytes have gone.
+    pub(super) turn: u32,
+    pub(super) more: bool,
+}
+
 impl Connection {
     pub(super) fn new(socket: OwnedFd, phase: Phase) -> Self {
         Self {
-            socket: Some(socket),
+            socket,
             phase,
-            operations: 0,
             receiving: None,
             cancelling: false,
             paused: false,
             finishing: false,
-            sending: false,
+            sending: Sending::No,
+            waiting: false,
             large: false,
             drained: true,
             small_receives: 0,
+            entered: 0,
             skipping: 0,
+            silent: None,
             sends: Queue::default(),
             sent_at: Instant::ZERO,
             taken: 0,
         }
     }
 
-    /// Whether the caller still knows it.
-    #[inline]
-    pub(super) fn is_live(&self) -> bool {
-        self.phase != Phase::Closing
-    }
-
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         matches!(self.phase, Phase::Established | Phase::Ended) && !self.finishing
+    }
+
+    /// Whether a silent send was put in line in this `turn`: it may still fail.
+    #[inline]
+    pub(super) fn is_silent(&self, turn: u32) -> bool {
+        self.silent.is_some_and(|silent| silent.turn == turn)
+    }
+
+    /// How many sends are under way in this `turn`.
+    #[inline]
+    pub(super) fn sends_under_way(&self, turn: u32) -> usize {
+        self.sends.len() + usize::from(self.is_silent(turn))
     }
 
     /// The receive that is to be armed next, if any.
@@ -105,7 +139,6 @@ impl Connection {
         };
         self.receiving = Some(receiving);
         self.cancelling = false;
-        self.operations += 1;
         Some(receiving)
     }
 }

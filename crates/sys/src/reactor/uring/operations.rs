@@ -1,7 +1,8 @@
-//! What is asked of the kernel: every operation is put in line here, and nowhere else.
+//! What is asked of the kernel: every operation but sends is put in line here.
 //!
-//! An operation's completion carries what it was for (in the upper half of a number) and for which
-//! place (in the lower half).
+//! An operation's completion carries what it was for, the place of its connection, and how often
+//! that place had been used before: what comes late for a connection that is closed finds nobody,
+//! so that its place is free at once.
 
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
@@ -9,28 +10,29 @@ use std::os::fd::AsRawFd;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::{opcode, types};
 
-use super::super::outgoing::Rest;
 use super::buffers::Size;
-use super::connection::{Phase, Receiving};
+use super::connection::{Phase, Receiving, Sending};
 use super::ring::plain;
 use super::{Uring, place_of, steps};
 use crate::slots::Key;
-use crate::{Errno, socket};
+use crate::socket;
 
 /// What a completion is for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub(super) enum Purpose {
     Accept,
-    Close,
     Connect,
-    /// Of no interest: cancelling, changing the table of files.
+    /// Of no interest: cancelling, closing, changing the table of files.
     Nothing,
     Receive,
+    /// A piece has gone or failed; its place in the pool stands for the connection's.
     Send,
+    /// A silent send has failed, or not all of it has gone.
+    Silent,
+    Wakeup,
     /// There is room to send again.
     Writable,
-    Wakeup,
     /// Not of the kernel: a send has come to the front, to be told.
     Begun,
     /// Not of the kernel: a send has failed, to be told.
@@ -39,92 +41,135 @@ pub(super) enum Purpose {
     Sent,
 }
 
+/// Of how often a place was used so many bits are told apart.
+const GENERATION_BITS: u64 = (1 << 28) - 1;
+
 impl Purpose {
     const ALL: [Self; 11] = [
         Self::Accept,
-        Self::Close,
         Self::Connect,
         Self::Nothing,
         Self::Receive,
         Self::Send,
-        Self::Writable,
+        Self::Silent,
         Self::Wakeup,
+        Self::Writable,
         Self::Begun,
         Self::SendFailed,
         Self::Sent,
     ];
 
+    /// This purpose for what has that number: a listener, a piece.
     #[inline]
-    pub(super) const fn at(self, place: u32) -> u64 {
-        (self as u64) << 32 | place as u64
+    pub(super) const fn at(self, number: u32) -> Token {
+        Token((self as u64) << 60 | number as u64)
     }
 
+    /// This purpose for the connection of `key`.
     #[inline]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "it was packed from two halves"
-    )]
-    pub(super) fn of(number: u64) -> (Self, u32) {
-        let purpose = Self::ALL[(number >> 32) as usize % Self::ALL.len()];
-        (purpose, number as u32)
+    pub(super) fn of(self, key: Key) -> Token {
+        let generation = u64::from(key.generation()) & GENERATION_BITS;
+        Token((self as u64) << 60 | generation << 32 | u64::from(place_of(key)))
     }
 }
 
-/// One sendfile call moves at most this, so that one connection does not hold up the others.
-const FILE_STEP_BYTES: u64 = 1 << 20;
+/// What a completion carries.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Token(pub(super) u64);
+
+impl Token {
+    #[inline]
+    pub(super) fn purpose(self) -> Purpose {
+        Purpose::ALL[(self.0 >> 60) as usize % Purpose::ALL.len()]
+    }
+
+    /// The place of the connection, or whatever else was numbered.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    pub(super) const fn number(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Whether it was made of `key`.
+    #[inline]
+    pub(super) fn is_of(self, key: Key) -> bool {
+        (self.0 >> 32) & GENERATION_BITS == u64::from(key.generation()) & GENERATION_BITS
+    }
+}
+
 /// One skipping receive asks for at most this, so that the count fits everywhere.
 const SKIP_STEP_BYTES: u64 = 1 << 30;
 /// `IORING_RECVSEND_POLL_FIRST`: nothing is there yet, do not even look.
 const POLL_FIRST: u16 = 1;
+/// Names in one piece of memory.
+const NAMES_AT_ONCE: usize = 64;
 
-/// Target addresses of connects in line: the kernel copies each when it is handed in.
+/// What the kernel reads when an operation is handed in, and not later: the descriptor of a socket
+/// that enters the ring's table, and the address that it connects to. They stay as they are until
+/// everything in line was handed in.
 #[derive(Debug)]
-pub(super) struct Addresses {
-    places: Box<[libc::sockaddr_storage]>,
+pub(super) struct Names {
+    chunks: Vec<Box<[Name]>>,
     used: usize,
 }
 
-impl Default for Addresses {
-    fn default() -> Self {
-        let unused = socket::to_kernel(SocketAddr::from(([0; 4], 0))).0;
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    descriptor: i32,
+    address: libc::sockaddr_in6,
+}
+
+fn no_names() -> Box<[Name]> {
+    let (address, _) = short_address(SocketAddr::from(([0; 4], 0)));
+    let name = Name {
+        descriptor: -1,
+        address,
+    };
+    vec![name; NAMES_AT_ONCE].into_boxed_slice()
+}
+
+/// As the kernel reads it; an address of IPv4 is shorter than the type.
+fn short_address(address: SocketAddr) -> (libc::sockaddr_in6, libc::socklen_t) {
+    let (storage, length) = socket::to_kernel(address);
+    let start = (&raw const storage).cast::<libc::sockaddr_in6>();
+    // SAFETY: the storage is larger than this, initialised, and aligned for every address.
+    (unsafe { start.read() }, length)
+}
+
+impl Names {
+    /// For so many connects in one turn; more of them allocate.
+    pub(super) fn new(count: u32) -> Self {
+        let chunks = (count as usize).div_ceil(NAMES_AT_ONCE);
         Self {
-            places: vec![unused; 64].into_boxed_slice(),
+            chunks: (0..chunks).map(|_| no_names()).collect(),
             used: 0,
         }
     }
-}
 
-impl Addresses {
     /// All that was in line has been handed in.
     #[inline]
-    pub(super) const fn submitted(&mut self) {
+    pub(super) const fn clear(&mut self) {
         self.used = 0;
     }
 
-    const fn is_full(&self) -> bool {
-        self.used == self.places.len()
-    }
-
-    fn place(&mut self, address: SocketAddr) -> (*const libc::sockaddr, libc::socklen_t) {
-        let (value, length) = socket::to_kernel(address);
-        let place = &mut self.places[self.used];
-        *place = value;
+    fn next(&mut self) -> &mut Name {
+        let chunk = self.used / NAMES_AT_ONCE;
+        if chunk == self.chunks.len() {
+            self.chunks.push(no_names());
+        }
+        let name = &mut self.chunks[chunk][self.used % NAMES_AT_ONCE];
         self.used += 1;
-        (std::ptr::from_ref(place).cast(), length)
+        name
     }
 }
 
 impl Uring {
     /// Puts `operation` in line. What it names lives in `self` until its completion was seen
-    /// (stored bytes, copies, buffers), or until it is handed in (addresses, descriptors).
+    /// (pieces, buffers), or until it is handed in (names, bytes of silent sends).
     #[inline]
-    fn ask(&mut self, operation: &Entry) {
+    pub(super) fn ask(&mut self, operation: &Entry) {
         // SAFETY: as the comment above says; `Drop` ends all operations before memory goes.
-        while !unsafe { self.ring.push(operation) } {
-            self.stamp();
-            self.ring.submit();
-            self.addresses.submitted();
-        }
+        unsafe { self.ring.push(operation) };
     }
 
     pub(super) fn watch_wakeup(&mut self) {
@@ -132,76 +177,58 @@ impl Uring {
         let operation = opcode::PollAdd::new(plain(&*self.wakeup), readable)
             .multi(true)
             .build();
-        self.ask(&operation.user_data(Purpose::Wakeup.at(0)));
+        self.ask(&operation.user_data(Purpose::Wakeup.at(0).0));
     }
 
-    pub(super) fn accept_on(&mut self, listener: usize) {
+    pub(super) fn accept_on(&mut self, listener: u32) {
+        let Some(socket) = self.listeners.get(listener as usize) else {
+            return;
+        };
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        let operation = opcode::AcceptMulti::new(plain(&self.listeners[listener]))
-            .flags(flags)
-            .build();
-        let listener = u32::try_from(listener).unwrap_or(u32::MAX);
-        self.ask(&operation.user_data(Purpose::Accept.at(listener)));
-    }
-
-    pub(super) fn cancel_accept(&mut self, listener: usize) {
-        let listener = u32::try_from(listener).unwrap_or(u32::MAX);
-        self.cancel(Purpose::Accept.at(listener));
+        let operation = opcode::AcceptMulti::new(plain(socket)).flags(flags).build();
+        self.ask(&operation.user_data(Purpose::Accept.at(listener).0));
     }
 
     /// Puts the socket of `key` into the ring's table.
     pub(super) fn enter_table(&mut self, key: Key) {
-        let place = key.index();
-        let socket = self
-            .connections
-            .at_mut(place)
-            .and_then(|c| c.socket.as_ref());
-        self.descriptors[place] = socket.map_or(-1, AsRawFd::as_raw_fd);
-        let offset = i32::try_from(place).unwrap_or(i32::MAX);
-        let operation = opcode::FilesUpdate::new(&raw const self.descriptors[place], 1)
+        let turn = self.turn;
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        connection.entered = turn;
+        let name = self.names.next();
+        name.descriptor = connection.socket.as_raw_fd();
+        let offset = i32::try_from(key.index()).unwrap_or(i32::MAX);
+        let operation = opcode::FilesUpdate::new(&raw const name.descriptor, 1)
             .offset(offset)
-            .build();
-        self.ask(
-            &operation
-                .flags(Flags::SKIP_SUCCESS)
-                .user_data(Purpose::Nothing.at(place_of(key))),
-        );
+            .build()
+            .flags(Flags::SKIP_SUCCESS)
+            .user_data(Purpose::Nothing.at(0).0);
+        self.ask(&operation);
     }
 
     pub(super) fn begin_connect(&mut self, key: Key, target: SocketAddr) {
         self.enter_table(key);
-        if self.addresses.is_full() {
-            self.stamp();
-            self.ring.submit();
-            self.addresses.submitted();
-        }
-        let place = place_of(key);
-        let (address, length) = self.addresses.place(target);
-        let operation = opcode::Connect::new(types::Fixed(place), address, length).build();
-        self.count_operation(key.index());
-        self.stamps.push(place);
-        self.ask(&operation.user_data(Purpose::Connect.at(place)));
+        let (address, length) = short_address(target);
+        let name = self.names.next();
+        name.address = address;
+        let start = (&raw const name.address).cast::<libc::sockaddr>();
+        let operation = opcode::Connect::new(types::Fixed(place_of(key)), start, length).build();
+        self.stamps.push(key);
+        self.ask(&operation.user_data(Purpose::Connect.of(key).0));
     }
 
-    fn count_operation(&mut self, place: usize) {
-        if let Some(connection) = self.connections.at_mut(place) {
-            connection.operations += 1;
-        }
-    }
-
-    /// Arms the receive that the connection at `place` should have, if it has none.
+    /// Arms the receive that the connection of `key` should have, if it has none.
     #[inline]
-    pub(super) fn arm(&mut self, place: usize) {
-        let Some(connection) = self.connections.at_mut(place) else {
+    pub(super) fn arm(&mut self, key: Key) {
+        let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
         let Some(receiving) = connection.next_receive() else {
             return;
         };
         let poll_first = if connection.drained { POLL_FIRST } else { 0 };
-        let skip = connection.skipping.min(SKIP_STEP_BYTES);
-        let place = u32::try_from(place).unwrap_or(u32::MAX);
-        let file = types::Fixed(place);
+        let file = types::Fixed(place_of(key));
         let operation = match receiving {
             Receiving::Multishot(size) => opcode::RecvMulti::new(file, size.group()).build(),
             Receiving::Single => opcode::Recv::new(file, std::ptr::null_mut(), 0)
@@ -210,130 +237,70 @@ impl Uring {
                 .build()
                 .flags(Flags::BUFFER_SELECT),
             Receiving::Skip => {
-                let length = u32::try_from(skip).unwrap_or(u32::MAX);
+                let length = connection.skipping.min(SKIP_STEP_BYTES);
+                let length = u32::try_from(length).unwrap_or(u32::MAX);
                 opcode::Recv::new(file, std::ptr::null_mut(), length)
                     .flags(libc::MSG_TRUNC)
                     .ioprio(poll_first)
                     .build()
             }
         };
-        self.ask(&operation.user_data(Purpose::Receive.at(place)));
+        self.ask(&operation.user_data(Purpose::Receive.of(key).0));
     }
 
     /// Ends the armed receive, if there is one.
-    pub(super) fn cancel_receive(&mut self, place: usize) {
-        let Some(connection) = self.connections.at_mut(place) else {
+    pub(super) fn cancel_receive(&mut self, key: Key) {
+        let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
         if connection.receiving.is_some() && !connection.cancelling {
             connection.cancelling = true;
-            self.cancel(Purpose::Receive.at(u32::try_from(place).unwrap_or(u32::MAX)));
+            self.cancel(Purpose::Receive.of(key));
         }
     }
 
-    fn cancel(&mut self, purpose: u64) {
-        let operation = opcode::AsyncCancel::new(purpose).build();
-        let nothing = Purpose::Nothing.at(0);
+    pub(super) fn cancel(&mut self, what: Token) {
+        let operation = opcode::AsyncCancel::new(what.0).build();
+        let nothing = Purpose::Nothing.at(0).0;
         self.ask(&operation.flags(Flags::SKIP_SUCCESS).user_data(nothing));
     }
 
-    /// Gives the kernel what is first in line on the connection at `place`.
-    #[inline]
-    pub(super) fn send_on(&mut self, place: usize) {
-        loop {
-            let Some(connection) = self.connections.at_mut(place) else {
-                return;
-            };
-            let Some(piece) = connection.sends.front_mut() else {
-                return;
-            };
-            let number = u32::try_from(place).unwrap_or(u32::MAX);
-            match self.outgoing.rest(piece) {
-                Rest::Bytes(bytes) => {
-                    let more = if piece.more { libc::MSG_MORE } else { 0 };
-                    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                    let operation = opcode::Send::new(types::Fixed(number), bytes.as_ptr(), length)
-                        .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL | more)
-                        .build();
-                    connection.sending = true;
-                    connection.operations += 1;
-                    self.ask(&operation.user_data(Purpose::Send.at(number)));
-                    return;
-                }
-                Rest::File(file, offset, length) => {
-                    let Some(socket) = &connection.socket else {
-                        return;
-                    };
-                    let step = usize::try_from(length.min(FILE_STEP_BYTES)).unwrap_or(0);
-                    let result = match socket::send_file(socket, file, offset, step) {
-                        Ok(0) if step > 0 => Err(Errno::new(libc::EIO).into()),
-                        other => other,
-                    };
-                    match result {
-                        Ok(count) if (count as u64) < length => {
-                            piece.done += count as u64;
-                            connection.taken += count as u64;
-                            self.wait_for_room(place);
-                            return;
-                        }
-                        Ok(count) => self.took(place, count as u64),
-                        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                            self.wait_for_room(place);
-                            return;
-                        }
-                        Err(error) => {
-                            self.send_failed(place, Errno::of(&error));
-                            return;
-                        }
-                    }
-                }
+    /// Closes the connection of `key`, which is dead from now on; its place is free. Whatever takes
+    /// the place stands behind these operations in line.
+    pub(super) fn begin_close(&mut self, key: Key) {
+        self.cancel_receive(key);
+        let Some(connection) = self.connections.remove(key) else {
+            return;
+        };
+        if connection.phase == Phase::Connecting {
+            self.cancel(Purpose::Connect.of(key));
+        }
+        let mut sends = connection.sends;
+        match connection.sending {
+            Sending::Bytes => {
+                self.cancel(Purpose::Send.at(sends.front()));
+                self.outgoing.abandon(sends);
             }
+            Sending::Room => {
+                self.cancel(Purpose::Writable.of(key));
+                self.outgoing.clear(&mut sends);
+            }
+            Sending::No | Sending::Untold => self.outgoing.clear(&mut sends),
         }
-    }
-
-    fn wait_for_room(&mut self, place: usize) {
-        let Some(connection) = self.connections.at_mut(place) else {
-            return;
-        };
-        connection.sending = true;
-        connection.operations += 1;
-        let place = u32::try_from(place).unwrap_or(u32::MAX);
-        let writable = u32::from(libc::POLLOUT.unsigned_abs());
-        let operation = opcode::PollAdd::new(types::Fixed(place), writable).build();
-        self.ask(&operation.user_data(Purpose::Writable.at(place)));
-    }
-
-    /// Closes the connection at `place` once the kernel has ended what is under way on it. The
-    /// caller's key is dead from now on.
-    pub(super) fn begin_close(&mut self, place: usize) {
-        let number = u32::try_from(place).unwrap_or(u32::MAX);
-        let Some(connection) = self.connections.at_mut(place) else {
-            return;
-        };
-        let connecting = connection.phase == Phase::Connecting;
-        let sending = connection.sending;
-        connection.phase = Phase::Closing;
-        connection.operations += 1;
-        // The ring's table keeps the socket open until the operations below have run.
-        drop(connection.socket.take());
-        self.cancel_receive(place);
-        if connecting {
-            self.cancel(Purpose::Connect.at(number));
+        let operation = opcode::Close::new(types::Fixed(place_of(key))).build();
+        let nothing = Purpose::Nothing.at(0).0;
+        self.ask(&operation.flags(Flags::SKIP_SUCCESS).user_data(nothing));
+        if connection.entered == self.turn {
+            // The kernel may still have to read the number of its descriptor.
+            self.closed.push(connection.socket);
         }
-        if sending {
-            self.cancel(Purpose::Send.at(number));
-            self.cancel(Purpose::Writable.at(number));
-        }
-        let operation = opcode::Close::new(types::Fixed(number)).build();
-        self.ask(&operation.user_data(Purpose::Close.at(number)));
+        self.serve_stalled();
     }
 
     /// Something to be told that is not a completion of the kernel's.
-    pub(super) fn tell(&mut self, place: usize, purpose: Purpose, number: i32) {
-        self.count_operation(place);
+    pub(super) fn tell(&mut self, key: Key, purpose: Purpose, number: i32) {
         self.batch.push_back(steps::Item {
-            purpose,
-            place: u32::try_from(place).unwrap_or(u32::MAX),
+            token: purpose.of(key),
             result: number,
             flags: 0,
         });

@@ -1,5 +1,6 @@
 //! The two queues of io_uring, with the few ways in which they are used here.
 
+use std::collections::VecDeque;
 use std::io;
 
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
@@ -8,6 +9,8 @@ use model::units::Span;
 
 use super::super::Settings;
 use super::Unavailable;
+use super::operations::Token;
+use super::steps::Item;
 
 /// `IORING_ENTER_GETEVENTS`: run deferred work and look for completions.
 const GETEVENTS: u32 = 1;
@@ -16,28 +19,36 @@ const EXT_ARG: u32 = 8;
 
 pub(super) struct Ring {
     uring: IoUring,
+    /// Operations that found no room in the kernel's queue. They follow with the next entry, so
+    /// that nothing goes to the kernel before the caller says so.
+    line: VecDeque<squeue::Entry>,
 }
 
 /// How an entry into the kernel ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Entered {
     Done,
+    /// Completions must be taken first; what is in line stays there.
+    Busy,
     /// A signal came.
     Interrupted,
 }
 
 impl Ring {
     pub(super) fn new(settings: &Settings, files: u32) -> Result<Self, Unavailable> {
-        let entries = settings.connections.next_power_of_two().clamp(64, 4_096);
+        let entries = settings.connections.next_power_of_two().clamp(64, 8_192);
         let mut builder = IoUring::builder();
         builder
             .setup_single_issuer()
             .setup_submit_all()
             .setup_taskrun_flag()
-            .setup_cqsize(entries * 8)
+            .setup_cqsize(entries * 4)
             .setup_clamp();
-        let deferred = builder.clone().setup_defer_taskrun().build(entries);
-        let uring = match deferred {
+        let mut deferred = builder.clone();
+        deferred.setup_defer_taskrun();
+        // Without the array of indexes, which Linux 6.6 can spare, a submission touches less.
+        let newest = deferred.clone().setup_no_sqarray().build(entries);
+        let uring = match newest.or_else(|_| deferred.build(entries)) {
             Ok(uring) => uring,
             // Single issuer came with Linux 6.0, deferred work with 6.1.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => builder
@@ -56,7 +67,10 @@ impl Ring {
             .submitter()
             .register_files_sparse(files)
             .map_err(|error| Unavailable::files(&error, files))?;
-        Ok(Self { uring })
+        Ok(Self {
+            uring,
+            line: VecDeque::new(),
+        })
     }
 
     pub(super) const fn uring(&self) -> &IoUring {
@@ -72,26 +86,45 @@ impl Ring {
         deferred || !self.uring.completion().is_empty()
     }
 
-    /// How many operations are in line.
+    /// Whether operations are in line.
     #[inline]
-    pub(super) fn queued(&mut self) -> usize {
-        self.uring.submission().len()
+    pub(super) fn is_queued(&mut self) -> bool {
+        !self.uring.submission().is_empty() || !self.line.is_empty()
     }
 
-    /// Puts `operation` in line, or says that the line is full.
+    /// Whether all completions have been taken.
+    #[inline]
+    pub(super) fn is_drained(&mut self) -> bool {
+        self.uring.completion().is_empty() && !self.uring.submission().cq_overflow()
+    }
+
+    /// Puts `operation` in line.
     ///
     /// # Safety
     ///
     /// Memory that the operation names must stay valid until it has completed.
     #[inline]
-    pub(super) unsafe fn push(&mut self, operation: &squeue::Entry) -> bool {
-        // SAFETY: the caller vouches for the memory that the operation names.
-        unsafe { self.uring.submission().push(operation) }.is_ok()
+    pub(super) unsafe fn push(&mut self, operation: &squeue::Entry) {
+        if self.line.is_empty() {
+            // SAFETY: the caller vouches for the memory that the operation names.
+            let pushed = unsafe { self.uring.submission().push(operation) };
+            if pushed.is_ok() {
+                return;
+            }
+        }
+        self.line.push_back(operation.clone());
     }
 
-    /// Hands in what is in line, without looking for completions.
-    pub(super) fn submit(&mut self) -> Entered {
-        self.enter(0, 0, None)
+    /// Moves operations from our line to the kernel's queue, as far as there is room.
+    fn refill(&mut self) {
+        let mut submission = self.uring.submission();
+        while let Some(operation) = self.line.front() {
+            // SAFETY: whoever put the operation in line vouched for the memory that it names.
+            if unsafe { submission.push(operation) }.is_err() {
+                return;
+            }
+            self.line.pop_front();
+        }
     }
 
     /// Hands in what is in line and lets the kernel deliver what has happened.
@@ -120,7 +153,25 @@ impl Ring {
         flags: u32,
         arguments: Option<&SubmitArgs<'_, '_>>,
     ) -> Entered {
-        let queued = u32::try_from(self.queued()).unwrap_or(u32::MAX);
+        while !self.line.is_empty() {
+            let before = self.line.len();
+            let entered = self.enter_once(0, GETEVENTS, None);
+            self.refill();
+            if entered != Entered::Done || self.line.len() == before {
+                return entered;
+            }
+        }
+        self.enter_once(wanted, flags, arguments)
+    }
+
+    #[inline]
+    fn enter_once(
+        &mut self,
+        wanted: u32,
+        flags: u32,
+        arguments: Option<&SubmitArgs<'_, '_>>,
+    ) -> Entered {
+        let queued = u32::try_from(self.uring.submission().len()).unwrap_or(u32::MAX);
         // SAFETY: the arguments are live until the call returns, and are of the kind that the
         // flags announce; whoever pushed the operations vouched for them.
         let result = unsafe {
@@ -131,23 +182,37 @@ impl Ring {
         match result {
             Ok(_) => Entered::Done,
             Err(error) => match error.raw_os_error() {
-                // Time out; completions must be taken first: what is in line stays there.
-                Some(libc::ETIME | libc::EBUSY | libc::EAGAIN) => Entered::Done,
+                Some(libc::ETIME) => Entered::Done,
+                Some(libc::EBUSY | libc::EAGAIN) => Entered::Busy,
                 Some(libc::EINTR) => Entered::Interrupted,
                 _ => panic!("io_uring_enter with valid arguments failed: {error}"),
             },
         }
     }
 
-    /// The next completion in the queue.
+    /// Takes completions as long as there are some and room for them; how many.
     #[inline]
+    pub(super) fn take(&mut self, items: &mut [Item]) -> usize {
+        let mut count = 0;
+        for (item, completion) in items.iter_mut().zip(self.uring.completion()) {
+            *item = Item {
+                token: Token(completion.user_data()),
+                result: completion.result(),
+                flags: completion.flags(),
+            };
+            count += 1;
+        }
+        count
+    }
+
+    /// The next completion in the queue.
     pub(super) fn pop(&mut self) -> Option<cqueue::Entry> {
         self.uring.completion().next()
     }
 
     /// Ends everything that is under way, and returns when the kernel touches no memory any more.
     pub(super) fn cancel_all(&mut self) -> io::Result<()> {
-        self.submit();
+        self.look();
         let result = self
             .uring
             .submitter()

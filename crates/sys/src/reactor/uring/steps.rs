@@ -6,24 +6,34 @@ use io_uring::cqueue;
 use super::super::Event;
 use super::buffers::Buffers;
 use super::connection::{Connection, Phase, Receiving};
-use super::operations::Purpose;
-use super::{Uring, socket};
+use super::operations::{Purpose, Token};
+use super::{ACCEPT_RETRY, Uring, socket};
 use crate::Errno;
 use crate::slots::Key;
 
 /// A completion in line to be told.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
-    pub(super) purpose: Purpose,
-    pub(super) place: u32,
+    pub(super) token: Token,
     pub(super) result: i32,
     pub(super) flags: u32,
 }
 
+impl Item {
+    pub(super) const NONE: Self = Self {
+        token: Token(0),
+        result: 0,
+        flags: 0,
+    };
+}
+
+/// Completions that are taken from the kernel's queue in one go.
+const CHUNK: usize = 16;
+
 /// Received bytes in a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes {
-    pub(super) place: u32,
+    pub(super) key: Key,
     pub(super) buffer: u16,
     pub(super) offset: u32,
     pub(super) length: u32,
@@ -38,10 +48,8 @@ pub(super) enum Step {
 
 /// Says to the peer that nothing more comes.
 pub(super) fn shut_down(connection: &Connection) {
-    if let Some(socket) = &connection.socket {
-        // It fails only on a connection that is broken already, which receiving will tell.
-        drop(socket::shutdown_write(socket));
-    }
+    // It fails only on a connection that is broken already, which receiving will tell.
+    drop(socket::shutdown_write(&connection.socket));
 }
 
 impl Uring {
@@ -52,129 +60,58 @@ impl Uring {
             self.buffers.give_back(buffer);
         }
         if self.rest.is_none()
-            && let Some(place) = self.rearm.take()
+            && let Some(key) = self.rearm.take()
         {
-            self.arm(place as usize);
+            self.arm(key);
         }
     }
 
-    /// Takes all completions from the kernel: what is of inner interest is done at once.
+    /// Takes completions from the kernel, at most as many as the batch has room for: what is of
+    /// inner interest is done at once.
     #[inline]
     pub(super) fn drain(&mut self) {
-        while let Some(completion) = self.ring.pop() {
-            let (purpose, place) = Purpose::of(completion.user_data());
-            let result = completion.result();
-            match purpose {
-                Purpose::Send => self.sent(place as usize, result),
-                Purpose::Accept | Purpose::Connect | Purpose::Receive => {
-                    self.batch.push_back(Item {
-                        purpose,
-                        place,
-                        result,
-                        flags: completion.flags(),
-                    });
-                }
-                Purpose::Close => self.ended_operation(place as usize),
-                Purpose::Writable => self.writable(place as usize),
-                Purpose::Wakeup => {
-                    self.woken = true;
-                    if !cqueue::more(completion.flags()) {
-                        self.watch_wakeup();
-                    }
-                }
-                Purpose::Begun | Purpose::Nothing | Purpose::SendFailed | Purpose::Sent => {}
+        let is_handed_in = !self.ring.is_queued();
+        while self.batch.len() < self.batch_limit {
+            let mut chunk = [Item::NONE; CHUNK];
+            let count = self.ring.take(&mut chunk);
+            for item in &chunk[..count] {
+                self.drain_one(item);
+            }
+            if count < CHUNK {
+                break;
             }
         }
-    }
-
-    /// One operation of the connection at `place` is over; if it was the last of a closed one, the
-    /// place is free.
-    #[inline]
-    fn ended_operation(&mut self, place: usize) {
-        let Some(connection) = self.connections.at_mut(place) else {
-            return;
-        };
-        debug_assert!(connection.operations > 0, "ended more than were begun");
-        connection.operations -= 1;
-        if connection.operations == 0 && connection.phase == Phase::Closing {
-            connection.sends.clear(&mut self.outgoing);
-            if let Some(key) = self.connections.key_at(place) {
-                self.connections.remove(key);
-            }
-            if std::mem::take(&mut self.accepts_stalled) && self.listening {
-                for listener in 0..self.listeners.len() {
-                    self.accept_on(listener);
-                }
+        if is_handed_in {
+            self.names.clear();
+            self.closed.clear();
+            if self.ring.is_drained() {
+                self.end_turn();
             }
         }
     }
 
     #[inline]
-    fn sent(&mut self, place: usize, result: i32) {
-        let Some(connection) = self.connections.at_mut(place) else {
-            return;
-        };
-        connection.sending = false;
-        let live = connection.is_live();
-        if live {
-            match u64::try_from(result) {
-                Ok(count) => {
-                    self.took(place, count);
-                    self.send_on(place);
+    fn drain_one(&mut self, item: &Item) {
+        match item.token.purpose() {
+            Purpose::Accept | Purpose::Connect | Purpose::Receive => self.batch.push_back(*item),
+            Purpose::Send => self.sent(item.token.number(), item.result),
+            Purpose::Silent => self.not_silent(item.token, item.result),
+            Purpose::Writable => self.writable(item.token),
+            Purpose::Wakeup => {
+                self.woken = true;
+                if !cqueue::more(item.flags) {
+                    self.watch_wakeup();
                 }
-                Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => self.send_on(place),
-                Err(_) => self.send_failed(place, Errno::new(-result)),
             }
+            Purpose::Begun | Purpose::Nothing | Purpose::SendFailed | Purpose::Sent => {}
         }
-        self.ended_operation(place);
     }
 
-    fn writable(&mut self, place: usize) {
-        if let Some(connection) = self.connections.at_mut(place) {
-            connection.sending = false;
-            if connection.is_live() {
-                self.send_on(place);
-            }
-        }
-        self.ended_operation(place);
-    }
-
-    /// The kernel took `count` bytes of what is first in line.
+    /// The key of the connection that `token` was made for, if it is not closed.
     #[inline]
-    pub(super) fn took(&mut self, place: usize, count: u64) {
-        let Some(connection) = self.connections.at_mut(place) else {
-            return;
-        };
-        connection.taken += count;
-        let Some(piece) = connection.sends.front_mut() else {
-            return;
-        };
-        piece.done += count;
-        if piece.done < piece.length {
-            return;
-        }
-        let Some(piece) = connection.sends.pop() else {
-            return;
-        };
-        self.outgoing.release(&piece);
-        if connection.finishing && connection.sends.is_empty() {
-            shut_down(connection);
-        }
-        let begun = connection.sends.front_mut().and_then(|next| next.tag);
-        if piece.notify {
-            self.tell(place, Purpose::Sent, 0);
-        }
-        if let Some(tag) = begun {
-            self.tell(place, Purpose::Begun, tag.cast_signed());
-        }
-    }
-
-    pub(super) fn send_failed(&mut self, place: usize, error: Errno) {
-        let Some(connection) = self.connections.at_mut(place) else {
-            return;
-        };
-        connection.sends.clear(&mut self.outgoing);
-        self.tell(place, Purpose::SendFailed, error.number());
+    pub(super) fn key_of(&self, token: Token) -> Option<Key> {
+        let key = self.connections.key_at(token.number() as usize)?;
+        token.is_of(key).then_some(key)
     }
 
     /// The next thing to tell.
@@ -188,93 +125,79 @@ impl Uring {
                 continue;
             }
             let item = self.batch.pop_front()?;
-            let told = match item.purpose {
-                Purpose::Receive => self.received(item),
-                Purpose::Connect => self.connected(item),
-                Purpose::Accept => self.accepted(item),
-                Purpose::Sent => self.told(item, Event::Sent),
+            if item.token.purpose() == Purpose::Accept {
+                if let Some(told) = self.accepted(item) {
+                    return Some(told);
+                }
+                continue;
+            }
+            let Some(key) = self.key_of(item.token) else {
+                // The caller has closed it.
+                self.forget(cqueue::buffer_select(item.flags));
+                continue;
+            };
+            let told = match item.token.purpose() {
+                Purpose::Receive => self.received(key, item),
                 Purpose::Begun => {
                     let tag = item.result.cast_unsigned();
-                    self.told(item, Event::Begun { tag })
+                    self.begun(key, tag)
+                        .then_some(Step::Event(Event::Begun { tag }))
                 }
+                Purpose::Connect => Some(self.connected(key, item)),
+                Purpose::Sent => Some(Step::Event(Event::Sent)),
                 Purpose::SendFailed => {
                     let error = Errno::new(item.result);
-                    self.told(item, Event::SendFailed { error })
+                    Some(Step::Event(Event::SendFailed { error }))
                 }
                 _ => None,
             };
-            if told.is_some() {
-                return told;
+            if let Some(step) = told {
+                return Some((key, step));
             }
         }
     }
 
-    /// The key by which the caller knows the connection at `place`.
     #[inline]
-    fn live_key(&mut self, place: u32) -> Option<Key> {
-        let place = place as usize;
-        self.connections.at_mut(place).filter(|c| c.is_live())?;
-        self.connections.key_at(place)
-    }
-
-    fn told(&mut self, item: Item, event: Event<'static>) -> Option<(Key, Step)> {
-        let key = self.live_key(item.place);
-        self.ended_operation(item.place as usize);
-        Some((key?, Step::Event(event)))
-    }
-
-    #[inline]
-    fn received(&mut self, item: Item) -> Option<(Key, Step)> {
-        let place = item.place as usize;
+    fn received(&mut self, key: Key, item: Item) -> Option<Step> {
         let buffer = cqueue::buffer_select(item.flags);
-        let last = !cqueue::more(item.flags);
-        let connection = self.connections.at_mut(place)?;
-        let skipped = connection.receiving == Some(Receiving::Skip);
+        let connection = self.connections.get_mut(key)?;
+        let is_skipped = connection.receiving == Some(Receiving::Skip);
         connection.drained = !cqueue::sock_nonempty(item.flags);
-        if last {
+        if !cqueue::more(item.flags) {
             connection.receiving = None;
-        }
-        if !connection.is_live() {
-            self.forget(buffer);
-            if last {
-                self.ended_operation(place);
-            }
-            return None;
-        }
-        if last {
-            // Not the last operation of a closed connection: it is live.
-            connection.operations -= 1;
             if item.result > 0 {
-                self.rearm = Some(item.place);
+                self.rearm = Some(key);
             }
         }
         match (u32::try_from(item.result), buffer) {
-            (Ok(length @ 1..), Some(buffer)) => self.deliver(Bytes {
-                place: item.place,
-                buffer,
-                offset: 0,
-                length,
-            }),
+            (Ok(length @ 1..), Some(buffer)) => {
+                let bytes = Bytes {
+                    key,
+                    buffer,
+                    offset: 0,
+                    length,
+                };
+                self.deliver(bytes).map(|(_, step)| step)
+            }
             (Ok(length @ 1..), None) => {
-                debug_assert!(skipped, "only a skip has no buffer");
+                debug_assert!(is_skipped, "only a skip has no buffer");
                 let count = u64::from(length);
                 connection.skipping = connection.skipping.saturating_sub(count);
-                let key = self.connections.key_at(place)?;
-                Some((key, Step::Event(Event::Skipped { count })))
+                Some(Step::Event(Event::Skipped { count }))
             }
             (Ok(0), buffer) => {
                 self.forget(buffer);
-                self.stream_ended(item.place, None)
+                Some(self.stream_ended(key, None))
             }
             (Err(_), buffer) => {
                 self.forget(buffer);
                 match -item.result {
                     // Ended by us, or all buffers were in use and are back by now.
                     libc::ECANCELED | libc::ENOBUFS | libc::EINTR | libc::EAGAIN => {
-                        self.arm(place);
+                        self.arm(key);
                         None
                     }
-                    number => self.stream_ended(item.place, Some(Errno::new(number))),
+                    number => Some(self.stream_ended(key, Some(Errno::new(number)))),
                 }
             }
         }
@@ -286,28 +209,27 @@ impl Uring {
         }
     }
 
-    fn stream_ended(&mut self, place: u32, error: Option<Errno>) -> Option<(Key, Step)> {
-        let key = self.live_key(place)?;
-        if let Some(connection) = self.connections.at_mut(place as usize) {
+    fn stream_ended(&mut self, key: Key, error: Option<Errno>) -> Step {
+        if let Some(connection) = self.connections.get_mut(key) {
             connection.phase = Phase::Ended;
         }
-        Some((key, Step::Event(Event::Ended { error })))
+        Step::Event(Event::Ended { error })
     }
 
     /// Tells received bytes, or that they were to be skipped.
     #[inline]
     fn deliver(&mut self, bytes: Bytes) -> Option<(Key, Step)> {
-        let Some(key) = self.live_key(bytes.place) else {
+        let key = bytes.key;
+        let Some(connection) = self.connections.get_mut(key) else {
             self.buffers.give_back(bytes.buffer);
             return None;
         };
-        let connection = self.connections.at_mut(bytes.place as usize)?;
         if connection.skipping == 0 {
             let full = bytes.offset + bytes.length;
             if full as usize == Buffers::capacity(bytes.buffer) && !connection.large {
                 connection.large = true;
                 if matches!(connection.receiving, Some(Receiving::Multishot(_))) {
-                    self.cancel_receive(bytes.place as usize);
+                    self.cancel_receive(key);
                 }
             }
             return Some((key, Step::Received(bytes)));
@@ -328,27 +250,21 @@ impl Uring {
         Some((key, Step::Event(Event::Skipped { count })))
     }
 
-    fn connected(&mut self, item: Item) -> Option<(Key, Step)> {
-        let place = item.place as usize;
-        let Some(key) = self.live_key(item.place) else {
-            self.ended_operation(place);
-            return None;
-        };
-        self.ended_operation(place);
-        if item.result < 0 {
-            self.begin_close(place);
-            let error = Errno::new(-item.result);
-            return Some((key, Step::Event(Event::ConnectFailed { error })));
-        }
-        if let Some(connection) = self.connections.at_mut(place) {
+    fn connected(&mut self, key: Key, item: Item) -> Step {
+        if let Some(connection) = self.connections.get_mut(key) {
             connection.phase = Phase::Established;
         }
-        self.arm(place);
-        Some((key, Step::Event(Event::Connected)))
+        if item.result < 0 {
+            self.begin_close(key);
+            let error = Errno::new(-item.result);
+            return Step::Event(Event::ConnectFailed { error });
+        }
+        self.arm(key);
+        Step::Event(Event::Connected)
     }
 
     fn accepted(&mut self, item: Item) -> Option<(Key, Step)> {
-        let listener = item.place as usize;
+        let listener = item.token.number();
         let again = !cqueue::more(item.flags) && self.listening;
         if item.result < 0 {
             match -item.result {
@@ -358,7 +274,10 @@ impl Uring {
                 }
                 _ => {
                     self.meter.activity.accepts_failed += 1;
-                    self.accepts_stalled |= again;
+                    if again {
+                        self.stalled.push(listener);
+                        self.retry_at = self.batch_time + ACCEPT_RETRY;
+                    }
                 }
             }
             return None;
@@ -373,14 +292,22 @@ impl Uring {
             return None;
         };
         self.enter_table(key);
-        self.arm(key.index());
+        self.arm(key);
+        let listener = listener as usize;
         Some((key, Step::Event(Event::Accepted { listener })))
+    }
+
+    /// Accepts again where an accept failed.
+    pub(super) fn serve_stalled(&mut self) {
+        while let Some(listener) = self.stalled.pop() {
+            self.accept_on(listener);
+        }
     }
 
     /// Closes accepted sockets that nobody was told of.
     pub(super) fn close_unseen(&mut self) {
         for item in self.batch.drain(..) {
-            if item.purpose == Purpose::Accept && item.result >= 0 {
+            if item.token.purpose() == Purpose::Accept && item.result >= 0 {
                 drop(socket::own(item.result));
             }
         }

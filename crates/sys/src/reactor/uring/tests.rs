@@ -1,0 +1,277 @@
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+use super::*;
+
+impl Uring {
+    /// As on a kernel that does not carry silent sends out as it should.
+    pub(in super::super) fn without_silence(mut self) -> Self {
+        self.is_silence_right = false;
+        self
+    }
+}
+
+fn settings(connections: u32) -> Settings {
+    Settings {
+        connections,
+        copies: 8,
+        copy_bytes: 64,
+    }
+}
+
+/// None where this system does not permit io_uring, or this kernel does not keep silent.
+fn silent_uring(connections: u32) -> Option<Uring> {
+    let uring = Uring::new(&settings(connections)).ok()?;
+    uring.is_silence_right.then_some(uring)
+}
+
+fn listener() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+/// Waits for one event, within a bound that only a broken reactor reaches.
+fn wait_for<T>(uring: &mut Uring, mut wanted: impl FnMut(Key, &Event<'_>) -> Option<T>) -> T {
+    let deadline = uring.now() + Span::from_s(20);
+    loop {
+        while let Some(completion) = uring.next() {
+            if let Some(found) = wanted(completion.key, &completion.event) {
+                return found;
+            }
+        }
+        assert!(uring.wait(deadline) < deadline, "nothing happened");
+    }
+}
+
+fn connect(uring: &mut Uring, target: SocketAddr) -> Key {
+    let key = uring.connect(target, None).unwrap();
+    wait_for(uring, |of, event| {
+        (of == key && matches!(event, Event::Connected)).then_some(())
+    });
+    key
+}
+
+fn pair(uring: &mut Uring) -> (Key, TcpStream) {
+    let (listener, address) = listener();
+    let key = connect(uring, address);
+    (key, listener.accept().unwrap().0)
+}
+
+#[test]
+fn the_kernel_says_nothing_of_a_stored_send_that_went() {
+    let Some(mut uring) = silent_uring(4) else {
+        return;
+    };
+    let (key, mut peer) = pair(&mut uring);
+    let stored = uring.store(b"hello".to_vec());
+    let copied = Transmit::copied(b" told");
+    for (transmit, is_silent) in [
+        (Transmit::stored(stored), true),
+        (Transmit::stored(stored).with_notice(), false),
+        (copied, false),
+    ] {
+        let before = uring.bytes_taken(key);
+        assert_eq!(uring.send(key, transmit), Ok(Handed::Now));
+        assert_eq!(uring.bytes_taken(key), before, "nothing was handed in");
+        uring.submit();
+        let mut bytes = [0; 5];
+        peer.read_exact(&mut bytes).unwrap();
+        assert_eq!(uring.ring.is_drained(), is_silent);
+        uring.poll();
+        assert_eq!(uring.bytes_taken(key), before + 5);
+        while uring.next().is_some() {}
+    }
+}
+
+#[test]
+fn what_finds_no_room_at_once_follows() {
+    let Some(mut uring) = silent_uring(4) else {
+        return;
+    };
+    for length in [1, 5_000_000] {
+        let (key, mut peer) = pair(&mut uring);
+        // Fill the socket, so that the silent send finds no room at all.
+        let socket = &uring.connections.get(key).unwrap().socket;
+        let mut before = 0;
+        while let Ok(count) = socket::send(socket, &[b'x'; 1 << 16], false) {
+            before += count;
+        }
+        let stored = uring.store(vec![b'y'; length]);
+        uring.send(key, Transmit::stored(stored)).unwrap();
+        uring.submit();
+        uring.poll();
+        assert_eq!(uring.bytes_taken(key), 0);
+        let sending = uring.connections.get(key).unwrap().sending;
+        assert_eq!(sending, connection::Sending::Bytes);
+        let handed = uring.send(key, Transmit::copied(b"end").with_tag(7));
+        assert_eq!(handed, Ok(Handed::Behind));
+        let reader = std::thread::spawn(move || {
+            let mut bytes = vec![0; before + length + 3];
+            peer.read_exact(&mut bytes).unwrap();
+            bytes.split_off(before)
+        });
+        wait_for(&mut uring, |_, event| {
+            matches!(event, Event::Begun { tag: 7 }).then_some(())
+        });
+        assert_eq!(uring.bytes_taken(key), length as u64);
+        uring.submit();
+        let bytes = reader.join().unwrap();
+        assert!(bytes[..length].iter().all(|byte| *byte == b'y'));
+        assert_eq!(&bytes[length..], b"end");
+        uring.close(key);
+    }
+}
+
+/// What comes to the front goes only after the caller was told, however long that takes.
+#[test]
+fn nothing_begins_before_the_caller_knows() {
+    let Some(mut uring) = silent_uring(4) else {
+        return;
+    };
+    let (key, mut peer) = pair(&mut uring);
+    let stored = uring.store(b"hello".to_vec());
+    uring.send(key, Transmit::stored(stored)).unwrap();
+    let behind = Transmit::stored(stored).with_tag(1);
+    assert_eq!(uring.send(key, behind), Ok(Handed::Behind));
+    uring.submit();
+    uring.poll();
+    for _ in 0..5 {
+        // The event waits in the batch; nothing of it goes.
+        uring.submit();
+        assert!(!uring.ring.is_queued());
+    }
+    assert_eq!(uring.bytes_taken(key), 5);
+    let completion = uring.next().unwrap();
+    assert!(matches!(completion.event, Event::Begun { tag: 1 }));
+    uring.submit();
+    let mut bytes = [0; 10];
+    peer.read_exact(&mut bytes).unwrap();
+    assert_eq!(&bytes, b"hellohello");
+}
+
+/// However many operations are asked for, none of them goes before the next submit.
+#[test]
+fn a_full_queue_hands_nothing_in() {
+    let Some(mut uring) = silent_uring(200) else {
+        return;
+    };
+    let (listener, address) = listener();
+    let mut peers = Vec::new();
+    let keys: Vec<Key> = (0..200)
+        .map(|_| {
+            let key = connect(&mut uring, address);
+            peers.push(listener.accept().unwrap().0);
+            key
+        })
+        .collect();
+    uring.poll();
+    let stored = uring.store(b"x".to_vec());
+    for key in &keys {
+        uring.send(*key, Transmit::stored(stored)).unwrap();
+        uring.pause(*key);
+    }
+    for peer in &mut peers {
+        peer.set_nonblocking(true).unwrap();
+        assert!(peer.read(&mut [0; 1]).is_err(), "nothing has gone");
+        peer.set_nonblocking(false).unwrap();
+    }
+    uring.submit();
+    for peer in &mut peers {
+        peer.read_exact(&mut [0; 1]).unwrap();
+    }
+}
+
+/// With several targets, each connect goes to its own, however full the queue was.
+#[test]
+fn connects_go_to_their_targets() {
+    let Ok(mut uring) = Uring::new(&settings(100)) else {
+        return;
+    };
+    let ((ours, one), (_two_listens, two)) = (listener(), listener());
+    let mut peers = Vec::new();
+    let keys: Vec<Key> = (0..98)
+        .map(|_| {
+            let key = connect(&mut uring, one);
+            peers.push(ours.accept().unwrap().0);
+            key
+        })
+        .collect();
+    let stored = uring.store(b"x".to_vec());
+    for asked in 110..140 {
+        // So many operations are in line before the first connect.
+        for key in &keys {
+            uring.resume(*key);
+        }
+        for _ in 0..3 {
+            uring.poll();
+            while uring.next().is_some() {}
+        }
+        for key in &keys {
+            uring.send(*key, Transmit::stored(stored)).unwrap();
+        }
+        for key in keys.iter().take(asked - keys.len()) {
+            uring.pause(*key);
+        }
+        let connects = [one, two].map(|target| (uring.connect(target, None).unwrap(), target));
+        let mut connected = 0;
+        while connected < 2 {
+            connected += wait_for(&mut uring, |_, event| match event {
+                Event::Connected => Some(1),
+                Event::ConnectFailed { error } => panic!("{asked}: {error}"),
+                _ => None,
+            });
+        }
+        for (key, target) in connects {
+            assert_eq!(uring.peer(key), Some(target), "{asked} in line");
+            uring.reset(key);
+        }
+    }
+}
+
+/// A connect that is given up in the turn in which it began disturbs nobody who takes its place.
+#[test]
+fn a_connect_that_was_given_up_at_once_is_forgotten() {
+    let Ok(mut uring) = Uring::new(&settings(1)) else {
+        return;
+    };
+    let ((_one_listens, one), (_two_listens, two)) = (listener(), listener());
+    for _ in 0..50 {
+        for target in [one, two, one] {
+            let key = uring.connect(target, None).unwrap();
+            uring.close(key);
+        }
+        let key = connect(&mut uring, two);
+        assert_eq!(uring.peer(key), Some(two));
+        uring.reset(key);
+    }
+}
+
+/// For want of memory a send fails, and the connection is whole: no end of the stream follows.
+#[test]
+fn want_of_memory_does_not_end_the_stream() {
+    let Some(mut uring) = silent_uring(4) else {
+        return;
+    };
+    for number in [libc::ENOBUFS, libc::ENOMEM] {
+        let error = Errno::new(number);
+        assert!(error.is_out_of_memory());
+        let (key, mut peer) = pair(&mut uring);
+        let stored = uring.store(b"hello".to_vec());
+        uring.send(key, Transmit::stored(stored)).unwrap();
+        uring.submit();
+        // As if the kernel had said so.
+        uring.not_silent(operations::Purpose::Silent.of(key), -number);
+        let failed = wait_for(&mut uring, |_, event| match event {
+            Event::SendFailed { error } => Some(*error),
+            _ => None,
+        });
+        assert_eq!(failed, error);
+        peer.write_all(b"still here").unwrap();
+        wait_for(&mut uring, |_, event| match event {
+            Event::Received { bytes } => (*bytes == b"still here").then_some(()),
+            other => panic!("{other:?}"),
+        });
+        uring.close(key);
+    }
+}
