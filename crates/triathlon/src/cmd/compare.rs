@@ -7,7 +7,7 @@ use lab::probe::shelf;
 use model::probe::ProbeResult;
 use report::probe::Side;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::out;
 
 const EXAMPLES: &str = "\
@@ -32,6 +32,10 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.html == Path::new("-") {
+        let why = "--html -: stdout takes the comparison as text; name a file for the page";
+        return Err(UsageError(why.to_owned()).into());
+    }
     let read = |path: &Path| -> anyhow::Result<Vec<ProbeResult>> {
         if !path.exists() {
             anyhow::bail!("{} does not exist", path.display());

@@ -44,11 +44,12 @@ pub(crate) struct Args {
     /// Results directories, or trials (JSON); or one folder of 'triathlon probe'
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Write the page here [default: report.html in the first directory, or here]
-    #[arg(long, value_name = "FILE")]
+    /// Write the page here, or to stdout (-) [default: report.html in the first directory, or
+    /// here]
+    #[arg(long, value_name = "FILE|-")]
     html: Option<PathBuf>,
-    /// Write a row per trial here, comma-separated, units in the headings
-    #[arg(long, value_name = "FILE", long_help = columns())]
+    /// Write a row per trial here, or to stdout (-), comma-separated, units in the headings
+    #[arg(long, value_name = "FILE|-", long_help = columns())]
     csv: Option<PathBuf>,
     /// Print the page to a PDF here, by a headless Chromium
     #[arg(long, value_name = "FILE")]
@@ -66,7 +67,8 @@ pub(crate) struct Args {
 /// The help of `--csv`, with every column.
 fn columns() -> String {
     let mut help =
-        "Write a row per trial here, comma-separated (RFC 4180). The columns:\n".to_owned();
+        "Write a row per trial here, or to stdout (-), comma-separated (RFC 4180). The columns:\n"
+            .to_owned();
     for (name, meaning) in report::csv::COLUMNS {
         help.push_str(&format!("\n  {name}: {meaning}"));
     }
@@ -78,6 +80,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(bundle) = &args.publish {
         return hand_out(args, bundle);
     }
+    refuse_two_results(args)?;
     let run = read(&args.paths)?;
     if run.digests().is_empty() {
         return probes(args);
@@ -87,18 +90,59 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let only_csv = args.csv.is_some() && args.html.is_none() && args.pdf.is_none();
     if !only_csv {
-        let page = args.html.clone().unwrap_or_else(|| beside(&args.paths));
-        write(&page, report::html::page(&run).as_bytes())?;
-        if let Some(pdf) = &args.pdf {
-            print(&page, pdf)?;
-            out::line(pdf.display())?;
-        }
-        out::line(page.display())?;
+        put_page(args, &report::html::page(&run))?;
     }
     if let Some(file) = &args.csv {
-        out::line(file.display())?;
+        tell(args, file)?;
     }
     Ok(Exit::Done)
+}
+
+/// Writes the page, and its print.
+fn put_page(args: &Args, html: &str) -> anyhow::Result<()> {
+    let page = args.html.clone().unwrap_or_else(|| beside(&args.paths));
+    write(&page, html.as_bytes())?;
+    if let Some(pdf) = &args.pdf {
+        print(&page, pdf)?;
+        tell(args, pdf)?;
+    }
+    tell(args, &page)
+}
+
+/// Whether a file is standard output.
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Standard output takes one result, and a browser prints a file.
+fn refuse_two_results(args: &Args) -> Result<(), UsageError> {
+    let is_html = args.html.as_deref().is_some_and(is_stdout);
+    let is_csv = args.csv.as_deref().is_some_and(is_stdout);
+    let why = if is_html && is_csv {
+        "--html - and --csv -: stdout takes one of them; name a file for the other"
+    } else if is_html && args.pdf.is_some() {
+        "--html -: the page is printed from a file; name one"
+    } else if args.pdf.as_deref().is_some_and(is_stdout) {
+        "--pdf -: the browser prints into a file; name one"
+    } else {
+        return Ok(());
+    };
+    Err(UsageError(why.to_owned()))
+}
+
+/// Says where a result is; beside one that is on standard output, on standard error.
+fn tell(args: &Args, path: &Path) -> anyhow::Result<()> {
+    if [&args.html, &args.csv]
+        .into_iter()
+        .flatten()
+        .any(|file| is_stdout(file))
+    {
+        if !is_stdout(path) {
+            out::note(path.display());
+        }
+        return Ok(());
+    }
+    out::line(path.display())
 }
 
 /// A bundle, and its page.
@@ -137,16 +181,7 @@ fn probes(args: &Args) -> anyhow::Result<Exit> {
         anyhow::bail!("--csv has a row per trial; the points of probes are in their JSON files");
     }
     let side = Side { name: "", results };
-    let page = args.html.clone().unwrap_or_else(|| beside(&args.paths));
-    write(
-        &page,
-        report::html::probes(super::probe::TITLE, &[side]).as_bytes(),
-    )?;
-    if let Some(pdf) = &args.pdf {
-        print(&page, pdf)?;
-        out::line(pdf.display())?;
-    }
-    out::line(page.display())?;
+    put_page(args, &report::html::probes(super::probe::TITLE, &[side]))?;
     Ok(Exit::Done)
 }
 
@@ -169,6 +204,9 @@ fn beside(paths: &[PathBuf]) -> PathBuf {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    if is_stdout(path) {
+        return out::write(&String::from_utf8_lossy(bytes));
+    }
     std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -211,6 +211,7 @@ impl Asked {
         }
         let folder = resumed_folder(args, resume.as_deref())?;
         let (store, manifest) = Store::open(&folder)?;
+        refuse_another(args.experiment.as_deref(), &folder, &manifest)?;
         out::note(format_args!("going on in {}", folder.display()));
         let experiment = Experiment::try_from(manifest.experiment.clone())
             .with_context(|| format!("{} cannot be resumed", folder.display()))?;
@@ -291,6 +292,30 @@ fn read(name: &str, overrides: &[String]) -> anyhow::Result<Source> {
         ReadError::Unreadable { .. } => error.into(),
         _ => UsageError(error.to_string()).into(),
     })
+}
+
+/// `--resume DIR EXPERIMENT` goes on with that experiment or not at all; what looks like an
+/// experiment may be a KEY=VALUE, too.
+fn refuse_another(
+    name: Option<&str>,
+    folder: &Path,
+    manifest: &Manifest,
+) -> Result<(), UsageError> {
+    let Some(name) = name else { return Ok(()) };
+    let begun = &manifest.experiment.experiment.name;
+    let read = lab::experiment::read(name, &[]);
+    let is_same = name == begun || read.is_ok_and(|source| source.experiment.name() == begun);
+    let why = if is_same {
+        return Ok(());
+    } else if name.contains('=') {
+        format!("--resume goes on with what was begun: leave out {name}")
+    } else {
+        format!(
+            "{} holds {begun}: leave out {name}, or give the folder of its results",
+            folder.display()
+        )
+    };
+    Err(UsageError(why))
 }
 
 fn resumed_folder(args: &Args, given: Option<&Path>) -> anyhow::Result<PathBuf> {

@@ -139,8 +139,8 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) latency: bool,
 
-    /// Write raw exchanges as one line of JSON each
-    #[arg(long, value_name = "FILE")]
+    /// Write raw exchanges as one line of JSON each, to FILE or to stdout (-) instead of the report
+    #[arg(long, value_name = "FILE|-")]
     pub(super) samples: Option<PathBuf>,
 
     /// With --samples: how many exchanges to keep at most
@@ -158,10 +158,39 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) keep_secrets: bool,
 
-    /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last
-    #[arg(long, value_name = "FILE|-")]
+    /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last. The
+    /// plan says everything: flags that would say it otherwise are refused
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = SAID_BY_THE_PLAN)]
     pub(super) plan: Option<PathBuf>,
 }
+
+/// Flags that say what a plan says, or what becomes of a report that is not made for one.
+const SAID_BY_THE_PLAN: [&str; 24] = [
+    "backend",
+    "connections",
+    "cpus",
+    "data",
+    "duration",
+    "expect",
+    "expect_length",
+    "expect_sha256",
+    "expect_status",
+    "headers",
+    "json",
+    "latency",
+    "poisson",
+    "rate",
+    "request",
+    "requests",
+    "requests_per_connection",
+    "samples_max",
+    "seed",
+    "sources",
+    "spin",
+    "threads",
+    "timeout",
+    "warmup",
+];
 
 fn source_address(text: &str) -> Result<std::net::IpAddr, &'static str> {
     let form = "write an IP address of this machine, as in 127.0.0.2";

@@ -1,17 +1,19 @@
 //! What `triathlon load` writes: events for programs, a live line and a report for people.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use load::Notice;
 use model::environment::Tool;
 use model::event::{Event, Phase};
+use model::record::Sample;
 use model::units::Span;
 use model::{Environment, Trial};
 use report::text::Style;
 
 use super::Args;
+use crate::exit::UsageError;
 use crate::out;
 
 /// Where it all goes.
@@ -48,6 +50,16 @@ impl Output {
 
     /// Finds out before the run whether what was asked for can be written at its end.
     pub(super) fn try_out(args: &Args) -> anyhow::Result<()> {
+        let takes_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        if takes_stdout(&args.samples) && (takes_stdout(&args.json) || args.plan.is_some()) {
+            let other = if args.plan.is_some() {
+                "--plan"
+            } else {
+                "--json -"
+            };
+            let why = format!("--samples -: {other} writes to stdout already; name a file");
+            return Err(UsageError(why).into());
+        }
         let files = [&args.json, &args.samples];
         for path in files.into_iter().flatten() {
             if path.as_path() != Path::new("-") {
@@ -73,7 +85,8 @@ impl Output {
         // The text first: where a file cannot be written, what was measured has been said; and
         // where nobody takes the text, the files are written all the same.
         let to_stdout = args.json.as_deref() == Some(Path::new("-"));
-        let told = if self.events || to_stdout {
+        let are_samples = args.samples.as_deref() == Some(Path::new("-"));
+        let told = if self.events || to_stdout || are_samples {
             Ok(())
         } else {
             print_report(args, &trial)
@@ -126,14 +139,22 @@ fn print_report(args: &Args, trial: &Trial) -> anyhow::Result<()> {
 
 /// Raw exchanges go to their own file, a line each, and not into the trial.
 fn write_samples(path: &Path, trial: &mut Trial) -> anyhow::Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
-    let file = std::fs::File::create(path).with_context(cannot)?;
-    let mut file = std::io::BufWriter::new(file);
-    for sample in std::mem::take(&mut trial.record.samples) {
-        serde_json::to_writer(&mut file, &sample).with_context(cannot)?;
-        file.write_all(b"\n").with_context(cannot)?;
+    let samples = std::mem::take(&mut trial.record.samples);
+    if path == Path::new("-") {
+        return write_lines(std::io::stdout().lock(), &samples).context("cannot write to stdout");
     }
-    file.flush().with_context(cannot)
+    std::fs::File::create(path)
+        .and_then(|file| write_lines(file, &samples))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn write_lines(file: impl std::io::Write, samples: &[Sample]) -> std::io::Result<()> {
+    let mut file = std::io::BufWriter::new(file);
+    for sample in samples {
+        serde_json::to_writer(&mut file, sample)?;
+        file.write_all(b"\n")?;
+    }
+    file.flush()
 }
 
 fn event_of(notice: &Notice) -> Event {
