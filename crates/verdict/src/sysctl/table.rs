@@ -198,6 +198,83 @@ pub(super) const KNOWN: &[&str] = &[
     "vm.swappiness",
 ];
 
+/// A key whose value is one number or several.
+pub(super) struct Number {
+    pub(super) key: &'static str,
+    /// How many numbers the kernel reads.
+    pub(super) count: usize,
+    /// The smallest that any kernel takes.
+    pub(super) min: i128,
+    /// The largest that any kernel takes.
+    pub(super) max: i128,
+}
+
+const fn number(key: &'static str, count: usize, min: i128, max: i128) -> Number {
+    Number {
+        key,
+        count,
+        min,
+        max,
+    }
+}
+
+const fn int(key: &'static str) -> Number {
+    number(key, 1, 0, INT_MAX)
+}
+
+const INT_MAX: i128 = 0x7fff_ffff;
+const UINT_MAX: i128 = 0xffff_ffff;
+const ULONG_MAX: i128 = 0xffff_ffff_ffff_ffff;
+
+/// Keys that hold numbers, by the type of the kernel's variable. Where kernels differ the widest
+/// range stands here: what is outside of it is refused by all of them.
+const NUMBERS: &[Number] = &[
+    number("fs.file-max", 1, 0, ULONG_MAX),
+    number("fs.nr_open", 1, 0, UINT_MAX),
+    number("kernel.pid_max", 1, 1, INT_MAX),
+    number("kernel.threads-max", 1, 1, INT_MAX),
+    int("net.core.netdev_max_backlog"),
+    int("net.core.optmem_max"),
+    int("net.core.rmem_default"),
+    int("net.core.rmem_max"),
+    int("net.core.somaxconn"),
+    int("net.core.wmem_default"),
+    int("net.core.wmem_max"),
+    int("net.ipv4.tcp_abort_on_overflow"),
+    int("net.ipv4.tcp_ecn"),
+    int("net.ipv4.tcp_fin_timeout"),
+    int("net.ipv4.tcp_keepalive_intvl"),
+    int("net.ipv4.tcp_keepalive_probes"),
+    int("net.ipv4.tcp_keepalive_time"),
+    int("net.ipv4.tcp_max_orphans"),
+    int("net.ipv4.tcp_max_syn_backlog"),
+    int("net.ipv4.tcp_max_tw_buckets"),
+    int("net.ipv4.tcp_moderate_rcvbuf"),
+    int("net.ipv4.tcp_retries2"),
+    int("net.ipv4.tcp_rfc1337"),
+    int("net.ipv4.tcp_sack"),
+    int("net.ipv4.tcp_slow_start_after_idle"),
+    int("net.ipv4.tcp_synack_retries"),
+    int("net.ipv4.tcp_syncookies"),
+    int("net.ipv4.tcp_timestamps"),
+    int("net.ipv4.tcp_tw_recycle"),
+    int("net.ipv4.tcp_tw_reuse"),
+    int("net.ipv4.tcp_window_scaling"),
+    number("net.ipv4.tcp_mem", 3, 0, ULONG_MAX),
+    number("net.ipv4.tcp_notsent_lowat", 1, 0, UINT_MAX),
+    number("net.ipv4.tcp_rmem", 3, 0, INT_MAX),
+    number("net.ipv4.tcp_syn_retries", 1, 0, 255),
+    number("net.ipv4.tcp_wmem", 3, 0, INT_MAX),
+    number("vm.max_map_count", 1, 0, INT_MAX),
+    number("vm.overcommit_memory", 1, 0, 2),
+    number("vm.swappiness", 1, 0, 200),
+];
+
+/// What is known of the numbers of `key`.
+pub(super) fn number_of(key: &str) -> Option<&'static Number> {
+    NUMBERS.iter().find(|number| number.key == key)
+}
+
 /// Keys that the kernel tells and lets nobody set.
 pub(super) const READ_ONLY: &[&str] = &[
     "*.mc_forwarding",

@@ -384,3 +384,89 @@ fn kernel_versions_are_read_and_ordered() {
     assert!("new".parse::<Kernel>().is_err());
     assert!(Kernel::new(4, 9) < Kernel::new(4, 10));
 }
+
+#[test]
+fn a_value_that_the_kernel_refuses_is_told() {
+    let check = |line: &str, expected: Option<(Kind, &str)>| {
+        let objections = judge(line, on("6.1"));
+        let refused = objections
+            .iter()
+            .find(|o| matches!(o.kind, Kind::Malformed | Kind::Width));
+        match (refused, expected) {
+            (None, None) => {}
+            (Some(found), Some((kind, word))) => {
+                assert_eq!(found.kind, kind, "{line}: {found:?}");
+                assert_eq!(found.severity, Severity::Suspect, "{line}");
+                assert!(found.say.contains(word), "{line}: {}", found.say);
+            }
+            other => panic!("{line}: {other:?}"),
+        }
+    };
+    let backlog = |value: &str| format!("net.ipv4.tcp_max_syn_backlog = {value}");
+    check(
+        &backlog("lots"),
+        Some((Kind::Malformed, "'lots' is not a number")),
+    );
+    check(
+        &backlog("4k"),
+        Some((Kind::Malformed, "'4k' is not a number")),
+    );
+    check(
+        &backlog("4096.5"),
+        Some((Kind::Malformed, "is not a number")),
+    );
+    check(
+        &backlog("2147483648"),
+        Some((Kind::Width, "between 0 and 2147483647")),
+    );
+    check(
+        &backlog("99999999999999999999999"),
+        Some((Kind::Width, "between 0")),
+    );
+    check(&backlog("-1"), Some((Kind::Width, "-1 is below zero")));
+    check(&backlog("4096"), None);
+    check(&backlog("0x1000"), None);
+    check(
+        "vm.overcommit_memory = 3",
+        Some((Kind::Width, "between 0 and 2")),
+    );
+    check(
+        "vm.swappiness = 201",
+        Some((Kind::Width, "between 0 and 200")),
+    );
+    check("vm.swappiness = 0", None);
+    check(
+        "net.ipv4.tcp_rmem = 4096 many 6291456",
+        Some((Kind::Malformed, "'many'")),
+    );
+    check("net.ipv4.tcp_rmem = 4096 131072 6291456", None);
+    check("fs.file-max = 9223372036854775807", None);
+    check("net.ipv4.tcp_notsent_lowat = 4294967295", None);
+    check("net.ipv4.tcp_congestion_control = bbr", None);
+}
+
+#[test]
+fn a_limit_of_open_files_matters_where_it_is_met() {
+    let check = |value: &str, connections: u64, kind: Kind| {
+        let line = format!("fs.file-max = {value}");
+        let machine = Machine {
+            connections,
+            ..on("6.1")
+        };
+        let objections = judge(&line, machine);
+        let matters = find(&objections, "fs.file-max", Kind::Size);
+        let cannot = find(&objections, "fs.file-max", Kind::Irrelevant);
+        assert_eq!(matters.is_some(), kind == Kind::Size, "{objections:#?}");
+        assert_eq!(
+            cannot.is_some(),
+            kind == Kind::Irrelevant,
+            "{objections:#?}"
+        );
+        assert!(matters.is_none_or(|o| o.severity == Severity::Suspect));
+    };
+    check("100", 1_000, Kind::Size);
+    check("11999", 1_000, Kind::Size);
+    check("12000", 1_000, Kind::Irrelevant);
+    check("524288", 1_000, Kind::Irrelevant);
+    check("524288", 1_000_000, Kind::Size);
+}

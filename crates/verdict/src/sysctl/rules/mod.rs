@@ -5,6 +5,7 @@ mod form;
 mod memory;
 mod queues;
 mod removed;
+mod values;
 
 use model::Severity;
 
@@ -62,6 +63,8 @@ const RULES: &[Rule] = &[
     connections::fin_timeout,
     irrelevant,
     queues::netdev_max_backlog,
+    values::file_max,
+    values::numbers,
     connections::port_range,
     form::read_only,
     form::remark,
@@ -181,7 +184,10 @@ fn already_default(setting: &Setting, machine: &Machine) -> Vec<Draft> {
         .collect()
 }
 
-fn irrelevant(setting: &Setting, _: &Machine) -> Vec<Draft> {
+fn irrelevant(setting: &Setting, machine: &Machine) -> Vec<Draft> {
+    if values::too_few_files(setting, machine).is_some() {
+        return Vec::new();
+    }
     table::IRRELEVANT
         .iter()
         .filter(|entry| covers(entry.key, &setting.key))
