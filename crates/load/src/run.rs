@@ -204,7 +204,7 @@ fn run_on<R: Reactor>(
 fn check_descriptors(plan: &Plan) -> Result<(), LoadError> {
     let connections = plan.file().connections;
     let needed = u64::from(connections) + FILES_BESIDE;
-    match sys::socket::raise_descriptor_limit() {
+    match sys::process::raise_open_files(u64::MAX) {
         Ok(limit) if limit < needed => Err(LoadError::Descriptors {
             connections,
             limit,

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calendar;
 pub mod condition;
 pub mod distribution;
 pub mod environment;
@@ -14,9 +15,11 @@ pub mod experiment;
 pub mod finding;
 #[doc(hidden)]
 pub mod fixture;
+mod hex;
 pub mod outcome;
 pub mod plan;
 pub mod probe;
+pub mod random;
 pub mod record;
 pub mod redact;
 #[cfg(test)]
@@ -31,9 +34,11 @@ pub use environment::Environment;
 pub use event::Event;
 pub use experiment::{Experiment, ExperimentFile, Gap, Manifest, Results};
 pub use finding::{Claim, Finding, Severity, Status, Verdict};
+pub use hex::hex;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use plan::{Plan, PlanFile};
 pub use probe::ProbeResult;
+pub use random::Random;
 pub use record::Record;
 pub use trial::Trial;
 pub use units::{Bytes, Instant, Rate, Ratio, Span};

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use sys::file::Folder;
 use sys::reactor::{self, Listen, Waker};
-use sys::{cpu, socket};
+use sys::{cpu, process, socket};
 
 use crate::Settings;
 use crate::settings::{Backend, LogTarget};
@@ -77,7 +77,7 @@ pub fn start(settings: Settings) -> Result<Running, OriginError> {
         source,
     })?;
     // Where it may not be raised, what is refused later is counted.
-    let _as_it_is = socket::raise_descriptor_limit();
+    let _as_it_is = process::raise_open_files(u64::MAX);
     let (addresses, listeners) = listeners(&settings)?;
     let control = Arc::new(Control::default());
     let mut running = Running {

@@ -34,26 +34,18 @@ const DISTURBED: &[&str] = &[
     include_str!("residuals/socket-disturbed.txt"),
 ];
 
-/// splitmix64 (Steele, Lea and Flood 2014): small, and good enough to draw curves.
-struct Random(u64);
+/// Draws for curves.
+struct Random(model::Random);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
     /// From 0 up to 1.
     fn share(&mut self) -> f64 {
-        f64::from(u32::try_from(self.next() >> 32).expect("32 bits")) / 4_294_967_296.0
+        f64::from(u32::try_from(self.0.next_u64() >> 32).expect("32 bits")) / 4_294_967_296.0
     }
 
     fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).expect("a length");
-        usize::try_from(self.next() % bound).expect("below a length")
+        usize::try_from(self.0.next_u64() % bound).expect("below a length")
     }
 
     /// Between two bounds, evenly in its logarithm.
@@ -216,7 +208,7 @@ fn tally(shape: Shape, seed: u64) -> Tally {
     };
     let mut tally = Tally::default();
     for curve in 0..CURVES {
-        let mut random = Random(seed ^ (curve << 8));
+        let mut random = Random(model::Random::new(seed ^ (curve << 8)));
         let population = [1_000_u32, 2_000, 3_000][random.below(3)];
         let truth = truth(shape, &mut random, f64::from(population));
         let growth = classify("synthetic", &draw(&truth, population, &noise, &mut random));

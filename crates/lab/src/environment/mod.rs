@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use model::calendar::Calendar;
 use model::environment::Tool;
 use model::environment::settings::{SETTINGS, without_foreign_values};
 use model::{Bytes, Environment, Span};
@@ -115,24 +116,9 @@ pub fn read(roots: Roots<'_>, mut tool: Tool) -> Environment {
 
 /// A time since 1970 as RFC 3339 in UTC, to the second.
 pub fn rfc3339(since_1970: Span) -> String {
-    let seconds = since_1970.as_ns() / 1_000_000_000;
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Howard Hinnant, "chrono-compatible low-level date algorithms": civil_from_days.
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_shifted + 2) / 5 + 1;
-    let month = if month_shifted < 10 {
-        month_shifted + 3
-    } else {
-        month_shifted - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    let at = Calendar::of(since_1970.as_ns() / 1_000_000_000);
+    let (year, month, day) = (at.year, at.month + 1, at.day);
+    let (hour, minute, second) = (at.hour, at.minute, at.second);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 

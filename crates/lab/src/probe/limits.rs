@@ -6,7 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use model::probe::Limit;
-use sys::syscall::limit::{self, Bounds, bounds, disk_free};
+use sys::counters::disk::space;
+use sys::process::effective_user;
+use sys::syscall::limit::{self, Bounds, bounds};
 
 use super::{Need, Probe};
 
@@ -76,7 +78,7 @@ fn number(root: &Path, path: &str) -> Option<u64> {
 
 fn disk(folder: &Path) -> Vec<Found> {
     // Half of what is free: a disk that is filled to the brim is another disk.
-    let free = disk_free(folder).ok().map(|bytes| bytes / 2);
+    let free = space(folder).ok().map(|(_, free)| free.count() / 2);
     vec![("bytes on the disk", "statvfs, half of what is free", free)]
 }
 
@@ -163,7 +165,7 @@ fn processes(root: &Path) -> Vec<Found> {
     let of_user = bounds(limit::Resource::Processes)
         .ok()
         .and_then(|Bounds { hard, .. }| hard)
-        .filter(|_| !limit::is_root());
+        .filter(|_| effective_user() != 0);
     let mut found = vec![
         (
             "process numbers",

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::{Bytes, Experiment};
+use model::{Bytes, Experiment, Random, hex};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::LabError;
-use crate::sweep::Order;
 
 /// From this length on a file is served by the means for large files, where a server has both:
 /// for a small one sendfile is a system call too many.
@@ -92,13 +91,9 @@ fn path_of(length: u64) -> String {
 /// Letters and digits: readable in a terminal, and too many kinds to be compressed much.
 fn content(length: u64) -> Vec<u8> {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut order = Order::from_seed(length);
+    let mut order = Random::new(length);
     let length = usize::try_from(length).expect("a document fits into memory");
     (0..length).map(|_| LETTERS[order.below(64)]).collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Gives everyone the right to read.

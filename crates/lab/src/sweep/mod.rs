@@ -5,13 +5,11 @@
 //! out what is there.
 
 mod budget;
-mod order;
 
 use model::units::Rate;
-use model::{Experiment, Span};
+use model::{Experiment, Random, Span};
 
 pub use budget::{Cost, Scaled, scale};
-pub use order::Order;
 
 /// The ceiling is measured at up to so many connection counts (glossary).
 const CEILINGS_MAX: usize = 6;
@@ -55,7 +53,7 @@ pub struct Cell {
 /// All blocks of all rounds. In each round the ceilings come first, so that they are known when the
 /// trials that they belong to are stored; then every server, in random order.
 pub fn schedule(experiment: &Experiment, seed: u64) -> Vec<Block> {
-    let mut order = Order::from_seed(seed);
+    let mut order = Random::new(seed);
     let mut sequence = 0;
     let mut blocks = Vec::new();
     for round in 1..=experiment.rounds() {

@@ -264,7 +264,7 @@ impl Collect {
 
     fn answer(mut self) -> Answer {
         let digest = self.hash.finalize();
-        self.answer.digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.answer.digest = model::hex(&digest);
         self.answer
     }
 }

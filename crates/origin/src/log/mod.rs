@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use wire::date::Calendar;
+use model::calendar::Calendar;
 
 use crate::head::number;
 use crate::settings::LogTarget;

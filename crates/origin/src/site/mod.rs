@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use model::Instant;
+use model::{Instant, Random};
 use sys::file::Folder;
 use sys::reactor::{Reactor, Stored};
 use wire::h1::request::{RequestBody, RequestHead};
@@ -24,7 +24,7 @@ use crate::file::Files;
 use crate::head::{HeadWriter, Today, date_offset};
 use crate::log::{self, AccessLog};
 use crate::route::{self, RESERVED, Unroutable};
-use crate::synthetic::{self, Filler, Order, Random};
+use crate::synthetic::{self, Filler, Order};
 
 /// What files and orders allow; anything else is 405 or 501.
 const ALLOWED: &str = "GET, HEAD, OPTIONS";
@@ -88,7 +88,7 @@ impl Site {
     pub(crate) fn new(settings: &Settings, folder: Folder, worker: u64) -> io::Result<Self> {
         let synthetic = if settings.synthetic {
             Some(Synthetic {
-                random: Random::new(settings.seed, worker),
+                random: Random::stream(settings.seed, worker),
                 filler: Filler::new()?,
             })
         } else {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use model::Span;
+use model::{Random, Span};
 use wire::{Part, Persistence};
 
 use crate::head::{HeadWriter, Today};
@@ -322,33 +322,6 @@ impl Delay {
 )]
 fn scale(span: Span, factor: f64) -> Span {
     Span::from_ns((span.as_ns() as f64 * factor) as u64)
-}
-
-/// Random numbers that a seed determines (SplitMix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    /// From `seed`; each worker gets a stream of its own.
-    pub(crate) fn new(seed: u64, worker: u64) -> Self {
-        let mut random = Self(seed ^ worker.wrapping_mul(0xD134_2543_DE82_EF95));
-        random.next();
-        random
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// From 0 up to but not including 1.
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 #[cfg(test)]

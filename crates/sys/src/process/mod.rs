@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use model::Span;
 
 use crate::counters::process as reading;
+use crate::syscall::limit::{self, Bounds, Resource};
 
 pub use leaf::{Leaf, LeafCpu};
 pub use signal::{Interrupt, Readiness, wait_readable};
@@ -282,19 +283,16 @@ pub fn become_subreaper() -> io::Result<()> {
 }
 
 /// Raises this process's limit of open files, inherited by children, to `wanted` or as near as is
-/// permitted; returns the limit that holds.
+/// permitted; returns the limit that holds. `u64::MAX` is as far as it goes.
 pub fn raise_open_files(wanted: u64) -> io::Result<u64> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the kernel fills the struct that it is given.
-    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
-    if limit.rlim_cur >= wanted {
-        return Ok(limit.rlim_cur);
+    let unlimited = libc::RLIM_INFINITY;
+    let Bounds { soft, hard } = limit::bounds(Resource::OpenFiles)?;
+    let (soft, hard) = (soft.unwrap_or(unlimited), hard.unwrap_or(unlimited));
+    if soft >= wanted {
+        return Ok(soft);
     }
     // Beyond the hard limit needs a privilege; without it the hard limit is as far as it goes.
-    for target in [wanted.max(limit.rlim_max), limit.rlim_max] {
+    for target in [wanted.max(hard), hard] {
         let raised = libc::rlimit {
             rlim_cur: wanted.min(target),
             rlim_max: target,
@@ -304,7 +302,7 @@ pub fn raise_open_files(wanted: u64) -> io::Result<u64> {
             return Ok(raised.rlim_cur);
         }
     }
-    Ok(limit.rlim_cur)
+    Ok(soft)
 }
 
 /// The effective user id of this process: 0 is root.

@@ -221,30 +221,6 @@ pub(crate) fn write_number(event: &OwnedFd, number: u64) {
     let _full = unsafe { libc::write(event.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// How many file descriptors this process may have open.
-pub fn descriptor_limit() -> io::Result<u64> {
-    limits().map(|limits| limits.rlim_cur)
-}
-
-/// Raises the limit of file descriptors as far as this process may; what it is then.
-pub fn raise_descriptor_limit() -> io::Result<u64> {
-    let mut wanted = limits()?;
-    wanted.rlim_cur = wanted.rlim_max;
-    // SAFETY: `wanted` is a valid rlimit, only read.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wanted) })?;
-    Ok(wanted.rlim_cur)
-}
-
-fn limits() -> io::Result<libc::rlimit> {
-    let mut limits = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limits` is a valid place for an rlimit.
-    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limits) })?;
-    Ok(limits)
-}
-
 fn open(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = match address {
         SocketAddr::V4(_) => libc::AF_INET,

@@ -44,24 +44,6 @@ pub fn bounds(resource: Resource) -> io::Result<Bounds> {
     })
 }
 
-/// Whether this process runs as root.
-pub fn is_root() -> bool {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
-
-/// Bytes that a file system still takes from this user, where `path` lies.
-pub fn disk_free(path: &std::path::Path) -> io::Result<u64> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-    let mut found = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: the path ends with a zero, and the kernel fills the struct that it is given.
-    check(unsafe { libc::statvfs(path.as_ptr(), found.as_mut_ptr()) })?;
-    // SAFETY: the call succeeded, so the struct was filled.
-    let found = unsafe { found.assume_init() };
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
 /// Puts this process and those that it starts before all others that wait for the same CPU, within
 /// the usual scheduling class. Needs a privilege.
 pub fn go_first() -> io::Result<()> {

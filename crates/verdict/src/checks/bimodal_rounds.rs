@@ -86,13 +86,9 @@ mod tests {
     /// `rounds` rounds with normal noise of deviation 1.
     fn accused(rounds: u32, shift: f64) -> f64 {
         let normal = Normal::new(0.0, 1.0).unwrap();
-        // A Weyl sequence through a bit mixer (splitmix64): the same numbers each time.
-        let mut state = 1_u64;
+        let mut random = model::Random::new(1);
         let mut draw = || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            let high = u32::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap();
+            let high = u32::try_from(random.next_u64() >> 32).unwrap();
             normal.inverse_cdf((f64::from(high) + 0.5) / 4_294_967_296.0)
         };
         let mut count = 0_u32;

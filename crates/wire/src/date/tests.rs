@@ -1,3 +1,4 @@
+use model::calendar::LAST;
 use proptest::prelude::*;
 
 use super::*;

@@ -28,7 +28,7 @@ use crate::out;
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     // Before the machine is read, so that the record tells the limit that the run has.
-    sys::socket::raise_descriptor_limit().context("cannot raise the limit of open files")?;
+    sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     Output::try_out(args)?;
     let output = Output::new(args);
     let chosen = match &args.plan {
