@@ -112,6 +112,10 @@ pub enum Refused {
 /// Sends that one connection may have under way: a head, a body and a few pipelined ones.
 pub const SENDS_MAX: usize = 4;
 
+/// An accept that failed, usually for want of descriptors, is tried again after so long, or when a
+/// connection was closed.
+const ACCEPT_RETRY: Span = Span::from_ms(10);
+
 /// Finds bytes that were given to [`Reactor::store`].
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Stored(pub(crate) Key);
@@ -411,7 +415,8 @@ pub trait Reactor {
 /// What servers need beside a [`Reactor`]: to listen.
 pub trait Listen: Reactor {
     /// Accepts connections from `listener` from now on ([`crate::socket::listen`] makes one). Each
-    /// is told with [`Event::Accepted`].
+    /// is told with [`Event::Accepted`]. An accept that fails is counted in
+    /// [`Activity::accepts_failed`] and tried again a little later.
     fn listen(&mut self, listener: OwnedFd) -> io::Result<()>;
 
     /// Accepts no more connections and closes all listeners. What was accepted stays.

@@ -645,6 +645,69 @@ pub(super) fn reconnects_at_once<R: Reactor>(reactor: &mut R, target: SocketAddr
     assert_eq!(connected, keys, "{}", reactor.name());
 }
 
+/// Without descriptors accepts fail; when there are some again, those who waited are accepted, and
+/// no listener is asked twice. No other connection need be open.
+fn recovers_from_want_of_descriptors<R: Listen>(mut reactor: R) {
+    let addresses = [listening(&mut reactor), listening(&mut reactor)];
+    let mut waiting = vec![TcpStream::connect(addresses[0]).unwrap()];
+    // The kernel hands it to the reactor, which accepts it first.
+    let (first, seen) = next(&mut reactor);
+    assert_eq!(seen, Seen::Accepted);
+    reactor.close(first);
+    reactor.submit();
+    for round in 1..4_u64 {
+        // Sockets of our own first: then nothing is left.
+        let sockets: Vec<OwnedFd> = (0..2)
+            .map(|_| socket::outgoing(addresses[0], None).unwrap())
+            .collect();
+        let mut used_up = Vec::new();
+        while let Ok(file) = File::open("/dev/null") {
+            used_up.push(file);
+        }
+        for (socket, address) in sockets.iter().zip(addresses) {
+            socket::connect(socket, address).unwrap();
+        }
+        let failed = reactor.activity().accepts_failed;
+        while reactor.activity().accepts_failed < failed + round {
+            let deadline = reactor.now() + Span::from_ms(1);
+            reactor.wait(deadline);
+            assert!(reactor.next().is_none(), "{}", reactor.name());
+        }
+        drop(used_up);
+        for _ in addresses {
+            let (key, seen) = next(&mut reactor);
+            assert_eq!(seen, Seen::Accepted, "{}", reactor.name());
+            reactor.close(key);
+        }
+        waiting.extend(sockets.into_iter().map(TcpStream::from));
+        // Nobody else is there, and both listeners still stand.
+        let deadline = reactor.now() + Span::from_ms(1);
+        reactor.wait(deadline);
+        assert!(reactor.next().is_none(), "{}", reactor.name());
+    }
+    reactor.stop_listening();
+    for address in addresses {
+        assert!(TcpStream::connect(address).is_err(), "{}", reactor.name());
+    }
+}
+
+/// Runs one test of this binary in a process of its own, which may use up all descriptors.
+fn alone(name: &str) {
+    let program = std::env::current_exe().unwrap();
+    let output = std::process::Command::new(program)
+        .args(["--exact", "--nocapture", name])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {text}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("1 passed"), "{name}: {text}");
+}
+
+/// Says to a test that it runs in a process of its own.
+const ALONE: &str = "TRIATHLON_TEST_ALONE";
+
 fn asks_for_room_for_a_copy<R: Listen>(mut reactor: R) {
     let (ours, theirs) = both_ends(&mut reactor);
     let stored = reactor.store(vec![b'x'; 32_000_000]);
@@ -757,6 +820,16 @@ macro_rules! suite {
             #[test]
             fn discarded() {
                 run(|new| sends_what_is_discarded(new()));
+            }
+
+            #[test]
+            fn descriptors() {
+                if std::env::var_os(ALONE).is_some() {
+                    run(|new| recovers_from_want_of_descriptors(new()));
+                } else {
+                    let (_, path) = module_path!().split_once("::").unwrap();
+                    alone(&format!("{path}::descriptors"));
+                }
             }
 
             #[test]

@@ -25,8 +25,8 @@ use self::connection::{Connection, Step, do_accept};
 use super::meter::Meter;
 use super::outgoing::Outgoing;
 use super::{
-    Activity, Completion, Event, Handed, Listen, Reactor, Refused, Settings, Stored, Transmit,
-    Waker,
+    ACCEPT_RETRY, Activity, Completion, Event, Handed, Listen, Reactor, Refused, Settings, Stored,
+    Transmit, Waker,
 };
 use crate::slots::{Key, Slots};
 use crate::{clock, cpu, socket, timer};
@@ -59,8 +59,9 @@ pub struct Readiness {
     /// How many of `ready` belong to this batch.
     batch: usize,
     accepts_left: u32,
-    /// An accept failed, usually for want of descriptors: try again when one is free.
-    accepts_stalled: bool,
+    /// Listeners whose accept failed, usually for want of descriptors, and when to try again.
+    stalled: Vec<usize>,
+    retry_at: Instant,
     buffer: Box<[u8]>,
     timer: OwnedFd,
     wakeup: Arc<OwnedFd>,
@@ -91,7 +92,8 @@ impl Readiness {
             queued: vec![false; places],
             batch: 0,
             accepts_left: 0,
-            accepts_stalled: false,
+            stalled: Vec::new(),
+            retry_at: Instant::ZERO,
             buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
             timer,
             wakeup,
@@ -167,7 +169,8 @@ impl Readiness {
             Ok(None) => return None,
             Err(_) => {
                 self.meter.activity.accepts_failed += 1;
-                self.accepts_stalled = true;
+                self.stalled.push(place);
+                self.retry_at = clock::monotonic() + ACCEPT_RETRY;
                 return None;
             }
         };
@@ -207,11 +210,24 @@ impl Readiness {
     fn remove(&mut self, key: Key) -> Option<Connection> {
         let mut connection = self.connections.remove(key)?;
         connection.release(&mut self.outgoing);
-        if std::mem::take(&mut self.accepts_stalled) {
-            self.ready
-                .extend((0..self.listeners.len()).map(|index| LISTENERS + index));
-        }
+        self.serve_stalled();
         Some(connection)
+    }
+
+    /// Puts listeners in line again whose accept failed.
+    fn serve_stalled(&mut self) {
+        self.ready.extend(self.stalled.drain(..));
+    }
+
+    /// When a wait until `deadline` ends to accept again where an accept failed.
+    fn wait_end(&mut self, now: Instant, deadline: Instant) -> Instant {
+        if self.stalled.is_empty() {
+            return deadline;
+        }
+        if now >= self.retry_at {
+            self.serve_stalled();
+        }
+        deadline.min(self.retry_at)
     }
 }
 
@@ -350,12 +366,16 @@ impl Reactor for Readiness {
     fn wait(&mut self, deadline: Instant) -> Instant {
         self.collect(Some(Duration::ZERO));
         let mut now = clock::monotonic();
-        while self.ready.is_empty() && now < deadline && !std::mem::take(&mut self.woken) {
+        loop {
+            let end = self.wait_end(now, deadline);
+            if !self.ready.is_empty() || now >= deadline || std::mem::take(&mut self.woken) {
+                break;
+            }
             let start = now;
-            self.block(start, deadline);
+            self.block(start, end);
             now = clock::monotonic();
             self.meter.blocked(start, now);
-            let to_go = deadline.saturating_since(now);
+            let to_go = end.saturating_since(now);
             // Up before the last whole millisecond had passed: a signal came.
             if to_go >= Span::from_ms(1) {
                 break;
@@ -368,6 +388,7 @@ impl Reactor for Readiness {
     fn poll(&mut self) -> Instant {
         self.collect(Some(Duration::ZERO));
         let now = clock::monotonic();
+        self.wait_end(now, now);
         self.begin_batch(now);
         now
     }
@@ -429,6 +450,7 @@ impl Listen for Readiness {
     }
 
     fn stop_listening(&mut self) {
+        self.stalled.clear();
         self.listeners.clear();
     }
 }

@@ -38,8 +38,8 @@ use self::ring::{Entered, Ring};
 use super::meter::Meter;
 use super::outgoing::Outgoing;
 use super::{
-    Activity, Completion, Event, Handed, Listen, Reactor, Refused, SENDS_MAX, Settings, Stored,
-    Transmit, Waker,
+    ACCEPT_RETRY, Activity, Completion, Event, Handed, Listen, Reactor, Refused, SENDS_MAX,
+    Settings, Stored, Transmit, Waker,
 };
 use crate::slots::{Key, Slots};
 use crate::{Errno, clock, cpu, socket, timer};
@@ -50,9 +50,6 @@ const SMALL_RECEIVES: u8 = 8;
 const BATCH_SLACK: usize = 256;
 /// Less than this is not worth a change from multishot receives.
 const SKIP_WORTH_BYTES: u64 = 16 * 1024;
-/// An accept that failed for want of something is tried again after so long, or when a connection
-/// was closed.
-const ACCEPT_RETRY: Span = Span::from_ms(10);
 
 /// Why io_uring cannot be used here. The caller falls back to readiness and says so.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
