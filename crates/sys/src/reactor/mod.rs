@@ -31,8 +31,8 @@
 //!
 //! **Threads.** A reactor is created in the thread that uses it and stays there.
 //!
-//! The backends: `uring` (Linux 6.1 and later, where permitted), `readiness` (epoll) and `sim` (a
-//! virtual clock and network, for tests).
+//! The backends: `uring` (Linux 6.1 and later, where permitted), `readiness` (epoll, so Linux too)
+//! and `sim` (a virtual clock and network, for tests; the only one that is not Linux alone).
 
 mod meter;
 mod outgoing;
