@@ -33,6 +33,8 @@ pub struct Kernel {
     pub partial_sends_per_1000: u16,
     /// The longest time for which the kernel takes no more of a send that was taken in part.
     pub send_pause: Span,
+    /// So many of a thousand sends fail for want of memory: the connection stands.
+    pub failed_sends_per_1000: u16,
     /// So many of a thousand connects fail within the call, with
     /// [`Refused::Kernel`](super::Refused::Kernel).
     pub failed_connects_per_1000: u16,
@@ -63,6 +65,7 @@ impl Kernel {
         let send_pause = Span::from_us(up_to(3_000));
         let failed_connects = up_to(100);
         let split_batches = up_to(900);
+        let failed_sends = up_to(20);
         let per_thousand = |number: u64| u16::try_from(number).unwrap_or(1_000);
         Self {
             seed,
@@ -70,6 +73,7 @@ impl Kernel {
             free_late,
             partial_sends_per_1000: per_thousand(partial_sends),
             send_pause,
+            failed_sends_per_1000: per_thousand(failed_sends),
             failed_connects_per_1000: per_thousand(failed_connects),
             split_batches_per_1000: per_thousand(split_batches),
         }
@@ -124,6 +128,12 @@ impl Behaviour {
         }
         let number = usize::try_from(self.random.below(3)).unwrap_or(0);
         Some(Errno::new(ERRORS[number]))
+    }
+
+    /// How this send fails, if it does.
+    pub(super) fn send_error(&mut self) -> Option<Errno> {
+        let fails = self.random.happens(self.kernel.failed_sends_per_1000);
+        fails.then_some(Errno::new(libc::ENOBUFS))
     }
 
     /// How many of so many bytes the kernel takes now, and how long it then takes no more.

@@ -152,11 +152,11 @@ impl Sim {
         while let Some(connection) = self.connections.get_mut(key)
             && let Some(piece) = connection.sends.front_mut()
         {
-            if connection.ended {
+            let broken = connection.ended.then_some(Errno::new(libc::EPIPE));
+            if let Some(error) = broken.or_else(|| self.kernel.send_error()) {
                 for piece in connection.sends.drain(..) {
                     self.outgoing.release(&piece);
                 }
-                let error = Errno::new(libc::EPIPE);
                 return self.schedule(now, key, What::Tell(Told::SendFailed(error)));
             }
             let mut bytes = match self.outgoing.rest(piece) {

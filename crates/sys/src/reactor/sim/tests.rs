@@ -168,6 +168,7 @@ fn the_mixture_of_seed_zero_is_a_kernel_that_never_fails() {
         on(|k| k.free_late > Span::ZERO),
         on(|k| k.partial_sends_per_1000 > 0),
         on(|k| k.send_pause > Span::ZERO),
+        on(|k| k.failed_sends_per_1000 > 0),
         on(|k| k.failed_connects_per_1000 > 0),
         on(|k| k.split_batches_per_1000 > 0),
     ] {
@@ -285,6 +286,28 @@ fn a_send_taken_in_part_keeps_its_buffer() {
 }
 
 #[test]
+fn sends_fail_for_want_of_memory() {
+    let kernel = Kernel {
+        failed_sends_per_1000: 1_000,
+        ..Kernel::default()
+    };
+    let mut sim = peer().with_kernel(kernel);
+    let key = established(&mut sim);
+    sim.send(key, Transmit::copied(b"echo x\n")).unwrap();
+    sim.send(key, Transmit::copied(b"echo y\n")).unwrap();
+    sim.wait(Instant::FAR_FUTURE);
+    let completion = sim.next().unwrap();
+    assert!(
+        matches!(completion.event, Event::SendFailed { error } if error.is_out_of_memory()),
+        "{completion:?}"
+    );
+    assert_eq!(sim.bytes_taken(key), 0);
+    // Nothing follows.
+    let deadline = sim.now() + Span::from_s(1);
+    assert_eq!(sim.wait(deadline), deadline);
+}
+
+#[test]
 fn connects_fail_within_the_call() {
     let kernel = Kernel {
         seed: 5,
@@ -340,6 +363,7 @@ fn nothing_is_lost_under_any_mixture() {
         };
         let mut sim = peer_with(&room).with_kernel(Kernel::mixture(seed));
         let mut open = 0;
+        let mut failed = std::collections::BTreeSet::new();
         let deadline = sim.now() + Span::from_s(10);
         let mut expected: std::collections::BTreeMap<Key, Vec<u8>> = Default::default();
         let mut answered = std::collections::BTreeMap::<Key, Vec<u8>>::new();
@@ -361,6 +385,11 @@ fn nothing_is_lost_under_any_mixture() {
                         answered.entry(key).or_default().extend_from_slice(bytes);
                     }
                     Event::Begun { .. } => {}
+                    Event::SendFailed { error } => {
+                        // Whatever was not answered by then is lost with it.
+                        assert!(error.is_out_of_memory(), "seed {seed}");
+                        failed.insert(key);
+                    }
                     other => panic!("seed {seed}: {other:?}"),
                 }
             }
@@ -375,16 +404,21 @@ fn nothing_is_lost_under_any_mixture() {
                         .unwrap();
                     expected.entry(key).or_default().extend(text.into_bytes());
                 }
-                expected.entry(key).or_default();
+                if expected.entry(key).or_default().is_empty() {
+                    failed.insert(key);
+                }
             }
             if expected.len() == 20
                 && expected
                     .iter()
-                    .all(|(key, text)| text.is_empty() || answered.get(key) == Some(text))
+                    .all(|(key, text)| failed.contains(key) || answered.get(key) == Some(text))
             {
                 break;
             }
         }
         assert!(answered.len() >= 2, "seed {seed}");
+        for (key, text) in &answered {
+            assert!(expected[key].starts_with(text), "seed {seed}");
+        }
     }
 }

@@ -359,6 +359,11 @@ impl Uring {
             connection.sending = Sending::No;
             self.outgoing.clear(&mut connection.sends);
             self.tell(key, Purpose::SendFailed, error.number());
+            if !error.is_out_of_memory() {
+                // A multishot receive that takes many buffers in a row may miss the reset behind
+                // them (seen on Linux 6.18). Armed anew, it looks.
+                self.cancel_receive(key);
+            }
         }
     }
 }

@@ -275,3 +275,28 @@ fn want_of_memory_does_not_end_the_stream() {
         uring.close(key);
     }
 }
+
+/// After a send that failed on a broken connection the end of the stream follows, also where the
+/// reset came together with the last bytes.
+#[test]
+fn the_end_follows_a_failed_send() {
+    let Ok(mut uring) = Uring::new(&settings(4)) else {
+        return;
+    };
+    for _ in 0..20 {
+        let (key, mut peer) = pair(&mut uring);
+        peer.write_all(b"bytes").unwrap();
+        let peer = OwnedFd::from(peer);
+        socket::set_reset_on_close(&peer).unwrap();
+        drop(peer);
+        wait_for(&mut uring, |_, event| {
+            matches!(event, Event::Received { .. }).then_some(())
+        });
+        let stored = uring.store(b"hello".to_vec());
+        uring.send(key, Transmit::stored(stored)).unwrap();
+        wait_for(&mut uring, |_, event| {
+            matches!(event, Event::Ended { .. }).then_some(())
+        });
+        uring.close(key);
+    }
+}
