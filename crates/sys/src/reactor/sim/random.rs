@@ -2,21 +2,17 @@
 
 use model::units::Span;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): every seed is a good one.
+/// The project's random numbers, as the simulation draws them.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(super) struct Random(model::random::Random);
 
 impl Random {
     pub(super) const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(model::random::Random::new(seed))
     }
 
     pub(super) const fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
+        self.0.next_u64()
     }
 
     /// A number below `bound`, which is above 0 and so small that the remainder is fair.
