@@ -1,7 +1,7 @@
 //! What can go wrong in the world while an experiment runs: each with its place and its remedy.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::experiment::ReadError;
 
@@ -35,7 +35,7 @@ pub enum LabError {
         why: String,
     },
     /// A file could not be written or read.
-    #[error("cannot {doing} {}: {}{}", path.display(), cause(source), hint(source))]
+    #[error("cannot {doing} {}: {}{}", path.display(), cause(source), hint(path, source))]
     File {
         /// What was tried: `write`, `create`.
         doing: &'static str,
@@ -119,8 +119,16 @@ fn cause(error: &io::Error) -> String {
     }
 }
 
-fn hint(error: &io::Error) -> &'static str {
+fn hint(path: &Path, error: &io::Error) -> &'static str {
     match error.kind() {
+        io::ErrorKind::StorageFull
+        | io::ErrorKind::QuotaExceeded
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+            if is_temporary(path) =>
+        {
+            "; set TMPDIR to another folder (what was measured before is kept)"
+        }
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
         | io::ErrorKind::PermissionDenied
@@ -130,3 +138,15 @@ fn hint(error: &io::Error) -> &'static str {
         _ => "",
     }
 }
+
+/// Whether `path` is the folder for temporary files, or one that a run made there.
+fn is_temporary(path: &Path) -> bool {
+    let below = path.strip_prefix(std::env::temp_dir()).ok();
+    below.is_some_and(|below| {
+        let first = below.components().next();
+        first.is_none_or(|name| name.as_os_str().to_string_lossy().starts_with("triathlon-"))
+    })
+}
+
+#[cfg(test)]
+mod tests;
