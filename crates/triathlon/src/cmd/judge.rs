@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn read(path: &Path) -> anyhow::Result<Trial> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is not a trial", path.display()))
+    super::stored::trial(path, &text)
 }
 
 fn print(path: &Path, verdict: &Verdict, json: bool) -> anyhow::Result<()> {

@@ -9,3 +9,4 @@ pub(crate) mod probe;
 mod publish;
 pub(crate) mod report;
 pub(crate) mod serve;
+mod stored;

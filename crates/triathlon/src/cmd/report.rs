@@ -12,6 +12,7 @@ use report::probe::Side;
 use verdict::TrialSet;
 
 use super::publish::publish;
+use super::stored;
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
@@ -232,7 +233,7 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
     for (path, named) in &files {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        match serde_json::from_str::<model::Trial>(&text) {
+        match stored::trial(path, &text) {
             Ok(mut trial) => {
                 // Earlier versions stored more than may be shown.
                 trial.redact();
@@ -240,8 +241,14 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
                 run.add(&trial);
             }
             // A folder holds other documents too; a file that was named is meant to be a trial.
-            Err(error) if *named => {
-                return Err(error).with_context(|| format!("{} is not a trial", path.display()));
+            Err(error) if *named => return Err(error),
+            // Where trials lie, whatever is none was one.
+            Err(error) if is_among_trials(path) => {
+                let said = format!("{error:#}");
+                out::note(&said);
+                // The page may be handed out: it names no folder of this machine.
+                let folder = path.parent().unwrap_or(path).display().to_string();
+                run.notes.push(said.replace(&folder, "trials"));
             }
             Err(_) => {}
         }
@@ -250,6 +257,12 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
     run.judge(&set.verdicts());
     run.sort();
     Ok(run)
+}
+
+/// Whether a file lies where a lab stores trials.
+fn is_among_trials(path: &Path) -> bool {
+    path.parent()
+        .is_some_and(|folder| folder.ends_with("trials"))
 }
 
 /// The newest execution in a folder that holds several of an experiment, or the folder itself.

@@ -65,6 +65,37 @@ fn keys_in_trials_of_earlier_versions_are_not_shown() {
 }
 
 #[test]
+fn what_is_no_trial_any_more_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    store(folder.path(), small());
+    let path = |name: &str| folder.path().join("trials").join(name);
+    let text = fs::read_to_string(path("00000.json")).expect("a trial");
+    let other = text.replacen("\"format\":1", "\"format\":99", 1);
+    fs::write(path("00000.json"), &other).expect("a file");
+    fs::write(path("00001.json"), &text[..text.len() / 2]).expect("a file");
+    let name = folder.path().display().to_string();
+    let run = triathlon(["report", &name]).expect_code(0);
+    let html = fs::read_to_string(folder.path().join("report.html")).expect("the page is there");
+    assert!(!html.contains(&name), "the page names a folder");
+    for (file, why) in [
+        ("00000.json", "has format 99"),
+        ("00001.json", "is not a trial"),
+    ] {
+        for text in [&run.stderr, &html] {
+            assert!(
+                text.contains(file) && text.contains(why),
+                "{file}: {run:#?}"
+            );
+        }
+        let file = path(file).display().to_string();
+        for command in ["judge", "report"] {
+            let run = triathlon([command, &file]).expect_code(1);
+            assert!(run.expect_complaint(&[why]).stdout.is_empty());
+        }
+    }
+}
+
+#[test]
 fn a_report_is_made_from_stored_trials() {
     let folder = tempfile::tempdir().expect("a folder");
     store(folder.path(), small());
