@@ -3,7 +3,8 @@
 use model::Instant;
 use wire::client::{Broken, Client, End, ProtocolError, Sink, StreamId, Transmit};
 use wire::h1::client::{Connection, Shared};
-use wire::h1::parse::{self, KnownHead};
+use wire::h1::known::KnownHeads;
+use wire::h1::parse;
 use wire::message::{Framing, Head, Request, RequestId, RequestParts};
 
 use crate::pieces;
@@ -72,7 +73,7 @@ fn tell<'a>(
     flight: u8,
 ) -> (Vec<Told>, Result<(), ProtocolError>) {
     let requests = ["GET", "HEAD"].map(request);
-    let mut shared = Shared::new(4, HEAD_BYTES);
+    let mut shared = Shared::new(4, 1, HEAD_BYTES);
     let mut connection = Connection::new(&mut shared);
     let mut log = Log::default();
     let (now, mut out) = (Instant::from_ns(0), Vec::new());
@@ -111,22 +112,22 @@ pub fn differential(data: &[u8]) {
         return;
     };
     let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
-    let mut known = KnownHead::default();
+    let mut known = KnownHeads::new(1);
     for bytes in [first, second] {
-        let recognised = known.recognise(bytes);
+        let recognised = known.recognise(0, bytes);
         let Ok(Some(end)) = parse::head_end(bytes, 0) else {
             assert!(recognised.is_none(), "recognised where there is no head");
             continue;
         };
         let head = &bytes[..end];
         let fresh = parse::response(head);
-        against_httparse(head, fresh.as_ref().map(|(head, _)| head.status).ok());
+        against_httparse(head, fresh.as_ref().map(|head| head.status).ok());
         if let Some((same, length)) = recognised {
             assert_eq!(length, end);
-            assert_eq!(Ok(same), fresh.as_ref().map(|(head, _)| *head));
+            assert_eq!(Ok(same), fresh.as_ref().copied());
         }
-        if let Ok((parsed, date)) = fresh {
-            known.remember(head, parsed, date);
+        if let Ok(parsed) = fresh {
+            known.remember(0, head, parsed);
         }
     }
 }

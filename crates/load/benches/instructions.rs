@@ -113,7 +113,7 @@ fn client(count: u64, answers: &mut [Vec<u8>]) {
         },
         false,
     );
-    let mut shared = Shared::new(1, HEAD_BYTES);
+    let mut shared = Shared::new(1, 1, HEAD_BYTES);
     let mut connection = Connection::new(&mut shared);
     let (now, mut out) = (Instant::ZERO, Vec::new());
     for _ in 0..count / answers.len() as u64 {
@@ -139,12 +139,12 @@ fn worker(count: u64, arrivals: Arrivals) {
     })
     .expect("a plan that can run");
     let findings = Findings {
-        expectation: load::expectation::Expectation {
+        expectations: vec![load::expectation::Expectation {
             status: Some(200),
             length: Some(7),
             content: b"1234567".to_vec(),
-        },
-        reference: None,
+        }],
+        references: vec![None],
         targets: plan.file().addresses.clone(),
         tally: Tally::default(),
         notes: Vec::new(),
@@ -155,15 +155,7 @@ fn worker(count: u64, arrivals: Arrivals) {
     });
     let sim = Sim::new(server, &load::settings(plan.connections_of(0)));
     let start = sim.now();
-    let worker = load::worker_of(
-        &plan,
-        &findings,
-        0,
-        sim,
-        start,
-        Arc::default(),
-        Arc::default(),
-    );
-    let record = worker.run();
+    let worker = load::worker_of(&plan, &findings, 0, sim, Arc::default(), Arc::default());
+    let record = worker.run(start);
     assert_eq!(record.total.outcomes.total(), count, "all were made");
 }

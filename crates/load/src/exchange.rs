@@ -26,6 +26,8 @@ pub struct Exchange {
     pub content: Bytes,
     /// How long the connect took, if it was the first on its connection.
     pub connect: Option<Span>,
+    /// Which request of the plan it was; none if it never began.
+    pub class: Option<u16>,
     /// What went wrong, if anything.
     pub cause: Option<Cause>,
 }

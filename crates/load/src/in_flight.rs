@@ -1,12 +1,15 @@
 //! How many exchanges are in flight, integrated over the window: the left side of Little's law,
-//! kept apart from the distributions that give its right side.
+//! kept apart from the distributions that give its right side. And how long those in flight have
+//! been so at an instant, summed up: two sums, however many there are.
 
-use model::units::Instant;
+use model::units::{Instant, Span};
 
 /// The integral of the count over the window.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     count: u64,
+    /// When each of those in flight was sent, summed up.
+    sent_at_ns: u128,
     start: Instant,
     end: Instant,
     /// How far into the window exchanges were sent, and how far they ended, each summed up. What
@@ -20,6 +23,7 @@ impl InFlight {
     pub(crate) const fn new(start: Instant, end: Instant) -> Self {
         Self {
             count: 0,
+            sent_at_ns: 0,
             start,
             end,
             sent_ns: 0,
@@ -32,19 +36,28 @@ impl InFlight {
         self.end = end;
     }
 
-    /// So many were sent at `at`.
+    /// One was sent at `at`.
     #[inline]
-    pub(crate) fn send(&mut self, count: u32, at: Instant) {
-        self.count += u64::from(count);
-        self.sent_ns += u128::from(count) * self.within(at);
+    pub(crate) fn send(&mut self, at: Instant) {
+        self.count += 1;
+        self.sent_at_ns += u128::from(at.as_ns());
+        self.sent_ns += self.within(at);
     }
 
-    /// One that was sent has ended at `at`.
+    /// One that was sent at `sent` has ended at `at`.
     #[inline]
-    pub(crate) fn end(&mut self, at: Instant) {
+    pub(crate) fn end(&mut self, sent: Instant, at: Instant) {
         debug_assert!(self.count > 0, "what ends was sent");
         self.count = self.count.saturating_sub(1);
+        self.sent_at_ns = self.sent_at_ns.saturating_sub(u128::from(sent.as_ns()));
         self.ended_ns += self.within(at);
+    }
+
+    /// How long those in flight have been so at `at`, summed up. None of them was sent later.
+    pub(crate) fn age(&self, at: Instant) -> Span {
+        let since_clock_start = u128::from(self.count) * u128::from(at.as_ns());
+        let age = since_clock_start.saturating_sub(self.sent_at_ns);
+        Span::from_ns(u64::try_from(age).unwrap_or(u64::MAX))
     }
 
     /// The integral over the window, if nothing happens any more before its end.

@@ -5,12 +5,12 @@
 
 #![forbid(unsafe_code)]
 
-mod connection;
 pub mod exchange;
 pub mod expectation;
-mod gauge;
+mod flight;
 mod in_flight;
 mod observer;
+mod pool;
 pub mod progress;
 mod random;
 pub mod recorder;
@@ -18,7 +18,8 @@ pub mod reference;
 pub mod request;
 mod run;
 pub mod schedule;
-mod timers;
+mod thread_usage;
+mod wheel;
 pub mod worker;
 
 pub use run::{LoadError, Notice, run, settings, worker as worker_of};

@@ -1,49 +1,124 @@
-//! The requests of a plan, encoded to bytes before the run.
+//! The requests of a plan, encoded to bytes before the run, and what a right answer to each is.
 
 use model::plan::Plan;
 use wire::{Request, RequestId, RequestParts};
 
-/// The plan's request in the two forms in which it is sent.
+use crate::expectation::Expectation;
+use crate::random::Random;
+
+/// All requests of a plan. The position of a request among them is its class.
 #[derive(Clone, Debug)]
 pub struct Requests {
+    classes: Box<[Class]>,
+    /// The weights of all classes up to and with each, added up.
+    weights: Box<[u64]>,
+    random: Random,
+}
+
+/// One request in the two forms in which it is sent.
+#[derive(Clone, Debug)]
+struct Class {
     /// As it is sent while the connection is to be kept.
     keep: Request,
     /// As the last one on a connection is sent: it asks the server to close, so that the server
     /// counts as many requests on the connection as we do, and TIME_WAIT stays on its side.
     last: Request,
+    expectation: Expectation,
+    begun: u64,
 }
 
 impl Requests {
-    /// Compiles the request of `plan`.
-    pub fn compile(plan: &Plan) -> Self {
-        let request = plan.request();
-        let parts = RequestParts {
-            method: &request.method,
-            target: &request.url.path,
-            authority: &request.url.authority,
-            fields: &request.headers,
-            content: request.body.as_deref(),
-        };
+    /// Compiles the requests of `plan`, whose answers are held against `expectations`. `stream`
+    /// keeps the draws of one worker apart from those of the others.
+    pub fn compile(plan: &Plan, expectations: &[Expectation], stream: u64) -> Self {
+        let requests = plan.requests().iter().zip(0u16..);
+        let classes = requests.map(|(request, class)| {
+            let parts = RequestParts {
+                method: &request.method,
+                target: &request.url.path,
+                authority: &request.url.authority,
+                fields: &request.headers,
+                content: request.body.as_deref(),
+            };
+            Class {
+                keep: Request::compile(RequestId(class * 2), &parts, false),
+                last: Request::compile(RequestId(class * 2 + 1), &parts, true),
+                expectation: expectations
+                    .get(usize::from(class))
+                    .cloned()
+                    .unwrap_or_default(),
+                begun: 0,
+            }
+        });
+        let mut sum = 0;
         Self {
-            keep: Request::compile(RequestId(0), &parts, false),
-            last: Request::compile(RequestId(1), &parts, true),
+            classes: classes.collect(),
+            weights: plan
+                .requests()
+                .iter()
+                .map(|request| {
+                    sum += u64::from(request.weight);
+                    sum
+                })
+                .collect(),
+            random: Random::new(plan.file().seed, stream ^ 0x5eed_0f0c_1a55_e500),
         }
     }
 
-    /// All of them, in the order of their ids.
-    pub const fn all(&self) -> [&Request; 2] {
-        [&self.keep, &self.last]
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.classes.len()
     }
 
-    /// The one to send next on a connection.
+    /// Whether there is none; a plan has at least one.
+    pub const fn is_empty(&self) -> bool {
+        self.classes.is_empty()
+    }
+
+    /// All of them, in the order of their ids.
+    pub fn all(&self) -> impl Iterator<Item = &Request> {
+        self.classes
+            .iter()
+            .flat_map(|class| [&class.keep, &class.last])
+    }
+
+    /// The class of the next exchange: by weight, and by the seed of the plan alone.
     #[inline]
-    pub const fn choose(&self, is_last: bool) -> &Request {
-        if is_last { &self.last } else { &self.keep }
+    pub(crate) fn draw(&mut self) -> u16 {
+        if self.classes.len() == 1 {
+            return 0;
+        }
+        let all = self.weights[self.weights.len() - 1];
+        let drawn = self.random.below(all);
+        let class = self.weights.partition_point(|upto| *upto <= drawn);
+        u16::try_from(class).unwrap_or(0)
+    }
+
+    /// The request of `class` to send next on a connection.
+    #[inline]
+    pub fn of(&self, class: u16, is_last: bool) -> &Request {
+        let class = &self.classes[usize::from(class)];
+        if is_last { &class.last } else { &class.keep }
+    }
+
+    /// What a right answer to `class` is.
+    #[inline]
+    pub(crate) fn expectation(&self, class: u16) -> &Expectation {
+        &self.classes[usize::from(class)].expectation
+    }
+
+    /// One more of `class` begins: whether its content will be compared.
+    #[inline]
+    pub(crate) fn begin(&mut self, class: u16) -> bool {
+        let class = &mut self.classes[usize::from(class)];
+        let compares = class.expectation.compares(class.begun);
+        class.begun += 1;
+        compares
     }
 
     /// How many bytes the request with this id has.
     #[inline]
     pub fn bytes_of(&self, id: RequestId) -> u64 {
-        self.all()[usize::from(id.0)].h1_bytes().len() as u64
+        self.of(id.0 / 2, id.0 % 2 == 1).h1_bytes().len() as u64
     }
 }

@@ -15,17 +15,21 @@ use sys::reactor::{Reactor, Readiness, Settings, Uring, Waker};
 use wire::h1::client as h1;
 
 use crate::observer::Observer;
+use crate::pool::{self, HALF_CLOSED};
 use crate::progress::{Progress, Published};
 use crate::recorder;
 use crate::reference::{self, Findings};
 use crate::request::Requests;
 use crate::schedule::{Schedule, share};
-use crate::worker::{PARTING, Share, Worker};
+use crate::worker::{Parts, Share, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
 const BACKLOG_LONGEST: u64 = 1 << 20;
-/// Files that a run has open beside its connections.
-const FILES_BESIDE: u64 = 64;
+/// Files that a run has open beside its connections: standard streams, results, the fetches before
+/// the run, and what libraries open.
+const FILES_BESIDE: u64 = 32;
+/// Files of one worker: its ring or poll, its timers and waker, its accounts in /proc.
+const FILES_PER_WORKER: u64 = 8;
 /// From the moment when all workers are ready to the first exchange.
 const LEAD: Span = Span::from_ms(2);
 
@@ -157,6 +161,9 @@ fn run_on<R: Reactor>(
             .collect();
         let start = crew.start_together();
         let mut stopped = None;
+        let Some(start) = start else {
+            return Err(first_error(plan, handles));
+        };
         Observer::new(plan, start, &crew.progress).watch(notice, || {
             if crew.wake_if_stopped() {
                 stopped.get_or_insert_with(clock::monotonic);
@@ -166,15 +173,7 @@ fn run_on<R: Reactor>(
         let mut record = Record::default();
         for (index, handle) in (0..).zip(handles) {
             let part = handle.join().expect("a worker does not panic");
-            record.merge(part.map_err(|reason| {
-                LoadError::Worker {
-                    index,
-                    cpu: plan
-                        .cpu_of(index as usize)
-                        .map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
-                    reason,
-                }
-            })?);
+            record.merge(part.map_err(|reason| worker_error(plan, index, reason))?);
         }
         if record.measured_nothing() {
             let when = match stopped {
@@ -195,15 +194,44 @@ fn run_on<R: Reactor>(
     })?;
     notice(Some(Notice::Phase(Phase::Done, clock::monotonic())));
     record.reference_phase = findings.tally;
-    record.reference = findings.reference;
+    for (class, reference) in record.classes.iter_mut().zip(&findings.references) {
+        class.reference.clone_from(reference);
+    }
+    record.reference = findings.references.into_iter().next().flatten();
     record.notes.extend(findings.notes);
     Ok(record)
+}
+
+/// What kept the first of the workers that could not be prepared from it.
+fn first_error(
+    plan: &Plan,
+    handles: Vec<thread::ScopedJoinHandle<'_, io::Result<Record>>>,
+) -> LoadError {
+    let mut results = (0..)
+        .zip(handles)
+        .map(|(index, handle)| (index, handle.join().expect("a worker does not panic")));
+    let failed = results.find_map(|(index, result)| Some((index, result.err()?)));
+    let (index, reason) = failed.expect("one of them could not be prepared");
+    worker_error(plan, index, reason)
+}
+
+fn worker_error(plan: &Plan, index: u32, reason: io::Error) -> LoadError {
+    let cpu = plan.cpu_of(index as usize);
+    LoadError::Worker {
+        index,
+        cpu: cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
+        reason,
+    }
 }
 
 /// Raises the limit of open files, and looks whether it is enough.
 fn check_descriptors(plan: &Plan) -> Result<(), LoadError> {
     let connections = plan.file().connections;
-    let needed = u64::from(connections) + FILES_BESIDE;
+    let workers = plan.file().workers;
+    let sockets: u64 = (0..workers)
+        .map(|index| u64::from(settings(plan.connections_of(index)).connections))
+        .sum();
+    let needed = sockets + u64::from(workers) * FILES_PER_WORKER + FILES_BESIDE;
     match sys::process::raise_open_files(u64::MAX) {
         Ok(limit) if limit < needed => Err(LoadError::Descriptors {
             connections,
@@ -240,11 +268,11 @@ fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     Ok(addresses)
 }
 
-/// A reactor's room for so many connections and those that part.
+/// A reactor's room for so many connections and for those that wait for the server's close.
 pub fn settings(connections: u32) -> Settings {
-    let parting = u32::try_from(PARTING).unwrap_or(u32::MAX).min(connections);
+    let half_closed = u32::try_from(HALF_CLOSED).unwrap_or(u32::MAX);
     Settings {
-        connections: connections + parting,
+        connections: connections + half_closed.min(connections),
         ..Settings::default()
     }
 }
@@ -256,8 +284,10 @@ struct Crew<'a> {
     stop: &'a Arc<AtomicBool>,
     progress: Vec<Arc<Progress>>,
     wakers: Vec<OnceLock<Waker>>,
-    /// All workers have what they need, and wait for the start.
+    /// All workers have what they need, or one of them could not get it.
     ready: Barrier,
+    /// One of them could not be prepared: nobody begins.
+    failed: AtomicBool,
     /// The start is set.
     go: Barrier,
     start: OnceLock<Instant>,
@@ -276,16 +306,19 @@ impl<'a> Crew<'a> {
             progress: (0..workers).map(|_| Arc::default()).collect(),
             wakers: (0..workers).map(|_| OnceLock::new()).collect(),
             ready: Barrier::new(everyone),
+            failed: AtomicBool::new(false),
             go: Barrier::new(everyone),
             start: OnceLock::new(),
             observer: thread::current(),
         }
     }
 
-    /// Waits until all workers are ready, and sets the start shortly after now.
-    fn start_together(&self) -> Instant {
+    /// Waits until all workers are ready, and sets the start shortly after now; none if one of them
+    /// could not be prepared.
+    fn start_together(&self) -> Option<Instant> {
         self.ready.wait();
-        let start = *self.start.get_or_init(|| clock::monotonic() + LEAD);
+        let failed = self.failed.load(Ordering::Relaxed);
+        let start = (!failed).then(|| *self.start.get_or_init(|| clock::monotonic() + LEAD));
         self.go.wait();
         start
     }
@@ -302,7 +335,8 @@ impl<'a> Crew<'a> {
         is_stopped
     }
 
-    /// One worker's life, on its own thread.
+    /// One worker's life, on its own thread. Where another one could not be prepared, this one has
+    /// measured nothing.
     fn work<R: Reactor>(
         &self,
         index: u32,
@@ -310,22 +344,14 @@ impl<'a> Crew<'a> {
     ) -> io::Result<Record> {
         let cpu = self.plan.cpu_of(index as usize);
         let prepared = self.prepare(index, cpu, make);
+        self.failed.fetch_or(prepared.is_err(), Ordering::Relaxed);
         self.ready.wait();
         self.go.wait();
-        let start = *self.start.get().expect("set between the barriers");
-        let progress = Arc::clone(&self.progress[index as usize]);
-        let stop = Arc::clone(self.stop);
-        let reactor = prepared?;
-        let worker = worker(
-            self.plan,
-            self.findings,
-            index,
-            reactor,
-            start,
-            progress,
-            stop,
-        );
-        let mut record = worker.run();
+        let worker = prepared?;
+        let Some(start) = self.start.get() else {
+            return Ok(Record::default());
+        };
+        let mut record = worker.run(*start);
         self.observer.unpark();
         for worker in &mut record.workers {
             worker.cpu = cpu;
@@ -333,71 +359,82 @@ impl<'a> Crew<'a> {
         Ok(record)
     }
 
+    /// Everything that can fail, and everything that is allocated, before the start is set.
     fn prepare<R: Reactor>(
         &self,
         index: u32,
         cpu: Option<u32>,
         make: &impl Fn(&Settings) -> io::Result<R>,
-    ) -> io::Result<R> {
+    ) -> io::Result<Worker<h1::Connection, R>> {
         if let Some(cpu) = cpu {
             sys::cpu::pin(cpu)?;
         }
         sys::cpu::set_precise_timers()?;
         let reactor = make(&settings(self.plan.connections_of(index)))?;
         let _first = self.wakers[index as usize].set(reactor.waker()?);
-        Ok(reactor)
+        let progress = Arc::clone(&self.progress[index as usize]);
+        let stop = Arc::clone(self.stop);
+        Ok(worker(
+            self.plan,
+            self.findings,
+            index,
+            reactor,
+            progress,
+            stop,
+        ))
     }
 }
 
-/// Worker `index` of `plan` on `reactor`, which begins at `start`. Simulations drive one by hand.
+/// Worker `index` of `plan` on `reactor`, ready to run. Simulations drive one by hand.
 pub fn worker<R: Reactor>(
     plan: &Plan,
     findings: &Findings,
     index: u32,
     reactor: R,
-    start: Instant,
     progress: Arc<Progress>,
     stop: Arc<AtomicBool>,
 ) -> Worker<h1::Connection, R> {
     let file = plan.file();
-    let window_start = start + file.warmup;
-    let (window_end, count) = match file.stop {
-        Stop::DurationNs(span) => (window_start + span, None),
-        Stop::Count(count) => (Instant::FAR_FUTURE, Some(share(count, index, file.workers))),
+    let (window, count) = match file.stop {
+        Stop::DurationNs(span) => (Some(span), None),
+        Stop::Count(count) => (None, Some(share(count, index, file.workers))),
     };
-    let share = Share {
-        index,
-        connections: plan.connections_of(index),
-        open_loop: plan.is_open_loop(),
-        count,
-        requests_per_connection: file.requests_per_connection,
-        pipeline: file.pipeline,
-        timeout: file.timeout,
-        backlog: backlog(plan),
-        spin: spin(plan),
-        start,
-        targets: findings.targets.clone(),
-        sources: file.sources.clone(),
-    };
-    let recorder = recorder::Settings {
-        worker: index,
-        by_due: share.open_loop,
-        window_start,
-        window_end,
-        interval: file.interval,
-        samples: (file.samples / file.workers) as usize,
-        progress,
-    };
-    Worker::new(
-        share,
+    let requests = Requests::compile(plan, &findings.expectations, u64::from(index));
+    Worker::new(Parts {
+        share: Share {
+            open_loop: plan.is_open_loop(),
+            count,
+            warmup: file.warmup,
+            requests_per_connection: file.requests_per_connection,
+            timeout: file.timeout,
+            backlog: backlog(plan),
+            spin: spin(plan),
+        },
+        recorder: recorder::Settings {
+            worker: index,
+            by_due: plan.is_open_loop(),
+            window,
+            interval: file.interval,
+            classes: requests.len(),
+            samples: (file.samples / file.workers) as usize,
+            progress,
+        },
+        pool: pool::Settings {
+            worker: index,
+            workers: file.workers,
+            connections: plan.connections_of(index),
+            capacity: file.pipeline,
+            timeout: file.timeout,
+            targets: findings.targets.clone(),
+            sources: file.sources.clone(),
+        },
+        shared: h1::Shared::new(file.pipeline, requests.len() * 2, h1::HEAD_BYTES),
+        names: plan.requests().iter().map(|one| one.name.clone()).collect(),
+        schedule: Schedule::new(plan, index),
+        requests,
         reactor,
-        h1::Shared::new(file.pipeline, h1::HEAD_BYTES),
-        Requests::compile(plan),
-        findings.expectation.clone(),
-        Schedule::new(plan, index, start),
-        recorder,
         stop,
-    )
+    })
 }
 
 /// How many arrivals of one worker may wait at once: all there will be, up to a bound.

@@ -160,12 +160,12 @@ fn plan(address: SocketAddr) -> PlanFile {
 
 fn check<R: Reactor>(file: PlanFile, reactor: R, what: &str) {
     let findings = Findings {
-        expectation: Expectation {
+        expectations: vec![Expectation {
             status: Some(200),
             length: Some(5),
             content: b"hello".to_vec(),
-        },
-        reference: None,
+        }],
+        references: vec![None],
         targets: file.addresses.clone(),
         tally: model::record::Tally::default(),
         notes: Vec::new(),
@@ -179,8 +179,8 @@ fn check<R: Reactor>(file: PlanFile, reactor: R, what: &str) {
     };
     let start = watched.now();
     let (progress, stop) = (Arc::default(), Arc::default());
-    let worker = load::worker_of(&plan, &findings, 0, watched, start, progress, stop);
-    let record = worker.run();
+    let worker = load::worker_of(&plan, &findings, 0, watched, progress, stop);
+    let record = worker.run(start);
     assert_eq!(record.total.outcomes[Outcome::Ok], EXCHANGES, "{what}");
     let first = first.get().expect("a worker waits");
     assert_eq!(last.get() - first, 0, "allocations of {what}");

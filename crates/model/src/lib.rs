@@ -22,6 +22,7 @@ pub mod probe;
 pub mod random;
 pub mod record;
 pub mod redact;
+pub mod request;
 #[cfg(test)]
 mod schema;
 pub mod trial;
@@ -40,6 +41,7 @@ pub use plan::{Plan, PlanFile};
 pub use probe::ProbeResult;
 pub use random::Random;
 pub use record::Record;
+pub use request::{Request, RequestFile};
 pub use trial::Trial;
 pub use units::{Bytes, Instant, Rate, Ratio, Span};
 pub use usage::Usage;

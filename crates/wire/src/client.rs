@@ -4,20 +4,10 @@ use model::Instant;
 
 use crate::message::{Head, Request, RequestId};
 
-/// One exchange on a connection; numbered from 0 in the order in which they begin.
+/// One exchange in flight on a connection: its place among as many as the connection carries at
+/// once, below [`Client::capacity`]. A place is free again once its exchange has ended.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct StreamId(pub u32);
-
-/// Whether a connection can take another exchange.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Availability {
-    /// As many are in flight as may be.
-    Busy,
-    /// It takes no more: one side has said so.
-    Closing,
-    /// It takes at least one more.
-    Ready,
-}
 
 /// Why an exchange could not begin.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -123,8 +113,14 @@ pub trait Client: Sized {
     /// A connection on which nothing has happened yet.
     fn new(shared: &mut Self::Shared) -> Self;
 
-    /// Whether [`Client::begin`] would succeed.
-    fn availability(&self) -> Availability;
+    /// The most exchanges that it can ever carry at once.
+    fn capacity(&self) -> u32;
+
+    /// How many exchanges could begin now; 0 from the moment it is closing.
+    fn free(&self) -> u32;
+
+    /// Whether it takes no more exchanges, ever: one side has said so.
+    fn is_closing(&self) -> bool;
 
     /// Begins an exchange, or refuses.
     ///
@@ -163,10 +159,14 @@ pub trait Client: Sized {
     /// The news that `count` bytes, at most [`Client::skippable`], were drained unread.
     fn handle_skipped(&mut self, now: Instant, count: u64, sink: &mut impl Sink);
 
-    /// The instant that [`Client::poll_timeout`] named has come.
+    /// The instant that [`Client::poll_timeout`] named has come. What it names next is later.
     fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink);
 
-    /// What should be sent next: called until it says nothing.
+    /// Whether [`Client::poll_transmit`] has something to send: asked after every input.
+    fn wants_transmit(&self) -> bool;
+
+    /// What should be sent next: called until it says nothing. What it gives is sent; it is not
+    /// asked for again.
     fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Transmit;
 
     /// When the protocol itself wants to be woken.

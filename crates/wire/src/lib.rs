@@ -12,8 +12,6 @@ pub mod h1;
 pub mod message;
 pub mod service;
 
-pub use client::{
-    Availability, Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit,
-};
+pub use client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 pub use message::{Framing, Head, Request, RequestId, RequestParts, Version};
 pub use service::{Handler, Part, Persistence, Repeat, Service};

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use model::event::Phase;
 use model::experiment::{ArrivalKind, Workload};
-use model::plan::{Arrivals, Expectation, FORMAT, Level, RequestFile, Stop};
+use model::plan::{Arrivals, Expectation, FORMAT, Level, Stop};
+use model::request::RequestFile;
 use model::trial::{Ceiling, Context, Point};
 use model::units::Rate;
 use model::{Condition, Environment, Event, Experiment, Outcome, PlanFile, Span, Trial, Usage};
@@ -146,12 +147,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
     };
     PlanFile {
         format: FORMAT,
-        requests: vec![RequestFile {
-            url: format!("http://{address}{}", target.path),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_base64: None,
-        }],
+        requests: vec![RequestFile::get(format!("http://{address}{}", target.path))],
         addresses: vec![address],
         sources: sources(load),
         protocol: model::plan::Protocol::Http1,

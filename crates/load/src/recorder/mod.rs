@@ -7,22 +7,33 @@
 //! window. Bytes and connections belong to the phase in which they were seen. Connect times are
 //! kept from the whole run, because most connects happen before the window.
 //!
-//! Cost: about six histogram records and a dozen adds per exchange; no allocation after the start.
+//! **Classes.** Each request of the plan has distributions of its own; the totals are those of all
+//! classes, added up at the end.
+//!
+//! Cost: about six histogram records and a dozen adds per exchange; no allocation after the start,
+//! and nothing at an edge of the window or of an interval that grows with what is under way.
 
+mod intervals;
 mod samples;
+mod telling;
 
 use std::sync::Arc;
 
 use model::distribution::Distribution;
 use model::event::Phase;
-use model::outcome::Outcome;
-use model::record::{ConnectionCounts, Example, INTERVALS_MAX, Interval, Passed, Record, Tally};
+use model::outcome::{Outcome, OutcomeCounts};
+use model::record::{ConnectionCounts, Passed, Tally};
 use model::units::{Bytes, Instant, Span};
 
+use self::intervals::Intervals;
 use self::samples::{Place, Samples};
 use crate::exchange::{Cause, Exchange};
 use crate::in_flight::InFlight;
 use crate::progress::Progress;
+use crate::schedule::Arrivals;
+
+/// A run of arrivals that were given up together is told in so many equal parts.
+const PARTS: u64 = 16;
 
 /// What a recorder is told at its start.
 #[derive(Clone, Debug)]
@@ -31,12 +42,12 @@ pub struct Settings {
     pub worker: u32,
     /// Whether exchanges belong to the window by when they were due.
     pub by_due: bool,
-    /// When the window begins.
-    pub window_start: Instant,
-    /// When it ends; [`Instant::FAR_FUTURE`] if something else than time ends it.
-    pub window_end: Instant,
+    /// How long the window is; none if something else than time ends it.
+    pub window: Option<Span>,
     /// The length of one interval.
     pub interval: Span,
+    /// How many requests the plan has.
+    pub classes: usize,
     /// Raw exchanges to keep.
     pub samples: usize,
     /// Where finished intervals are published for live display.
@@ -47,21 +58,21 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Recorder {
     settings: Settings,
+    window_start: Instant,
+    /// [`Instant::FAR_FUTURE`] while something else than time may end it.
+    window_end: Instant,
     phase: Phase,
     /// When the current interval or phase ends, whichever comes first.
     boundary: Instant,
     warmup: Tally,
     drain: Tally,
-    /// All there will ever be, of which `current + 1` are in use.
-    intervals: Vec<Interval>,
-    current: usize,
-    interval: Span,
-    response_time: Distribution,
-    service_time: Distribution,
+    intervals: Intervals,
+    classes: Box<[Answers]>,
+    /// Exchanges of the window that never began.
+    never_begun: u64,
     blocked_time: Distribution,
     late_time: Distribution,
     connect_time: Distribution,
-    first_byte_time: Distribution,
     batch_time: Distribution,
     /// The first exchange that ended in each way, and when.
     first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
@@ -69,47 +80,64 @@ pub struct Recorder {
     /// Due and not ended.
     outstanding: u64,
     in_flight: InFlight,
-    /// Begun, but not handed to the kernel yet.
-    unsubmitted: u32,
+    /// How long what was in flight at the edges of the window had been so, summed up.
+    age_at_start: Option<Span>,
+    age_at_end: Option<Span>,
     position: u64,
     open_connections: u32,
 }
 
+/// The exchanges of one request in the window.
+#[derive(Debug, Default)]
+struct Answers {
+    outcomes: OutcomeCounts,
+    sent: u64,
+    content: Bytes,
+    response_time: Distribution,
+    service_time: Distribution,
+    first_byte_time: Distribution,
+}
+
 impl Recorder {
-    /// Everything it will ever need is allocated here.
+    /// Everything it will ever need is allocated here. Nothing is recorded before
+    /// [`Recorder::begin`].
     pub fn new(settings: Settings) -> Self {
-        let window = settings.window_end.saturating_since(settings.window_start);
-        let wanted = window.as_ns().div_ceil(settings.interval.as_ns());
-        let count = usize::try_from(wanted).map_or(INTERVALS_MAX, |n| n.clamp(1, INTERVALS_MAX));
-        let intervals = (0..count)
-            .map(|_| Interval::new(Span::ZERO, Span::ZERO))
-            .collect();
-        let mut recorder = Self {
+        let window = settings.window.unwrap_or(Span::from_ns(u64::MAX));
+        let far = Instant::FAR_FUTURE;
+        Self {
+            window_start: far,
+            window_end: far,
             phase: Phase::Warmup,
-            boundary: settings.window_start,
+            boundary: far,
             warmup: Tally::default(),
             drain: Tally::default(),
-            intervals,
-            current: 0,
-            interval: settings.interval,
-            response_time: Distribution::default(),
-            service_time: Distribution::default(),
+            intervals: Intervals::new(window, settings.interval),
+            classes: (0..settings.classes).map(|_| Answers::default()).collect(),
+            never_begun: 0,
             blocked_time: Distribution::default(),
             late_time: Distribution::default(),
             connect_time: Distribution::default(),
-            first_byte_time: Distribution::default(),
             batch_time: Distribution::default(),
             first: [None; Outcome::ALL.len()],
             samples: Samples::new(settings.samples),
             outstanding: 0,
-            in_flight: InFlight::new(settings.window_start, settings.window_end),
-            unsubmitted: 0,
+            in_flight: InFlight::new(far, far),
+            age_at_start: None,
+            age_at_end: None,
             position: 0,
             open_connections: 0,
             settings,
-        };
-        recorder.open_interval(Span::ZERO);
-        recorder
+        }
+    }
+
+    /// The window will begin at `window_start`; what is recorded before is its warm-up.
+    pub fn begin(&mut self, window_start: Instant) {
+        let window = self.settings.window;
+        self.window_start = window_start;
+        self.window_end = window.map_or(Instant::FAR_FUTURE, |length| window_start + length);
+        self.boundary = window_start;
+        self.in_flight = InFlight::new(window_start, self.window_end);
+        self.intervals.open(Span::ZERO);
     }
 
     /// The phase at the last instant that was recorded.
@@ -122,9 +150,9 @@ impl Recorder {
         self.boundary
     }
 
-    /// Where the window begins and ends, as far as that is known.
-    pub const fn window(&self) -> (Instant, Instant) {
-        (self.settings.window_start, self.settings.window_end)
+    /// When the window begins.
+    pub const fn window_start(&self) -> Instant {
+        self.window_start
     }
 
     /// Exchanges due and not ended.
@@ -132,17 +160,12 @@ impl Recorder {
         self.outstanding
     }
 
-    /// How many exchanges have ended.
-    pub const fn position(&self) -> u64 {
-        self.position
-    }
-
     /// The window ends at `at`, earlier than planned or where nothing was planned.
     pub fn end_window(&mut self, at: Instant) {
-        let at = at.max(self.settings.window_start);
-        self.settings.window_end = self.settings.window_end.min(at);
-        self.in_flight.end_window(self.settings.window_end);
-        self.boundary = self.boundary.min(self.settings.window_end);
+        let at = at.max(self.window_start);
+        self.window_end = self.window_end.min(at);
+        self.in_flight.end_window(self.window_end);
+        self.boundary = self.boundary.min(self.window_end);
         self.roll(at);
     }
 
@@ -163,41 +186,14 @@ impl Recorder {
         }
     }
 
-    /// An exchange that was ready at `ready` has begun; it was handed to the kernel at `sent`, or
-    /// will be with the next submit, if that is before it was ready.
+    /// The first byte of an exchange is handed to the kernel at `at`.
     #[inline]
-    pub fn begin(&mut self, ready: Instant, sent: Instant) {
-        if sent >= ready {
-            self.send(1, sent);
-        } else {
-            self.unsubmitted += 1;
-        }
-    }
-
-    /// What has begun is handed to the kernel at `at`.
-    #[inline]
-    pub fn submit(&mut self, at: Instant) {
-        let count = std::mem::take(&mut self.unsubmitted);
-        self.send(count, at);
-    }
-
-    #[inline]
-    fn send(&mut self, count: u32, at: Instant) {
-        self.in_flight.send(count, at);
+    pub fn send(&mut self, at: Instant) {
+        self.roll(at);
+        self.in_flight.send(at);
         if self.settings.by_due {
-            self.passed_at(at).sent += u64::from(count);
+            self.passed_at(at).sent += 1;
         }
-    }
-
-    /// Whether something has begun that was not handed to the kernel.
-    #[inline]
-    pub const fn has_unsubmitted(&self) -> bool {
-        self.unsubmitted > 0
-    }
-
-    /// An exchange that had begun was not handed to the kernel and waits again.
-    pub const fn unbegin(&mut self) {
-        self.unsubmitted = self.unsubmitted.saturating_sub(1);
     }
 
     /// Bytes went out at `at`.
@@ -248,7 +244,7 @@ impl Recorder {
         self.outstanding -= 1;
         let outcome = exchange.outcome();
         if let Some(sent) = exchange.sent {
-            self.in_flight.end(exchange.ended);
+            self.in_flight.end(sent, exchange.ended);
             if self.settings.by_due {
                 let passed = self.passed_at(exchange.ended);
                 passed.ended += 1;
@@ -264,18 +260,8 @@ impl Recorder {
         }
         self.position += 1;
         let by_due = self.settings.by_due;
-        let in_window = if by_due {
-            exchange.due >= self.settings.window_start
-        } else {
-            self.phase == Phase::Measurement
-        };
-        let tally = if in_window {
-            &mut self.intervals[self.current].tally
-        } else if by_due || self.phase == Phase::Warmup {
-            &mut self.warmup
-        } else {
-            &mut self.drain
-        };
+        let in_window = self.is_in_window(exchange.due);
+        let tally = self.tally_of_end(in_window);
         tally.outcomes[outcome] += 1;
         tally.due += u64::from(!by_due);
         tally.sent += u64::from(exchange.sent.is_some());
@@ -289,37 +275,102 @@ impl Recorder {
 
     #[inline]
     fn end_in_window(&mut self, exchange: &Exchange, outcome: Outcome) {
-        let in_interval = &mut self.intervals[self.current].response_time;
+        let in_interval = &mut self.intervals.current().response_time;
         self.blocked_time.record(exchange.blocked_time());
         if let Some(late) = exchange.late_time() {
             self.late_time.record(late);
         }
+        let Some(class) = exchange.class else {
+            self.never_begun += 1;
+            in_interval.record_censored();
+            return self.keep_sample(exchange);
+        };
+        let class = &mut self.classes[usize::from(class)];
+        class.outcomes[outcome] += 1;
+        class.sent += u64::from(exchange.sent.is_some());
         if outcome == Outcome::Ok {
             let response_time = exchange.response_time();
-            self.response_time.record(response_time);
+            class.response_time.record(response_time);
             in_interval.record(response_time);
             if let Some(service_time) = exchange.service_time() {
-                self.service_time.record(service_time);
+                class.service_time.record(service_time);
             }
             if let Some(first_byte_time) = exchange.first_byte_time() {
-                self.first_byte_time.record(first_byte_time);
+                class.first_byte_time.record(first_byte_time);
             }
+            class.content += exchange.content;
         } else {
-            self.response_time.record_censored();
+            class.response_time.record_censored();
             in_interval.record_censored();
             if exchange.sent.is_some() {
-                self.service_time.record_censored();
-                self.first_byte_time.record_censored();
+                class.service_time.record_censored();
+                class.first_byte_time.record_censored();
             }
         }
+        self.keep_sample(exchange);
+    }
+
+    #[inline]
+    fn keep_sample(&mut self, exchange: &Exchange) {
         if self.samples.wanted() {
             let place = Place {
                 index: self.position - 1,
                 worker: self.settings.worker,
                 open_connections: self.open_connections,
-                window_start: self.settings.window_start,
+                window_start: self.window_start,
             };
             self.samples.keep(exchange, place);
+        }
+    }
+
+    /// Arrivals of an open loop, all due before the window or all in it, were given up at `now`,
+    /// unsent. However many they are, this takes the same time.
+    pub fn shed(&mut self, arrivals: &Arrivals, now: Instant, cause: Cause) {
+        debug_assert!(self.settings.by_due, "a closed loop sheds nothing");
+        self.roll(now);
+        let count = arrivals.count;
+        self.position += count;
+        self.keep_first(cause.outcome(), cause, now);
+        let in_window = self.is_in_window(arrivals.first);
+        let tally = self.tally_of_end(in_window);
+        tally.due += count;
+        tally.outcomes[cause.outcome()] += count;
+        if !in_window {
+            return;
+        }
+        self.never_begun += count;
+        self.samples.skip(count);
+        self.intervals
+            .current()
+            .response_time
+            .record_censored_n(count);
+        let length = arrivals.last.saturating_since(arrivals.first);
+        for part in 0..PARTS {
+            let here = count * (part + 1) / PARTS - count * part / PARTS;
+            let due = arrivals.first + length * (2 * part + 1) / (2 * PARTS);
+            self.blocked_time.record_n(now.saturating_since(due), here);
+        }
+    }
+
+    /// Whether an exchange that was due at `due` and ends now belongs to the window.
+    #[inline]
+    fn is_in_window(&self, due: Instant) -> bool {
+        if self.settings.by_due {
+            due >= self.window_start
+        } else {
+            self.phase == Phase::Measurement
+        }
+    }
+
+    /// The tally of an exchange that ends now.
+    #[inline]
+    fn tally_of_end(&mut self, in_window: bool) -> &mut Tally {
+        if in_window {
+            &mut self.intervals.current().tally
+        } else if self.settings.by_due || self.phase == Phase::Warmup {
+            &mut self.warmup
+        } else {
+            &mut self.drain
         }
     }
 
@@ -333,7 +384,7 @@ impl Recorder {
     fn tally_at(&mut self, at: Instant) -> &mut Tally {
         self.roll(at);
         match self.phase {
-            Phase::Measurement => &mut self.intervals[self.current].tally,
+            Phase::Measurement => &mut self.intervals.current().tally,
             Phase::Warmup | Phase::Reference => &mut self.warmup,
             Phase::Drain | Phase::Done => &mut self.drain,
         }
@@ -348,11 +399,11 @@ impl Recorder {
     /// The tally of an exchange that is due at `due`.
     #[inline]
     fn tally_of_due(&mut self, due: Instant) -> &mut Tally {
-        if due < self.settings.window_start {
+        if due < self.window_start {
             &mut self.warmup
         } else {
             self.roll(due);
-            &mut self.intervals[self.current].tally
+            &mut self.intervals.current().tally
         }
     }
 
@@ -360,20 +411,22 @@ impl Recorder {
         match self.phase {
             Phase::Warmup | Phase::Reference => {
                 self.phase = Phase::Measurement;
+                self.age_at_start = Some(self.in_flight.age(self.boundary));
                 self.boundary = self.interval_end();
             }
             Phase::Measurement => {
-                let end = self.boundary.saturating_since(self.settings.window_start);
-                let interval = &mut self.intervals[self.current];
+                let end = self.boundary.saturating_since(self.window_start);
+                let interval = self.intervals.current();
                 interval.length = end.saturating_sub(interval.start);
                 self.settings
                     .progress
                     .publish(interval, self.open_connections);
-                if self.boundary >= self.settings.window_end {
+                if self.boundary >= self.window_end {
                     self.phase = Phase::Drain;
+                    self.age_at_end = Some(self.in_flight.age(self.window_end));
                     self.boundary = Instant::FAR_FUTURE;
                 } else {
-                    self.open_interval(end);
+                    self.intervals.open(end);
                     self.boundary = self.interval_end();
                 }
             }
@@ -381,98 +434,10 @@ impl Recorder {
         }
     }
 
-    /// The next interval begins at `start`; where all are in use, neighbours merge first.
-    fn open_interval(&mut self, start: Span) {
-        if !start.is_zero() {
-            self.current += 1;
-        }
-        if self.current == INTERVALS_MAX {
-            self.current = halve(&mut self.intervals);
-            self.interval = self.interval * 2;
-        }
-        self.intervals[self.current].start = start;
+    fn interval_end(&mut self) -> Instant {
+        let start = self.intervals.current().start;
+        (self.window_start + start + self.intervals.length()).min(self.window_end)
     }
-
-    fn interval_end(&self) -> Instant {
-        let start = self.intervals[self.current].start;
-        (self.settings.window_start + start + self.interval).min(self.settings.window_end)
-    }
-
-    /// What was measured until `at`, when nothing is under way any more.
-    pub fn finish(mut self, at: Instant) -> Record {
-        self.roll(at);
-        self.end_window(at);
-        let start = self.settings.window_start;
-        let (samples, samples_dropped) = self.samples.finish();
-        let mut intervals = self.intervals;
-        intervals.truncate(self.current + 1);
-        if self.settings.by_due {
-            let tallies = intervals.iter_mut().map(|interval| &mut interval.tally);
-            for tally in tallies.chain([&mut self.warmup, &mut self.drain]) {
-                // Where nothing passed, that is an answer too.
-                tally.passed.get_or_insert_default();
-            }
-        }
-        let mut total = Tally::default();
-        for interval in &intervals {
-            total.merge(&interval.tally);
-        }
-        let examples = self
-            .first
-            .iter()
-            .flatten()
-            .map(|(cause, at)| Example {
-                outcome: cause.outcome(),
-                text: cause.to_string(),
-                at: (*at >= start).then(|| *at - start),
-            })
-            .collect();
-        let mut record = Record {
-            window: self.settings.window_end.saturating_since(start),
-            total,
-            warmup_phase: self.warmup,
-            drain_phase: self.drain,
-            response_time: self.response_time,
-            service_time: self.service_time,
-            blocked_time: self.blocked_time,
-            late_time: self.late_time,
-            connect_time: self.connect_time,
-            first_byte_time: self.first_byte_time,
-            intervals,
-            workers: vec![model::record::Worker {
-                index: self.settings.worker,
-                ok: total.outcomes[Outcome::Ok],
-                window: self.settings.window_end.saturating_since(start),
-                batch_time: Some(self.batch_time),
-                outstanding_integral_ns: self.in_flight.integral_ns(),
-                ..model::record::Worker::default()
-            }],
-            examples,
-            samples,
-            samples_dropped,
-            ..Record::default()
-        };
-        record.rate_it();
-        record
-    }
-}
-
-/// Merges neighbours in place: half as many, each twice as long. Returns how many are in use.
-fn halve(intervals: &mut [Interval]) -> usize {
-    let half = intervals.len() / 2;
-    for position in 0..half {
-        let (left, right) = intervals.split_at_mut(2 * position + 1);
-        let (first, second) = (&mut left[2 * position], &mut right[0]);
-        first.length += second.length;
-        first.tally.merge(&second.tally);
-        first.response_time.merge(&second.response_time);
-        intervals.swap(position, 2 * position);
-    }
-    for interval in &mut intervals[half..] {
-        interval.tally = Tally::default();
-        interval.response_time.clear();
-    }
-    half
 }
 
 #[cfg(test)]

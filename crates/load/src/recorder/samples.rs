@@ -39,6 +39,13 @@ impl Samples {
         self.most > 0
     }
 
+    /// So many exchanges are not kept.
+    pub(super) const fn skip(&mut self, count: u64) {
+        if self.wanted() {
+            self.dropped += count;
+        }
+    }
+
     pub(super) fn keep(&mut self, exchange: &Exchange, place: Place) {
         if self.kept.len() == self.most {
             self.dropped += 1;

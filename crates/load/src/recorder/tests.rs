@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::{Recorder, Settings};
 use crate::exchange::{Cause, Exchange};
 use crate::progress::Progress;
+use crate::schedule::Arrivals;
 
 const fn at_ms(ms: u64) -> Instant {
     Instant::from_ns(ms * 1_000_000)
@@ -19,12 +20,22 @@ fn settings(by_due: bool) -> Settings {
     Settings {
         worker: 0,
         by_due,
-        window_start: at_ms(1_000),
-        window_end: at_ms(3_000),
+        window: Some(Span::from_s(2)),
         interval: Span::from_s(1),
+        classes: 1,
         samples: 2,
         progress: Arc::new(Progress::default()),
     }
+}
+
+fn recorder(settings: Settings) -> Recorder {
+    let mut recorder = Recorder::new(settings);
+    recorder.begin(at_ms(1_000));
+    recorder
+}
+
+fn finish(recorder: Recorder, at: u64) -> Record {
+    recorder.finish(at_ms(at), std::iter::empty())
 }
 
 fn exchange(due_ms: u64, ended_ms: u64, cause: Option<Cause>) -> Exchange {
@@ -36,13 +47,14 @@ fn exchange(due_ms: u64, ended_ms: u64, cause: Option<Cause>) -> Exchange {
         ended: at_ms(ended_ms),
         content: Bytes::new(7),
         connect: None,
+        class: Some(0),
         cause,
     }
 }
 
 /// Records exchanges given by when they were due and ended, in milliseconds.
 fn record(by_due: bool, exchanges: &[(u64, u64)]) -> Record {
-    let mut recorder = Recorder::new(settings(by_due));
+    let mut recorder = recorder(settings(by_due));
     let mut instants: Vec<_> = exchanges
         .iter()
         .flat_map(|(due, ended)| [(*due, None), (*ended, Some((*due, *ended)))])
@@ -52,12 +64,12 @@ fn record(by_due: bool, exchanges: &[(u64, u64)]) -> Record {
         match ended {
             None => {
                 recorder.arrive(at_ms(at));
-                recorder.begin(at_ms(at), at_ms(at));
+                recorder.send(at_ms(at));
             }
             Some((due, ended)) => recorder.end(&exchange(due, ended, None)),
         }
     }
-    recorder.finish(at_ms(5_000))
+    finish(recorder, 5_000)
 }
 
 const EXCHANGES: [(u64, u64); 5] = [
@@ -102,17 +114,17 @@ fn what_is_in_flight_is_integrated_over_the_window() {
 
 #[test]
 fn what_is_not_right_is_censored_and_its_first_example_kept() {
-    let mut recorder = Recorder::new(settings(false));
+    let mut recorder = recorder(settings(false));
     for (ended, actual) in [(1_200, 503), (1_300, 500)] {
         let cause = Cause::Status {
             actual,
             expected: 200,
         };
         recorder.arrive(at_ms(1_100));
-        recorder.begin(at_ms(1_100), at_ms(1_100));
+        recorder.send(at_ms(1_100));
         recorder.end(&exchange(1_100, ended, Some(cause)));
     }
-    let record = recorder.finish(at_ms(5_000));
+    let record = finish(recorder, 5_000);
     assert_eq!(record.response_time.censored(), 2);
     assert_eq!(record.response_time.count(), 0);
     assert_eq!(record.total.bytes_content, Bytes::ZERO);
@@ -123,30 +135,30 @@ fn what_is_not_right_is_censored_and_its_first_example_kept() {
 
 #[test]
 fn a_window_may_end_early() {
-    let mut recorder = Recorder::new(settings(false));
+    let mut recorder = recorder(settings(false));
     recorder.roll(at_ms(1_000));
     assert_eq!(recorder.phase(), Phase::Measurement);
     recorder.end_window(at_ms(1_700));
     assert_eq!(recorder.phase(), Phase::Drain);
-    let record = recorder.finish(at_ms(2_000));
+    let record = finish(recorder, 2_000);
     assert_eq!(record.window, Span::from_ms(700));
     assert_eq!(record.intervals[0].length, Span::from_ms(700));
 }
 
 #[test]
 fn a_long_window_has_coarser_intervals_and_loses_nothing() {
-    let mut recorder = Recorder::new(Settings {
-        window_end: Instant::FAR_FUTURE,
+    let mut recorder = recorder(Settings {
+        window: None,
         interval: Span::from_ms(1),
         ..settings(false)
     });
     let count = INTERVALS_MAX as u64 * 5;
     for ms in 1_000..1_000 + count {
         recorder.arrive(at_ms(ms));
-        recorder.begin(at_ms(ms), at_ms(ms));
+        recorder.send(at_ms(ms));
         recorder.end(&exchange(ms, ms, None));
     }
-    let record = recorder.finish(at_ms(1_000 + count));
+    let record = finish(recorder, 1_000 + count);
     assert!(record.intervals.len() <= INTERVALS_MAX);
     assert_eq!(record.total.outcomes[Outcome::Ok], count);
     let mut expected = Span::ZERO;
@@ -159,6 +171,76 @@ fn a_long_window_has_coarser_intervals_and_loses_nothing() {
         expected += interval.length;
     }
     assert_eq!(expected, record.window);
+}
+
+/// Intervals merge one pair at a time: none of them pays for all, and the record is the same as
+/// if they had been long from the start.
+#[test]
+fn intervals_that_merge_step_by_step_end_as_long_ones() {
+    for count in [
+        1, 599, 600, 601, 602, 700, 899, 900, 901, 1_199, 1_200, 1_201, 1_800, 5_001,
+    ] {
+        let mut recorder = recorder(Settings {
+            window: None,
+            interval: Span::from_ms(1),
+            ..settings(false)
+        });
+        for ms in 1_000..1_000 + count {
+            recorder.arrive(at_ms(ms));
+            recorder.send(at_ms(ms));
+            recorder.end(&exchange(ms, ms, None));
+        }
+        let record = finish(recorder, 1_000 + count);
+        let lengths: Vec<_> = record.intervals.iter().map(|one| one.length).collect();
+        let (last, whole) = lengths.split_last().unwrap();
+        assert!(
+            whole.windows(2).all(|two| two[0] == two[1]),
+            "{count}: {lengths:?}"
+        );
+        assert!(whole.iter().all(|one| one >= last), "{count}: {lengths:?}");
+        let all: u64 = record
+            .intervals
+            .iter()
+            .map(|one| one.tally.outcomes.total())
+            .sum();
+        assert_eq!(all, count);
+    }
+}
+
+#[test]
+fn ages_at_the_edges_are_those_of_what_was_in_flight_then() {
+    let record = record(false, &EXCHANGES);
+    let worker = &record.workers[0];
+    assert_eq!(worker.age_at_start, Some(Span::from_ms(100)), "since 900");
+    assert_eq!(worker.age_at_end, Some(Span::from_ms(100)), "since 2,900");
+}
+
+/// Arrivals that are given up together are counted as if each had been.
+#[test]
+fn arrivals_that_are_shed_together_count_as_one_by_one() {
+    let arrivals = |first, last, count| Arrivals {
+        count,
+        first: at_ms(first),
+        last: at_ms(last),
+    };
+    let cause = Cause::ShedFull(7);
+    let mut recorder = recorder(settings(true));
+    recorder.shed(&arrivals(0, 999, 1_000), at_ms(1_000), cause);
+    recorder.shed(&arrivals(1_000, 1_999, 1_000), at_ms(2_000), cause);
+    assert_eq!(recorder.outstanding(), 0);
+    let record = finish(recorder, 3_000);
+    for tally in [record.warmup_phase, record.total] {
+        assert_eq!(
+            (tally.due, tally.outcomes[Outcome::Shed], tally.sent),
+            (1_000, 1_000, 0)
+        );
+    }
+    assert_eq!(record.response_time.censored(), 1_000);
+    assert_eq!(record.blocked_time.count(), 1_000);
+    let mean = record.blocked_time.mean().unwrap();
+    assert!(mean.as_ns().abs_diff(500_000_000) < 2_000_000, "{mean}");
+    assert_eq!(record.examples[0].text, "7 were waiting already");
+    assert_eq!(record.samples_dropped, 1_000);
 }
 
 proptest! {

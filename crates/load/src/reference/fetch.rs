@@ -12,7 +12,6 @@ use wire::h1::client::{Connection, HEAD_BYTES, Shared};
 use wire::{Broken, Client as _, End, Head, Request, Sink, StreamId};
 
 use crate::exchange::Cause;
-use crate::request::Requests;
 
 /// Content that is kept to compare others with; of longer content only the start is compared.
 const CONTENT_KEPT: usize = 16 * 1024 * 1024;
@@ -85,8 +84,6 @@ const LOOK: Span = Span::from_ms(100);
 /// Fetches one after the other.
 pub(super) struct Fetcher<'a, R> {
     reactor: &'a mut R,
-    request: &'a Request,
-    stored: Stored,
     timeout: Span,
     source: Option<SocketAddr>,
     tally: Tally,
@@ -97,16 +94,10 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
     pub(super) fn new(
         reactor: &'a mut R,
         plan: &Plan,
-        requests: &'a Requests,
         is_over: &'a mut dyn FnMut() -> bool,
     ) -> Self {
-        let is_last = plan.file().requests_per_connection == Some(1);
-        let request = requests.choose(is_last);
-        let stored = reactor.store(request.h1_bytes().to_vec());
         Self {
             reactor,
-            request,
-            stored,
             timeout: plan.file().timeout,
             source: plan
                 .file()
@@ -119,23 +110,43 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
     }
 
     pub(super) fn into_tally(self) -> Tally {
-        self.reactor.discard(self.stored);
         self.tally
     }
 
-    /// Two answers on two connections, or why there are not two.
-    pub(super) fn fetch_twice(&mut self, address: SocketAddr) -> Result<[Answer; 2], Cause> {
-        Ok([self.fetch(address)?, self.fetch(address)?])
+    /// Keeps the bytes of `request` where they can be sent from.
+    pub(super) fn store(&mut self, request: &Request) -> Stored {
+        self.reactor.store(request.h1_bytes().to_vec())
     }
 
-    fn fetch(&mut self, address: SocketAddr) -> Result<Answer, Cause> {
+    /// They are not needed any more.
+    pub(super) fn discard(&mut self, stored: Stored) {
+        self.reactor.discard(stored);
+    }
+
+    /// Two answers on two connections, or why there are not two.
+    pub(super) fn fetch_twice(
+        &mut self,
+        request: &Request,
+        stored: Stored,
+        address: SocketAddr,
+    ) -> Result<[Answer; 2], Cause> {
+        let mut fetch = || self.fetch(request, stored, address);
+        Ok([fetch()?, fetch()?])
+    }
+
+    fn fetch(
+        &mut self,
+        request: &Request,
+        stored: Stored,
+        address: SocketAddr,
+    ) -> Result<Answer, Cause> {
         self.tally.due += 1;
         self.tally.connections.asked += 1;
         let source = self
             .source
             .filter(|source| source.is_ipv4() == address.is_ipv4());
         let result = match self.reactor.connect(address, source) {
-            Ok(key) => self.converse(key),
+            Ok(key) => self.converse(request, stored, key),
             Err(refused) => Err(Cause::Connect(refused)),
         };
         let outcome = match &result {
@@ -149,8 +160,8 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
         result
     }
 
-    fn converse(&mut self, key: Key) -> Result<Answer, Cause> {
-        let mut shared = Shared::new(1, HEAD_BYTES);
+    fn converse(&mut self, request: &Request, stored: Stored, key: Key) -> Result<Answer, Cause> {
+        let mut shared = Shared::new(1, 1, HEAD_BYTES);
         let mut client = Connection::new(&mut shared);
         let mut collect = Collect::default();
         let mut is_connected = false;
@@ -181,7 +192,7 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
                 Event::Connected => {
                     is_connected = true;
                     self.tally.connections.established += 1;
-                    if let Err(cause) = self.ask(key, &mut client) {
+                    if let Err(cause) = self.ask(request, stored, key, &mut client) {
                         break Some(cause);
                     }
                 }
@@ -211,14 +222,18 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
         }
     }
 
-    fn ask(&mut self, key: Key, client: &mut Connection) -> Result<(), Cause> {
-        client
-            .begin(self.request)
-            .expect("a fresh connection is free");
+    fn ask(
+        &mut self,
+        request: &Request,
+        stored: Stored,
+        key: Key,
+        client: &mut Connection,
+    ) -> Result<(), Cause> {
+        client.begin(request).expect("a fresh connection is free");
         let _stored = client.poll_transmit(Instant::ZERO, &mut Vec::new());
         self.tally.sent += 1;
         self.reactor
-            .send(key, Transmit::stored(self.stored))
+            .send(key, Transmit::stored(stored))
             .map_err(Cause::Write)?;
         Ok(())
     }

@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use model::plan::{self, Plan};
 use model::record::{Reference, Tally};
 use sys::reactor::{Reactor, Refused};
+use wire::Request;
 
 use self::fetch::{Answer, Fetcher};
 use crate::exchange::Cause;
@@ -22,10 +23,10 @@ use crate::run::LoadError;
 /// What the fetches before the run found out.
 #[derive(Debug)]
 pub struct Findings {
-    /// What answers are held against.
-    pub expectation: Expectation,
-    /// The answer that it was taken from; none if no complete one came.
-    pub reference: Option<Reference>,
+    /// What answers to each request of the plan are held against.
+    pub expectations: Vec<Expectation>,
+    /// The answer to each that it was taken from; none if no complete one came.
+    pub references: Vec<Option<Reference>>,
     /// The addresses that answer.
     pub targets: Vec<SocketAddr>,
     /// What the fetches were.
@@ -46,74 +47,128 @@ pub fn establish(
     addresses: &[SocketAddr],
     is_over: &mut dyn FnMut() -> bool,
 ) -> Result<Findings, LoadError> {
-    let requests = Requests::compile(plan);
-    let mut fetcher = Fetcher::new(reactor, plan, &requests, is_over);
-    let mut answers = Vec::new();
-    let mut failure = None;
-    let mut targets = Vec::new();
-    let mut unreachable = Vec::new();
-    let mut no_source = !plan.file().sources.is_empty();
+    let requests = Requests::compile(plan, &[], 0);
+    let mut fetcher = Fetcher::new(reactor, plan, is_over);
+    let mut targets = addresses.to_vec();
+    let mut notes = Vec::new();
+    let (mut expectations, mut references) = (Vec::new(), Vec::new());
+    for (request, class) in plan.requests().iter().zip(0u16..) {
+        let is_last = plan.file().requests_per_connection == Some(1);
+        let fetched = fetch_from_all(&mut fetcher, requests.of(class, is_last), &targets);
+        if fetched.targets.is_empty() {
+            return Err(fetched.unreachable(plan));
+        }
+        targets = fetched.targets;
+        let unused = fetched.unreachable.iter();
+        notes.extend(unused.map(|reason| format!("not used: {reason}")));
+        let from = notes.len();
+        let (expectation, reference) = settle(
+            &request.expect,
+            &fetched.answers,
+            fetched.failure,
+            targets[0],
+            &mut notes,
+        )?;
+        if plan.requests().len() > 1 {
+            for note in &mut notes[from..] {
+                *note = format!("{}: {note}", request.name);
+            }
+        }
+        expectations.push(expectation);
+        references.push(reference);
+    }
+    Ok(Findings {
+        expectations,
+        references,
+        targets,
+        tally: fetcher.into_tally(),
+        notes,
+    })
+}
+
+/// What came of asking each address for one request.
+#[derive(Default)]
+struct Fetched {
+    answers: Vec<Answer>,
+    failure: Option<Cause>,
+    targets: Vec<SocketAddr>,
+    unreachable: Vec<String>,
+    /// Each failed for want of the source address.
+    no_source: bool,
+}
+
+fn fetch_from_all<R: Reactor>(
+    fetcher: &mut Fetcher<'_, R>,
+    request: &Request,
+    addresses: &[SocketAddr],
+) -> Fetched {
+    let mut fetched = Fetched {
+        no_source: true,
+        ..Fetched::default()
+    };
+    let stored = fetcher.store(request);
     for address in addresses {
-        match fetcher.fetch_twice(*address) {
+        match fetcher.fetch_twice(request, stored, *address) {
             Ok(two) => {
-                targets.push(*address);
-                answers.extend(two);
+                fetched.targets.push(*address);
+                fetched.answers.extend(two);
             }
             Err(cause @ (Cause::Connect(_) | Cause::ConnectTimeout(_))) => {
-                no_source &= matches!(
+                fetched.no_source &= matches!(
                     cause,
                     Cause::Connect(Refused::Kernel(error)) if error.is_no_address()
                 );
-                unreachable.push(format!("{address}: {cause}"));
+                fetched.unreachable.push(format!("{address}: {cause}"));
             }
             Err(cause) => {
-                targets.push(*address);
-                failure = failure.or(Some(cause));
+                fetched.targets.push(*address);
+                fetched.failure = fetched.failure.or(Some(cause));
             }
         }
     }
-    let tally = fetcher.into_tally();
-    if targets.is_empty() {
-        return Err(LoadError::Unreachable {
+    fetcher.discard(stored);
+    fetched
+}
+
+impl Fetched {
+    /// No address answered.
+    fn unreachable(self, plan: &Plan) -> LoadError {
+        LoadError::Unreachable {
             url: plan.request().url.to_string(),
-            reasons: unreachable.join("; "),
-            advice: if no_source {
+            reasons: self.unreachable.join("; "),
+            advice: if self.no_source && !plan.file().sources.is_empty() {
                 "does this machine have the source address (--interface)?"
             } else {
                 "is the server running, and on that port?"
             },
-        });
-    }
-    let mut notes: Vec<_> = unreachable
-        .into_iter()
-        .map(|reason| format!("not used: {reason}"))
-        .collect();
-    let expect = &plan.file().expect;
-    let (expectation, reference) = match (answers.is_empty(), failure) {
-        (false, None) => {
-            let (expectation, dynamic) = stable(&answers);
-            let expectation = demand(expect, expectation, &answers[0], &mut notes)?;
-            let expectation = expectation.at_level(expect.level);
-            let mut reference = fetch::describe(&answers, targets[0]);
-            reference.dynamic = dynamic;
-            reference.checked = expectation.describe();
-            if dynamic {
-                let checked = &reference.checked;
-                notes.push(format!(
-                    "two fetches differed (a dynamic page); checked: {checked}"
-                ));
-            }
-            (expectation, Some(reference))
         }
-        (_, failure) => (without_reference(expect, failure, &mut notes)?, None),
-    };
-    Ok(Findings {
-        expectation,
-        reference,
-        targets,
-        tally,
-        notes,
-    })
+    }
+}
+
+/// What answers to one request are held against, and the answer that this was taken from.
+fn settle(
+    expect: &plan::Expectation,
+    answers: &[Answer],
+    failure: Option<Cause>,
+    target: SocketAddr,
+    notes: &mut Vec<String>,
+) -> Result<(Expectation, Option<Reference>), LoadError> {
+    if answers.is_empty() || failure.is_some() {
+        return Ok((without_reference(expect, failure, notes)?, None));
+    }
+    let (expectation, dynamic) = stable(answers);
+    let expectation = demand(expect, expectation, &answers[0], notes)?;
+    let expectation = expectation.at_level(expect.level);
+    let mut reference = fetch::describe(answers, target);
+    reference.dynamic = dynamic;
+    reference.checked = expectation.describe();
+    if dynamic {
+        let checked = &reference.checked;
+        notes.push(format!(
+            "two fetches differed (a dynamic page); checked: {checked}"
+        ));
+    }
+    Ok((expectation, Some(reference)))
 }
 
 /// What all `answers` have in common, and whether that is less than everything.

@@ -19,7 +19,8 @@ fn plan(arrivals: Arrivals, workers: u32, stop: Stop, seed: u64) -> Plan {
 }
 
 fn all(plan: &Plan, worker: u32) -> Vec<Instant> {
-    let mut schedule = Schedule::new(plan, worker, Instant::from_ns(500));
+    let mut schedule = Schedule::new(plan, worker);
+    schedule.begin(Instant::from_ns(500));
     std::iter::from_fn(|| schedule.take_due(Instant::FAR_FUTURE)).collect()
 }
 
@@ -72,7 +73,8 @@ fn a_cut_ends_the_schedule() {
         rate_per_1000_s: Rate::per_second(1_000),
     };
     let plan = plan(arrivals, 1, Stop::DurationNs(Span::from_s(1)), 0);
-    let mut schedule = Schedule::new(&plan, 0, Instant::ZERO);
+    let mut schedule = Schedule::new(&plan, 0);
+    schedule.begin(Instant::ZERO);
     schedule.cut(Instant::from_ns(2_500_000));
     let taken = std::iter::from_fn(|| schedule.take_due(Instant::FAR_FUTURE)).count();
     assert_eq!(taken, 3);
@@ -89,6 +91,31 @@ fn a_count_begins_after_the_warm_up() {
         ..fixture::plan("http://127.0.0.1:1/", &[])
     };
     assert_eq!(all(&Plan::try_from(file).unwrap(), 0).len(), 15);
+}
+
+/// A hundred million per second for an hour are taken in no time, and are as many as they should.
+#[test]
+fn any_number_of_arrivals_is_taken_at_once() {
+    let rate_per_1000_s = Rate::per_second(100_000_000);
+    for arrivals in [
+        Arrivals::Fixed { rate_per_1000_s },
+        Arrivals::Poisson { rate_per_1000_s },
+    ] {
+        let plan = plan(arrivals, 1, Stop::DurationNs(Span::from_s(3_600)), 5);
+        let mut schedule = Schedule::new(&plan, 0);
+        schedule.begin(Instant::ZERO);
+        let half = schedule
+            .take_all_before(Instant::ZERO + Span::from_s(1_800))
+            .unwrap();
+        let rest = schedule.take_all_before(Instant::FAR_FUTURE).unwrap();
+        assert_eq!(schedule.next(), None);
+        assert!(half.last < rest.first, "{half:?}, {rest:?}");
+        // Each half has 1.8 x 10^11, with a standard deviation of 424,264.
+        for part in [half, rest] {
+            let off = part.count.abs_diff(180_000_000_000);
+            assert!(off < 2_200_000, "{part:?}, seed 5");
+        }
+    }
 }
 
 proptest! {
@@ -113,6 +140,46 @@ proptest! {
         // Instants are whole nanoseconds, rounded down: one may slip in at the very end.
         let total = total as u128;
         prop_assert!(total == expected || total == expected + 1, "{} of {}", total, expected);
+    }
+
+    /// To take many at once takes those that would have been taken one by one.
+    #[test]
+    fn arrivals_taken_together_are_those_taken_one_by_one(
+        per_1000_s in 1u64..30_000_000,
+        poisson in any::<bool>(),
+        count in proptest::option::of(1u64..3_000),
+        workers in 1u32..5,
+        cuts in proptest::collection::vec(0u64..1_000_000_000, 1..6),
+    ) {
+        let rate_per_1000_s = Rate::per_1000_s(per_1000_s);
+        let arrivals = if poisson {
+            Arrivals::Poisson { rate_per_1000_s }
+        } else {
+            Arrivals::Fixed { rate_per_1000_s }
+        };
+        let stop = count.map_or(Stop::DurationNs(Span::from_ms(200)), Stop::Count);
+        let plan = plan(arrivals, workers, stop, 3);
+        let mut together = Schedule::new(&plan, 0);
+        let mut alone = Schedule::new(&plan, 0);
+        together.begin(Instant::from_ns(500));
+        alone.begin(Instant::from_ns(500));
+        let mut cuts = cuts;
+        cuts.sort_unstable();
+        for end in cuts.into_iter().map(Instant::from_ns) {
+            let mut single = Vec::new();
+            while alone.next().is_some_and(|due| due < end) {
+                single.extend(alone.take_due(end));
+            }
+            match together.take_all_before(end) {
+                None => prop_assert_eq!(single, []),
+                Some(taken) => {
+                    prop_assert_eq!(taken.count, single.len() as u64);
+                    prop_assert_eq!(Some(&taken.first), single.first());
+                    prop_assert_eq!(Some(&taken.last), single.last());
+                }
+            }
+            prop_assert_eq!(together.next(), alone.next());
+        }
     }
 
     #[test]

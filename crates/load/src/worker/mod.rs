@@ -1,82 +1,76 @@
 //! One core's share of a plan. This loop is the product; read it first.
 //!
+//! An exchange becomes due by the schedule, or in a closed loop when the one before it has ended.
+//! It begins on a connection that has room, or waits for one. Its first byte is handed to the
+//! kernel with the next submit, and that is when it is *sent*. The protocol tells of its answer,
+//! and with the last byte it ends and is recorded. What happens to connections is in [`edges`];
+//! which connection to use, and how to get one, is the [`pool`](crate::pool)'s business.
+//!
 //! It is generic over protocol and reactor, so the choice is made once, outside. After
 //! [`Worker::new`] it allocates nothing, takes no lock, formats nothing and reads no clock but the
-//! reactor's; every queue has a bound, and what a bound rejects is counted.
+//! reactor's; every queue and every turn of the loop has a bound, and what a bound rejects is
+//! counted.
 
-mod lifecycle;
+mod edges;
 mod nap;
+mod phases;
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use model::event::Phase;
 use model::plan::Spin;
 use model::record::Record;
 use model::units::{Instant, Span};
-use sys::Errno;
-use sys::reactor::{Event, Key, Reactor, Refused, Stored, Transmit};
-use wire::{Availability, Client};
+use sys::reactor::{Event, Handed, Key, Reactor, Refused, Stored, Transmit};
+use wire::{Client, StreamId};
 
-use crate::connection::{self, Connection, Flight, State};
 use crate::exchange::Cause;
-use crate::expectation::Expectation;
-use crate::gauge::Gauge;
-use crate::recorder::{self, Recorder};
+use crate::flight::{Flight, Watch};
+use crate::pool::{Connection, Owner, Pool};
+use crate::recorder::Recorder;
 use crate::request::Requests;
 use crate::schedule::Schedule;
-use crate::timers::Timers;
+use crate::thread_usage::ThreadUsage;
 
 use self::nap::Nap;
+pub(crate) use self::phases::Parts;
 
-/// The first wait after a connect failed or a connection broke; each further one is twice as long.
-const BACKOFF_FIRST: Span = Span::from_ms(10);
-/// The longest such wait.
-const BACKOFF_LONGEST: Span = Span::from_s(1);
-/// Connects under way at once, so that a burst of them does not overflow the server's accept queue
-/// (511 in nginx and Apache).
-const CONNECTS_UNDER_WAY: u32 = 256;
-/// Connections that wait for the server's close after we have asked for it.
-pub(crate) const PARTING: usize = 1_024;
-/// How long they wait before we close.
-const PARTING_TIME: Span = Span::from_ms(500);
 /// Content is drained unread if more than this is to come: below, it is here already.
 const SKIP_ABOVE: u64 = 16 * 1024;
-/// How long what is under way may go on after a signal.
-const INTERRUPTED_TIME: Span = Span::from_ms(500);
-/// No connection.
-const NOBODY: u32 = u32::MAX;
+/// How soon a connection whose bytes found no room is looked at again.
+const STALLED: Span = Span::from_ms(1);
+/// Of what may come in any number, so much is dealt with in one turn of the loop.
+const TURN: usize = 1_024;
 
 /// What a worker needs to know of its plan.
 #[derive(Clone, Debug)]
-pub struct Share {
-    /// Its position among the workers.
-    pub index: u32,
-    /// Its connections.
-    pub connections: u32,
+pub(crate) struct Share {
     /// Whether arrivals are independent of completions.
-    pub open_loop: bool,
+    pub(crate) open_loop: bool,
     /// How many exchanges it makes in the window; none: as many as come.
-    pub count: Option<u64>,
+    pub(crate) count: Option<u64>,
+    /// How long the same load runs before anything counts.
+    pub(crate) warmup: Span,
     /// Exactly so many exchanges on a connection.
-    pub requests_per_connection: Option<u32>,
-    /// Exchanges in flight on one connection.
-    pub pipeline: u32,
+    pub(crate) requests_per_connection: Option<u32>,
     /// From sent to the last byte, and for a connect.
-    pub timeout: Span,
+    pub(crate) timeout: Span,
     /// Arrivals that may wait at once.
-    pub backlog: usize,
+    pub(crate) backlog: usize,
     /// Whether it polls instead of sleeping: always, never, or (auto) from shortly before the next
     /// due time until nothing is under way.
-    pub spin: Spin,
-    /// When it begins.
-    pub start: Instant,
-    /// Where to connect, used in turn.
-    pub targets: Vec<SocketAddr>,
-    /// From where, used in turn; empty leaves it to the kernel.
-    pub sources: Vec<IpAddr>,
+    pub(crate) spin: Spin,
+}
+
+/// What the next submit hands in, to be stamped with the clock right before it.
+#[derive(Clone, Copy, Debug)]
+struct Unstamped {
+    place: u32,
+    key: Key,
+    /// The exchange whose first byte it is; none for a connect.
+    stream: Option<StreamId>,
 }
 
 /// One core's share of a plan.
@@ -87,48 +81,39 @@ pub struct Worker<C: Client, R> {
     shared: C::Shared,
     requests: Requests,
     /// The bytes of each request, by its id, where the reactor keeps them.
-    stored: Vec<Stored>,
-    expectation: Expectation,
+    stored: Box<[Stored]>,
+    names: Box<[String]>,
     schedule: Schedule,
     recorder: Recorder,
-    gauge: Gauge,
+    usage: ThreadUsage,
     nap: Nap,
     stop: Arc<AtomicBool>,
+    pool: Pool<C>,
 
-    connections: Vec<Connection<C>>,
-    /// Which connection a key of the reactor belongs to, by the key's index.
-    owners: Vec<u32>,
-    idle: VecDeque<u32>,
+    /// Arrivals that wait for a connection, by when they were due.
     backlog: VecDeque<Instant>,
     backlog_max: usize,
     /// How many arrivals of the warm-up waited when the window began.
     backlog_at_start: usize,
-    /// How long what was in flight at the edges of the window had been so, summed up.
-    age_at_start: Option<Span>,
-    age_at_end: Option<Span>,
-    /// Sockets that wait for the server's close, with the instant when we lose patience.
-    parting: VecDeque<(Instant, Key)>,
-    /// When the oldest exchange or the connect of a connection times out.
-    timeouts: Timers,
-    /// When a connection that backs off connects again.
-    retries: Timers,
-    /// Connections that wait until fewer connects are under way.
-    waiting: VecDeque<u32>,
+    /// Sends and connects that the next submit hands in.
+    unstamped: Vec<Unstamped>,
+    /// Connections with something to send that found no room, in turn.
+    stalled: VecDeque<u32>,
     out: Vec<u8>,
-
+    start: Instant,
+    /// When to look at them again, if nothing happens before.
+    stalled_until: Instant,
+    /// Places that were never dialled: an open loop makes all connections, a closed one as many as
+    /// have something to ask from the start.
+    fresh: u32,
+    fresh_end: u32,
     /// Exchanges that a closed loop may still begin.
     remaining: u64,
-    begun: u64,
-    connecting: u32,
-    open: u32,
-    /// Source addresses of IPv4 and of IPv6.
-    sources: [Vec<SocketAddr>; 2],
-    /// Connects begun, so that targets and sources are used in turn.
-    connects: usize,
     /// The phase whose beginning has been seen to.
     phase: Phase,
-    /// Nothing begins any more.
+    /// Nothing begins any more; places from here on may still have something that waits.
     stopping: bool,
+    swept: u32,
     /// When what is under way is given up, after a signal.
     give_up: Instant,
     interrupted: bool,
@@ -138,82 +123,9 @@ pub struct Worker<C: Client, R> {
 }
 
 impl<C: Client, R: Reactor> Worker<C, R> {
-    /// Everything that the loop needs is allocated here.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each part is made elsewhere and moved in"
-    )]
-    pub fn new(
-        share: Share,
-        mut reactor: R,
-        shared: C::Shared,
-        requests: Requests,
-        expectation: Expectation,
-        schedule: Schedule,
-        recorder: recorder::Settings,
-        stop: Arc<AtomicBool>,
-    ) -> Self {
-        let count = share.connections as usize;
-        let stored = requests
-            .all()
-            .map(|request| reactor.store(request.h1_bytes().to_vec()))
-            .into();
-        let has_warmup = recorder.window_start > share.start;
-        let remaining = share.count.filter(|_| !has_warmup).unwrap_or(u64::MAX);
-        Self {
-            stored,
-            connections: (0..count)
-                .map(|_| Connection::new(share.pipeline))
-                .collect(),
-            owners: vec![NOBODY; reactor.slots()],
-            idle: VecDeque::with_capacity(count),
-            // Those that were begun and not sent come back, whatever the bound.
-            backlog: VecDeque::with_capacity(share.backlog + count),
-            backlog_max: 0,
-            backlog_at_start: 0,
-            age_at_start: None,
-            age_at_end: None,
-            parting: VecDeque::with_capacity(PARTING),
-            timeouts: Timers::new(count),
-            retries: Timers::new(count),
-            waiting: VecDeque::with_capacity(count),
-            out: Vec::with_capacity(4_096),
-            remaining,
-            begun: 0,
-            connecting: 0,
-            open: 0,
-            sources: [false, true].map(|six| {
-                let fitting = share.sources.iter().filter(|ip| ip.is_ipv6() == six);
-                fitting.map(|ip| SocketAddr::new(*ip, 0)).collect()
-            }),
-            connects: share.index as usize,
-            phase: Phase::Warmup,
-            stopping: false,
-            give_up: Instant::FAR_FUTURE,
-            interrupted: false,
-            last_end: recorder.window_start,
-            batch_start: None,
-            recorder: Recorder::new(recorder),
-            gauge: Gauge::new(),
-            nap: Nap::new(),
-            share,
-            reactor,
-            shared,
-            requests,
-            expectation,
-            schedule,
-            stop,
-        }
-    }
-
-    /// Runs until the schedule is over and what is in flight has ended or expired.
-    pub fn run(mut self) -> Record {
-        let mut now = self.reactor.now();
-        while now < self.share.start {
-            now = self.reactor.wait(self.share.start);
-        }
-        self.enter_phases(now);
-        self.connect_first(now);
+    /// Runs from `start` on until the schedule is over and what is in flight has ended or expired.
+    pub fn run(mut self, start: Instant) -> Record {
+        self.begin_run(start);
         while let Some(wakeup) = self.next_wakeup() {
             let now = self.wait(wakeup);
             self.enter_phases(now);
@@ -222,46 +134,16 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             }
             self.expire(now);
             self.release_due(now);
+            self.dial(now);
         }
         self.finish()
     }
 
-    /// When something of our own has to be done; none when all is over.
-    fn next_wakeup(&self) -> Option<Instant> {
-        let nothing_comes = self.stopping || self.remaining == 0 || self.schedule_is_over();
-        if nothing_comes && self.recorder.outstanding() == 0 && self.window_may_end() {
-            return None;
-        }
-        let parting = self
-            .parting
-            .front()
-            .map_or(Instant::FAR_FUTURE, |(at, _)| *at);
-        let wakeup = self
-            .recorder
-            .boundary()
-            .min(self.schedule.next().unwrap_or(Instant::FAR_FUTURE))
-            .min(self.timeouts.next())
-            .min(self.retries.next())
-            .min(self.give_up)
-            .min(parting);
-        Some(wakeup)
-    }
-
-    /// Whether an open loop has nothing more to send.
-    fn schedule_is_over(&self) -> bool {
-        self.share.open_loop && self.schedule.next().is_none() && self.backlog.is_empty()
-    }
-
-    /// A window of fixed length lasts until its end, whatever happens in it.
-    fn window_may_end(&self) -> bool {
-        self.share.count.is_some() || self.phase == Phase::Drain
-    }
-
     /// Hands in what is to be sent and lets time pass: asleep, or spinning where the plan wants it.
     fn wait(&mut self, wakeup: Instant) -> Instant {
-        if self.batch_start.is_some() || self.recorder.has_unsubmitted() {
+        if self.batch_start.is_some() || !self.unstamped.is_empty() {
             let now = self.reactor.now();
-            self.recorder.submit(now);
+            self.stamp(now);
             if let Some(start) = self.batch_start.take() {
                 self.recorder.batch(now.saturating_since(start));
             }
@@ -281,98 +163,168 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.reactor.poll()
     }
 
+    /// What was begun or asked since the last submit is handed in at `now`.
+    fn stamp(&mut self, now: Instant) {
+        for index in 0..self.unstamped.len() {
+            let Unstamped { place, key, stream } = self.unstamped[index];
+            if let Some(stream) = stream {
+                self.sent(place, key, stream, now);
+            } else if let Connection::Connecting {
+                key: current,
+                asked,
+                ..
+            } = self.pool.connection(place)
+                && *current == key
+            {
+                *asked = Some(now);
+            }
+        }
+        self.unstamped.clear();
+    }
+
+    /// The first byte of an exchange is handed in at `at`, if the exchange is still there.
+    #[inline]
+    fn sent(&mut self, place: u32, key: Key, stream: StreamId, at: Instant) {
+        if let Some((open, flights)) = self.pool.open_and_flights(place)
+            && open.key == key
+            && let Some(flight) = &mut flights[stream.0 as usize]
+            && flight.sent.is_none()
+        {
+            flight.sent = Some(at);
+            self.recorder.send(at);
+        }
+    }
+
     /// Takes one thing that happened; false at the end of the batch.
     fn advance(&mut self) -> bool {
         let Some(completion) = self.reactor.next() else {
             return false;
         };
         let (key, at) = (completion.key, completion.at);
-        let place = self.owners[key.index()];
-        if place == NOBODY {
-            if matches!(completion.event, Event::Ended { .. }) {
-                self.parted(key);
+        let place = match self.pool.owner(key) {
+            Owner::Connection(place) => place,
+            Owner::HalfClosed(number) => {
+                if matches!(completion.event, Event::Ended { .. }) {
+                    self.pool.peer_closed(number, &mut self.reactor);
+                }
+                return true;
             }
-            return true;
-        }
-        let connection = &mut self.connections[place as usize];
+            Owner::Nobody => return true,
+        };
         match completion.event {
             Event::Received { bytes } => {
-                let count = bytes.len() as u64;
-                let result = connection.receive(&mut self.shared, &self.expectation, at, bytes);
-                self.recorder.add_bytes_received(count, at);
-                if let Err(error) = result {
-                    connection.fail_all(|_| Cause::Protocol(error));
-                    self.break_off(place, at);
+                let Some((open, flights)) = self.pool.open_and_flights(place) else {
+                    return true;
+                };
+                self.recorder.add_bytes_received(bytes.len() as u64, at);
+                let was_full = open.client.free() == 0;
+                let mut watch = Watch {
+                    flights,
+                    requests: &self.requests,
+                    recorder: &mut self.recorder,
+                    at,
+                    error: None,
+                    write_error: None,
+                    seen: crate::flight::Seen::default(),
+                };
+                let shared = &mut self.shared;
+                let result = open.client.handle_bytes(shared, at, bytes, &mut watch);
+                let seen = watch.seen;
+                if result.is_err() || seen.early {
+                    self.take_offence(place, at, result.err(), seen);
                 } else {
-                    self.settle(place, key, at);
+                    self.follow(place, at, was_full, seen);
                 }
             }
-            Event::Skipped { count } => {
-                connection.skipped(&self.expectation, at, count);
-                self.recorder.add_bytes_received(count, at);
-                self.settle(place, key, at);
-            }
+            Event::Skipped { count } => self.skipped(place, at, count),
+            Event::Begun { tag } => self.begun(place, key, at, StreamId(tag)),
             Event::Ended { error } => self.peer_ended(place, at, error),
-            Event::Connected => self.established(place, key, at),
+            Event::Connected => self.established(place, at),
             Event::ConnectFailed { error } => {
-                self.owners[key.index()] = NOBODY;
                 self.connect_failed(place, at, Cause::Connect(Refused::Kernel(error)));
             }
-            Event::SendFailed { error } => connection.send_failed(error),
-            Event::Accepted { .. } | Event::Begun { .. } | Event::Sent => {}
+            Event::SendFailed { error } => self.send_failed(place, at, error),
+            Event::Sent | Event::Accepted { .. } => {}
         }
         true
     }
 
-    /// Records what has ended on a connection, and lets it go on.
+    /// A connection has told its news: it goes on.
     #[inline]
-    fn settle(&mut self, place: u32, key: Key, at: Instant) {
-        let connection = &mut self.connections[place as usize];
-        let mut ended = false;
-        while let Some(flight) = connection.take_over() {
-            let sent = self.reactor.sent_at(key);
-            let sent = (sent >= flight.ready()).then_some(sent);
-            self.recorder.end(&flight.end(sent, at));
-            if flight.is_answered() {
-                let bytes = self.requests.choose(false).h1_bytes().len() as u64;
-                connection.bytes_counted += bytes;
-                self.recorder.add_bytes_sent(bytes, at);
-                connection.failures = 0;
+    fn follow(&mut self, place: u32, at: Instant, was_full: bool, seen: crate::flight::Seen) {
+        let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            return;
+        };
+        open.close_announced |= seen.close_announced;
+        if seen.answered > 0 {
+            open.in_flight -= seen.answered;
+            open.bytes_counted += seen.bytes_sent;
+            open.skipping = false;
+            if was_full {
+                open.free_since = at;
             }
-            ended = true;
-        }
-        if ended {
-            connection.free_since = at;
+            self.recorder.add_bytes_sent(seen.bytes_sent, at);
             self.last_end = at;
-            self.go_on(place, at);
-        } else if let Some(count) = connection.start_skipping(SKIP_ABOVE) {
-            self.reactor.skip(key, count);
+            self.pool.answered(place);
+            self.feed(place, at);
+        } else if !open.skipping {
+            let skippable = open.client.skippable();
+            let compares = |flight: &Flight| flight.compares();
+            if skippable > SKIP_ABOVE
+                && skippable != u64::MAX
+                && !flights.iter().flatten().any(compares)
+            {
+                open.skipping = true;
+                let key = open.key;
+                self.reactor.skip(key, skippable);
+            }
+        }
+        self.poll_protocol(place, at);
+    }
+
+    /// What the protocol itself wants after an input: to send, to be woken, to close.
+    #[inline]
+    fn poll_protocol(&mut self, place: u32, at: Instant) {
+        let Some(open) = self.pool.open(place) else {
+            return;
+        };
+        if let Some(wakeup) = open.client.poll_timeout() {
+            self.pool.alarms.arm(place, wakeup);
+        }
+        let Some(open) = self.pool.open(place) else {
+            return;
+        };
+        if open.client.wants_transmit() {
+            self.transmit(place, at);
+        } else if open.in_flight == 0 && open.client.is_closing() {
+            self.part(place, at);
         }
     }
 
-    /// A connection is free at `at`: it closes, takes the next exchange, or becomes idle.
+    /// Gives a connection what it has room for: an arrival that waits, else in a closed loop the
+    /// next one; without any it stands in line.
     #[inline]
-    fn go_on(&mut self, place: u32, at: Instant) {
-        let connection = &mut self.connections[place as usize];
-        match connection.client().availability() {
-            Availability::Ready => {}
-            Availability::Closing if connection.in_flight() == 0 => return self.part(place, at),
-            Availability::Busy | Availability::Closing => return,
-        }
-        if self.share.open_loop {
-            match self.backlog.pop_front() {
+    fn feed(&mut self, place: u32, at: Instant) {
+        while let Some(open) = self.pool.open(place)
+            && open.client.free() > 0
+        {
+            match self.next_arrival(at) {
                 Some(due) => self.begin(place, due, due.max(at), at),
-                None => self.stand_idle(place),
+                None => return self.pool.has_room(place),
             }
-        } else if let Some(due) = self.claim(at) {
-            self.begin(place, due, at, at);
         }
+    }
+
+    #[inline]
+    fn next_arrival(&mut self, at: Instant) -> Option<Instant> {
+        let waiting = self.backlog.pop_front();
+        waiting.or_else(|| self.claim(at))
     }
 
     /// A closed loop's next exchange, due now, if there is to be one.
     #[inline]
     fn claim(&mut self, at: Instant) -> Option<Instant> {
-        if self.stopping || self.remaining == 0 {
+        if self.share.open_loop || self.stopping || self.remaining == 0 {
             return None;
         }
         self.remaining -= 1;
@@ -380,79 +332,90 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         Some(at)
     }
 
-    fn stand_idle(&mut self, place: u32) {
-        let connection = &mut self.connections[place as usize];
-        if !connection.queued {
-            connection.queued = true;
-            self.idle.push_back(place);
-        }
-    }
-
-    /// A connection that has been idle for longest.
-    fn take_idle(&mut self) -> Option<u32> {
-        while let Some(place) = self.idle.pop_front() {
-            let connection = &mut self.connections[place as usize];
-            connection.queued = false;
-            if connection.state == State::Open && connection.in_flight() == 0 {
-                return Some(place);
-            }
-        }
-        None
-    }
-
-    /// Open loop: what is due goes to any idle connection, else it waits in the backlog.
+    /// Open loop: what is due goes to a connection with room, else it waits in the backlog. Where
+    /// that is full, all that is due is given up at once.
     fn release_due(&mut self, now: Instant) {
-        while let Some(due) = self.schedule.take_due(now) {
+        if self.stopping {
+            return self.give_up_waiting(now);
+        }
+        for _ in 0..TURN {
+            if self.backlog.len() >= self.share.backlog {
+                return self.shed_due(now);
+            }
+            let Some(due) = self.schedule.take_due(now) else {
+                return;
+            };
             self.recorder.arrive(due);
-            if let Some(place) = self.take_idle() {
-                let free_since = self.connections[place as usize].free_since;
+            if let Some(place) = self.pool.take_with_room() {
+                let free_since = self.pool.open(place).map_or(now, |open| open.free_since);
                 self.begin(place, due, due.max(free_since), now);
-            } else if self.backlog.len() < self.share.backlog {
+                self.feed(place, now);
+            } else {
                 self.backlog.push_back(due);
                 self.backlog_max = self.backlog_max.max(self.backlog.len());
-            } else {
-                self.never_sent(due, now, Cause::ShedFull(self.share.backlog));
             }
         }
     }
 
-    /// Begins an exchange on a free connection.
+    /// Begins an exchange on a connection with room.
     #[inline]
     fn begin(&mut self, place: u32, due: Instant, ready: Instant, now: Instant) {
-        let connection = &mut self.connections[place as usize];
-        let key = connection.key.expect("an open connection has a key");
-        let is_last = self.share.requests_per_connection == Some(connection.requests + 1);
-        let request = self.requests.choose(is_last);
-        let stream = connection.client().begin(request).expect("it was free");
-        let compares = self.expectation.compares(self.begun);
-        connection.launch(stream, Flight::new(due, ready, compares));
-        self.begun += 1;
-        self.timeouts.arm(place, ready + self.share.timeout);
-        match self.transmit(place, key, now) {
-            Ok(()) => self.recorder.begin(ready, self.reactor.sent_at(key)),
-            Err(refused) => {
-                let connection = &mut self.connections[place as usize];
-                connection.fail_all(|_| Cause::Write(refused));
-                self.break_off(place, now);
-            }
-        }
+        let class = self.requests.draw();
+        let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            return;
+        };
+        open.requests += 1;
+        let is_last = self.share.requests_per_connection == Some(open.requests);
+        let request = self.requests.of(class, is_last);
+        let id = request.id();
+        let stream = open.client.begin(request).expect("it had room");
+        let compares = self.requests.begin(class);
+        let flight = Flight::new(due, ready, id, compares, open.connect.take());
+        let before = flights[stream.0 as usize].replace(flight);
+        debug_assert!(before.is_none(), "a stream is free when its exchange ended");
+        open.in_flight += 1;
+        self.pool.alarms.arm(place, ready + self.share.timeout);
+        self.transmit(place, now);
     }
 
-    /// Hands to the reactor what the protocol wants to send.
+    /// Hands to the reactor what the protocol wants to send. What finds no room waits.
     #[inline]
-    fn transmit(&mut self, place: u32, key: Key, now: Instant) -> Result<(), Refused> {
-        let client = self.connections[place as usize].client();
-        loop {
+    fn transmit(&mut self, place: u32, now: Instant) {
+        while let Some(open) = self.pool.open(place)
+            && open.client.wants_transmit()
+        {
+            let key = open.key;
+            if !self.reactor.may_send(key) {
+                if !std::mem::replace(&mut open.is_stalled, true) {
+                    self.stalled.push_back(place);
+                }
+                self.stalled_until = self.stalled_until.min(now + STALLED);
+                return;
+            }
             self.out.clear();
-            match client.poll_transmit(now, &mut self.out) {
-                wire::Transmit::Fixed { request, .. } => {
+            let (mut transmit, starts) = match open.client.poll_transmit(now, &mut self.out) {
+                wire::Transmit::Fixed { request, starts } => {
                     let stored = self.stored[usize::from(request.0)];
-                    self.reactor.send(key, Transmit::stored(stored))?;
+                    (Transmit::stored(stored), starts)
                 }
-                wire::Transmit::Written { .. } => {
-                    self.reactor.send(key, Transmit::copied(&self.out))?;
-                }
-                wire::Transmit::Nothing => return Ok(()),
+                wire::Transmit::Written { starts } => (Transmit::copied(&self.out), starts),
+                wire::Transmit::Nothing => return,
+            };
+            let at = (starts.is_some() && self.reactor.sends_at_once()).then(|| self.reactor.now());
+            if let Some(stream) = starts {
+                transmit = transmit.with_tag(stream.0);
+            }
+            match (self.reactor.send(key, transmit), starts) {
+                (Ok(Handed::Now), Some(stream)) => match at {
+                    Some(at) => self.sent(place, key, stream, at),
+                    None => self.unstamped.push(Unstamped {
+                        place,
+                        key,
+                        stream: Some(stream),
+                    }),
+                },
+                (Ok(_), _) => {}
+                (Err(refused), starts) => return self.cannot_send(place, now, starts, refused),
             }
         }
     }

@@ -4,19 +4,13 @@ use std::sync::atomic::Ordering;
 
 use model::outcome::Outcome;
 use model::plan::PlanFile;
-use model::record::{ConnectionCounts, Record, Tally};
+use model::record::{ConnectionCounts, Record};
 use sys::Errno;
-use sys::reactor::sim::{Reply, Service, SimServer, Then};
+use sys::reactor::sim::{Kernel, Reply, Service, SimServer, Then};
 
-use crate::harness::{HELLO, answering, count, hello, ms, numbered, open, s, simulate};
-
-/// All phases together.
-fn all(record: &Record) -> Tally {
-    let mut tally = record.total;
-    tally.merge(&record.warmup_phase);
-    tally.merge(&record.drain_phase);
-    tally
-}
+use crate::harness::{
+    HELLO, all, answering, count, hello, ms, numbered, open, s, simulate, simulate_on,
+};
 
 fn connections(record: &Record) -> ConnectionCounts {
     all(record).connections
@@ -183,4 +177,42 @@ fn an_answer_in_any_pieces_is_the_same_answer() {
         );
         assert_eq!(record.total.bytes_received, whole.total.bytes_received);
     }
+}
+
+/// The server closes with its first answer, when the last exchange has just begun on that
+/// connection. The other connection is free by then: no third one is made.
+#[test]
+fn a_request_that_was_not_sent_goes_to_a_connection_that_stands_idle() {
+    let server = numbered(|number| {
+        let reply = Reply::new(HELLO);
+        Some(if number == 0 {
+            reply.then(Then::Finish)
+        } else {
+            reply
+        })
+    });
+    let record = simulate(count(2, 3), server);
+    assert_eq!(record.total.outcomes[Outcome::Ok], 3);
+    assert_eq!(connections(&record).established, 2);
+}
+
+/// Each connect fails within the call that begins it. The stack does not grow with their number.
+#[test]
+fn connects_that_fail_at_once_are_counted_one_after_the_other() {
+    let kernel = Kernel {
+        failed_connects_per_1000: 1_000,
+        ..Kernel::default()
+    };
+    let small_stack = std::thread::Builder::new().stack_size(256 * 1024);
+    let run = move || {
+        simulate_on(
+            kernel,
+            count(30_000, 30_000),
+            hello(Service::Constant(ms(1))),
+        )
+    };
+    let record = small_stack.spawn(run).unwrap().join().unwrap();
+    assert_eq!(record.total.outcomes[Outcome::Connect], 30_000);
+    let counts = connections(&record);
+    assert_eq!((counts.asked, counts.failed), (30_000, 30_000));
 }

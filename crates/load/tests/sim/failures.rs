@@ -137,11 +137,11 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
     let body = "x".repeat(100_000);
     let right = format!("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{body}");
     let findings = |file: &model::PlanFile| load::reference::Findings {
-        expectation: load::expectation::Expectation {
+        expectations: vec![load::expectation::Expectation {
             status: Some(200),
             length: Some(100_000),
             content: body.clone().into_bytes(),
-        },
+        }],
         ..crate::harness::findings(file)
     };
     let run = |server| {
@@ -155,11 +155,10 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
             &findings,
             0,
             sim,
-            start,
             Default::default(),
             Default::default(),
         )
-        .run()
+        .run(start)
     };
     let record = run(answering(&right).in_segments(30_000, crate::harness::ms(1)));
     assert_eq!(

@@ -7,10 +7,10 @@ use load::reference::Findings;
 use load::settings;
 use model::fixture;
 use model::plan::{Arrivals, Plan, PlanFile, Stop};
-use model::record::Record;
+use model::record::{Record, Tally};
 use model::units::{Instant, Rate, Span};
-use sys::reactor::Reactor as _;
-use sys::reactor::sim::{Reply, Service, Sim, SimServer};
+use sys::reactor::sim::{Kernel, Reply, Service, Sim, SimServer};
+use sys::reactor::{Reactor as _, Settings};
 
 /// A right answer.
 pub(crate) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -73,16 +73,21 @@ pub(crate) fn answering(bytes: &str) -> SimServer {
 }
 
 /// What a right answer is: hello.
+pub(crate) fn right() -> load::expectation::Expectation {
+    load::expectation::Expectation {
+        status: Some(200),
+        length: Some(5),
+        content: b"hello".to_vec(),
+    }
+}
+
+/// Hello is what each request expects.
 pub(crate) fn findings(file: &PlanFile) -> Findings {
     Findings {
-        expectation: load::expectation::Expectation {
-            status: Some(200),
-            length: Some(5),
-            content: b"hello".to_vec(),
-        },
-        reference: None,
+        expectations: vec![right(); file.requests.len()],
+        references: vec![None; file.requests.len()],
         targets: file.addresses.clone(),
-        tally: model::record::Tally::default(),
+        tally: Tally::default(),
         notes: Vec::new(),
     }
 }
@@ -119,10 +124,36 @@ pub(crate) fn run(
     call_cost: Span,
     stop: &Arc<AtomicBool>,
 ) -> Record {
+    run_on(file, index, stop, |settings| {
+        Sim::new(server, settings).slowed(call_cost)
+    })
+}
+
+/// On a kernel that does what real ones do.
+pub(crate) fn simulate_on(kernel: Kernel, file: PlanFile, server: SimServer) -> Record {
+    run_on(file, 0, &Arc::default(), |settings| {
+        Sim::new(server, settings).with_kernel(kernel)
+    })
+}
+
+fn run_on(
+    file: PlanFile,
+    index: u32,
+    stop: &Arc<AtomicBool>,
+    network: impl FnOnce(&Settings) -> Sim,
+) -> Record {
     let findings = findings(&file);
     let plan = Plan::try_from(file).expect("a plan that can run");
-    let sim = Sim::new(server, &settings(plan.connections_of(index))).slowed(call_cost);
+    let sim = network(&settings(plan.connections_of(index)));
     let start = sim.now();
     let stop = Arc::clone(stop);
-    load::worker_of(&plan, &findings, index, sim, start, Arc::default(), stop).run()
+    load::worker_of(&plan, &findings, index, sim, Arc::default(), stop).run(start)
+}
+
+/// All phases together.
+pub(crate) fn all(record: &Record) -> Tally {
+    let mut tally = record.total;
+    tally.merge(&record.warmup_phase);
+    tally.merge(&record.drain_phase);
+    tally
 }

@@ -1,7 +1,11 @@
 //! The real worker on a virtual clock, before servers whose behaviour is known exactly.
 
+mod classes;
 mod connections;
+mod early;
 mod failures;
 mod harness;
+mod mixture;
+mod overload;
 mod reference;
 mod timing;

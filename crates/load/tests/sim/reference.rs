@@ -39,7 +39,7 @@ const ONE: &[&str] = &["127.0.0.1:80"];
 #[test]
 fn two_equal_answers_are_what_others_are_held_against() {
     let found = fetch(Expectation::default(), ONE, answering(HELLO)).unwrap();
-    let reference = found.reference.unwrap();
+    let reference = found.references[0].clone().unwrap();
     assert_eq!(
         (
             reference.status,
@@ -53,7 +53,7 @@ fn two_equal_answers_are_what_others_are_held_against() {
         reference.sha256,
         "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
     );
-    assert_eq!(found.expectation.content, b"hello");
+    assert_eq!(found.expectations[0].content, b"hello");
     assert_eq!(found.tally.outcomes[Outcome::Ok], 2);
     assert_eq!(found.tally.connections.established, 2);
     assert!(found.notes.is_empty(), "{:?}", found.notes);
@@ -67,9 +67,9 @@ fn a_dynamic_page_is_checked_by_what_is_stable() {
         )))
     });
     let found = fetch(Expectation::default(), ONE, server).unwrap();
-    assert!(found.reference.unwrap().dynamic);
-    assert_eq!(found.expectation.length, Some(9));
-    assert_eq!(found.expectation.content, b"<p>");
+    assert!(found.references[0].clone().unwrap().dynamic);
+    assert_eq!(found.expectations[0].length, Some(9));
+    assert_eq!(found.expectations[0].content, b"<p>");
     assert_eq!(found.notes.len(), 1);
 }
 
@@ -97,8 +97,8 @@ fn an_address_without_a_listener_is_left_out_and_named() {
 fn a_server_that_fails_from_the_start_can_still_be_measured() {
     let server = numbered(|_| Some(Reply::new("HTTP/1.1 2").then(Then::Reset)));
     let found = fetch(Expectation::default(), ONE, server).unwrap();
-    assert!(found.reference.is_none());
-    assert_eq!(found.expectation.status, Some(200));
+    assert!(found.references[0].is_none());
+    assert_eq!(found.expectations[0].status, Some(200));
     let demanding = Expectation {
         length: Some(5),
         ..Expectation::default()

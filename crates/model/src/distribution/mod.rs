@@ -150,8 +150,13 @@ impl Distribution {
     /// Counts one that ended without the answer it waited for: it is longer than anything seen,
     /// nobody knows by how much.
     #[inline]
-    pub fn record_censored(&mut self) {
+    pub const fn record_censored(&mut self) {
         self.censored += 1;
+    }
+
+    /// Counts so many of them.
+    pub const fn record_censored_n(&mut self, times: u64) {
+        self.censored += times;
     }
 
     /// Adds all that `other` has seen. Associative and commutative.

@@ -5,11 +5,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
-use crate::redact::REDACTED;
+pub use crate::request::{Request, RequestFile};
 use crate::units::{Rate, Span};
 
 mod url;
@@ -17,16 +15,25 @@ mod url;
 pub use url::Url;
 
 /// The version of the plan and trial files that this program writes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+
+/// The oldest version that it reads. Version 1 has one request per plan, and no classes in records.
+pub const FORMAT_OLDEST: u32 = 1;
+
+/// The most exchanges in flight on one connection of HTTP/1.1.
+pub const PIPELINE_MAX: u32 = 64;
+
+/// The most requests in one plan.
+pub const REQUESTS_MAX: usize = 10_000;
 
 /// A plan as it is written: JSON on the wire, flags at the door.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PlanFile {
-    /// [`FORMAT`].
+    /// [`FORMAT`], or an older one down to [`FORMAT_OLDEST`].
     pub format: u32,
-    /// What is asked. Exactly one until mixes of requests exist.
+    /// What is asked: at least one. Several are mixed by their weights; all go to one server.
     pub requests: Vec<RequestFile>,
     /// Where to connect instead of resolving the URL's host. All are used in turn.
     #[serde(default)]
@@ -86,28 +93,6 @@ const fn one() -> u32 {
 
 const fn second() -> Span {
     Span::from_s(1)
-}
-
-/// One request as it is written.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct RequestFile {
-    /// `http://host[:port]/path?query`.
-    pub url: String,
-    /// GET unless told otherwise.
-    #[serde(default = "get")]
-    pub method: String,
-    /// In the order in which they are sent, after Host.
-    #[serde(default)]
-    pub headers: Vec<(String, String)>,
-    /// The content, base64; none sends no Content-Length.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body_base64: Option<String>,
-}
-
-fn get() -> String {
-    "GET".to_owned()
 }
 
 /// The application protocol of a connection.
@@ -247,31 +232,18 @@ pub enum PlanError {
     },
 }
 
-fn field(field: &'static str, why: impl Into<String>) -> PlanError {
+pub(crate) fn field(field: &'static str, why: impl Into<String>) -> PlanError {
     PlanError::Field {
         field,
         why: why.into(),
     }
 }
 
-/// One request, its URL and body read.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Request {
-    /// Where and what.
-    pub url: Url,
-    /// The method token.
-    pub method: String,
-    /// Field names and values, sent after Host.
-    pub headers: Vec<(String, String)>,
-    /// The content, if any.
-    pub body: Option<Vec<u8>>,
-}
-
 /// A plan that can run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
     file: PlanFile,
-    request: Request,
+    requests: Vec<Request>,
 }
 
 impl Plan {
@@ -280,9 +252,14 @@ impl Plan {
         &self.file
     }
 
-    /// What is asked.
-    pub const fn request(&self) -> &Request {
-        &self.request
+    /// What is asked: at least one request.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
+    /// The first request. All have its host and port.
+    pub fn request(&self) -> &Request {
+        &self.requests[0]
     }
 
     /// The intended load; none in a closed loop.
@@ -316,90 +293,40 @@ impl TryFrom<PlanFile> for Plan {
     type Error = PlanError;
 
     fn try_from(file: PlanFile) -> Result<Self, PlanError> {
-        if file.format != FORMAT {
+        if !(FORMAT_OLDEST..=FORMAT).contains(&file.format) {
             return Err(field(
                 "format",
                 format!(
-                    "this program reads version {FORMAT}, the plan is version {}",
+                    "this program reads versions {FORMAT_OLDEST} to {FORMAT}, the plan is version \
+                     {}",
                     file.format
                 ),
             ));
         }
-        let [written] = file.requests.as_slice() else {
-            return Err(field("requests", "give exactly one"));
-        };
-        let request = read_request(written)?;
-        check_numbers(&file)?;
-        if let Some(digest) = &file.expect.sha256
-            && (digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        if !(1..=REQUESTS_MAX).contains(&file.requests.len()) {
+            return Err(field("requests", format!("give 1 to {REQUESTS_MAX}")));
+        }
+        let requests = file
+            .requests
+            .iter()
+            .map(|written| Request::read(written, &file.expect))
+            .collect::<Result<Vec<_>, _>>()?;
+        let first = &requests[0].url;
+        if let Some(other) = requests
+            .iter()
+            .find(|one| (&one.url.host, one.url.port) != (&first.host, first.port))
         {
-            return Err(field("expect.sha256", "give 64 hexadecimal digits"));
-        }
-        Ok(Self { file, request })
-    }
-}
-
-fn read_request(written: &RequestFile) -> Result<Request, PlanError> {
-    let is_token = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-    };
-    if !is_token(&written.method) {
-        return Err(field(
-            "method",
-            format!("'{}' is not a method name", written.method),
-        ));
-    }
-    for (name, value) in &written.headers {
-        if !is_token(name) {
             return Err(field(
-                "headers",
-                format!("'{name}' is not a field name; write 'Name: value'"),
-            ));
-        }
-        if value == REDACTED {
-            return Err(field(
-                "headers",
+                "requests",
                 format!(
-                    "the value of {name} was taken out when this was stored; give it again, as in \
-                     -H '{name}: ...'"
+                    "'{}' and '{}' are two servers; one plan asks one",
+                    first, other.url
                 ),
             ));
         }
-        if value
-            .bytes()
-            .any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
-        {
-            return Err(field(
-                "headers",
-                format!("the value of {name} has a control character"),
-            ));
-        }
-        if ["content-length", "transfer-encoding", "connection"]
-            .contains(&name.to_ascii_lowercase().as_str())
-        {
-            return Err(field(
-                "headers",
-                format!("{name} frames the message and is set by the generator"),
-            ));
-        }
+        check_numbers(&file)?;
+        Ok(Self { file, requests })
     }
-    let body = match &written.body_base64 {
-        None => None,
-        Some(text) => Some(
-            BASE64
-                .decode(text)
-                .map_err(|error| field("body_base64", error.to_string()))?,
-        ),
-    };
-    Ok(Request {
-        url: Url::parse(&written.url)?,
-        method: written.method.clone(),
-        headers: written.headers.clone(),
-        body,
-    })
 }
 
 fn check_numbers(file: &PlanFile) -> Result<(), PlanError> {
@@ -419,9 +346,9 @@ fn check_numbers(file: &PlanFile) -> Result<(), PlanError> {
         "give at least 1",
     )?;
     check(
-        file.pipeline == 1,
+        (1..=PIPELINE_MAX).contains(&file.pipeline),
         "pipeline",
-        "one exchange at a time is all that is supported yet",
+        "give 1 to 64",
     )?;
     check(!file.timeout.is_zero(), "timeout", "give more than 0")?;
     check(

@@ -3,12 +3,7 @@ use super::*;
 fn file() -> PlanFile {
     PlanFile {
         format: FORMAT,
-        requests: vec![RequestFile {
-            url: "http://127.0.0.1:8080/x".to_owned(),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body_base64: None,
-        }],
+        requests: vec![RequestFile::get("http://127.0.0.1:8080/x")],
         addresses: Vec::new(),
         sources: Vec::new(),
         protocol: Protocol::Http1,
@@ -76,11 +71,17 @@ fn a_plan_that_cannot_run_does_not_exist() {
         assert!(error.contains(expected), "{error}");
     };
     check(|f| f.format = 99, "version 99");
-    check(|f| f.requests.clear(), "exactly one");
+    check(|f| f.requests.clear(), "requests: give 1 to");
     check(|f| f.connections = 0, "connections: give at least 1");
     check(|f| f.workers = 65, "more threads than connections");
     check(|f| f.timeout = Span::ZERO, "timeout");
-    check(|f| f.pipeline = 2, "one exchange at a time");
+    check(|f| f.pipeline = 65, "pipeline: give 1 to 64");
+    check(|f| f.requests[0].weight = 0, "weight: give at least 1");
+    check(
+        |f| f.requests.push(RequestFile::get("http://127.0.0.1:8081/")),
+        "two servers",
+    );
+    check(|f| f.format = 3, "versions 1 to 2");
     check(|f| f.stop = Stop::Count(0), "stop");
     check(
         |f| f.requests[0].method = "GE T".to_owned(),
@@ -110,6 +111,39 @@ fn a_plan_that_cannot_run_does_not_exist() {
         |f| f.expect.sha256 = Some("12".to_owned()),
         "64 hexadecimal",
     );
+}
+
+#[test]
+fn each_request_has_its_expectation_and_its_name() {
+    let mut file = file();
+    file.expect.status = Some(200);
+    file.requests.push(RequestFile {
+        name: Some("gone".to_owned()),
+        weight: 3,
+        expect: Some(Expectation {
+            status: Some(404),
+            ..Expectation::default()
+        }),
+        ..RequestFile::get("http://127.0.0.1:8080/gone")
+    });
+    let plan = Plan::try_from(file).unwrap();
+    let told: Vec<_> = plan
+        .requests()
+        .iter()
+        .map(|one| (one.name.as_str(), one.weight, one.expect.status))
+        .collect();
+    assert_eq!(told, [("GET /x", 1, Some(200)), ("gone", 3, Some(404))]);
+}
+
+/// What version 1 wrote of a request.
+#[test]
+fn a_plan_of_the_first_format_is_read() {
+    let mut file = file();
+    file.format = 1;
+    let text = serde_json::to_string(&file).unwrap();
+    assert!(!text.contains("weight"), "{text}");
+    let read: PlanFile = serde_json::from_str(&text).unwrap();
+    assert_eq!(Plan::try_from(read).unwrap().requests().len(), 1);
 }
 
 #[test]

@@ -271,6 +271,42 @@ pub struct Sample {
     pub outcome: Outcome,
 }
 
+/// The exchanges of one request of a plan. An exchange that never began belongs to none.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Class {
+    /// What reports call the request.
+    pub name: String,
+    /// Its exchanges in the window, by how they ended.
+    pub outcomes: OutcomeCounts,
+    /// How many of them were handed to the kernel.
+    pub sent: u64,
+    /// Content bytes of right answers.
+    pub bytes_content: Bytes,
+    /// Ended − due, of right answers.
+    pub response_time: Distribution,
+    /// Ended − sent, of right answers.
+    pub service_time: Distribution,
+    /// First byte − sent, of right answers.
+    pub first_byte_time: Distribution,
+    /// What answers were compared with.
+    pub reference: Option<Reference>,
+}
+
+impl Class {
+    /// Adds what another worker measured of the same request.
+    pub fn merge(&mut self, other: Self) {
+        debug_assert_eq!(self.name, other.name, "classes of one plan merge in order");
+        self.outcomes.merge(&other.outcomes);
+        self.sent += other.sent;
+        self.bytes_content += other.bytes_content;
+        self.response_time.merge(&other.response_time);
+        self.service_time.merge(&other.service_time);
+        self.first_byte_time.merge(&other.first_byte_time);
+        self.reference = self.reference.take().or(other.reference);
+    }
+}
+
 /// What a generator measured.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -306,6 +342,9 @@ pub struct Record {
     pub tls_time: Distribution,
     /// First byte − sent, of right answers.
     pub first_byte_time: Distribution,
+    /// Each request, in the order of the plan, where it has more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<Class>,
     /// The window cut into stretches.
     pub intervals: Vec<Interval>,
     /// Each worker.
@@ -379,6 +418,13 @@ impl Record {
             mine.merge(theirs);
         }
         merge_intervals(&mut self.intervals, other.intervals);
+        if self.classes.is_empty() {
+            self.classes = other.classes;
+        } else {
+            for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
+                mine.merge(theirs);
+            }
+        }
         self.workers.extend(other.workers);
         self.workers.sort_by_key(|worker| worker.index);
         for example in other.examples {

@@ -70,7 +70,11 @@ fn what_is_no_trial_any_more_is_told() {
     store(folder.path(), small());
     let path = |name: &str| folder.path().join("trials").join(name);
     let text = fs::read_to_string(path("00000.json")).expect("a trial");
-    let other = text.replacen("\"format\":1", "\"format\":99", 1);
+    let earlier = text.replace("\"format\":2", "\"format\":1");
+    fs::write(path("00000.json"), &earlier).expect("a file");
+    let file = path("00000.json").display().to_string();
+    triathlon(["judge", &file]).expect_code(0);
+    let other = text.replacen("\"format\":2", "\"format\":99", 1);
     fs::write(path("00000.json"), &other).expect("a file");
     fs::write(path("00001.json"), &text[..text.len() / 2]).expect("a file");
     let name = folder.path().display().to_string();

@@ -4,6 +4,7 @@ pub mod body;
 pub mod client;
 pub(crate) mod encode;
 mod host;
+pub mod known;
 pub mod parse;
 pub mod request;
 pub mod server;

@@ -1,23 +1,18 @@
 //! Heads of answers: complete, partial or bad.
 //!
 //! `httparse` knows the grammar. Around it: the end of the head is found first, so that a head that
-//! comes byte by byte is parsed once; and a head that equals the last parsed one but for its
-//! Date is not parsed at all, which leaves two comparisons of a cache line or three.
+//! comes byte by byte is parsed once. A head like one that came before is not parsed at all: see
+//! [`super::known`].
 
 use std::mem::MaybeUninit;
-use std::ops::Range;
 
 use crate::client::ProtocolError;
 use crate::message::{Framing, Version};
 
 /// How answers of HTTP/1.x begin.
 const PREFIX: &[u8] = b"HTTP/1.";
-/// An IMF-fixdate (RFC 9110 §5.6.7) has one length.
-const DATE_BYTES: usize = 29;
 /// Fields parsed without allocating; more are parsed the slow way.
 const FIELDS: usize = 64;
-/// Heads above this are not remembered.
-const REMEMBERED_BYTES: usize = 4096;
 
 /// What the head of an answer says about the message and the connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,21 +49,31 @@ pub fn head_end(bytes: &[u8], from: usize) -> Result<Option<usize>, ProtocolErro
     Ok(None)
 }
 
-/// Parses a complete head: `bytes` ends where [`head_end`] says. Also returns where the value of
-/// its Date field lies, if it has one of the usual form.
+/// The status that the head at the start of `bytes` tells, unparsed; none if it is not there.
+#[inline]
+pub(crate) fn status_digits(bytes: &[u8]) -> Option<u16> {
+    // HTTP/1.x and a blank, then three digits (RFC 9112 §4).
+    let digits = bytes.get(PREFIX.len() + 2..PREFIX.len() + 5)?;
+    digits.iter().try_fold(0u16, |number, byte| {
+        byte.is_ascii_digit()
+            .then(|| number * 10 + u16::from(byte - b'0'))
+    })
+}
+
+/// Parses a complete head: `bytes` ends where [`head_end`] says.
 ///
 /// # Errors
 ///
 /// The head breaks the grammar or contradicts itself.
-pub fn response(bytes: &[u8]) -> Result<(ResponseHead, Option<Range<usize>>), ProtocolError> {
+pub fn response(bytes: &[u8]) -> Result<ResponseHead, ProtocolError> {
     let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
     match parse_with(bytes, &mut fields) {
         Err(httparse::Error::TooManyHeaders) => {
             let lines = memchr::memchr_iter(b'\n', bytes).count();
             let mut fields = vec![MaybeUninit::uninit(); lines];
-            interpret(bytes, parse_with(bytes, &mut fields))
+            interpret(parse_with(bytes, &mut fields))
         }
-        parsed => interpret(bytes, parsed),
+        parsed => interpret(parsed),
     }
 }
 
@@ -97,21 +102,15 @@ fn parse_with<'head, 'fields>(
 
 /// Reads the fields that frame the message and keep or close the connection (RFC 9112 §6.3, §9.3).
 fn interpret(
-    bytes: &[u8],
     parsed: Result<Parsed<'_, '_>, httparse::Error>,
-) -> Result<(ResponseHead, Option<Range<usize>>), ProtocolError> {
+) -> Result<ResponseHead, ProtocolError> {
     let (version, status, fields) =
         parsed.map_err(|error| ProtocolError::BadHead(reason(error)))?;
     let mut length = None;
     let mut coding = None;
     let (mut close, mut keep) = (false, false);
-    let mut date = None;
     for field in fields {
         match field.name.len() {
-            4 if field.name.eq_ignore_ascii_case("date") && field.value.len() == DATE_BYTES => {
-                let start = field.value.as_ptr().addr() - bytes.as_ptr().addr();
-                date = Some(start..start + DATE_BYTES);
-            }
             10 if field.name.eq_ignore_ascii_case("connection") => {
                 for token in tokens(field.value) {
                     close |= token.eq_ignore_ascii_case(b"close");
@@ -136,15 +135,12 @@ fn interpret(
         Version::Http11 => !close,
         Version::Http10 => keep && !close && coding.is_none(),
     };
-    Ok((
-        ResponseHead {
-            status,
-            version,
-            framing,
-            keep_alive,
-        },
-        date,
-    ))
+    Ok(ResponseHead {
+        status,
+        version,
+        framing,
+        keep_alive,
+    })
 }
 
 /// The elements of a comma-separated list, without blanks around them and without empty ones.
@@ -204,63 +200,4 @@ pub(crate) fn fields(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
                 .collect()
         },
     )
-}
-
-/// The last head that was parsed, so that its like is recognised instead of parsed.
-#[derive(Debug)]
-pub struct KnownHead {
-    bytes: Vec<u8>,
-    date: Range<usize>,
-    head: Option<ResponseHead>,
-}
-
-impl Default for KnownHead {
-    fn default() -> Self {
-        Self {
-            bytes: Vec::with_capacity(REMEMBERED_BYTES),
-            date: 0..0,
-            head: None,
-        }
-    }
-}
-
-impl KnownHead {
-    /// If `bytes` start with the known head, but for its Date value: what it says, and its length.
-    #[inline]
-    pub fn recognise(&mut self, bytes: &[u8]) -> Option<(ResponseHead, usize)> {
-        let length = self.bytes.len();
-        let head = self.head?;
-        let candidate = bytes.get(..length)?;
-        if candidate == self.bytes || self.differs_in_date_only(candidate) {
-            Some((head, length))
-        } else {
-            None
-        }
-    }
-
-    /// Once per second and connection group: the new Date becomes the known one.
-    #[cold]
-    fn differs_in_date_only(&mut self, candidate: &[u8]) -> bool {
-        let Range { start, end } = self.date;
-        let date = &candidate[start..end];
-        let same = start < end
-            && candidate[..start] == self.bytes[..start]
-            && candidate[end..] == self.bytes[end..]
-            && date.iter().all(|byte| (b' '..0x7f).contains(byte));
-        if same {
-            self.bytes[start..end].copy_from_slice(date);
-        }
-        same
-    }
-
-    /// Remembers the head that [`response`] has just parsed from `bytes`.
-    pub fn remember(&mut self, bytes: &[u8], head: ResponseHead, date: Option<Range<usize>>) {
-        self.head = None;
-        if bytes.len() <= REMEMBERED_BYTES {
-            self.bytes.clear();
-            self.bytes.extend_from_slice(bytes);
-            self.date = date.unwrap_or(0..0);
-            self.head = Some(head);
-        }
-    }
 }

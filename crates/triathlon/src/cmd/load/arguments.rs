@@ -383,13 +383,13 @@ fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
         .collect::<Result<_, _>>()?;
     let default_method = if content.is_some() { "POST" } else { "GET" };
     Ok(RequestFile {
-        url,
         method: args
             .request
             .clone()
             .unwrap_or_else(|| default_method.to_owned()),
         headers,
         body_base64: content.map(|bytes| BASE64.encode(bytes)),
+        ..RequestFile::get(url)
     })
 }
 

@@ -1,15 +1,14 @@
 //! The side of an HTTP/1.1 connection that asks (RFC 9112).
 //!
-//! Answers come in the order of the requests, so what is in flight is two counters and a bit per
-//! exchange; a connection without a split head costs 80 bytes.
+//! Answers come in the order of the requests, so what is in flight is a ring of places: a bit and
+//! a byte for each. A connection without a split head costs 152 bytes.
 
 use model::Instant;
 
-use crate::client::{
-    Availability, Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit,
-};
+use crate::client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 use crate::h1::body::ChunkedDecoder;
-use crate::h1::parse::{self, KnownHead, ResponseHead};
+use crate::h1::known::KnownHeads;
+use crate::h1::parse::{self, ResponseHead};
 use crate::message::{Framing, Head, Request, RequestId};
 
 /// The longest head that is read, unless the plan says otherwise. Servers send at most 8 to 32 KiB
@@ -19,13 +18,15 @@ pub const HEAD_BYTES: usize = 128 * 1024;
 /// A final answer comes after at most so many interim ones.
 const INTERIM: u32 = 32;
 
-/// One bit each says which exchanges in flight are HEAD.
+/// The most exchanges in flight on one connection: one bit each says which are HEAD.
 const IN_FLIGHT: u32 = 64;
+/// Heads are remembered for so many requests of a plan; the others share their places.
+const REQUESTS: usize = 256;
 
 /// What the connections of one worker have in common.
 #[derive(Debug)]
 pub struct Shared {
-    known: KnownHead,
+    known: KnownHeads,
     /// Buffers for heads that come in pieces, given back when the head is complete.
     spare: Vec<Vec<u8>>,
     /// The longest head that is read.
@@ -35,14 +36,15 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// For connections with up to `pipeline` exchanges in flight and heads up to `head_bytes`.
-    pub fn new(pipeline: u32, head_bytes: usize) -> Self {
+    /// For connections with up to `pipeline` exchanges in flight, of `requests` requests, and heads
+    /// up to `head_bytes`.
+    pub fn new(pipeline: u32, requests: usize, head_bytes: usize) -> Self {
         assert!(
             (1..=IN_FLIGHT).contains(&pipeline),
             "1 to {IN_FLIGHT} in flight"
         );
         Self {
-            known: KnownHead::default(),
+            known: KnownHeads::new(requests.min(REQUESTS)),
             spare: (0..16).map(|_| Vec::with_capacity(4096)).collect(),
             head_bytes,
             pipeline,
@@ -55,6 +57,8 @@ impl Shared {
 enum State {
     Head,
     Chunked(ChunkedDecoder),
+    /// The server has said goodbye to an idle connection: what follows means nothing.
+    Goodbye,
     /// So many bytes of content to come.
     Length(u64),
     UntilClose,
@@ -66,17 +70,19 @@ pub struct Connection {
     state: State,
     /// The start of a head of which the rest has not come.
     partial: Vec<u8>,
-    /// The exchange whose answer comes next.
-    oldest: u32,
-    /// The exchange that begins next.
-    next: u32,
-    /// A bit for each in flight, by its number modulo 64: whether it is a HEAD.
+    /// The place of the exchange whose answer comes next.
+    oldest: u8,
+    /// Exchanges in flight, in the places from `oldest` on, around.
+    in_flight: u8,
+    pipeline: u8,
+    /// Whether our last request asked for the close, or the server announced it.
+    closing: bool,
+    /// A bit for each place: whether a HEAD is in flight there.
     heads: u64,
-    pipeline: u32,
+    /// Whose like the answer in each place is expected to be: the request, modulo what is kept.
+    likely: [u8; IN_FLIGHT as usize],
     interim: u32,
     to_send: Option<(StreamId, RequestId)>,
-    /// Our last request asked for it, or the server announced it.
-    closing: bool,
 }
 
 impl Client for Connection {
@@ -87,41 +93,53 @@ impl Client for Connection {
             state: State::Head,
             partial: Vec::new(),
             oldest: 0,
-            next: 0,
+            in_flight: 0,
+            pipeline: u8::try_from(shared.pipeline).unwrap_or(u8::MAX),
+            closing: false,
             heads: 0,
-            pipeline: shared.pipeline,
+            likely: [0; IN_FLIGHT as usize],
             interim: 0,
             to_send: None,
-            closing: false,
         }
     }
 
     #[inline]
-    fn availability(&self) -> Availability {
-        if self.closing {
-            Availability::Closing
-        } else if self.in_flight() >= self.pipeline || self.to_send.is_some() {
-            Availability::Busy
+    fn capacity(&self) -> u32 {
+        u32::from(self.pipeline)
+    }
+
+    #[inline]
+    fn free(&self) -> u32 {
+        if self.closing || self.to_send.is_some() {
+            0
         } else {
-            Availability::Ready
+            u32::from(self.pipeline - self.in_flight)
         }
+    }
+
+    #[inline]
+    fn is_closing(&self) -> bool {
+        self.closing
     }
 
     #[inline]
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused> {
-        match self.availability() {
-            Availability::Busy => return Err(Refused::Busy),
-            Availability::Closing => return Err(Refused::Closing),
-            Availability::Ready => {}
+        if self.closing {
+            return Err(Refused::Closing);
         }
-        let stream = StreamId(self.next);
-        let bit = 1u64 << (self.next % IN_FLIGHT);
+        if self.free() == 0 {
+            return Err(Refused::Busy);
+        }
+        let place = self.place_after(self.in_flight);
+        let bit = 1u64 << place;
         if request.is_head() {
             self.heads |= bit;
         } else {
             self.heads &= !bit;
         }
-        self.next = self.next.wrapping_add(1);
+        self.likely[usize::from(place)] = request.id().0.to_le_bytes()[0];
+        self.in_flight += 1;
+        let stream = StreamId(u32::from(place));
         self.to_send = Some((stream, request.id()));
         self.closing = request.closes();
         Ok(stream)
@@ -137,8 +155,9 @@ impl Client for Connection {
     ) -> Result<(), ProtocolError> {
         let mut rest: &[u8] = bytes;
         while !rest.is_empty() {
-            let stream = StreamId(self.oldest);
+            let stream = self.oldest();
             rest = match &mut self.state {
+                State::Goodbye => return Ok(()),
                 State::Head => self.handle_head(shared, rest, sink)?,
                 State::Length(remaining) => {
                     let here = usize::try_from(*remaining)
@@ -176,11 +195,11 @@ impl Client for Connection {
         self.closing = true;
         self.to_send = None;
         let mut reached = match self.state {
+            State::Goodbye => Broken::Unanswered,
             State::Head if self.partial.is_empty() && self.interim == 0 => Broken::Unanswered,
             State::Head => Broken::InHead,
             State::UntilClose if how == End::Finished => {
-                let stream = StreamId(self.oldest);
-                self.oldest = self.oldest.wrapping_add(1);
+                let stream = self.take_oldest();
                 sink.complete(stream);
                 Broken::Unanswered
             }
@@ -188,9 +207,8 @@ impl Client for Connection {
         };
         self.state = State::Head;
         self.give_back(shared);
-        while self.in_flight() > 0 {
-            let stream = StreamId(self.oldest);
-            self.oldest = self.oldest.wrapping_add(1);
+        while self.in_flight > 0 {
+            let stream = self.take_oldest();
             sink.broken(stream, reached);
             reached = Broken::Unanswered;
         }
@@ -199,7 +217,7 @@ impl Client for Connection {
     #[inline]
     fn skippable(&self) -> u64 {
         match &self.state {
-            State::Head => 0,
+            State::Goodbye | State::Head => 0,
             State::Chunked(decoder) => decoder.skippable(),
             State::Length(remaining) => *remaining,
             State::UntilClose => u64::MAX,
@@ -207,7 +225,7 @@ impl Client for Connection {
     }
 
     fn handle_skipped(&mut self, _now: Instant, count: u64, sink: &mut impl Sink) {
-        let stream = StreamId(self.oldest);
+        let stream = self.oldest();
         let is_end = match &mut self.state {
             State::Length(remaining) => {
                 assert!(count <= *remaining, "{count} skipped of {remaining}");
@@ -218,7 +236,7 @@ impl Client for Connection {
                 decoder.skip(count);
                 false
             }
-            State::Head | State::UntilClose => false,
+            State::Goodbye | State::Head | State::UntilClose => false,
         };
         sink.skipped(stream, count);
         if is_end {
@@ -228,6 +246,11 @@ impl Client for Connection {
     }
 
     fn handle_timeout(&mut self, _now: Instant, _sink: &mut impl Sink) {}
+
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        self.to_send.is_some()
+    }
 
     #[inline]
     fn poll_transmit(&mut self, _now: Instant, _out: &mut Vec<u8>) -> Transmit {
@@ -246,8 +269,36 @@ impl Client for Connection {
 }
 
 impl Connection {
-    const fn in_flight(&self) -> u32 {
-        self.next.wrapping_sub(self.oldest)
+    /// The exchange whose answer comes next.
+    #[inline]
+    const fn oldest(&self) -> StreamId {
+        StreamId(self.oldest as u32)
+    }
+
+    /// Its answer is over: the one after it is next.
+    #[inline]
+    fn take_oldest(&mut self) -> StreamId {
+        let oldest = self.oldest();
+        self.oldest = self.place_after(1);
+        self.in_flight -= 1;
+        oldest
+    }
+
+    /// The place so many after the oldest, around.
+    #[inline]
+    const fn place_after(&self, count: u8) -> u8 {
+        let place = self.oldest + count;
+        if place < self.pipeline {
+            place
+        } else {
+            place - self.pipeline
+        }
+    }
+
+    /// Whose like the next answer is expected to be.
+    #[inline]
+    fn likely(&self) -> usize {
+        usize::from(self.likely[usize::from(self.oldest)])
     }
 
     /// Takes a head, or the part of it that is there; returns what follows.
@@ -258,12 +309,12 @@ impl Connection {
         bytes: &'a [u8],
         sink: &mut impl Sink,
     ) -> Result<&'a [u8], ProtocolError> {
-        if self.in_flight() == 0 {
-            return Err(ProtocolError::Unsolicited);
+        if self.in_flight == 0 {
+            return self.handle_unasked(bytes);
         }
-        sink.first_byte(StreamId(self.oldest));
+        sink.first_byte(self.oldest());
         if self.partial.is_empty() {
-            if let Some((head, length)) = shared.known.recognise(bytes) {
+            if let Some((head, length)) = shared.known.recognise(self.likely(), bytes) {
                 let (head_bytes, rest) = bytes.split_at(length);
                 self.enter(head, head_bytes, rest, sink)?;
                 return Ok(rest);
@@ -271,8 +322,8 @@ impl Connection {
             match parse::head_end(bytes, 0)? {
                 Some(end) if end <= shared.head_bytes => {
                     let (head_bytes, rest) = bytes.split_at(end);
-                    let (head, date) = parse::response(head_bytes)?;
-                    shared.known.remember(head_bytes, head, date);
+                    let head = parse::response(head_bytes)?;
+                    shared.known.remember(self.likely(), head_bytes, head);
                     self.enter(head, head_bytes, rest, sink)?;
                     return Ok(rest);
                 }
@@ -281,6 +332,18 @@ impl Connection {
             }
         }
         self.extend_partial(shared, bytes, sink)
+    }
+
+    /// Bytes came while nothing was in flight. A server that closes an idle connection may say so
+    /// first, with status 408 (RFC 9110 §15.5.9): that is a close.
+    #[cold]
+    fn handle_unasked<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], ProtocolError> {
+        if parse::status_digits(bytes) != Some(408) || parse::head_end(bytes, 0).is_err() {
+            return Err(ProtocolError::Unsolicited);
+        }
+        self.closing = true;
+        self.state = State::Goodbye;
+        Ok(&[])
     }
 
     /// The same for a head that comes in pieces.
@@ -303,7 +366,7 @@ impl Connection {
         };
         let whole = std::mem::take(&mut self.partial);
         let rest = &bytes[end - before..];
-        let (head, _) = parse::response(&whole[..end])?;
+        let head = parse::response(&whole[..end])?;
         let entered = self.enter(head, &whole[..end], rest, sink);
         self.partial = whole;
         self.give_back(shared);
@@ -331,7 +394,7 @@ impl Connection {
         if head.status < 200 {
             return self.enter_interim(head.status);
         }
-        let is_head = self.heads & (1u64 << (self.oldest % IN_FLIGHT)) != 0;
+        let is_head = self.heads & (1u64 << self.oldest) != 0;
         let framing = if is_head || matches!(head.status, 204 | 304) {
             Framing::None
         } else {
@@ -341,7 +404,7 @@ impl Connection {
         self.closing |= !keep_alive;
         self.interim = 0;
         sink.head(
-            StreamId(self.oldest),
+            self.oldest(),
             &Head {
                 status: head.status,
                 version: head.version,
@@ -374,11 +437,10 @@ impl Connection {
     /// The oldest answer is complete; `rest` follows it.
     #[inline]
     fn complete(&mut self, rest: &[u8], sink: &mut impl Sink) -> Result<(), ProtocolError> {
-        if self.in_flight() == 1 && !rest.is_empty() {
+        if self.in_flight == 1 && !rest.is_empty() {
             return Err(ProtocolError::Excess);
         }
-        let stream = StreamId(self.oldest);
-        self.oldest = self.oldest.wrapping_add(1);
+        let stream = self.take_oldest();
         self.state = State::Head;
         sink.complete(stream);
         Ok(())

@@ -2,7 +2,7 @@ use model::Instant;
 use proptest::prelude::*;
 
 use super::{Connection, HEAD_BYTES, Shared};
-use crate::client::{Availability, Broken, Client, End, ProtocolError, Sink, StreamId, Transmit};
+use crate::client::{Broken, Client, End, ProtocolError, Sink, StreamId, Transmit};
 use crate::message::{Framing, Head, Request, RequestId, RequestParts, Version};
 
 /// What a sink was told, neighbouring slices of content joined.
@@ -51,6 +51,8 @@ impl Sink for Log {
     }
 }
 
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
 fn request(method: &str) -> Request {
     Request::compile(
         RequestId(0),
@@ -92,7 +94,7 @@ fn exchange(
 }
 
 fn shared() -> Shared {
-    Shared::new(16, HEAD_BYTES)
+    Shared::new(16, 1, HEAD_BYTES)
 }
 
 #[track_caller]
@@ -317,10 +319,50 @@ fn bytes_nobody_asked_for_are_refused() {
     let result = connection.handle_bytes(
         &mut shared,
         Instant::ZERO,
-        &mut b"HTTP/1.1 408 Timeout\r\n\r\n".to_vec(),
+        &mut HELLO.to_vec(),
         &mut Log::default(),
     );
     assert_eq!(result, Err(ProtocolError::Unsolicited));
+}
+
+#[test]
+fn a_goodbye_to_an_idle_connection_is_a_close() {
+    let mut shared = shared();
+    let mut connection = Connection::new(&mut shared);
+    let mut log = Log::default();
+    for mut bytes in [b"HTTP/1.1 408 Timeout\r\n".to_vec(), b"\r\nbye".to_vec()] {
+        let result = connection.handle_bytes(&mut shared, Instant::ZERO, &mut bytes, &mut log);
+        assert_eq!(result, Ok(()));
+        assert!(connection.is_closing());
+    }
+    connection.handle_end(&mut shared, Instant::ZERO, End::Finished, &mut log);
+    assert_eq!(log.0, []);
+}
+
+#[test]
+fn places_of_exchanges_are_used_again_in_turn() {
+    let mut shared = Shared::new(3, 1, HEAD_BYTES);
+    let mut connection = Connection::new(&mut shared);
+    let mut log = Log::default();
+    let begin = |connection: &mut Connection| {
+        let stream = connection.begin(&request("GET")).unwrap();
+        connection.poll_transmit(Instant::ZERO, &mut Vec::new());
+        stream.0
+    };
+    let mut begun: Vec<u32> = (0..3).map(|_| begin(&mut connection)).collect();
+    assert_eq!(connection.free(), 0);
+    for _ in 0..4 {
+        connection
+            .handle_bytes(&mut shared, Instant::ZERO, &mut HELLO.to_vec(), &mut log)
+            .unwrap();
+        begun.push(begin(&mut connection));
+    }
+    assert_eq!(begun, [0, 1, 2, 0, 1, 2, 0]);
+    let ended = log.0.iter().filter_map(|told| match told {
+        Told::Complete(stream) => Some(*stream),
+        _ => None,
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), [0, 1, 2, 0]);
 }
 
 #[test]
@@ -356,18 +398,15 @@ fn a_closing_connection_takes_no_more() {
     let mut shared = shared();
     let mut connection = Connection::new(&mut shared);
     let mut log = Log::default();
-    assert_eq!(connection.availability(), Availability::Ready);
+    assert_eq!((connection.free(), connection.is_closing()), (16, false));
     connection.begin(&request("GET")).unwrap();
-    assert_eq!(
-        connection.availability(),
-        Availability::Busy,
-        "nothing was sent yet"
-    );
+    assert_eq!(connection.free(), 0, "nothing was sent yet");
+    assert!(connection.wants_transmit());
     let mut answer = b"HTTP/1.1 204 No\r\nConnection: close\r\n\r\n".to_vec();
     connection
         .handle_bytes(&mut shared, Instant::ZERO, &mut answer, &mut log)
         .unwrap();
-    assert_eq!(connection.availability(), Availability::Closing);
+    assert_eq!((connection.free(), connection.is_closing()), (0, true));
 }
 
 #[test]
@@ -463,7 +502,7 @@ proptest! {
         match (ours, verdict) {
             (Ok(Some(end)), Ok(httparse::Status::Complete(length))) => {
                 prop_assert_eq!(end, length);
-                if let Ok((head, _)) = crate::h1::parse::response(&bytes[..end]) {
+                if let Ok(head) = crate::h1::parse::response(&bytes[..end]) {
                     prop_assert_eq!(Some(head.status), theirs.code);
                 }
             }

@@ -1,4 +1,4 @@
-//! What the worker's thread itself consumed: read at the edges of the window, never within.
+//! What the worker's thread itself consumed: read at the edges of the window, never within it.
 
 use model::record;
 use model::units::{Instant, Span};
@@ -16,13 +16,13 @@ struct Reading {
 
 /// The readings of one worker at the start and the end of its window.
 #[derive(Debug)]
-pub(crate) struct Gauge {
+pub(crate) struct ThreadUsage {
     schedule_statistics: Option<sys::cpu::ScheduleStatistics>,
     start: Option<Reading>,
     end: Option<Reading>,
 }
 
-impl Gauge {
+impl ThreadUsage {
     /// For the calling thread.
     pub(crate) fn new() -> Self {
         Self {

@@ -1,0 +1,245 @@
+//! An exchange under way: it carries its own facts, and what the protocol tells of it is held
+//! against what is expected.
+
+use model::units::{Bytes, Instant, Span};
+use sys::Errno;
+use sys::reactor::Refused;
+use wire::{Broken, Head, ProtocolError, RequestId, Sink, StreamId};
+
+use crate::exchange::{Cause, Exchange};
+use crate::recorder::Recorder;
+use crate::request::Requests;
+
+/// An exchange under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    pub(crate) due: Instant,
+    pub(crate) ready: Instant,
+    /// Just before the call that handed its first byte to the kernel; none as long as it was not.
+    pub(crate) sent: Option<Instant>,
+    first_byte: Option<Instant>,
+    connect: Option<Span>,
+    content: u64,
+    pub(crate) request: RequestId,
+    compares: bool,
+    /// Bytes of its answer came before its own first byte was handed in.
+    is_early: bool,
+    pub(crate) cause: Option<Cause>,
+}
+
+impl Flight {
+    /// One that begins now; `connect` is how long its connection took, if it is the first on it.
+    pub(crate) const fn new(
+        due: Instant,
+        ready: Instant,
+        request: RequestId,
+        compares: bool,
+        connect: Option<Span>,
+    ) -> Self {
+        Self {
+            due,
+            ready,
+            sent: None,
+            first_byte: None,
+            connect,
+            content: 0,
+            request,
+            compares,
+            is_early: false,
+            cause: None,
+        }
+    }
+
+    /// Which request of the plan it is.
+    #[inline]
+    pub(crate) const fn class(&self) -> u16 {
+        self.request.0 / 2
+    }
+
+    /// When it has taken too long.
+    pub(crate) fn deadline(&self, timeout: Span) -> Instant {
+        self.sent.unwrap_or(self.ready) + timeout
+    }
+
+    /// Whether it was begun and not handed in, so that another connection can take it.
+    pub(crate) const fn is_untouched(&self) -> bool {
+        self.sent.is_none() && self.cause.is_none()
+    }
+
+    /// Whether its answer began before it was handed in.
+    pub(crate) const fn is_early(&self) -> bool {
+        self.is_early
+    }
+
+    /// Whether its content is held against the expected one.
+    pub(crate) const fn compares(&self) -> bool {
+        self.compares
+    }
+
+    /// As an exchange that ended at `ended`.
+    #[inline]
+    pub(crate) const fn end(&self, ended: Instant) -> Exchange {
+        Exchange {
+            due: self.due,
+            ready: self.ready,
+            sent: self.sent,
+            first_byte: self.first_byte,
+            ended,
+            content: Bytes::new(self.content),
+            connect: self.connect,
+            class: Some(self.class()),
+            cause: self.cause,
+        }
+    }
+
+    /// It has taken too long, handed in or not: no other connection takes it.
+    pub(crate) fn give_up(&mut self, after: Span) {
+        self.cause = Some(self.timed_out(after));
+    }
+
+    /// Why it has timed out after `after`.
+    pub(crate) const fn timed_out(&self, after: Span) -> Cause {
+        Cause::Timeout {
+            after,
+            content: self.content,
+            begun: self.first_byte.is_some(),
+        }
+    }
+}
+
+/// What was seen while the protocol told its news.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Exchanges that ended with a complete answer.
+    pub(crate) answered: u32,
+    /// Exchanges that ended because the connection did.
+    pub(crate) broken: u32,
+    /// Bytes of the requests that were answered.
+    pub(crate) bytes_sent: u64,
+    /// The server has announced the close of the connection.
+    pub(crate) close_announced: bool,
+    /// Bytes came for an exchange whose own first byte was not handed in.
+    pub(crate) early: bool,
+    /// Those bytes were the goodbye of a server that closes an idle connection.
+    pub(crate) goodbye: bool,
+}
+
+/// Follows what the protocol of one connection tells, and ends exchanges as they end.
+pub(crate) struct Watch<'a> {
+    /// Those of this connection, by their stream.
+    pub(crate) flights: &'a mut [Option<Flight>],
+    pub(crate) requests: &'a Requests,
+    pub(crate) recorder: &'a mut Recorder,
+    pub(crate) at: Instant,
+    /// How the stream ended, and how a send failed, as far as they did.
+    pub(crate) error: Option<Errno>,
+    pub(crate) write_error: Option<Errno>,
+    pub(crate) seen: Seen,
+}
+
+impl Watch<'_> {
+    /// The exchange that the protocol tells of; none if it was taken back, because the connection
+    /// ended before it was sent.
+    #[inline]
+    fn flight(&mut self, stream: StreamId) -> Option<&mut Flight> {
+        self.flights.get_mut(stream.0 as usize)?.as_mut()
+    }
+}
+
+impl Sink for Watch<'_> {
+    #[inline]
+    fn first_byte(&mut self, stream: StreamId) {
+        let at = self.at;
+        let Some(flight) = self.flight(stream) else {
+            return;
+        };
+        if flight.first_byte.is_none() {
+            flight.first_byte = Some(at);
+            if flight.sent.is_none() {
+                flight.is_early = true;
+                flight.cause = Some(Cause::Protocol(ProtocolError::Unsolicited));
+                self.seen.early = true;
+            }
+        }
+    }
+
+    #[inline]
+    fn head(&mut self, stream: StreamId, head: &Head<'_>) {
+        self.seen.close_announced |= !head.keep_alive;
+        let requests = self.requests;
+        let Some(flight) = self.flight(stream) else {
+            return;
+        };
+        let cause = requests
+            .expectation(flight.class())
+            .check_status(head.status);
+        flight.cause = flight.cause.or(cause);
+        flight.compares &= cause.is_none();
+        // RFC 9110 §15.5.9: a server may say 408 before it closes a connection that was idle.
+        if flight.is_early && head.status == 408 {
+            flight.is_early = false;
+            flight.cause = None;
+            self.seen.goodbye = true;
+        }
+    }
+
+    #[inline]
+    fn content(&mut self, stream: StreamId, bytes: &[u8]) {
+        let requests = self.requests;
+        if let Some(flight) = self.flight(stream) {
+            if flight.compares {
+                let expectation = requests.expectation(flight.class());
+                let cause = expectation.check_content(flight.content, bytes);
+                flight.cause = flight.cause.or(cause);
+                flight.compares = cause.is_none();
+            }
+            flight.content += bytes.len() as u64;
+        }
+    }
+
+    fn skipped(&mut self, stream: StreamId, count: u64) {
+        if let Some(flight) = self.flight(stream) {
+            flight.content += count;
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, stream: StreamId) {
+        let Some(place) = self.flights.get_mut(stream.0 as usize) else {
+            return;
+        };
+        // What came before it was asked for is no answer.
+        let Some(mut flight) = place.take_if(|flight| flight.sent.is_some()) else {
+            return;
+        };
+        // The length of an answer with another status says nothing more.
+        if flight.cause.is_none() {
+            let expectation = self.requests.expectation(flight.class());
+            flight.cause = expectation.check_length(flight.content);
+        }
+        self.recorder.end(&flight.end(self.at));
+        self.seen.answered += 1;
+        self.seen.bytes_sent += self.requests.bytes_of(flight.request);
+    }
+
+    #[cold]
+    fn broken(&mut self, stream: StreamId, how: Broken) {
+        let Some(mut flight) = self
+            .flights
+            .get_mut(stream.0 as usize)
+            .and_then(Option::take)
+        else {
+            return;
+        };
+        flight.cause = Some(match (how, self.write_error) {
+            (Broken::Unanswered, Some(error)) => Cause::Write(Refused::Kernel(error)),
+            _ => Cause::Ended {
+                how,
+                content: flight.content,
+                error: self.error,
+            },
+        });
+        self.recorder.end(&flight.end(self.at));
+        self.seen.broken += 1;
+    }
+}

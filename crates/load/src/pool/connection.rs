@@ -1,0 +1,93 @@
+//! One of the plan's connections: the socket comes and goes, the place stays.
+
+use model::units::{Instant, Span};
+use sys::Errno;
+use sys::reactor::Key;
+
+/// What has become of a connection. Each state owns what is known in it.
+#[derive(Debug)]
+pub(crate) enum Connection<C> {
+    /// There is no socket, and no reason to make one.
+    Absent,
+    /// A connect failed or a connection broke: the next connect waits.
+    BackingOff {
+        /// Until then.
+        until: Instant,
+    },
+    /// A connect is under way.
+    Connecting {
+        key: Key,
+        /// Just before the call that handed it in.
+        asked: Option<Instant>,
+        /// The closed loop's exchange that is due and waits for this connection.
+        pending: Option<Instant>,
+    },
+    /// It is established.
+    Open(Open<C>),
+    /// It is to be made, as soon as fewer connects are under way.
+    Waiting {
+        /// As for one that is connecting.
+        pending: Option<Instant>,
+    },
+}
+
+/// An established connection.
+#[derive(Debug)]
+pub(crate) struct Open<C> {
+    pub(crate) key: Key,
+    pub(crate) client: C,
+    /// Since when it has had room for another exchange, if it has.
+    pub(crate) free_since: Instant,
+    /// How long the connect took, until the first exchange tells it.
+    pub(crate) connect: Option<Span>,
+    /// Exchanges begun on it.
+    pub(crate) requests: u32,
+    /// Exchanges under way.
+    pub(crate) in_flight: u32,
+    /// Bytes sent that the recorder knows of.
+    pub(crate) bytes_counted: u64,
+    pub(crate) write_error: Option<Errno>,
+    /// The server has announced the close of its own accord.
+    pub(crate) close_announced: bool,
+    /// Content is being drained unread.
+    pub(crate) skipping: bool,
+    /// It has something to send that found no room, and stands in the line of those.
+    pub(crate) is_stalled: bool,
+}
+
+impl<C> Open<C> {
+    /// Established at `at`, after `took`.
+    pub(crate) const fn new(key: Key, client: C, at: Instant, took: Span) -> Self {
+        Self {
+            key,
+            client,
+            free_since: at,
+            connect: Some(took),
+            requests: 0,
+            in_flight: 0,
+            bytes_counted: 0,
+            write_error: None,
+            close_announced: false,
+            skipping: false,
+            is_stalled: false,
+        }
+    }
+}
+
+/// Where one of the plan's connections is kept.
+#[derive(Debug)]
+pub(super) struct Place<C> {
+    pub(super) connection: Connection<C>,
+    /// Connects that failed and connections that broke since the last complete answer.
+    pub(super) failures: u32,
+    /// Whether it stands in the line of those with room.
+    pub(super) in_line: bool,
+}
+
+impl<C> Place<C> {
+    pub(super) const EMPTY: Self = Self {
+        connection: Connection::Absent,
+        failures: 0,
+        in_line: false,
+    };
+}

@@ -1,0 +1,100 @@
+//! Sockets whose last answer has come, which wait for the server's close.
+//!
+//! So TIME_WAIT stays where the close was announced. They wait for a while, and only so many do:
+//! the oldest goes first. To add one, or to let one go, costs the same however many there are.
+
+use model::units::{Instant, Span};
+use sys::reactor::Key;
+
+/// So many wait at once.
+pub(crate) const HALF_CLOSED: usize = 1_024;
+/// How long one waits before we close it.
+const PATIENCE: Span = Span::from_ms(500);
+/// Nobody.
+const NONE: u32 = u32::MAX;
+
+/// The sockets that wait, the oldest first.
+#[derive(Debug)]
+pub(super) struct HalfClosed {
+    places: Box<[Waiting]>,
+    free: Vec<u32>,
+    first: u32,
+    last: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    key: Option<Key>,
+    until: Instant,
+    after: u32,
+    before: u32,
+}
+
+impl HalfClosed {
+    /// With room for [`HALF_CLOSED`].
+    pub(super) fn new() -> Self {
+        let nobody = Waiting {
+            key: None,
+            until: Instant::FAR_FUTURE,
+            after: NONE,
+            before: NONE,
+        };
+        let count = u32::try_from(HALF_CLOSED).expect("a thousand");
+        Self {
+            places: vec![nobody; HALF_CLOSED].into(),
+            free: (0..count).rev().collect(),
+            first: NONE,
+            last: NONE,
+        }
+    }
+
+    /// Whether one more would have no room.
+    pub(super) const fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// When the oldest has waited long enough.
+    pub(super) fn next(&self) -> Instant {
+        let oldest = self.places.get(self.first as usize);
+        oldest.map_or(Instant::FAR_FUTURE, |oldest| oldest.until)
+    }
+
+    /// `key` waits from `now` on, in the place that is returned. There is room.
+    pub(super) fn push(&mut self, key: Key, now: Instant) -> u32 {
+        let place = self.free.pop().expect("the caller has looked for room");
+        self.places[place as usize] = Waiting {
+            key: Some(key),
+            until: now + PATIENCE,
+            after: NONE,
+            before: self.last,
+        };
+        match self.places.get_mut(self.last as usize) {
+            Some(last) => last.after = place,
+            None => self.first = place,
+        }
+        self.last = place;
+        place
+    }
+
+    /// Takes the one that has waited for longest.
+    pub(super) fn take_oldest(&mut self) -> Option<Key> {
+        self.take(self.first)
+    }
+
+    /// Takes the one in `place`.
+    pub(super) fn take(&mut self, place: u32) -> Option<Key> {
+        let waiting = self.places.get_mut(place as usize)?;
+        let key = waiting.key.take()?;
+        let Waiting { after, before, .. } = *waiting;
+        match self.places.get_mut(after as usize) {
+            Some(next) => next.before = before,
+            None => self.last = before,
+        }
+        match self.places.get_mut(before as usize) {
+            Some(previous) => previous.after = after,
+            None => self.first = after,
+        }
+        self.free.push(place);
+        Some(key)
+    }
+}

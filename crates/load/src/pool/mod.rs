@@ -1,0 +1,419 @@
+//! The plan's connections: who has room, who is to be dialled, from where and to where, who backs
+//! off, which sockets wait for the server's close.
+//!
+//! The loop asks it for a connection with room and tells it what became of one. Whatever happens to
+//! one connection costs the same however many there are.
+
+mod connection;
+mod half_closed;
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+
+use model::units::{Instant, Span};
+use sys::reactor::{Key, Reactor, Refused};
+use wire::Client;
+
+use self::connection::Place;
+pub(crate) use self::connection::{Connection, Open};
+pub(crate) use self::half_closed::HALF_CLOSED;
+use self::half_closed::HalfClosed;
+use crate::flight::Flight;
+use crate::recorder::Recorder;
+use crate::wheel::Wheel;
+
+/// The first wait after a connect failed or a connection broke; each further one is twice as long.
+const BACKOFF_FIRST: Span = Span::from_ms(10);
+/// The longest such wait.
+const BACKOFF_LONGEST: Span = Span::from_s(1);
+/// Connects under way at once, over all workers, so that a burst of them does not overflow the
+/// server's accept queue (511 in nginx and Apache).
+const CONNECTS_UNDER_WAY: u32 = 256;
+/// How soon a place that the reactor has not freed yet is asked for again.
+const SOON: Span = Span::from_ms(1);
+
+/// What the pool of one worker has to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// The worker's position among the workers, and how many those are.
+    pub(crate) worker: u32,
+    pub(crate) workers: u32,
+    /// How many connections it holds, and how many exchanges each carries at most.
+    pub(crate) connections: u32,
+    pub(crate) capacity: u32,
+    /// How long a connect may take.
+    pub(crate) timeout: Span,
+    /// Where to connect, shared out among the connections.
+    pub(crate) targets: Vec<SocketAddr>,
+    /// From where, shared out among the connections; empty leaves it to the kernel.
+    pub(crate) sources: Vec<IpAddr>,
+}
+
+/// Whom a key of the reactor belongs to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Owner {
+    /// The connection in this place.
+    Connection(u32),
+    /// The socket in this place of those that wait for the server's close.
+    HalfClosed(u32),
+    /// Nobody any more.
+    Nobody,
+}
+
+/// The connections of one worker.
+#[derive(Debug)]
+pub(crate) struct Pool<C> {
+    settings: Settings,
+    places: Box<[Place<C>]>,
+    /// Exchanges under way: those of the first connection by their stream, then the second's.
+    flights: Box<[Option<Flight>]>,
+    /// Whom each key belongs to, by its index.
+    owners: Box<[Owner]>,
+    /// Connections with room for another exchange, the one that has had it for longest first.
+    with_room: VecDeque<u32>,
+    /// When something on each connection is to be looked at: a timeout, the end of a wait.
+    pub(crate) alarms: Wheel,
+    /// Connections to be made, in turn.
+    waiting: VecDeque<u32>,
+    half_closed: HalfClosed,
+    /// Source addresses of IPv4 and of IPv6.
+    sources: [Vec<SocketAddr>; 2],
+    connecting: u32,
+    connects_most: u32,
+    open: u32,
+    /// When to dial again, because the reactor had no place.
+    pub(crate) dial_again: Instant,
+}
+
+impl<C: Client> Pool<C> {
+    /// Everything it will ever need is allocated here. `slots` is the bound of the indexes of keys.
+    pub(crate) fn new(settings: Settings, slots: usize) -> Self {
+        let count = settings.connections as usize;
+        let fitting = |six: bool| {
+            let sources = settings.sources.iter().filter(|ip| ip.is_ipv6() == six);
+            sources.map(|ip| SocketAddr::new(*ip, 0)).collect()
+        };
+        Self {
+            places: (0..count).map(|_| Place::EMPTY).collect(),
+            flights: vec![None; count * settings.capacity as usize].into(),
+            owners: vec![Owner::Nobody; slots].into(),
+            with_room: VecDeque::with_capacity(count),
+            alarms: Wheel::new(count),
+            waiting: VecDeque::with_capacity(count),
+            half_closed: HalfClosed::new(),
+            sources: [false, true].map(fitting),
+            connecting: 0,
+            connects_most: (CONNECTS_UNDER_WAY / settings.workers).max(1),
+            open: 0,
+            dial_again: Instant::FAR_FUTURE,
+            settings,
+        }
+    }
+
+    /// How many places there are.
+    pub(crate) const fn len(&self) -> u32 {
+        self.settings.connections
+    }
+
+    /// Whom `key` belongs to.
+    #[inline]
+    pub(crate) fn owner(&self, key: Key) -> Owner {
+        self.owners[key.index()]
+    }
+
+    /// The connection in `place`, whatever has become of it.
+    #[inline]
+    pub(crate) fn connection(&mut self, place: u32) -> &mut Connection<C> {
+        &mut self.places[place as usize].connection
+    }
+
+    /// The connection in `place`, if it is established.
+    #[inline]
+    pub(crate) fn open(&mut self, place: u32) -> Option<&mut Open<C>> {
+        match &mut self.places[place as usize].connection {
+            Connection::Open(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// The same, with the exchanges under way on it.
+    #[inline]
+    pub(crate) fn open_and_flights(
+        &mut self,
+        place: u32,
+    ) -> Option<(&mut Open<C>, &mut [Option<Flight>])> {
+        let capacity = self.settings.capacity as usize;
+        let start = place as usize * capacity;
+        match &mut self.places[place as usize].connection {
+            Connection::Open(open) => Some((open, &mut self.flights[start..start + capacity])),
+            _ => None,
+        }
+    }
+
+    /// A complete answer has come on the connection in `place`.
+    #[inline]
+    pub(crate) fn answered(&mut self, place: u32) {
+        self.places[place as usize].failures = 0;
+    }
+
+    /// The connection in `place` has room: it stands in line for the next exchange.
+    #[inline]
+    pub(crate) fn has_room(&mut self, place: u32) {
+        let here = &mut self.places[place as usize];
+        if !here.in_line {
+            here.in_line = true;
+            self.with_room.push_back(place);
+        }
+    }
+
+    /// Takes the connection that has had room for longest.
+    #[inline]
+    pub(crate) fn take_with_room(&mut self) -> Option<u32> {
+        while let Some(place) = self.with_room.pop_front() {
+            self.places[place as usize].in_line = false;
+            let open = self.open(place);
+            if open.is_some_and(|open| open.client.free() > 0) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// The connection in `place` is to be made, with an exchange that waits for it or without.
+    pub(crate) fn want(&mut self, place: u32, pending: Option<Instant>) {
+        let here = &mut self.places[place as usize].connection;
+        let is_new = !matches!(here, Connection::Waiting { .. });
+        *here = Connection::Waiting { pending };
+        if is_new {
+            self.waiting.push_back(place);
+        }
+    }
+
+    /// Whether one more connect may be under way.
+    pub(crate) const fn may_connect(&self) -> bool {
+        self.connecting < self.connects_most
+    }
+
+    /// Whose turn it is to connect.
+    pub(crate) fn take_waiting(&mut self) -> Option<u32> {
+        self.waiting.pop_front()
+    }
+
+    /// Begins to connect for `place`. Where the reactor has no room yet, the place keeps its turn,
+    /// and nothing is returned.
+    pub(crate) fn connect(
+        &mut self,
+        place: u32,
+        now: Instant,
+        reactor: &mut impl Reactor,
+        recorder: &mut Recorder,
+    ) -> Option<Result<Key, Refused>> {
+        let (target, source) = self.route(place);
+        let asked = reactor.sends_at_once().then(|| reactor.now());
+        let mut result = reactor.connect(target, source);
+        if result == Err(Refused::Slots) {
+            if let Some(oldest) = self.half_closed.take_oldest() {
+                self.owners[oldest.index()] = Owner::Nobody;
+                reactor.close(oldest);
+                result = reactor.connect(target, source);
+            }
+            if result == Err(Refused::Slots) {
+                self.waiting.push_front(place);
+                self.dial_again = now + SOON;
+                return None;
+            }
+        }
+        recorder.connections_at(now).asked += 1;
+        if let Ok(key) = result {
+            self.owners[key.index()] = Owner::Connection(place);
+            self.connecting += 1;
+            let pending = self.take_pending(place);
+            *self.connection(place) = Connection::Connecting {
+                key,
+                asked,
+                pending,
+            };
+            self.alarms.arm(place, now + self.settings.timeout);
+        }
+        Some(result)
+    }
+
+    /// Where the connection in `place` leads, and from where: for as long as the run lasts. Those
+    /// of all workers take turns, first over the targets, then over the sources of their family.
+    fn route(&self, place: u32) -> (SocketAddr, Option<SocketAddr>) {
+        let Settings {
+            worker,
+            workers,
+            targets,
+            ..
+        } = &self.settings;
+        let turn = place as usize * *workers as usize + *worker as usize;
+        let target = targets[turn % targets.len()];
+        let sources = &self.sources[usize::from(target.is_ipv6())];
+        let source = (turn / targets.len()).checked_rem(sources.len());
+        (target, source.map(|index| sources[index]))
+    }
+
+    /// The exchange that waits for the connection in `place` no longer does.
+    pub(crate) fn take_pending(&mut self, place: u32) -> Option<Instant> {
+        match self.connection(place) {
+            Connection::Connecting { pending, .. } | Connection::Waiting { pending } => {
+                pending.take()
+            }
+            Connection::Absent | Connection::BackingOff { .. } | Connection::Open(_) => None,
+        }
+    }
+
+    /// The connect of `place` succeeded at `at`. Returns the exchange that waited for it.
+    pub(crate) fn established(
+        &mut self,
+        place: u32,
+        client: C,
+        at: Instant,
+        recorder: &mut Recorder,
+    ) -> Option<Instant> {
+        let Connection::Connecting {
+            key,
+            asked,
+            pending,
+        } = *self.connection(place)
+        else {
+            return None;
+        };
+        let took = at.saturating_since(asked.unwrap_or(at));
+        self.connecting -= 1;
+        self.open += 1;
+        recorder.set_open_connections(self.open);
+        recorder.connected(took);
+        recorder.connections_at(at).established += 1;
+        *self.connection(place) = Connection::Open(Open::new(key, client, at, took));
+        pending
+    }
+
+    /// The connect of `place` failed, or was given up. Returns the exchange that waited for it.
+    pub(crate) fn connect_failed(
+        &mut self,
+        place: u32,
+        at: Instant,
+        recorder: &mut Recorder,
+    ) -> Option<Instant> {
+        recorder.connections_at(at).failed += 1;
+        let pending = self.take_pending(place);
+        if let Connection::Connecting { key, .. } = *self.connection(place) {
+            self.owners[key.index()] = Owner::Nobody;
+            self.connecting -= 1;
+        }
+        *self.connection(place) = Connection::Absent;
+        pending
+    }
+
+    /// The connection in `place` lets go of its socket, which stays open.
+    fn leave(
+        &mut self,
+        place: u32,
+        at: Instant,
+        reactor: &impl Reactor,
+        recorder: &mut Recorder,
+    ) -> Option<Key> {
+        let open = self.open(place)?;
+        debug_assert_eq!(open.in_flight, 0, "exchanges end before their socket goes");
+        let key = open.key;
+        let uncounted = reactor.bytes_taken(key).saturating_sub(open.bytes_counted);
+        recorder.add_bytes_sent(uncounted, at);
+        self.owners[key.index()] = Owner::Nobody;
+        self.open -= 1;
+        recorder.set_open_connections(self.open);
+        *self.connection(place) = Connection::Absent;
+        Some(key)
+    }
+
+    /// The socket of `place` goes now.
+    pub(crate) fn close(
+        &mut self,
+        place: u32,
+        at: Instant,
+        reactor: &mut impl Reactor,
+        recorder: &mut Recorder,
+    ) {
+        if let Some(key) = self.leave(place, at, reactor, recorder) {
+            reactor.close(key);
+        }
+    }
+
+    /// The last answer on the connection in `place` has come: its socket waits for the server's
+    /// close.
+    pub(crate) fn half_close(
+        &mut self,
+        place: u32,
+        at: Instant,
+        reactor: &mut impl Reactor,
+        recorder: &mut Recorder,
+    ) {
+        let Some(key) = self.leave(place, at, reactor, recorder) else {
+            return;
+        };
+        if self.half_closed.is_full() {
+            self.close_oldest_half_closed(reactor);
+        }
+        let number = self.half_closed.push(key, at);
+        self.owners[key.index()] = Owner::HalfClosed(number);
+    }
+
+    /// The server has closed the socket in `number` of those that waited for it.
+    pub(crate) fn peer_closed(&mut self, number: u32, reactor: &mut impl Reactor) {
+        if let Some(key) = self.half_closed.take(number) {
+            self.owners[key.index()] = Owner::Nobody;
+            reactor.close(key);
+        }
+    }
+
+    /// When the oldest of those has waited long enough.
+    pub(crate) fn next_half_closed(&self) -> Instant {
+        self.half_closed.next()
+    }
+
+    /// Closes the sockets that have waited long enough for the server.
+    pub(crate) fn expire_half_closed(&mut self, now: Instant, reactor: &mut impl Reactor) {
+        while self.half_closed.next() <= now {
+            self.close_oldest_half_closed(reactor);
+        }
+    }
+
+    fn close_oldest_half_closed(&mut self, reactor: &mut impl Reactor) {
+        if let Some(key) = self.half_closed.take_oldest() {
+            self.owners[key.index()] = Owner::Nobody;
+            reactor.close(key);
+        }
+    }
+
+    /// The next connect of `place` waits.
+    pub(crate) fn back_off(&mut self, place: u32, at: Instant) {
+        let here = &mut self.places[place as usize];
+        let doublings = here.failures.min(10);
+        here.failures += 1;
+        let until = at + (BACKOFF_FIRST * (1 << doublings)).min(BACKOFF_LONGEST);
+        here.connection = Connection::BackingOff { until };
+        self.alarms.arm(place, until);
+    }
+
+    /// Closes everything.
+    pub(crate) fn close_all(
+        &mut self,
+        now: Instant,
+        reactor: &mut impl Reactor,
+        recorder: &mut Recorder,
+    ) {
+        for place in 0..self.settings.connections {
+            match *self.connection(place) {
+                Connection::Connecting { key, .. } => reactor.reset(key),
+                Connection::Open(_) => {
+                    recorder.connections_at(now).closed_by_client += 1;
+                    self.close(place, now, reactor, recorder);
+                }
+                Connection::Absent | Connection::BackingOff { .. } | Connection::Waiting { .. } => {
+                }
+            }
+        }
+        self.expire_half_closed(Instant::FAR_FUTURE - Span::from_ns(1), reactor);
+    }
+}

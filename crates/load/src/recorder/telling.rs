@@ -1,0 +1,93 @@
+//! What a recorder has measured, as the record tells it: after the run, when allocating is free.
+
+use model::outcome::Outcome;
+use model::record::{self, Class, Example, Record, Tally};
+use model::units::Instant;
+
+use super::{Answers, Recorder};
+
+impl Recorder {
+    /// What was measured until `at`, when nothing is under way any more. `names` are those of the
+    /// requests.
+    pub fn finish<'a>(mut self, at: Instant, names: impl Iterator<Item = &'a str>) -> Record {
+        self.roll(at);
+        self.end_window(at);
+        let start = self.window_start;
+        let (samples, samples_dropped) = self.samples.finish();
+        let mut intervals = self.intervals.finish();
+        if self.settings.by_due {
+            let tallies = intervals.iter_mut().map(|interval| &mut interval.tally);
+            for tally in tallies.chain([&mut self.warmup, &mut self.drain]) {
+                // Where nothing passed, that is an answer too.
+                tally.passed.get_or_insert_default();
+            }
+        }
+        let mut total = Tally::default();
+        for interval in &intervals {
+            total.merge(&interval.tally);
+        }
+        let examples = self
+            .first
+            .iter()
+            .flatten()
+            .map(|(cause, at)| Example {
+                outcome: cause.outcome(),
+                text: cause.to_string(),
+                at: (*at >= start).then(|| *at - start),
+            })
+            .collect();
+        let window = self.window_end.saturating_since(start);
+        let mut record = Record {
+            window,
+            total,
+            warmup_phase: self.warmup,
+            drain_phase: self.drain,
+            blocked_time: self.blocked_time,
+            late_time: self.late_time,
+            connect_time: self.connect_time,
+            intervals,
+            workers: vec![record::Worker {
+                index: self.settings.worker,
+                ok: total.outcomes[Outcome::Ok],
+                window,
+                batch_time: Some(self.batch_time),
+                outstanding_integral_ns: self.in_flight.integral_ns(),
+                age_at_start: self.age_at_start,
+                age_at_end: self.age_at_end,
+                ..record::Worker::default()
+            }],
+            examples,
+            samples,
+            samples_dropped,
+            ..Record::default()
+        };
+        record.response_time.record_censored_n(self.never_begun);
+        for class in &self.classes {
+            record.response_time.merge(&class.response_time);
+            record.service_time.merge(&class.service_time);
+            record.first_byte_time.merge(&class.first_byte_time);
+        }
+        if self.classes.len() > 1 {
+            let classes = self.classes.into_iter().zip(names);
+            record.classes = classes.map(|(class, name)| class.tell(name)).collect();
+        }
+        record.rate_it();
+        record
+    }
+}
+
+impl Answers {
+    /// As the record tells it.
+    fn tell(self, name: &str) -> Class {
+        Class {
+            name: name.to_owned(),
+            outcomes: self.outcomes,
+            sent: self.sent,
+            bytes_content: self.content,
+            response_time: self.response_time,
+            service_time: self.service_time,
+            first_byte_time: self.first_byte_time,
+            reference: None,
+        }
+    }
+}

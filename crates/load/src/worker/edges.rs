@@ -1,0 +1,494 @@
+//! What happens to a connection: it is made, fails, is closed, breaks, times out.
+
+use model::units::{Bytes, Instant};
+use sys::Errno;
+use sys::reactor::{Key, Reactor, Refused};
+use wire::{Client, End, ProtocolError, StreamId};
+
+use super::{TURN, Unstamped, Worker};
+use crate::exchange::{Cause, Exchange};
+use crate::flight::{Flight, Seen, Watch};
+use crate::pool::Connection;
+
+impl<C: Client, R: Reactor> Worker<C, R> {
+    /// Begins connects, as far as they may be under way at once.
+    pub(super) fn dial(&mut self, now: Instant) {
+        self.pool.dial_again = Instant::FAR_FUTURE;
+        if self.stopping {
+            return;
+        }
+        for _ in 0..TURN {
+            if !self.pool.may_connect() {
+                return;
+            }
+            let Some(place) = self.pool.take_waiting() else {
+                if !self.want_fresh() {
+                    return;
+                }
+                continue;
+            };
+            if !self.is_needed(place, now) {
+                continue;
+            }
+            let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+            match self.pool.connect(place, now, reactor, recorder) {
+                None => return,
+                Some(Ok(key)) => {
+                    if !self.reactor.sends_at_once() {
+                        self.unstamped.push(Unstamped {
+                            place,
+                            key,
+                            stream: None,
+                        });
+                    }
+                }
+                Some(Err(refused)) => self.connect_failed(place, now, Cause::Connect(refused)),
+            }
+        }
+        self.pool.dial_again = now;
+    }
+
+    /// Whether the connection in `place` still has something to carry. A closed loop asks its next
+    /// exchange here, unless another one waits already.
+    fn is_needed(&mut self, place: u32, now: Instant) -> bool {
+        if self.share.open_loop {
+            return true;
+        }
+        let Connection::Waiting { pending: None } = self.pool.connection(place) else {
+            return true;
+        };
+        let pending = match self.backlog.is_empty() {
+            true => self.claim(now),
+            false => None,
+        };
+        let is_needed = pending.is_some() || !self.backlog.is_empty();
+        *self.pool.connection(place) = if is_needed {
+            Connection::Waiting { pending }
+        } else {
+            Connection::Absent
+        };
+        is_needed
+    }
+
+    /// The next connection that was never made is to be made, if there is one.
+    fn want_fresh(&mut self) -> bool {
+        if self.fresh >= self.fresh_end {
+            return false;
+        }
+        let pending = (!self.share.open_loop).then_some(self.start);
+        if let Some(due) = pending {
+            self.recorder.arrive(due);
+        }
+        self.pool.want(self.fresh, pending);
+        self.fresh += 1;
+        true
+    }
+
+    /// A connect succeeded.
+    pub(super) fn established(&mut self, place: u32, at: Instant) {
+        let client = C::new(&mut self.shared);
+        let pending = self.pool.established(place, client, at, &mut self.recorder);
+        if let Some(due) = pending {
+            self.begin(place, due, at, at);
+        }
+        self.feed(place, at);
+        self.poll_protocol(place, at);
+    }
+
+    /// A connect failed: so does the exchange that waited for it.
+    pub(super) fn connect_failed(&mut self, place: u32, at: Instant, cause: Cause) {
+        let pending = self.pool.connect_failed(place, at, &mut self.recorder);
+        if let Some(due) = pending.or_else(|| self.backlog.pop_front()) {
+            self.never_sent(due, at, cause);
+        }
+        if !self.stopping {
+            self.pool.back_off(place, at);
+        }
+    }
+
+    /// A send that stood behind another one has come to the front.
+    pub(super) fn begun(&mut self, place: u32, key: Key, at: Instant, stream: StreamId) {
+        if self.reactor.sends_at_once() {
+            self.sent(place, key, stream, at);
+        } else {
+            self.unstamped.push(Unstamped {
+                place,
+                key,
+                stream: Some(stream),
+            });
+        }
+    }
+
+    /// Content was drained unread.
+    pub(super) fn skipped(&mut self, place: u32, at: Instant, count: u64) {
+        self.recorder.add_bytes_received(count, at);
+        let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            return;
+        };
+        let was_full = open.client.free() == 0;
+        let mut watch = Watch {
+            flights,
+            requests: &self.requests,
+            recorder: &mut self.recorder,
+            at,
+            error: None,
+            write_error: None,
+            seen: Seen::default(),
+        };
+        open.client.handle_skipped(at, count, &mut watch);
+        let seen = watch.seen;
+        open.skipping = open.client.skippable() > 0;
+        self.follow(place, at, was_full, seen);
+    }
+
+    /// The peer broke the protocol, or said something before it was asked.
+    #[cold]
+    pub(super) fn take_offence(
+        &mut self,
+        place: u32,
+        at: Instant,
+        error: Option<ProtocolError>,
+        seen: Seen,
+    ) {
+        if let Some(open) = self.pool.open(place) {
+            open.in_flight -= seen.answered;
+            open.bytes_counted += seen.bytes_sent;
+            self.recorder.add_bytes_sent(seen.bytes_sent, at);
+        }
+        let error = error.unwrap_or(ProtocolError::Unsolicited);
+        if seen.goodbye {
+            // The server closed an idle connection: what was to go out on it asks elsewhere.
+            self.requeue_untouched(place, at);
+            self.end_flights(place, at, |_| Cause::Protocol(error));
+            self.count_close(place, at, false, false);
+            let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+            self.pool.close(place, at, reactor, recorder);
+            self.hand_over(at);
+            self.reconnect(place, at);
+        } else {
+            self.break_off(place, at, |flight| {
+                Cause::Protocol(if flight.is_early() {
+                    ProtocolError::Unsolicited
+                } else {
+                    error
+                })
+            });
+        }
+    }
+
+    /// The reactor takes no send on this connection. If the connection is no more, what was to go
+    /// out on it asks elsewhere; else its exchange has failed.
+    #[cold]
+    pub(super) fn cannot_send(
+        &mut self,
+        place: u32,
+        at: Instant,
+        stream: Option<StreamId>,
+        refused: Refused,
+    ) {
+        if refused != Refused::Stale
+            && let Some(stream) = stream
+            && let Some((_, flights)) = self.pool.open_and_flights(place)
+            && let Some(flight) = &mut flights[stream.0 as usize]
+        {
+            flight.cause = Some(Cause::Write(refused));
+        }
+        self.break_off(place, at, |_| Cause::Write(refused));
+    }
+
+    /// A send failed. If the peer is gone, the end of the stream follows and tells how; else it is
+    /// this machine that could not send.
+    #[cold]
+    pub(super) fn send_failed(&mut self, place: u32, at: Instant, error: Errno) {
+        if let Some(open) = self.pool.open(place) {
+            open.write_error = Some(error);
+        }
+        if error.is_out_of_memory() {
+            let cause = Cause::Write(Refused::Kernel(error));
+            self.break_off(place, at, |_| cause);
+        }
+    }
+
+    /// The server ended the stream.
+    pub(super) fn peer_ended(&mut self, place: u32, at: Instant, error: Option<Errno>) {
+        self.requeue_untouched(place, at);
+        let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            return;
+        };
+        let how = error.map_or(End::Finished, |_| End::Reset);
+        let mut watch = Watch {
+            flights,
+            requests: &self.requests,
+            recorder: &mut self.recorder,
+            at,
+            error,
+            write_error: open.write_error,
+            seen: Seen::default(),
+        };
+        open.client
+            .handle_end(&mut self.shared, at, how, &mut watch);
+        let seen = watch.seen;
+        open.in_flight -= seen.answered + seen.broken;
+        open.bytes_counted += seen.bytes_sent;
+        open.close_announced |= seen.close_announced;
+        self.recorder.add_bytes_sent(seen.bytes_sent, at);
+        if seen.answered + seen.broken > 0 {
+            self.last_end = at;
+        }
+        if seen.answered > 0 {
+            self.pool.answered(place);
+        }
+        let is_broken = seen.broken > 0;
+        self.count_close(place, at, is_broken, false);
+        let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+        self.pool.close(place, at, reactor, recorder);
+        self.hand_over(at);
+        if is_broken && !self.stopping {
+            self.pool.back_off(place, at);
+        } else if !is_broken {
+            self.reconnect(place, at);
+        }
+    }
+
+    /// The connection is of no more use: what was handed in on it has failed for `cause`, what was
+    /// not asks elsewhere.
+    #[cold]
+    pub(super) fn break_off(&mut self, place: u32, at: Instant, cause: impl Fn(&Flight) -> Cause) {
+        self.requeue_untouched(place, at);
+        self.end_flights(place, at, cause);
+        self.count_close(place, at, true, false);
+        let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+        self.pool.close(place, at, reactor, recorder);
+        self.hand_over(at);
+        if !self.stopping {
+            self.pool.back_off(place, at);
+        }
+    }
+
+    /// Exchanges that began on the connection in `place` and were not handed in are taken back:
+    /// they wait, before all others.
+    fn requeue_untouched(&mut self, place: u32, at: Instant) {
+        loop {
+            let Some((open, flights)) = self.pool.open_and_flights(place) else {
+                return;
+            };
+            let mut untouched = None;
+            for flight in &mut *flights {
+                untouched = flight.take_if(|flight| flight.is_untouched());
+                if untouched.is_some() {
+                    break;
+                }
+            }
+            let Some(flight) = untouched else {
+                return;
+            };
+            open.in_flight -= 1;
+            if self.stopping {
+                self.never_sent(flight.due, at, Cause::Unfinished);
+            } else {
+                self.backlog.push_front(flight.due);
+            }
+        }
+    }
+
+    /// What waits begins on connections that have room.
+    fn hand_over(&mut self, at: Instant) {
+        while !self.backlog.is_empty()
+            && let Some(place) = self.pool.take_with_room()
+        {
+            self.feed(place, at);
+        }
+    }
+
+    /// Ends all exchanges on the connection in `place`.
+    fn end_flights(&mut self, place: u32, at: Instant, cause: impl Fn(&Flight) -> Cause) {
+        let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            return;
+        };
+        for mut flight in flights.iter_mut().filter_map(Option::take) {
+            flight.cause = Some(cause(&flight));
+            open.in_flight -= 1;
+            self.recorder.end(&flight.end(at));
+            self.last_end = at;
+        }
+    }
+
+    fn count_close(&mut self, place: u32, at: Instant, is_broken: bool, by_us: bool) {
+        let Some(open) = self.pool.open(place) else {
+            return;
+        };
+        if std::mem::take(&mut open.close_announced) && !by_us {
+            self.recorder.announce_close(at);
+        }
+        let counts = self.recorder.connections_at(at);
+        if is_broken {
+            counts.broken += 1;
+        } else if by_us {
+            counts.closed_by_client += 1;
+        } else {
+            counts.closed_by_server += 1;
+        }
+    }
+
+    /// The last answer on this connection has come. A new one is made at once; the old socket waits
+    /// for the server's close.
+    pub(super) fn part(&mut self, place: u32, at: Instant) {
+        let Some(open) = self.pool.open(place) else {
+            return;
+        };
+        let by_us = self.share.requests_per_connection == Some(open.requests);
+        self.count_close(place, at, false, by_us);
+        let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+        self.pool.half_close(place, at, reactor, recorder);
+        self.reconnect(place, at);
+    }
+
+    /// A new socket, if there is anything to use it for.
+    fn reconnect(&mut self, place: u32, at: Instant) {
+        if self.stopping || (self.share.open_loop && self.schedule_is_over()) {
+            return;
+        }
+        // What waits already is asked first.
+        let pending = match self.backlog.is_empty() {
+            true => self.claim(at),
+            false => None,
+        };
+        if self.share.open_loop || pending.is_some() || !self.backlog.is_empty() {
+            self.pool.want(place, pending);
+        }
+    }
+
+    /// Records an exchange that was never sent.
+    pub(super) fn never_sent(&mut self, due: Instant, now: Instant, cause: Cause) {
+        self.last_end = self.last_end.max(now);
+        self.recorder.end(&Exchange {
+            due,
+            ready: now.max(due),
+            sent: None,
+            first_byte: None,
+            ended: now.max(due),
+            content: Bytes::ZERO,
+            connect: None,
+            class: None,
+            cause: Some(cause),
+        });
+    }
+
+    /// Ends what has waited too long, and wakes what has waited long enough.
+    pub(super) fn expire(&mut self, now: Instant) {
+        for _ in 0..TURN {
+            let Some(place) = self.pool.alarms.take_due(now) else {
+                break;
+            };
+            self.look_at(place, now);
+        }
+        self.pool.expire_half_closed(now, &mut self.reactor);
+        self.stalled_until = Instant::FAR_FUTURE;
+        for _ in 0..self.stalled.len() {
+            if let Some(place) = self.stalled.pop_front()
+                && let Some(open) = self.pool.open(place)
+            {
+                open.is_stalled = false;
+                self.transmit(place, now);
+                self.feed(place, now);
+            }
+        }
+        if now >= self.give_up {
+            self.give_up(now);
+        }
+    }
+
+    /// The alarm of a connection went off: what it was set for may have ended long ago.
+    fn look_at(&mut self, place: u32, now: Instant) {
+        let timeout = self.share.timeout;
+        let due = match self.pool.connection(place) {
+            Connection::Absent | Connection::Waiting { .. } => return,
+            Connection::BackingOff { until } => *until,
+            Connection::Connecting { asked, .. } => asked.unwrap_or(now) + timeout,
+            Connection::Open(open) if open.in_flight == 0 => Instant::FAR_FUTURE,
+            Connection::Open(_) => self.deadline(place),
+        };
+        if due <= now {
+            return match self.pool.connection(place) {
+                Connection::Connecting { key, .. } => {
+                    let key = *key;
+                    self.reactor.reset(key);
+                    self.connect_failed(place, now, Cause::ConnectTimeout(timeout));
+                }
+                Connection::Open(_) => self.time_out(place, now),
+                _ => self.retry(place, now),
+            };
+        }
+        if due < Instant::FAR_FUTURE {
+            self.pool.alarms.arm(place, due);
+        }
+        let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            return;
+        };
+        if open.client.poll_timeout().is_some_and(|at| at <= now) {
+            let was_full = open.client.free() == 0;
+            let mut watch = Watch {
+                flights,
+                requests: &self.requests,
+                recorder: &mut self.recorder,
+                at: now,
+                error: None,
+                write_error: None,
+                seen: Seen::default(),
+            };
+            open.client.handle_timeout(now, &mut watch);
+            let seen = watch.seen;
+            self.follow(place, now, was_full, seen);
+        } else {
+            self.poll_protocol(place, now);
+        }
+    }
+
+    /// When the first of the exchanges on the connection in `place` has taken too long.
+    fn deadline(&mut self, place: u32) -> Instant {
+        let timeout = self.share.timeout;
+        let flights = self.pool.open_and_flights(place);
+        flights
+            .and_then(|(_, flights)| {
+                let under_way = flights.iter().flatten();
+                under_way.map(|flight| flight.deadline(timeout)).min()
+            })
+            .unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// An exchange has taken too long: its connection is of no more use.
+    #[cold]
+    fn time_out(&mut self, place: u32, now: Instant) {
+        let timeout = self.share.timeout;
+        if let Some((_, flights)) = self.pool.open_and_flights(place) {
+            for flight in flights.iter_mut().flatten() {
+                // One that was never handed in has waited too long as well: it asks nobody else.
+                if flight.deadline(timeout) <= now {
+                    flight.give_up(timeout);
+                }
+            }
+        }
+        self.break_off(place, now, |flight| flight.timed_out(timeout));
+    }
+
+    /// The wait before a connect is over.
+    fn retry(&mut self, place: u32, now: Instant) {
+        if self.stopping {
+            return;
+        }
+        self.recorder.connections_at(now).backed_off += 1;
+        *self.pool.connection(place) = Connection::Absent;
+        self.reconnect(place, now);
+    }
+
+    /// What is under way is given up.
+    fn give_up(&mut self, now: Instant) {
+        self.give_up = Instant::FAR_FUTURE;
+        for place in 0..self.pool.len() {
+            let open = self.pool.open(place);
+            if open.is_some_and(|open| open.in_flight > 0) {
+                self.break_off(place, now, |_| Cause::Unfinished);
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The beginning, the edges of the window and the end of a run.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::event::Phase;
+use model::record::Record;
+use model::units::{Instant, Span};
+use sys::reactor::Reactor;
+use wire::Client;
+
+use super::{Nap, Share, TURN, Worker};
+use crate::exchange::Cause;
+use crate::pool::{self, Pool};
+use crate::recorder::{self, Recorder};
+use crate::request::Requests;
+use crate::schedule::Schedule;
+use crate::thread_usage::ThreadUsage;
+
+/// How long what is under way may go on after a signal.
+const INTERRUPTED_TIME: Span = Span::from_ms(500);
+
+/// The parts that a worker is made of.
+pub(crate) struct Parts<C: Client, R> {
+    pub(crate) share: Share,
+    pub(crate) reactor: R,
+    pub(crate) shared: C::Shared,
+    pub(crate) requests: Requests,
+    /// What reports call the requests.
+    pub(crate) names: Box<[String]>,
+    pub(crate) schedule: Schedule,
+    pub(crate) recorder: recorder::Settings,
+    pub(crate) pool: pool::Settings,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+impl<C: Client, R: Reactor> Worker<C, R> {
+    /// Everything that the loop needs is allocated here, before the start is set.
+    pub(crate) fn new(parts: Parts<C, R>) -> Self {
+        let Parts {
+            share,
+            mut reactor,
+            shared,
+            requests,
+            names,
+            schedule,
+            recorder,
+            pool,
+            stop,
+        } = parts;
+        let connections = pool.connections as usize;
+        let exchanges = connections * pool.capacity as usize;
+        let stored = requests.all();
+        let stored = stored.map(|request| reactor.store(request.h1_bytes().to_vec()));
+        Self {
+            stored: stored.collect(),
+            names,
+            // Those that were begun and not sent come back, whatever the bound.
+            backlog: VecDeque::with_capacity(share.backlog + exchanges),
+            backlog_max: 0,
+            backlog_at_start: 0,
+            unstamped: Vec::with_capacity(connections + exchanges),
+            stalled: VecDeque::with_capacity(connections),
+            out: Vec::with_capacity(4_096),
+            start: Instant::FAR_FUTURE,
+            stalled_until: Instant::FAR_FUTURE,
+            fresh: 0,
+            fresh_end: pool.connections,
+            remaining: u64::MAX,
+            phase: Phase::Warmup,
+            stopping: false,
+            swept: 0,
+            give_up: Instant::FAR_FUTURE,
+            interrupted: false,
+            last_end: Instant::ZERO,
+            batch_start: None,
+            recorder: Recorder::new(recorder),
+            usage: ThreadUsage::new(),
+            nap: Nap::new(),
+            pool: Pool::new(pool, reactor.slots()),
+            share,
+            reactor,
+            shared,
+            requests,
+            schedule,
+            stop,
+        }
+    }
+
+    /// The run begins at `start`, which is now or soon.
+    pub(super) fn begin_run(&mut self, start: Instant) {
+        self.start = start;
+        let window_start = start + self.share.warmup;
+        self.last_end = window_start;
+        if !self.share.open_loop {
+            let count = self.share.count.filter(|_| self.share.warmup.is_zero());
+            self.remaining = count.unwrap_or(u64::MAX);
+            let first = u64::from(self.pool.len()).min(self.remaining);
+            self.remaining -= first;
+            self.fresh_end = u32::try_from(first).unwrap_or(u32::MAX);
+        }
+        self.recorder.begin(window_start);
+        self.schedule.begin(start);
+        let mut now = self.reactor.now();
+        while now < start {
+            now = self.reactor.wait(start);
+        }
+        self.enter_phases(now);
+        self.dial(now);
+    }
+
+    /// When something of our own has to be done; none when all is over.
+    pub(super) fn next_wakeup(&self) -> Option<Instant> {
+        let all_claimed = self.remaining == 0 && self.fresh == self.fresh_end;
+        let nothing_comes = self.stopping || all_claimed || self.schedule_is_over();
+        if nothing_comes && self.recorder.outstanding() == 0 && self.window_may_end() {
+            return None;
+        }
+        if self.stopping && (!self.backlog.is_empty() || self.swept < self.pool.len()) {
+            // The rest of what waits is given up in the next turn.
+            return Some(self.start);
+        }
+        let wakeup = self
+            .recorder
+            .boundary()
+            .min(self.schedule.next().unwrap_or(Instant::FAR_FUTURE))
+            .min(self.pool.alarms.next())
+            .min(self.pool.next_half_closed())
+            .min(self.pool.dial_again)
+            .min(self.stalled_until)
+            .min(self.give_up);
+        Some(wakeup)
+    }
+
+    /// Whether an open loop has nothing more to send.
+    pub(super) fn schedule_is_over(&self) -> bool {
+        self.share.open_loop && self.schedule.next().is_none() && self.backlog.is_empty()
+    }
+
+    /// A window of fixed length lasts until its end, whatever happens in it.
+    fn window_may_end(&self) -> bool {
+        self.share.count.is_some() || self.phase == Phase::Drain
+    }
+
+    /// Crosses the edges of phases that time has come to, and looks whether a signal came.
+    pub(super) fn enter_phases(&mut self, now: Instant) {
+        self.recorder.roll(now);
+        if self.stop.load(Ordering::Relaxed) && !self.interrupted {
+            self.interrupted = true;
+            self.give_up = now + INTERRUPTED_TIME;
+            self.schedule.cut(now);
+            self.recorder.end_window(now);
+        }
+        let before = std::mem::replace(&mut self.phase, self.recorder.phase());
+        let after = self.phase;
+        if before == Phase::Warmup && after != Phase::Warmup {
+            self.usage.start(&self.reactor);
+            self.backlog_at_start = self.backlog.len();
+            if let Some(count) = self.share.count.filter(|_| !self.share.open_loop) {
+                let to_come = u64::from(self.fresh_end - self.fresh);
+                self.remaining = count.saturating_sub(self.recorder.outstanding() + to_come);
+            }
+        }
+        if before != Phase::Drain && after == Phase::Drain {
+            self.usage.end(&self.reactor);
+            self.stopping = true;
+        }
+    }
+
+    /// The window is over: what was not sent yet never will be. Each turn gives up a part of it.
+    pub(super) fn give_up_waiting(&mut self, now: Instant) {
+        self.shed_due(now);
+        for _ in 0..TURN {
+            let Some(due) = self.backlog.pop_front() else {
+                break;
+            };
+            self.never_sent(due, now, self.cause_of_giving_up());
+        }
+        for _ in 0..TURN {
+            if self.swept == self.pool.len() {
+                return;
+            }
+            if let Some(due) = self.pool.take_pending(self.swept) {
+                self.never_sent(due, now, Cause::Unfinished);
+            }
+            self.swept += 1;
+        }
+    }
+
+    fn cause_of_giving_up(&self) -> Cause {
+        if self.share.open_loop {
+            Cause::ShedAtEnd
+        } else {
+            Cause::Unfinished
+        }
+    }
+
+    /// All that is due is given up, however much it is: the backlog is full, or the window over.
+    pub(super) fn shed_due(&mut self, now: Instant) {
+        let cause = if self.stopping {
+            Cause::ShedAtEnd
+        } else {
+            Cause::ShedFull(self.share.backlog)
+        };
+        let now_included = now + Span::from_ns(1);
+        // What was due before the window began is not mixed with what was due in it.
+        for end in [self.recorder.window_start().min(now_included), now_included] {
+            if let Some(arrivals) = self.schedule.take_all_before(end) {
+                self.recorder.shed(&arrivals, now, cause);
+                self.last_end = self.last_end.max(now);
+            }
+        }
+    }
+
+    /// Closes everything and writes the record.
+    pub(super) fn finish(mut self) -> Record {
+        let now = self.reactor.now();
+        let end = if self.share.count.is_some() && !self.interrupted {
+            self.last_end
+        } else {
+            now
+        };
+        self.recorder.end_window(end);
+        self.usage.end(&self.reactor);
+        self.pool
+            .close_all(now, &mut self.reactor, &mut self.recorder);
+        self.reactor.submit();
+        let names = self.names.iter().map(String::as_str);
+        let mut record = self.recorder.finish(now, names);
+        record.backend = self.reactor.name().to_owned();
+        record.wait_resolution = self.reactor.wait_resolution();
+        record.backlog_max = self.backlog_max as u64;
+        record.interrupted = self.interrupted;
+        if self.backlog_at_start > self.pool.len() as usize {
+            record.notes.push(
+                "arrivals of the warm-up were still waiting when the window began: the server \
+                 could not follow, and answering them took part of the window"
+                    .to_owned(),
+            );
+        }
+        for worker in &mut record.workers {
+            worker.connections = self.pool.len();
+            worker.cpu = None;
+            worker.thread_id = sys::cpu::thread_id();
+            self.usage.fill(worker);
+        }
+        record
+    }
+}
