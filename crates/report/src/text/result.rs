@@ -6,7 +6,7 @@ use model::{Claim, Outcome, Status, Trial};
 use verdict::summary::{cpu_per_request, median};
 use verdict::words;
 
-use super::times::times;
+use super::times::{classes, times};
 use super::worth::{coverage, notes, verdict};
 use super::{Style, labelled};
 
@@ -22,6 +22,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     out.push_str(&rates(trial, style));
     out.push('\n');
     out.push_str(&times(trial, style));
+    out.push_str(&classes(trial, style));
     out.push_str(&meaning(trial));
     let failures = failures(trial, style);
     if !failures.is_empty() {
@@ -47,6 +48,10 @@ fn asked(trial: &Trial, style: Style) -> String {
         .first()
         .map_or("GET", |request| &request.method);
     let mut title = format!("{method} {url}");
+    if plan.requests.len() > 1 {
+        let others = words::plural(plan.requests.len() as u64 - 1, "other request");
+        title.push_str(&format!(" and {others}"));
+    }
     if let Some(server) = trial
         .record
         .reference
@@ -71,6 +76,10 @@ fn asked(trial: &Trial, style: Style) -> String {
         .map_or_else(String::new, |each| {
             format!(" of {}", words::plural(u64::from(each), "request"))
         });
+    let pipeline = match plan.pipeline {
+        1 => String::new(),
+        many => format!(" with up to {many} exchanges in flight on each"),
+    };
     let threads = words::plural(u64::from(plan.workers), "thread");
     let cpus = match plan.cpus.as_slice() {
         [] => String::new(),
@@ -83,7 +92,7 @@ fn asked(trial: &Trial, style: Style) -> String {
         format!("{} after ", trial.record.window)
     };
     let mut line = format!(
-        "{how}, {}{each}, {threads}{cpus}, {window}{} of warm-up",
+        "{how}, {}{each}{pipeline}, {threads}{cpus}, {window}{} of warm-up",
         words::plural(u64::from(plan.connections), "connection"),
         plan.warmup
     );

@@ -34,6 +34,32 @@ fn a_closed_loop() {
 }
 
 #[test]
+fn a_mix_of_requests() {
+    let mix = |trial: &mut Trial| {
+        let other = model::RequestFile {
+            method: "POST".to_owned(),
+            ..model::RequestFile::get("http://127.0.0.1:8080/search?q=a+rather+long+question")
+        };
+        trial.plan.requests.push(other);
+        trial.plan.pipeline = 4;
+        let record = &mut trial.record;
+        let mut class = model::record::Class {
+            name: "GET /7".to_owned(),
+            outcomes: record.total.outcomes,
+            sent: record.total.sent,
+            response_time: record.response_time.clone(),
+            ..Default::default()
+        };
+        record.classes.push(class.clone());
+        class.name = "POST /search?q=a+rather+long+question".to_owned();
+        class.outcomes[Outcome::Status] += 3;
+        record.classes.push(class);
+    };
+    let trial = judged_trial(mix, fixture::closed());
+    check("mix", &super::trial(&trial, PLAIN));
+}
+
+#[test]
 fn an_open_loop() {
     let trial = judged_trial(|_| {}, fixture::open());
     check("open", &super::trial(&trial, PLAIN));

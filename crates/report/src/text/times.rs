@@ -1,7 +1,8 @@
 //! The table of times: only quantiles that the sample carries.
 
-use model::{Distribution, Span, Trial};
+use model::{Distribution, Outcome, Span, Trial};
 use verdict::summary::{QUANTILES, Quantile, Reading, read};
+use verdict::words;
 
 use super::{LABEL, Style};
 
@@ -11,16 +12,8 @@ const COLUMN: usize = 10;
 /// The table, with a sentence about what it may be used for.
 pub(super) fn times(trial: &Trial, style: Style) -> String {
     let record = &trial.record;
-    let quantiles: Vec<Quantile> = QUANTILES
-        .into_iter()
-        .filter(|quantile| quantile.name != "p75")
-        .collect();
-    let mut out = format!("{:<LABEL$}", "time");
-    for quantile in &quantiles {
-        out.push_str(&format!("{:>COLUMN$}", quantile.label));
-    }
-    out.push_str(&format!("{:>COLUMN$}\n", "max"));
-    out = style.bold(out.trim_end()) + "\n";
+    let quantiles = columns();
+    let mut out = header("time", &quantiles, style);
     let open = trial.plan.arrivals.rate().is_some();
     let mut rows: Vec<(&str, &Distribution)> = vec![("response", &record.response_time)];
     if differ(&record.response_time, &record.service_time) {
@@ -42,6 +35,51 @@ pub(super) fn times(trial: &Trial, style: Style) -> String {
         out.push_str(&row(name, times, &quantiles, trial.plan.timeout));
     }
     out
+}
+
+/// The response times of each request of a mix, and how many of its answers were right. Nothing
+/// where the plan has one request.
+pub(super) fn classes(trial: &Trial, style: Style) -> String {
+    let classes = &trial.record.classes;
+    if classes.is_empty() {
+        return String::new();
+    }
+    let quantiles = columns();
+    let mut out = header("response", &quantiles, style);
+    for class in classes {
+        let right = class.outcomes[Outcome::Ok];
+        let failed = class.outcomes.total() - right;
+        let mut line = format!("{}: {} right", class.name, words::count(right));
+        if failed > 0 {
+            line.push_str(&format!(", {} failed", words::count(failed)));
+        }
+        for line in super::wrap(&line, super::WIDTH) {
+            out.push_str(&format!("{line}\n"));
+        }
+        out.push_str(&row(
+            "",
+            &class.response_time,
+            &quantiles,
+            trial.plan.timeout,
+        ));
+    }
+    out
+}
+
+fn columns() -> Vec<Quantile> {
+    QUANTILES
+        .into_iter()
+        .filter(|quantile| quantile.name != "p75")
+        .collect()
+}
+
+fn header(title: &str, quantiles: &[Quantile], style: Style) -> String {
+    let mut out = format!("{title:<LABEL$}");
+    for quantile in quantiles {
+        out.push_str(&format!("{:>COLUMN$}", quantile.label));
+    }
+    out.push_str(&format!("{:>COLUMN$}", "max"));
+    style.bold(out.trim_end()) + "\n"
 }
 
 /// One distribution. "-" stands for too few values, ">" for longer than the timeout.
