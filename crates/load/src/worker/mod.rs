@@ -3,11 +3,11 @@
 //! An exchange becomes due by the schedule, or in a closed loop when the one before it has ended.
 //! It begins on a connection that has room, or waits for one. Its first byte is handed to the
 //! kernel with the next submit, and that is when it is *sent*. The protocol tells of its answer,
-//! and with the last byte it ends and is recorded. What happens to connections is in [`edges`];
-//! which connection to use, and how to get one, is the [`pool`](crate::pool)'s business.
+//! and with the last byte it ends and is recorded. What happens to connections is in `edges`;
+//! which connection to use, and how to get one, is the `pool`'s business.
 //!
 //! It is generic over protocol and reactor, so the choice is made once, outside. After
-//! [`Worker::new`] it allocates nothing, takes no lock, formats nothing and reads no clock but the
+//! `Worker::new` it allocates nothing, takes no lock, formats nothing and reads no clock but the
 //! reactor's; every queue and every turn of the loop has a bound, and what a bound rejects is
 //! counted.
 
