@@ -21,6 +21,7 @@ mod first_heat;
 mod gone;
 mod hostile;
 mod lab;
+mod many;
 mod outputs;
 mod probe;
 mod publish;

@@ -74,6 +74,10 @@ impl Served {
         format!("http://{}{target}", self.address)
     }
 
+    pub(crate) const fn running(&self) -> &Running {
+        &self.running
+    }
+
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("the server listens");
         stream.set_read_timeout(Some(LIMIT)).expect("a limit");

@@ -1,0 +1,135 @@
+//! Fifteen thousand connections at once to `triathlon serve`, requests over all of them.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
+
+use model::event::Event;
+use model::plan::{PlanFile, Stop};
+use model::record::Interval;
+use model::{Outcome, Span};
+
+use crate::serve::Served;
+use crate::support::process::Running;
+use crate::support::{need, not_run, plan, wait_until};
+
+const CONNECTIONS: u32 = 15_000;
+/// What each side opens besides: listeners, rings, room for half-closed sockets.
+const FILES_BESIDE: u64 = 2_000;
+/// A wait of five milliseconds that took so long: the machine was away, and a silent interval says
+/// nothing about the programs.
+const AWAY: Duration = Duration::from_millis(250);
+
+/// A process's memory in bytes.
+fn resident(running: &Running) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or_default() * 1_024
+}
+
+fn wanted(url: &str) -> PlanFile {
+    PlanFile {
+        // It is ended earlier, once requests went over all connections.
+        stop: Stop::DurationNs(Span::from_s(55)),
+        connections: CONNECTIONS,
+        timeout: Span::from_s(50),
+        workers: 1,
+        // No address has to have ports for all of them.
+        sources: (2..6)
+            .map(|last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)))
+            .collect(),
+        ..plan::paced(url, 4_000, 1)
+    }
+}
+
+/// Right answers in the intervals told so far at whose end every connection was open.
+fn answers_over_all(running: &mut Running) -> f64 {
+    let text = running.stdout();
+    // The last line may be cut in two, the others are whole.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let of_all = plan::events(whole)
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Interval {
+                achieved_rate,
+                connections,
+                ..
+            } if connections == u64::from(CONNECTIONS) => Some(achieved_rate),
+            _ => None,
+        });
+    // Each is a second long. The first one began with fewer of them.
+    of_all.skip(1).sum()
+}
+
+/// The intervals that began with every connection open; the last one was cut short.
+fn with_all(intervals: &[Interval]) -> Vec<&Interval> {
+    let mut established = 0;
+    let all = intervals.iter().take(intervals.len().saturating_sub(1));
+    all.filter(|interval| {
+        let before = established;
+        established += interval.tally.connections.established;
+        before == u64::from(CONNECTIONS)
+    })
+    .collect()
+}
+
+#[test]
+fn fifteen_thousand_connections_at_once() {
+    let name = "fifteen_thousand_connections_at_once";
+    let Some([]) = need(name, []) else {
+        return;
+    };
+    let needed = u64::from(CONNECTIONS) + FILES_BESIDE;
+    match sys::process::raise_open_files(needed) {
+        Ok(limit) if limit >= needed => {}
+        other => return not_run(name, &format!("{needed} files may not be open: {other:?}")),
+    }
+    let files: [(&str, &[u8]); 1] = [("file", b"seven!\n")];
+    let server = Served::start(&files, &format!("--connections {needed}"));
+    let server_before = resident(server.running());
+    let mut running = plan::start(&wanted(&server.url("/file")));
+    let (mut latest, mut longest) = (Instant::now(), Duration::ZERO);
+    let mut memory = [0; 2];
+    wait_until("requests went over all connections", || {
+        assert!(!running.ended(), "it ended: {}", running.stderr());
+        longest = longest.max(latest.elapsed());
+        latest = Instant::now();
+        memory = [resident(&running), resident(server.running())];
+        answers_over_all(&mut running) >= f64::from(CONNECTIONS)
+    });
+    running.signal("INT");
+    let (run, trial) = plan::finish(running);
+    let record = &trial.record;
+    let context = format!("{:#?} {}", record.total, run.stderr);
+    let connections = record.total.connections;
+    let all = u64::from(CONNECTIONS);
+    // As many as were ever asked for are established, and none of them ended before the end.
+    assert_eq!(connections.asked, all, "{context}");
+    assert_eq!(connections.established, all, "{context}");
+    assert_eq!(connections.failed, 0, "{context}");
+    assert_eq!(connections.broken, 0, "{context}");
+    assert_eq!(connections.closed_by_server, 0, "{context}");
+    let outcomes = record.total.outcomes;
+    assert_eq!(outcomes.total(), record.total.due, "{context}");
+    // What was under way when it was told to end is unfinished, what waited then was shed.
+    let fair = [Outcome::Ok, Outcome::Unfinished, Outcome::Shed];
+    let fair: u64 = fair.into_iter().map(|outcome| outcomes[outcome]).sum();
+    assert_eq!(fair, outcomes.total(), "{context}");
+    let intervals = with_all(&record.intervals);
+    assert!(!intervals.is_empty(), "{context}");
+    for interval in intervals {
+        let right = interval
+            .tally
+            .passed
+            .as_ref()
+            .map_or(0, |passed| passed.right);
+        assert!(right > 0 || longest > AWAY, "{interval:#?} {context}");
+    }
+    eprintln!(
+        "{name}: {} bytes per connection here, {} at the server ({} before)",
+        memory[0] / all,
+        memory[1].saturating_sub(server_before) / all,
+        server_before
+    );
+}
