@@ -2,8 +2,9 @@
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
-use model::plan::Level;
-use model::record::Tally;
+use model::plan::{Level, PlanFile, RequestFile};
+use model::record::{Reference, Tally};
+use model::units::Bytes;
 use model::{Outcome, Record};
 
 use crate::check::{Check, Facts, Found, Judge, Judgement};
@@ -39,20 +40,23 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .into()
 }
 
-/// Exchanges whose request went out and that ended.
-fn answered_or_lost(tally: &Tally) -> u64 {
+/// How an exchange may end without having been sent. A timeout may come before that, where an
+/// earlier request keeps the connection busy, and an answer, which breaks the protocol.
+const PERHAPS_SENT: [Outcome; 4] = [
+    Outcome::Protocol,
+    Outcome::Timeout,
+    Outcome::Unfinished,
+    Outcome::Write,
+];
+
+/// Exchanges that ended and were certainly sent.
+fn sent_and_ended(tally: &Tally) -> u64 {
     tally
         .outcomes
         .iter()
         .filter(|(outcome, _)| {
-            !matches!(
-                outcome,
-                Outcome::Connect
-                    | Outcome::Tls
-                    | Outcome::Shed
-                    | Outcome::Unfinished
-                    | Outcome::Write
-            )
+            !matches!(outcome, Outcome::Connect | Outcome::Tls | Outcome::Shed)
+                && !PERHAPS_SENT.contains(outcome)
         })
         .map(|(_, count)| count)
         .sum()
@@ -69,10 +73,10 @@ fn sums(facts: &Facts<'_>) -> Option<String> {
         &record.drain_phase,
     ];
     let sent: u64 = phases.iter().map(|tally| tally.sent).sum();
-    let ended: u64 = phases.iter().map(|tally| answered_or_lost(tally)).sum();
+    let ended: u64 = phases.iter().map(|tally| sent_and_ended(tally)).sum();
     let unsure: u64 = phases
         .iter()
-        .map(|tally| tally.outcomes[Outcome::Unfinished] + tally.outcomes[Outcome::Write])
+        .flat_map(|tally| PERHAPS_SENT.map(|outcome| tally.outcomes[outcome]))
         .sum();
     let plan = &facts.trial.plan;
     let places = u64::from(plan.connections) * u64::from(plan.pipeline);
@@ -137,18 +141,48 @@ fn bytes(facts: &Facts<'_>) -> Option<String> {
             until_now.bytes_content, until_now.bytes_received
         ));
     }
-    let reference = facts.record.reference.as_ref()?;
-    if reference.dynamic || facts.trial.plan.expect.level < Level::Length {
+    let plan = &facts.trial.plan;
+    if facts.record.classes.is_empty() {
+        let reference = facts.record.reference.as_ref();
+        let right = total.outcomes[Outcome::Ok];
+        return content(
+            plan,
+            plan.requests.first()?,
+            reference,
+            right,
+            total.bytes_content,
+        );
+    }
+    let classes = plan.requests.iter().zip(&facts.record.classes);
+    classes
+        .filter_map(|(request, class)| {
+            let right = class.outcomes[Outcome::Ok];
+            let reference = class.reference.as_ref();
+            let wrong = content(plan, request, reference, right, class.bytes_content)?;
+            Some(format!("{}: {wrong}", class.name))
+        })
+        .next()
+}
+
+/// What is wrong with the content of `right` answers to `request`.
+fn content(
+    plan: &PlanFile,
+    request: &RequestFile,
+    reference: Option<&Reference>,
+    right: u64,
+    content: Bytes,
+) -> Option<String> {
+    let reference = reference?;
+    let expect = request.expect.as_ref().unwrap_or(&plan.expect);
+    if reference.dynamic || expect.level < Level::Length || request.method == "HEAD" {
         return None;
     }
-    let expected = total.outcomes[Outcome::Ok].checked_mul(reference.length)?;
-    (total.bytes_content.count() != expected && facts.trial.plan.requests[0].method != "HEAD").then(
-        || {
-            format!(
-                "{} bytes of content where right answers have {}",
-                words::count(total.bytes_content.count()),
-                words::count(expected)
-            )
-        },
-    )
+    let expected = right.checked_mul(reference.length)?;
+    (content.count() != expected).then(|| {
+        format!(
+            "{} bytes of content where right answers have {}",
+            words::count(content.count()),
+            words::count(expected)
+        )
+    })
 }

@@ -1,6 +1,8 @@
 //! GEN: the generator.
 
-use model::record::Passed;
+use model::Outcome;
+use model::plan::RequestFile;
+use model::record::{Class, Passed};
 use model::trial::Ceiling;
 use model::units::{Bytes, Span};
 
@@ -246,4 +248,49 @@ fn threads_of_one_core_are_shared_too() {
     trial.environment.thread_siblings = [(0, vec![0, 1]), (1, vec![0, 1])].into();
     let found = super::finding(&crate::judge(&trial), "GEN-06").unwrap();
     insta::assert_snapshot!("GEN-06 siblings", super::told(&found));
+}
+
+/// An answer before its request, and a timeout behind another request, end what was never sent.
+#[test]
+fn an_exchange_that_ended_unsent_is_no_contradiction() {
+    for outcome in [Outcome::Protocol, Outcome::Timeout] {
+        let mut trial = closed().remove(0);
+        trial.record.total.due += 9;
+        trial.record.total.outcomes[outcome] += 9;
+        let verdict = crate::judge(&trial);
+        assert_eq!(super::finding(&verdict, "GEN-13"), None, "{outcome:?}");
+    }
+}
+
+/// Each request of a mix has content of its own length.
+#[test]
+fn the_content_of_a_mix_is_counted_by_request() {
+    let mut trial = closed().remove(0);
+    let right = trial.record.total.outcomes[Outcome::Ok];
+    let first = trial.record.reference.clone().unwrap();
+    trial.record.classes = [(right - 10, first.length), (10, first.length + 1)]
+        .map(|(ok, length)| {
+            let mut class = Class {
+                bytes_content: Bytes::new(ok * length),
+                reference: Some(model::record::Reference {
+                    length,
+                    ..first.clone()
+                }),
+                ..Class::default()
+            };
+            class.outcomes[Outcome::Ok] = ok;
+            class
+        })
+        .into();
+    trial
+        .plan
+        .requests
+        .push(RequestFile::get("http://127.0.0.1/longer"));
+    trial.record.total.bytes_content += Bytes::new(10);
+    let verdict = crate::judge(&trial);
+    assert_eq!(super::finding(&verdict, "GEN-13"), None);
+
+    trial.record.classes[1].bytes_content += Bytes::new(1);
+    let verdict = crate::judge(&trial);
+    assert!(super::finding(&verdict, "GEN-13").is_some());
 }
