@@ -137,6 +137,12 @@ impl Wheel {
             return None;
         }
         let last = tick_of(now);
+        // One turn comes by every list: to begin before it, as at the first look, finds no more.
+        let turn = last.saturating_sub(TICKS as u64);
+        if self.tick < turn {
+            self.tick = turn;
+            self.cursor = self.heads[slot_of(turn)];
+        }
         loop {
             while self.cursor != NONE {
                 let place = self.cursor;
@@ -280,6 +286,23 @@ mod tests {
         // What is overdue when it is set goes off at the next look.
         wheel.arm(1, at_us(5));
         assert_eq!(taken(&mut wheel, [10_000_001]), [(10_000_001, 1)]);
+    }
+
+    /// The clock counts from the start of the machine, which may be years ago: the wheel does not
+    /// go through every turn since then. One that does takes hours here.
+    #[test]
+    fn years_that_have_passed_cost_no_more_than_one_turn() {
+        const CENTURIES: u64 = 500 * 365 * 86_400 * 1_000_000;
+        let mut wheel = Wheel::new(200);
+        for place in 0..200 {
+            wheel.arm(place, at_us(CENTURIES + u64::from(place % 2)));
+        }
+        assert_eq!(taken(&mut wheel, [CENTURIES - 1]), []);
+        assert_eq!(taken(&mut wheel, [CENTURIES]).len(), 100);
+        assert_eq!(taken(&mut wheel, [CENTURIES + 1]).len(), 100);
+        wheel.arm(0, at_us(CENTURIES + 2));
+        let later = CENTURIES + CENTURIES / 10;
+        assert_eq!(taken(&mut wheel, [later]), [(later, 0)]);
     }
 
     proptest! {
