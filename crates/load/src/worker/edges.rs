@@ -293,7 +293,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// What waits begins on connections that have room.
     fn hand_over(&mut self, at: Instant) {
-        while !self.backlog.is_empty()
+        while !self.stopping
+            && !self.backlog.is_empty()
             && let Some(place) = self.pool.take_with_room()
         {
             self.feed(place, at);

@@ -317,6 +317,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     #[inline]
     fn next_arrival(&mut self, at: Instant) -> Option<Instant> {
+        if self.stopping {
+            return None;
+        }
         let waiting = self.backlog.pop_front();
         waiting.or_else(|| self.claim(at))
     }

@@ -19,6 +19,8 @@ fn check(record: &Record, expected: u64, what: &str) {
     assert_eq!(all.due, all.outcomes.total(), "{what}");
     let off = all.due.abs_diff(expected);
     assert!(off <= expected / 100, "{what}: {} due", all.due);
+    let drained = record.drain_phase.passed.expect("an open loop tells it");
+    assert_eq!(drained.sent, 0, "nothing begins after the window; {what}");
     assert_eq!(record.response_time.censored(), {
         let total = record.total.outcomes;
         total.total() - total[Outcome::Ok]
