@@ -73,9 +73,6 @@ impl<R: Reactor> Reactor for Watched<R> {
     fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused> {
         self.inner.send(key, transmit)
     }
-    fn sent_at(&self, key: Key) -> Instant {
-        self.inner.sent_at(key)
-    }
     fn bytes_taken(&self, key: Key) -> u64 {
         self.inner.bytes_taken(key)
     }

@@ -23,7 +23,9 @@
 //!
 //! **Time.** [`Completion::at`] is one reading of the clock right after the call that delivered
 //! it: with io_uring all completions of a batch share one, with readiness each receive has its own.
-//! [`Reactor::sent_at`] is one reading right before the call that submitted the send.
+//! When a send was handed in, the caller reads itself: right before [`Reactor::send`] or right
+//! before the submit, as [`Reactor::sends_at_once`] says. [`Event::Begun`] tells of those that
+//! waited behind others.
 //!
 //! **Bounds.** Everything is allocated by the constructor from [`Settings`] (only
 //! [`Reactor::store`] may allocate later). What does not fit is [`Refused`], never queued without
@@ -347,7 +349,7 @@ pub trait Reactor {
 
     /// Begins to connect to `target`, from `source` if given. Ends with [`Event::Connected`] or
     /// [`Event::ConnectFailed`]; there is no timeout but the kernel's and the caller's
-    /// [`close`](Reactor::close). [`Reactor::sent_at`] tells when the connect was submitted.
+    /// [`close`](Reactor::close).
     fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused>;
 
     /// The address at the other end; none if the connection is gone.
@@ -367,10 +369,6 @@ pub trait Reactor {
     /// sends are continued inside. The readiness backend calls the kernel at once, io_uring with
     /// the next submit.
     fn send(&mut self, key: Key, transmit: Transmit<'_>) -> Result<Handed, Refused>;
-
-    /// The clock right before the call that submitted the latest send (or the connect) of this
-    /// connection; the epoch's start while none was submitted or the key is stale.
-    fn sent_at(&self, key: Key) -> Instant;
 
     /// How many bytes the kernel has taken on this connection in all.
     fn bytes_taken(&self, key: Key) -> u64;

@@ -193,10 +193,6 @@ impl Reactor for Script {
         Ok(Handed::Now)
     }
 
-    fn sent_at(&self, _: Key) -> Instant {
-        Instant::ZERO
-    }
-
     fn bytes_taken(&self, key: Key) -> u64 {
         self.counts.looks.set(self.counts.looks.get() + 1);
         self.peers.get(key).map_or(0, |peer| peer.taken)

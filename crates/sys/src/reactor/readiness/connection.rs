@@ -35,7 +35,6 @@ pub(super) struct Connection {
     small_receives: u8,
     skipping: u64,
     sends: Queue,
-    sent_at: Instant,
     taken: u64,
 }
 
@@ -84,19 +83,19 @@ pub(super) fn do_accept(listener: &OwnedFd) -> io::Result<Option<OwnedFd>> {
 }
 
 impl Connection {
-    pub(super) fn connecting(socket: OwnedFd, sent_at: Instant, failed: Option<Errno>) -> Self {
+    pub(super) fn connecting(socket: OwnedFd, failed: Option<Errno>) -> Self {
         let phase = match failed {
             Some(error) if error.number() != libc::EINPROGRESS => Phase::Refused(error),
             _ => Phase::Connecting,
         };
-        Self::new(socket, phase, sent_at)
+        Self::new(socket, phase)
     }
 
     pub(super) fn accepted(socket: OwnedFd) -> Self {
-        Self::new(socket, Phase::Established, Instant::ZERO)
+        Self::new(socket, Phase::Established)
     }
 
-    fn new(socket: OwnedFd, phase: Phase, sent_at: Instant) -> Self {
+    fn new(socket: OwnedFd, phase: Phase) -> Self {
         Self {
             socket,
             phase,
@@ -111,17 +110,12 @@ impl Connection {
             small_receives: 0,
             skipping: 0,
             sends: Queue::default(),
-            sent_at,
             taken: 0,
         }
     }
 
     pub(super) const fn socket(&self) -> &OwnedFd {
         &self.socket
-    }
-
-    pub(super) const fn sent_at(&self) -> Instant {
-        self.sent_at
     }
 
     pub(super) const fn bytes_taken(&self) -> u64 {
@@ -213,7 +207,6 @@ impl Connection {
             return Ok(Handed::Behind);
         }
         piece.tag = None;
-        self.sent_at = clock::monotonic();
         if self.send_piece(outgoing, &mut piece) == Gone::Partly {
             outgoing.append(&mut self.sends, None, piece);
         } else {
@@ -232,8 +225,7 @@ impl Connection {
                     return;
                 }
                 front.tag = None;
-                self.sent_at = clock::monotonic();
-                self.begun = Some((tag, self.sent_at));
+                self.begun = Some((tag, clock::monotonic()));
             }
             let mut piece = outgoing.take_front(&mut self.sends);
             match self.send_piece(outgoing, &mut piece) {

@@ -273,11 +273,10 @@ impl Reactor for Readiness {
         self.meter.work();
         let refused = |error: io::Error| Refused::Kernel(crate::Errno::of(&error));
         let socket = socket::outgoing(target, source).map_err(refused)?;
-        let sent_at = clock::monotonic();
         // A refusal at once (loopback) is told like any other: as a completion.
         let failed = socket::connect(&socket, target).err();
         let failed = failed.map(|error| crate::Errno::of(&error));
-        let key = self.admit(Connection::connecting(socket, sent_at, failed))?;
+        let key = self.admit(Connection::connecting(socket, failed))?;
         if failed.is_some() {
             self.enqueue(key.index());
         }
@@ -307,12 +306,6 @@ impl Reactor for Readiness {
             self.enqueue(key.index());
         }
         Ok(handed)
-    }
-
-    #[inline]
-    fn sent_at(&self, key: Key) -> Instant {
-        let connection = self.connections.get(key);
-        connection.map_or(Instant::ZERO, Connection::sent_at)
     }
 
     fn bytes_taken(&self, key: Key) -> u64 {

@@ -59,7 +59,6 @@ struct Connection {
     paused: bool,
     finished: bool,
     skipping: u64,
-    sent_at: Instant,
     taken: u64,
     sends: VecDeque<Piece>,
     /// What came while receiving was paused.
@@ -129,7 +128,6 @@ impl Sim {
             };
             match ask {
                 Ask::Connect => {
-                    connection.sent_at = now;
                     let target = connection.target;
                     let told = match self.server.connect(target) {
                         Ok(()) => Told::Connected,
@@ -138,10 +136,7 @@ impl Sim {
                     let at = now + self.server.round_trip();
                     self.schedule(at, key, What::Tell(told));
                 }
-                Ask::Send => {
-                    connection.sent_at = now;
-                    self.take(key);
-                }
+                Ask::Send => self.take(key),
             }
         }
     }
@@ -338,7 +333,6 @@ impl Reactor for Sim {
             paused: false,
             finished: false,
             skipping: 0,
-            sent_at: Instant::ZERO,
             taken: 0,
             sends: VecDeque::new(),
             held: VecDeque::new(),
@@ -386,12 +380,6 @@ impl Reactor for Sim {
         }
         self.asked.push_back((key, Ask::Send));
         Ok(Handed::Now)
-    }
-
-    fn sent_at(&self, key: Key) -> Instant {
-        self.connections
-            .get(key)
-            .map_or(Instant::ZERO, |connection| connection.sent_at)
     }
 
     fn bytes_taken(&self, key: Key) -> u64 {

@@ -64,24 +64,24 @@ fn ask_at(server: SimServer, instants: &[Span]) -> Vec<Span> {
     }
     let start = sim.now();
     let mut spans = vec![Span::ZERO; instants.len()];
-    let mut asked = 0;
+    let mut sent = Vec::new();
     let mut answered = 0;
     while answered < instants.len() {
-        let due = instants.get(asked).map(|at| start + *at);
+        let due = instants.get(sent.len()).map(|at| start + *at);
         sim.wait(due.unwrap_or(Instant::FAR_FUTURE));
         while let Some(completion) = sim.next() {
             if let Event::Received { .. } = completion.event {
                 let (key, at) = (completion.key, completion.at);
                 let index = keys.iter().position(|k| *k == key).unwrap();
-                spans[index] = at - sim.sent_at(key);
+                spans[index] = at - sent[index];
                 answered += 1;
             }
         }
         if due.is_some_and(|due| due <= sim.now()) {
-            sim.send(keys[asked], Transmit::copied(b"\r\n\r\n"))
-                .unwrap();
+            let handed = sim.send(keys[sent.len()], Transmit::copied(b"\r\n\r\n"));
+            assert_eq!(handed, Ok(Handed::Now));
+            sent.push(sim.now());
             sim.submit();
-            asked += 1;
         }
     }
     spans

@@ -2,8 +2,6 @@
 
 use std::os::fd::OwnedFd;
 
-use model::units::Instant;
-
 use super::super::Stored;
 use super::super::outgoing::Queue;
 use super::buffers::Size;
@@ -35,7 +33,6 @@ pub(super) struct Connection {
     /// The latest silent send.
     pub(super) silent: Option<Silent>,
     pub(super) sends: Queue,
-    pub(super) sent_at: Instant,
     /// Bytes that the kernel took, those of the silent send included.
     pub(super) taken: u64,
 }
@@ -99,7 +96,6 @@ impl Connection {
             skipping: 0,
             silent: None,
             sends: Queue::default(),
-            sent_at: Instant::ZERO,
             taken: 0,
         }
     }

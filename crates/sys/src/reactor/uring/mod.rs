@@ -122,8 +122,6 @@ pub struct Uring {
     rest: Option<steps::Bytes>,
     /// A connection whose receive must be armed again once the caller has seen what it brought.
     rearm: Option<Key>,
-    /// Connections whose send or connect is in line: they get the instant of the submit.
-    stamps: Vec<Key>,
     wakeup: Arc<OwnedFd>,
     woken: bool,
     meter: Meter,
@@ -160,7 +158,6 @@ impl Uring {
             loan: None,
             rest: None,
             rearm: None,
-            stamps: Vec::with_capacity(places as usize),
             wakeup: Arc::new(timer::event().map_err(error)?),
             woken: false,
             meter: Meter::default(),
@@ -170,29 +167,13 @@ impl Uring {
         Ok(uring)
     }
 
-    /// Hands in what is in line; sends among it are stamped with the instant right before.
-    #[inline]
-    fn stamp(&mut self) {
-        if self.stamps.is_empty() {
-            return;
-        }
-        let now = clock::monotonic();
-        for key in self.stamps.drain(..) {
-            if let Some(connection) = self.connections.get_mut(key) {
-                connection.sent_at = now;
-            }
-        }
-    }
-
     /// Submits and collects without blocking; no call at all where there is no reason for one.
     #[inline]
     fn look(&mut self) -> Entered {
-        self.stamp();
-        let mut entered = Entered::Done;
         if self.ring.is_queued() || self.ring.has_news() {
-            entered = self.ring.look();
+            return self.ring.look();
         }
-        entered
+        Entered::Done
     }
 
     /// When a wait until `deadline` ends to accept again where an accept failed.
@@ -284,12 +265,6 @@ impl Reactor for Uring {
         self.begin_send(key, transmit)
     }
 
-    #[inline]
-    fn sent_at(&self, key: Key) -> Instant {
-        let connection = self.connections.get(key);
-        connection.map_or(Instant::ZERO, |connection| connection.sent_at)
-    }
-
     fn bytes_taken(&self, key: Key) -> u64 {
         self.taken(key)
     }
@@ -349,7 +324,6 @@ impl Reactor for Uring {
 
     fn submit(&mut self) {
         self.settle();
-        self.stamp();
         if self.ring.is_queued() {
             // With a look, because a close is carried out by work that a look lets run.
             self.ring.look();
@@ -367,7 +341,6 @@ impl Reactor for Uring {
             && !std::mem::take(&mut self.woken)
         {
             let end = self.wait_end(now, deadline);
-            self.stamp();
             let start = now;
             let timeout = (end != Instant::FAR_FUTURE).then(|| end - start);
             entered = self.ring.block(timeout);

@@ -214,7 +214,6 @@ impl Uring {
         name.address = address;
         let start = (&raw const name.address).cast::<libc::sockaddr>();
         let operation = opcode::Connect::new(types::Fixed(place_of(key)), start, length).build();
-        self.stamps.push(key);
         self.ask(&operation.user_data(Purpose::Connect.of(key).0));
     }
 

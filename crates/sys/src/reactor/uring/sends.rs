@@ -94,7 +94,6 @@ impl Uring {
                 .build()
                 .flags(Flags::SKIP_SUCCESS)
                 .user_data(Purpose::Silent.of(key).0);
-            self.stamps.push(key);
             self.ask(&operation);
             return Ok(Handed::Now);
         }
@@ -106,7 +105,6 @@ impl Uring {
             piece.tag = None;
             self.outgoing
                 .append(&mut connection.sends, Some(key), piece);
-            self.stamps.push(key);
             self.send_on(key);
             return Ok(Handed::Now);
         }
@@ -349,7 +347,6 @@ impl Uring {
             return false;
         };
         piece.tag = None;
-        self.stamps.push(key);
         self.send_on(key);
         true
     }
