@@ -643,6 +643,51 @@ pub(super) fn reconnects_at_once<R: Reactor>(reactor: &mut R, target: SocketAddr
     assert_eq!(connected, keys, "{}", reactor.name());
 }
 
+/// Leaves this process so few descriptors that a test can use up all of them.
+fn limit_descriptors() {
+    let limit = libc::rlimit {
+        rlim_cur: 512,
+        rlim_max: 512,
+    };
+    // SAFETY: the limit is read, and lives through the call.
+    let result = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+    assert_eq!(result, 0, "{}", io::Error::last_os_error());
+}
+
+/// Waits until an accept fails. In one batch no listener is asked twice, so no more fail than
+/// listeners for which somebody waits.
+fn fails_to_accept<R: Listen>(reactor: &mut R, listeners: u64) {
+    let deadline = reactor.now() + Span::from_s(20);
+    let before = reactor.activity().accepts_failed;
+    let mut failed = 0;
+    while failed == 0 {
+        let now = reactor.wait(deadline);
+        assert!(now < deadline, "{}: no accept failed", reactor.name());
+        assert!(reactor.next().is_none(), "{}", reactor.name());
+        failed = reactor.activity().accepts_failed - before;
+    }
+    assert!(failed <= listeners, "{}: {failed}", reactor.name());
+}
+
+/// One batch without a completion. Descriptors of what was closed before are free after it.
+fn nothing_happens<R: Reactor>(reactor: &mut R) {
+    let deadline = reactor.now() + Span::from_ms(1);
+    reactor.wait(deadline);
+    assert!(reactor.next().is_none(), "{}", reactor.name());
+}
+
+/// The next completion, for a caller that never has time to wait.
+fn next_in_haste<R: Reactor>(reactor: &mut R) -> (Key, Seen) {
+    let deadline = reactor.now() + Span::from_s(20);
+    loop {
+        if let Some(Completion { key, event, .. }) = reactor.next() {
+            return (key, owned(event));
+        }
+        let now = reactor.wait(Instant::ZERO);
+        assert!(now < deadline, "{}: nothing happened", reactor.name());
+    }
+}
+
 /// Without descriptors accepts fail; when there are some again, those who waited are accepted, and
 /// no listener is asked twice. No other connection need be open.
 fn recovers_from_want_of_descriptors<R: Listen>(mut reactor: R) {
@@ -652,36 +697,31 @@ fn recovers_from_want_of_descriptors<R: Listen>(mut reactor: R) {
     let (first, seen) = next(&mut reactor);
     assert_eq!(seen, Seen::Accepted);
     reactor.close(first);
-    reactor.submit();
-    for round in 1..4_u64 {
+    nothing_happens(&mut reactor);
+    for take in [next, next_in_haste, next] {
         // Sockets of our own first: then nothing is left.
-        let sockets: Vec<OwnedFd> = (0..2)
-            .map(|_| socket::outgoing(addresses[0], None).unwrap())
-            .collect();
+        let targets = [addresses[0], addresses[1], addresses[0]];
+        let sockets = targets.map(|target| socket::outgoing(target, None).unwrap());
         let mut used_up = Vec::new();
         while let Ok(file) = File::open("/dev/null") {
             used_up.push(file);
         }
-        for (socket, address) in sockets.iter().zip(addresses) {
-            socket::connect(socket, address).unwrap();
+        for ((socket, target), listeners) in sockets.iter().zip(targets).zip([1, 2, 2]) {
+            socket::connect(socket, target).unwrap();
+            fails_to_accept(&mut reactor, listeners);
         }
-        let failed = reactor.activity().accepts_failed;
-        while reactor.activity().accepts_failed < failed + round {
-            let deadline = reactor.now() + Span::from_ms(1);
-            reactor.wait(deadline);
-            assert!(reactor.next().is_none(), "{}", reactor.name());
+        for _ in 0..3 {
+            fails_to_accept(&mut reactor, 2);
         }
         drop(used_up);
-        for _ in addresses {
-            let (key, seen) = next(&mut reactor);
+        for _ in targets {
+            let (key, seen) = take(&mut reactor);
             assert_eq!(seen, Seen::Accepted, "{}", reactor.name());
             reactor.close(key);
         }
         waiting.extend(sockets.into_iter().map(TcpStream::from));
         // Nobody else is there, and both listeners still stand.
-        let deadline = reactor.now() + Span::from_ms(1);
-        reactor.wait(deadline);
-        assert!(reactor.next().is_none(), "{}", reactor.name());
+        nothing_happens(&mut reactor);
     }
     reactor.stop_listening();
     for address in addresses {
@@ -823,6 +863,7 @@ macro_rules! suite {
             #[test]
             fn descriptors() {
                 if std::env::var_os(ALONE).is_some() {
+                    limit_descriptors();
                     run(|new| recovers_from_want_of_descriptors(new()));
                 } else {
                     let (_, path) = module_path!().split_once("::").unwrap();

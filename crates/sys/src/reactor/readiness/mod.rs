@@ -127,7 +127,7 @@ impl Readiness {
             match event.token() {
                 TIMER => {}
                 WAKER => self.woken = true,
-                Token(place) if place >= LISTENERS => self.ready.push_back(place),
+                Token(place) if place >= LISTENERS => enqueue_listener(&mut self.ready, place),
                 Token(place) => {
                     if let Some(connection) = self.connections.at_mut(place) {
                         connection.note(event);
@@ -169,7 +169,9 @@ impl Readiness {
             Ok(None) => return None,
             Err(_) => {
                 self.meter.activity.accepts_failed += 1;
-                self.stalled.push(place);
+                if !self.stalled.contains(&place) {
+                    self.stalled.push(place);
+                }
                 self.retry_at = clock::monotonic() + ACCEPT_RETRY;
                 return None;
             }
@@ -216,7 +218,9 @@ impl Readiness {
 
     /// Puts listeners in line again whose accept failed.
     fn serve_stalled(&mut self) {
-        self.ready.extend(self.stalled.drain(..));
+        for place in self.stalled.drain(..) {
+            enqueue_listener(&mut self.ready, place);
+        }
     }
 
     /// When a wait until `deadline` ends to accept again where an accept failed.
@@ -228,6 +232,13 @@ impl Readiness {
             self.serve_stalled();
         }
         deadline.min(self.retry_at)
+    }
+}
+
+/// Puts a listener in line, once.
+fn enqueue_listener(ready: &mut VecDeque<usize>, place: usize) {
+    if !ready.contains(&place) {
+        ready.push_back(place);
     }
 }
 

@@ -332,6 +332,7 @@ impl Reactor for Uring {
 
     fn wait(&mut self, deadline: Instant) -> Instant {
         self.settle();
+        self.wait_end(self.batch_time, Instant::FAR_FUTURE);
         let mut entered = self.look();
         let mut now = clock::monotonic();
         self.drain();
