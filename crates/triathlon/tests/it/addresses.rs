@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use model::Outcome;
 
-use crate::support::process::{MEASURED, Running, TRIATHLON, load};
+use crate::support::process::{Running, TRIATHLON, load};
 use crate::support::stub::{self, RIGHT, Stub, send};
 use crate::support::{isolated, need, plan, reserve};
 
@@ -21,7 +21,7 @@ fn right_on(address: IpAddr) -> Stub {
 #[test]
 fn version_six() {
     let server = right_on(IpAddr::V6(Ipv6Addr::LOCALHOST));
-    let run = load(&server.url(), "-n 40 -c 4 -t 2 --warmup 0s").expect_code(MEASURED);
+    let run = load(&server.url(), "-n 40 -c 4 -t 2 --warmup 0s").expect_measured();
     let record = run.trial().record;
     assert_eq!(record.total.outcomes[Outcome::Ok], 40);
     let address = record.reference.expect("a reference was taken").address;

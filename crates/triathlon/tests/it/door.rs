@@ -5,7 +5,7 @@ use std::fs;
 use model::event::Phase;
 use model::{Outcome, Trial};
 
-use crate::support::process::{MEASURED, Running, command, load, triathlon};
+use crate::support::process::{Running, command, load, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
 use crate::support::{plan, wait_until};
 
@@ -143,12 +143,12 @@ fn an_interrupt_does_not_wait_for_the_answer_before_the_run() {
 #[test]
 fn a_stored_trial_is_judged_again_to_the_same_effect() {
     let server = right();
-    let run = load(&server.url(), "-n 400 -c 4 -t 1 --warmup 0s").expect_code(MEASURED);
+    let run = load(&server.url(), "-n 400 -c 4 -t 1 --warmup 0s").expect_measured();
     let trial = run.trial();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("trial.json");
     fs::write(&path, &run.stdout).expect("a file");
-    let judged = triathlon([std::ffi::OsStr::new("judge"), path.as_os_str()]).expect_code(MEASURED);
+    let judged = triathlon([std::ffi::OsStr::new("judge"), path.as_os_str()]).expect_measured();
     let status = trial.verdict.status.name();
     assert!(judged.stdout.to_lowercase().contains(status), "{judged:#?}");
     // What is written again is what was read.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use model::Trial;
 
-use crate::support::process::{MEASURED, Run, Running, TRIATHLON, command};
+use crate::support::process::{Run, Running, TRIATHLON, command};
 use crate::support::{LIMIT, isolated, need, wait_until};
 
 /// Overrides that make it take seconds: what is measured is worth nothing, and it says so.
@@ -85,7 +85,7 @@ fn from_experiment_to_report_with_every_server() {
         return;
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let run = finish(Running::start(&mut lab(folder.path()))).expect_code(MEASURED);
+    let run = finish(Running::start(&mut lab(folder.path()))).expect_measured();
     let trials = trials(folder.path());
     let names = servers(&trials);
     for server in ["apache", "lighttpd", "nginx", "origin"] {
@@ -137,7 +137,7 @@ fn origin_alone_where_nothing_is_installed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let plain = lab(folder.path());
     alone.arg(plain.get_program()).args(plain.get_args());
-    let run = finish(Running::start(&mut alone)).expect_code(MEASURED);
+    let run = finish(Running::start(&mut alone)).expect_measured();
     let names = servers(&trials(folder.path()));
     assert_eq!(names, ["origin"], "{run:#?}");
     assert_eq!(files(folder.path(), "report.html").len(), 1, "{run:#?}");
@@ -178,7 +178,7 @@ fn an_interrupted_lab_goes_on_where_it_stopped() {
     );
     let mut again = command(["lab", "first-heat", "--resume", "--results"]);
     again.arg(folder.path());
-    let run = finish(Running::start(&mut again)).expect_code(MEASURED);
+    let run = finish(Running::start(&mut again)).expect_measured();
     let after = trials(folder.path());
     let points = after.iter().filter_map(|trial| trial.point.as_ref());
     let mut cells: Vec<_> = points

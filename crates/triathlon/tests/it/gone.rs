@@ -61,22 +61,22 @@ fn a_closed_standard_error_loses_progress_and_nothing_else() {
     let load = ["load", &url, "-n", "50", "-t", "1", "--warmup", "0s"];
     for (expected, arguments) in [
         (MEASURED, [&LAB[..], &["--results", &results]].concat()),
-        (0, [&probe[..], &["--results", &results]].concat()),
+        (&[0], [&probe[..], &["--results", &results]].concat()),
         (MEASURED, [&load[..], &["--json", &json]].concat()),
-        (1, vec!["report", "/no/such/folder"]),
-        (1, vec!["doctor", "--sysctl", "/no/such/file"]),
-        (1, vec!["serve", "/no/such/folder"]),
-        (2, vec!["lab", "no-such-experiment"]),
-        (2, vec!["load", "--no-such-flag"]),
+        (&[1], vec!["report", "/no/such/folder"]),
+        (&[1], vec!["doctor", "--sysctl", "/no/such/file"]),
+        (&[1], vec!["serve", "/no/such/folder"]),
+        (&[2], vec!["lab", "no-such-experiment"]),
+        (&[2], vec!["load", "--no-such-flag"]),
     ] {
-        let code = code_without("stderr", &arguments);
-        assert_eq!(code, Some(expected), "{arguments:?}");
+        let code = code_without("stderr", &arguments).expect("an exit code");
+        assert!(expected.contains(&code), "{code} of {arguments:?}");
     }
     assert!(fs::metadata(&json).is_ok_and(|meta| meta.len() > 0));
     let page = page_below(&folder.path().join("first-heat"));
     assert!(page.contains("</html>"));
     // One that holds several executions tells which it reports.
-    triathlon([&LAB[..], &["--results", &results]].concat()).expect_code(MEASURED);
+    triathlon([&LAB[..], &["--results", &results]].concat()).expect_measured();
     let executions = format!("{results}/first-heat");
     assert_eq!(code_without("stderr", &["report", &executions]), Some(0));
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::process::{MEASURED, Run, Running, command, triathlon};
+use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{need, not_run, slow, wait_until};
 
 /// Small enough for a test: one server, one connection, windows of 50 ms.
@@ -105,7 +105,7 @@ fn an_experiment_on_origin_alone_ends_with_a_report() {
     let results = folder.path().display().to_string();
     let mut arguments = SMALL.to_vec();
     arguments.extend(["--results", &results]);
-    let run = lab(&arguments).expect_code(MEASURED);
+    let run = lab(&arguments).expect_measured();
     let trials = files(folder.path(), "trials");
     assert_eq!(
         trials.len(),
@@ -169,7 +169,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_goes_on() {
             .expect_complaint(&["interrupted", "kept in", "--resume"]);
     let kept = files(folder.path(), "trials");
     assert!(kept.len() < 12, "{run:#?}");
-    lab(&["first-heat", "--resume", "--results", &results]).expect_code(MEASURED);
+    lab(&["first-heat", "--resume", "--results", &results]).expect_measured();
     let all = files(folder.path(), "trials");
     let gaps: Vec<String> = files(folder.path(), "gaps")
         .iter()
@@ -325,7 +325,7 @@ fn a_server_that_was_named_and_not_measured_fails_the_lab() {
         lab(&words.into_iter().chain(flag).collect::<Vec<_>>())
     };
     let one = experiment(folder.path(), &[origin]);
-    measure(&one, None).expect_code(MEASURED);
+    measure(&one, None).expect_measured();
     measure(&one, Some("--verify")).expect_code(0);
     // No machine has so many cores.
     let two = experiment(folder.path(), &[origin, origin]);

@@ -5,7 +5,7 @@ use std::fs;
 use model::fixture;
 use serde_json::json;
 
-use crate::support::process::{MEASURED, Run, Running, command, triathlon};
+use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
 
 /// A run in a folder of its own, after which no file there is named `-`.
@@ -32,7 +32,7 @@ fn samples_go_to_standard_output_on_request() {
     let stub = server();
     let url = stub.url();
     let load = ["load", &url, "-n", "20", "-c", "2", "--samples", "-"];
-    let run = run_in(&folder, &load).expect_code(MEASURED);
+    let run = run_in(&folder, &load).expect_measured();
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(lines.len(), 20, "{run:#?}");
     for line in lines {
@@ -45,7 +45,7 @@ fn samples_go_to_standard_output_on_request() {
         &folder,
         &[load.as_slice(), &["--json", "trial.json"]].concat(),
     );
-    assert_eq!(run.expect_code(MEASURED).stdout.lines().count(), 20);
+    assert_eq!(run.expect_measured().stdout.lines().count(), 20);
     assert!(folder.path().join("trial.json").is_file());
 }
 

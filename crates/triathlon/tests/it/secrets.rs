@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use crate::support::plan;
-use crate::support::process::{MEASURED, Running, command, triathlon};
+use crate::support::process::{Running, command, triathlon};
 use crate::support::stub::{Stub, read_head, send};
 use crate::support::wait_until;
 
@@ -51,7 +51,7 @@ fn credentials_are_sent_and_not_stored() {
         let mut words: Vec<&str> = vec!["load", &url, "-n", "20", "-c", "2", "--latency"];
         words.extend(given.iter().map(String::as_str));
         words.extend(more);
-        triathlon(words).expect_code(MEASURED)
+        triathlon(words).expect_measured()
     };
     let (json, samples) = (path("trial.json"), path("samples"));
     let run = load(&["--json", &json, "--samples", &samples]);
