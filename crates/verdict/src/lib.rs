@@ -13,6 +13,7 @@ pub mod compare;
 pub mod doctor;
 pub mod growth;
 mod judge;
+pub mod pairs;
 pub mod set;
 pub mod summary;
 pub mod sysctl;

@@ -116,7 +116,7 @@ pub fn quantile_interval(
 const Z_95: f64 = 1.959_963_985;
 
 /// Two numbers between which the truth lies with a probability.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,

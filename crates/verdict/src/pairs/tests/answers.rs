@@ -1,0 +1,161 @@
+//! What may be said, and when.
+
+use std::collections::BTreeMap;
+
+use crate::pairs::{
+    Answer, Estimate, Family, Why, declared_connections, paired, rounds_needed,
+    rounds_needed_unpaired, unpaired,
+};
+
+/// Rounds whose ratios lie around `ratio`, at most `spread` away from it.
+fn around(ratio: f64, spread: f64, rounds: u32) -> Estimate {
+    let other: BTreeMap<u32, f64> = (0..rounds)
+        .map(|round| (round, 10_000.0 * (1.0 + 0.1 * f64::from(round))))
+        .collect();
+    let one = other
+        .iter()
+        .map(|(round, speed)| {
+            let sign = if round % 2 == 0 { 1.0 } else { -1.0 };
+            let size = 1.0 - 0.1 * f64::from(round / 2);
+            (*round, speed * ratio * (1.0 + sign * size * spread))
+        })
+        .collect();
+    paired(&one, &other).unwrap()
+}
+
+#[test]
+fn one_of_four_answers() {
+    let check = |ratio: f64, spread: f64, expected: &str| {
+        let estimate = around(ratio, spread, 8);
+        let family = Family::of(1);
+        let answers = family.answers(&[Some(&estimate)]);
+        let text = answers[0].text("faster", "slower", &family);
+        assert_eq!(text, expected, "{ratio} {spread}");
+    };
+    check(1.20, 0.01, "faster by at least 2.0 %");
+    check(0.80, 0.01, "slower by at least 2.0 %");
+    check(1.00, 0.01, "equivalent within 2.0 %");
+    check(1.01, 0.005, "equivalent within 2.0 %");
+    check(1.03, 0.02, "inconclusive: about 24 more rounds would tell");
+    check(0.90, 0.10, "inconclusive: about 3 more rounds would tell");
+}
+
+#[test]
+fn rounds_that_a_family_needs() {
+    for (comparisons, rounds) in [
+        (0, 6),
+        (1, 6),
+        (2, 7),
+        (3, 7),
+        (4, 8),
+        (6, 8),
+        (7, 9),
+        (45, 11),
+    ] {
+        assert_eq!(rounds_needed(comparisons, 0.05), rounds, "{comparisons}");
+    }
+    for (comparisons, rounds) in [(1, 4), (3, 5), (6, 5), (7, 6)] {
+        assert_eq!(
+            rounds_needed_unpaired(comparisons, 0.05),
+            rounds,
+            "{comparisons}"
+        );
+    }
+    assert_eq!(rounds_needed(1, 0.01), 8);
+}
+
+/// Whatever six rounds show, six comparisons cannot be told apart from chance; eight rounds can.
+#[test]
+fn fewer_rounds_than_could_ever_tell_say_so() {
+    let family = Family::of(6);
+    for rounds in [2, 5, 6, 7] {
+        let clear = around(3.0, 0.001, rounds);
+        let answers = family.answers(&[Some(&clear); 6]);
+        let why = Why::FewRounds {
+            rounds: rounds as usize,
+            needed: 8,
+        };
+        let expected = Answer::Inconclusive {
+            why,
+            more_rounds: Some(8 - u64::from(rounds)),
+        };
+        assert_eq!(answers, [expected; 6], "{rounds}");
+        let text = answers[0].text("faster", "slower", &family);
+        let needed = "can never tell among 6 comparisons, 8 rounds are needed";
+        assert_eq!(text, format!("inconclusive: {rounds} rounds {needed}"));
+    }
+    let clear = around(3.0, 0.001, 8);
+    assert_eq!(family.answers(&[Some(&clear); 6]), [Answer::More; 6]);
+}
+
+/// Holm: the clearest is read against a sixth of alpha, and what has passed is no longer counted.
+#[test]
+fn a_family_is_read_from_its_clearest_member_on() {
+    let clear = around(2.0, 0.01, 8);
+    let less_clear = {
+        // One of eight rounds says the opposite, a little: p is 4 in 256, above a sixth of 5 %.
+        let one = (1..=8)
+            .zip([0.97, 1.5, 1.5, 1.6, 1.6, 1.7, 1.7, 1.8])
+            .collect();
+        paired(&one, &(1..=8).map(|round| (round, 1.0)).collect()).unwrap()
+    };
+    let all = |estimates: &[Option<&Estimate>]| Family::of(6).answers(estimates);
+    let alone = all(&[Some(&less_clear)]);
+    assert!(
+        matches!(
+            alone[0],
+            Answer::Inconclusive {
+                why: Why::Family,
+                ..
+            }
+        ),
+        "{alone:?}"
+    );
+    let text = alone[0].text("faster", "slower", &Family::of(6));
+    assert!(
+        text.starts_with("inconclusive: clear on its own, but not as one of 6 comparisons; "),
+        "{text}"
+    );
+    // Behind three that pass, it is read against a third of alpha.
+    let behind = all(&[Some(&less_clear), Some(&clear), Some(&clear), Some(&clear)]);
+    assert_eq!(behind, [Answer::More; 4]);
+    let behind = all(&[Some(&less_clear), Some(&clear), None, Some(&clear)]);
+    assert!(!behind[0].differs(), "{behind:?}");
+    assert_eq!(Family::of(1).answers(&[Some(&less_clear)]), [Answer::More]);
+}
+
+#[test]
+fn what_could_not_be_measured_is_said_and_counts() {
+    let clear = around(2.0, 0.01, 8);
+    let family = Family::of(2);
+    let answers = family.answers(&[None, Some(&clear)]);
+    assert_eq!(answers[1], Answer::More);
+    assert_eq!(
+        answers[0].text("faster", "slower", &family),
+        "inconclusive: no round has both"
+    );
+    let single = unpaired(&[2.0], &[1.0]).unwrap();
+    let answers = Family::of(1).answers(&[Some(&single)]);
+    assert_eq!(answers, [Answer::Single]);
+}
+
+#[test]
+fn nobody_is_asked_for_endless_rounds() {
+    // Exactly on the margin no number of rounds tells.
+    let on_it = around(1.02, 0.15, 8);
+    let family = Family::of(1);
+    let answers = family.answers(&[Some(&on_it)]);
+    let text = answers[0].text("faster", "slower", &family);
+    assert!(
+        text == "inconclusive: more than 1,000 rounds would be needed to tell",
+        "{text}"
+    );
+}
+
+#[test]
+fn the_load_of_a_family_is_chosen_by_what_was_asked() {
+    assert_eq!(declared_connections(&[1, 16, 64, 256]), Some(64));
+    assert_eq!(declared_connections(&[256, 16]), Some(16));
+    assert_eq!(declared_connections(&[1_000]), Some(1_000));
+    assert_eq!(declared_connections(&[]), None);
+}

@@ -1,0 +1,5 @@
+//! Against published tables, against counting everything out, and by hand.
+
+mod answers;
+mod ratios;
+mod tables;
