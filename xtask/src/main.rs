@@ -66,7 +66,12 @@ const TASKS: &[Task] = &[
         "reviews or accepts changed snapshots",
         bless::run,
     ),
-    ("dist", "", "packs the release binary", dist::run),
+    (
+        "dist",
+        "[--try]",
+        "a static binary, as an archive and as a Debian package, tried in a clean root",
+        dist::run,
+    ),
 ];
 
 fn main() -> ExitCode {

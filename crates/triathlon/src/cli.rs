@@ -1,6 +1,6 @@
 //! The command line: one table from which parsing, help, man pages and completions are made.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::exit::Exit;
@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Compare(cmd::compare::Args),
     /// Examine this machine, or a file of kernel settings, before anyone believes a number.
     Doctor(cmd::doctor::Args),
+    /// Write man pages and shell completions.
+    Generate(cmd::generate::Args),
     /// Judge stored trials again, by the rules of this program.
     Judge(cmd::judge::Args),
     /// Run an experiment: real servers, randomised rounds, a report.
@@ -40,6 +42,7 @@ impl Command {
         match self {
             Self::Compare(args) => cmd::compare::run(&args),
             Self::Doctor(args) => cmd::doctor::run(&args),
+            Self::Generate(args) => cmd::generate::run(&args, &Cli::command()),
             Self::Judge(args) => cmd::judge::run(&args),
             Self::Lab(args) => cmd::lab::run(&args),
             Self::Load(args) => cmd::load::run(&args),

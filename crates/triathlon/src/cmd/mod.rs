@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod doctor;
+pub(crate) mod generate;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod load;

@@ -18,6 +18,7 @@ mod counts;
 mod doctor;
 mod door;
 mod first_heat;
+mod generate;
 mod gone;
 mod hostile;
 mod lab;
