@@ -161,14 +161,18 @@ fn check_fields(headers: &[(String, String)]) -> Result<(), PlanError> {
                 format!("the value of {name} has a control character"),
             ));
         }
-        if ["content-length", "transfer-encoding", "connection"]
-            .contains(&name.to_ascii_lowercase().as_str())
-        {
-            return Err(field(
-                "headers",
-                format!("{name} frames the message and is set by the generator"),
-            ));
-        }
+        let instead = match name.to_ascii_lowercase().as_str() {
+            "connection" => {
+                "; to close after each answer, give --requests-per-connection 1 \
+                 (requests_per_connection of a plan)"
+            }
+            "content-length" | "transfer-encoding" => "",
+            _ => continue,
+        };
+        return Err(field(
+            "headers",
+            format!("{name} is set by the generator, which must know how messages end{instead}"),
+        ));
     }
     Ok(())
 }

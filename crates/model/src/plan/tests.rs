@@ -93,7 +93,7 @@ fn a_plan_that_cannot_run_does_not_exist() {
                 .headers
                 .push(("Content-Length".to_owned(), "3".to_owned()));
         },
-        "set by the generator",
+        "set by the generator, which must know",
     );
     check(
         |f| {

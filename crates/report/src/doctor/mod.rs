@@ -58,12 +58,6 @@ pub fn examination(examination: &Examination) -> String {
             "  triathlon lab first-heat  starts, measures and judges servers"
         );
     }
-    if !examination.not_yet.is_empty() {
-        let _ = writeln!(text, "\nNo trial tells yet:");
-        for (rule, why) in &examination.not_yet {
-            push_wrapped(&mut text, &format!("  {rule}  "), why);
-        }
-    }
     text
 }
 

@@ -178,6 +178,11 @@ fn a_row_without_a_class_says_why_or_what_else_was_seen() {
         ..result("download", 0)
     };
     let results = [unclear, download];
+    let text = table(&side("", &results));
+    assert!(text.contains("too few points\n"), "{text}");
+    let numbers = text.lines().find(|line| line.contains("measured: "));
+    let numbers = numbers.expect("what was measured is shown");
+    assert_eq!(numbers.matches(" at ").count(), 8, "{numbers}");
     let page = crate::html::probes("one", &[side("", &results)]);
     for wanted in [
         "<td data-of=\"growth\">unclear<br><small>too few points</small></td>",

@@ -1,5 +1,6 @@
 //! What a terminal shows: a row for each operation, then the sentences of those that grow.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::probe::{AxisKind, Class, Growth, ProbeResult};
@@ -28,6 +29,9 @@ pub fn table(side: &Side<'_>) -> String {
     for operation in &operations {
         for (_, growth) in operation.growth() {
             row(&mut text, &operation.name(), growth, width);
+            if growth.classes.is_empty() {
+                numbers(&mut text, operation, width);
+            }
         }
     }
     for result in side.results {
@@ -107,6 +111,34 @@ fn row(text: &mut String, name: &str, growth: &Growth, width: usize) {
         Unit::Nanoseconds.show(growth.typical_ns.0),
         Unit::Nanoseconds.show(growth.typical_ns.1),
     );
+}
+
+/// Of an operation without a class, what was measured: so many points at most, evenly spread.
+const SHOWN: usize = 8;
+
+/// The median over the passes at some of the points.
+fn numbers(text: &mut String, operation: &Operation<'_>, width: usize) {
+    let mut at: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (_, result) in &operation.sides {
+        for (n, ns) in result.points(&operation.series).into_iter().flatten() {
+            at.entry(n).or_default().push(ns);
+        }
+    }
+    let medians = at.into_iter().map(|(n, mut ns)| {
+        ns.sort_by(f64::total_cmp);
+        (n, ns[ns.len() / 2])
+    });
+    let medians: Vec<(u32, f64)> = medians.collect();
+    let last = medians.len().saturating_sub(1);
+    let mut shown: Vec<usize> = (0..SHOWN).map(|i| i * last / (SHOWN - 1)).collect();
+    shown.dedup();
+    let shown = shown.into_iter().filter_map(|index| medians.get(index));
+    let shown: Vec<String> = shown
+        .map(|(n, ns)| format!("{} at {n}", Unit::Nanoseconds.show(*ns)))
+        .collect();
+    if !shown.is_empty() {
+        let _ = writeln!(text, "{:<width$}  measured: {}", "", shown.join(", "));
+    }
 }
 
 /// A course in time: megabytes per second, the slowest, the median and the fastest megabyte.

@@ -1,6 +1,6 @@
 //! `triathlon doctor`: what is wrong with the machine, or with a file of kernel settings.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -29,7 +29,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A server to examine too: its process id, or the address it listens on
+    /// A server to examine too: its process id, or the address that it listens on, as localhost:8080
     #[arg(long, value_name = "PID|ADDR")]
     server: Option<Server>,
     /// Judge this file of kernel settings instead of the machine
@@ -64,10 +64,11 @@ pub(crate) struct Args {
 }
 
 /// A server as it is named on the command line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Server {
     Process(u32),
-    Listening(SocketAddr),
+    /// At one of these: a name may stand for several.
+    Listening(Vec<SocketAddr>),
 }
 
 impl FromStr for Server {
@@ -77,9 +78,14 @@ impl FromStr for Server {
         if let Ok(pid) = text.parse() {
             return Ok(Self::Process(pid));
         }
-        text.parse()
-            .map(Self::Listening)
-            .map_err(|_| "give a process id or an address such as 127.0.0.1:8080".to_owned())
+        if let Ok(address) = text.parse() {
+            return Ok(Self::Listening(vec![address]));
+        }
+        text.to_socket_addrs()
+            .map(|found| Self::Listening(found.collect()))
+            .map_err(|error| {
+                format!("give a process id or an address such as 127.0.0.1:8080 ({error})")
+            })
     }
 }
 
@@ -107,6 +113,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let server = args
         .server
+        .as_ref()
         .map(|server| find(&roots.proc, server))
         .transpose()?;
     let mut condition = condition::read(&roots, environment, &args.results, server);
@@ -125,23 +132,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn find(proc: &Path, server: Server) -> anyhow::Result<u32> {
+fn find(proc: &Path, server: &Server) -> anyhow::Result<u32> {
     match server {
         Server::Process(pid) if !proc.join(pid.to_string()).is_dir() => {
             anyhow::bail!("there is no process {pid}")
         }
-        Server::Process(pid) if process::stat(proc, pid).is_ok_and(|stat| stat.state == 'Z') => {
+        Server::Process(pid) if process::stat(proc, *pid).is_ok_and(|stat| stat.state == 'Z') => {
             anyhow::bail!(
                 "process {pid} has ended: it is a zombie that its parent has not waited for"
             )
         }
-        Server::Process(pid) => Ok(pid),
-        Server::Listening(address) => condition::owner_at(proc, address).with_context(|| {
-            format!(
-                "no process is seen to listen at {address}: start the server, or run as its \
-                     user"
-            )
-        }),
+        Server::Process(pid) => Ok(*pid),
+        Server::Listening(addresses) => addresses
+            .iter()
+            .find_map(|address| condition::owner_at(proc, *address))
+            .with_context(|| {
+                let at: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+                format!(
+                    "no process is seen to listen at {}: start the server, or run as its user",
+                    at.join(" or ")
+                )
+            }),
     }
 }
 

@@ -109,7 +109,8 @@ fn a_server_with_small_limits_is_seen_by_its_process_and_by_its_address() {
         .current_dir(&folder);
     let server = Running::start(&mut command);
     wait_until("the server listens", || TcpStream::connect(address).is_ok());
-    for asked in [server.pid().to_string(), address.to_string()] {
+    let by_name = format!("localhost:{}", address.port());
+    for asked in [server.pid().to_string(), address.to_string(), by_name] {
         let found = found(
             &triathlon(["doctor", "--json", "--server", &asked])
                 .expect_code(0)

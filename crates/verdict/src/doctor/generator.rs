@@ -43,14 +43,13 @@ fn shared_cpus(condition: &Condition) -> Answer {
     if allowed.is_empty() {
         return Answer::unknown("the CPUs that this program may use");
     }
-    let server = condition
-        .server
-        .as_ref()
-        .map(|server| server.cpus_allowed.as_ref());
-    match server {
+    let server = condition.server.as_ref();
+    let server_pid = server.map(|server| server.pid);
+    match server.map(|server| server.cpus_allowed.as_ref()) {
         None if allowed.len() > 1 => Answer::NotApplicable,
         None => {
-            found_shared("this program may use one CPU only, so a server on this machine shares it")
+            let what = "this program may use one CPU only, so a server on this machine shares it";
+            found_shared(what, None)
         }
         Some(None) => Answer::unknown("the CPUs that the server may use"),
         Some(Some(server)) => {
@@ -60,7 +59,7 @@ fn shared_cpus(condition: &Condition) -> Answer {
                 .peekable();
             if free.peek().is_none() {
                 let what = "the server may run on every CPU that the generator may use";
-                return found_shared(what);
+                return found_shared(what, server_pid);
             }
             let siblings = &condition.environment.thread_siblings;
             let shares_core = |cpu: &u32| {
@@ -70,14 +69,14 @@ fn shared_cpus(condition: &Condition) -> Answer {
             if free.all(shares_core) {
                 let what = "each CPU that is left to the generator is one half of a core whose \
                             other half is the server's";
-                return found_shared(what);
+                return found_shared(what, server_pid);
             }
             Answer::Silent
         }
     }
 }
 
-fn found_shared(what: &str) -> Answer {
+fn found_shared(what: &str, server: Option<u32>) -> Answer {
     let say = format!(
         "Server and generator share CPUs: {what}. The generator then takes the server's time and \
          its queue becomes part of every answer."
@@ -87,7 +86,12 @@ fn found_shared(what: &str) -> Answer {
         Severity::Suspect,
         say,
     )
-    .fix("taskset -acp 0 PID   # the server on CPU 0; then run the generator with --cpus 1")
+    .fix(match server {
+        Some(pid) => format!(
+            "taskset -acp 0 {pid}   # the server on CPU 0; then run the generator with --cpus 1"
+        ),
+        None => "let this program use two CPUs: one for the server, one for it".to_owned(),
+    })
     .into()
 }
 

@@ -190,7 +190,13 @@ fn mixed_cores(condition: &Condition) -> Answer {
     );
     Found::all(&[Comparison], Severity::Suspect, say)
         .evidence("kinds", mixed)
-        .fix("give server and generator CPUs of one kind: taskset -acp LIST PID")
+        .fix(format!(
+            "give server and generator CPUs of one kind: taskset -acp LIST {}",
+            condition
+                .server
+                .as_ref()
+                .map_or_else(|| "PID".to_owned(), |server| server.pid.to_string())
+        ))
         .into()
 }
 

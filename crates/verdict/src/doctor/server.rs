@@ -144,7 +144,9 @@ fn instrumented(condition: &Condition) -> Answer {
         match (server.traced, server.filtered, &condition.kernel_tracing) {
             (None, _, _) => Answer::unknown("TracerPid of the server's processes"),
             (_, None, _) => Answer::unknown("Seccomp of the server's processes"),
-            (_, _, None) => Answer::unknown("current_tracer: /sys/kernel/tracing is root's"),
+            (_, _, None) => Answer::unknown(
+                "current_tracer of /sys/kernel/tracing: root may read it, where tracefs is mounted",
+            ),
             _ => Answer::Silent,
         }
     })
