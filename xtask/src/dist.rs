@@ -67,7 +67,7 @@ fn host() -> Result<String> {
 /// The static binary. `--target` keeps the flags from programs that run during the build.
 fn build(host: &str) -> Result<PathBuf> {
     let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-    flags.push_str(" -C target-feature=+crt-static");
+    flags.push_str(" -C target-feature=+crt-static -C strip=debuginfo");
     let mut build = cargo(&["build", "--release", "--locked", "--package=triathlon"]);
     build
         .args(["--target", host])

@@ -29,7 +29,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A server to examine too: its process id, or the address that it listens on, as localhost:8080
+    /// A server to examine too: its process id, or where it listens, as localhost:8080
     #[arg(long, value_name = "PID|ADDR")]
     server: Option<Server>,
     /// Judge this file of kernel settings instead of the machine
