@@ -91,6 +91,8 @@ pub enum Cause {
         /// None: in order.
         error: Option<Errno>,
     },
+    /// Its connection was given up because of another exchange on it.
+    GivenUp,
     /// The content has another length than expected.
     Length {
         /// What came.
@@ -132,7 +134,7 @@ impl Cause {
         match self {
             Self::Body { .. } | Self::Length { .. } => Outcome::Content,
             Self::Connect(_) | Self::ConnectTimeout(_) => Outcome::Connect,
-            Self::Ended { .. } => Outcome::Read,
+            Self::Ended { .. } | Self::GivenUp => Outcome::Read,
             Self::Protocol(_) => Outcome::Protocol,
             Self::ShedAtEnd | Self::ShedFull(_) => Outcome::Shed,
             Self::Status { .. } => Outcome::Status,
@@ -164,6 +166,9 @@ impl fmt::Display for Cause {
                     Broken::InContent => write!(f, "after {content} bytes of content"),
                 }
             }
+            Self::GivenUp => f.write_str(
+                "its connection was given up, because another exchange on it had failed",
+            ),
             Self::Length { actual, expected } => {
                 write!(f, "{actual} bytes of content instead of {expected}")
             }

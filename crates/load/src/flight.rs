@@ -66,6 +66,11 @@ impl Flight {
         self.sent.is_none() && self.cause.is_none()
     }
 
+    /// Whether nothing of its answer has come, and nothing else has happened to it.
+    pub(crate) const fn is_unanswered(&self) -> bool {
+        self.first_byte.is_none() && self.cause.is_none()
+    }
+
     /// Whether its answer began before it was handed in.
     pub(crate) const fn is_early(&self) -> bool {
         self.is_early
@@ -92,11 +97,6 @@ impl Flight {
         }
     }
 
-    /// It has taken too long, handed in or not: no other connection takes it.
-    pub(crate) fn give_up(&mut self, after: Span) {
-        self.cause = Some(self.timed_out(after));
-    }
-
     /// Why it has timed out after `after`.
     pub(crate) const fn timed_out(&self, after: Span) -> Cause {
         Cause::Timeout {
@@ -114,8 +114,6 @@ pub(crate) struct Seen {
     pub(crate) answered: u32,
     /// Exchanges that ended because the connection did.
     pub(crate) broken: u32,
-    /// Bytes of the requests that were answered.
-    pub(crate) bytes_sent: u64,
     /// The server has announced the close of the connection.
     pub(crate) close_announced: bool,
     /// Bytes came for an exchange whose own first byte was not handed in.
@@ -219,7 +217,6 @@ impl Sink for Watch<'_> {
         }
         self.recorder.end(&flight.end(self.at));
         self.seen.answered += 1;
-        self.seen.bytes_sent += self.requests.bytes_of(flight.request);
     }
 
     #[cold]

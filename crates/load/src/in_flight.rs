@@ -53,6 +53,15 @@ impl InFlight {
         self.ended_ns += self.within(at);
     }
 
+    /// One that was sent at `sent` counts as if it had not been.
+    #[cold]
+    pub(crate) fn take_back(&mut self, sent: Instant) {
+        debug_assert!(self.count > 0, "what is taken back was sent");
+        self.count = self.count.saturating_sub(1);
+        self.sent_at_ns = self.sent_at_ns.saturating_sub(u128::from(sent.as_ns()));
+        self.sent_ns = self.sent_ns.saturating_sub(self.within(sent));
+    }
+
     /// How long those in flight have been so at `at`, summed up. None of them was sent later.
     pub(crate) fn age(&self, at: Instant) -> Span {
         let since_clock_start = u128::from(self.count) * u128::from(at.as_ns());

@@ -115,10 +115,4 @@ impl Requests {
         class.begun += 1;
         compares
     }
-
-    /// How many bytes the request with this id has.
-    #[inline]
-    pub fn bytes_of(&self, id: RequestId) -> u64 {
-        self.of(id.0 / 2, id.0 % 2 == 1).h1_bytes().len() as u64
-    }
 }

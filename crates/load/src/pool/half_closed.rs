@@ -13,6 +13,14 @@ const PATIENCE: Span = Span::from_ms(500);
 /// Nobody.
 const NONE: u32 = u32::MAX;
 
+/// A socket that its connection has let go of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left {
+    pub(super) key: Key,
+    /// Bytes sent on it that the recorder knows of. The rest of an upload may still go.
+    pub(super) counted: u64,
+}
+
 /// The sockets that wait, the oldest first.
 #[derive(Debug)]
 pub(super) struct HalfClosed {
@@ -25,6 +33,7 @@ pub(super) struct HalfClosed {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     key: Option<Key>,
+    counted: u64,
     until: Instant,
     after: u32,
     before: u32,
@@ -35,6 +44,7 @@ impl HalfClosed {
     pub(super) fn new() -> Self {
         let nobody = Waiting {
             key: None,
+            counted: 0,
             until: Instant::FAR_FUTURE,
             after: NONE,
             before: NONE,
@@ -59,11 +69,12 @@ impl HalfClosed {
         oldest.map_or(Instant::FAR_FUTURE, |oldest| oldest.until)
     }
 
-    /// `key` waits from `now` on, in the place that is returned. There is room.
-    pub(super) fn push(&mut self, key: Key, now: Instant) -> u32 {
+    /// `socket` waits from `now` on, in the place that is returned. There is room.
+    pub(super) fn push(&mut self, socket: Left, now: Instant) -> u32 {
         let place = self.free.pop().expect("the caller has looked for room");
         self.places[place as usize] = Waiting {
-            key: Some(key),
+            key: Some(socket.key),
+            counted: socket.counted,
             until: now + PATIENCE,
             after: NONE,
             before: self.last,
@@ -77,15 +88,20 @@ impl HalfClosed {
     }
 
     /// Takes the one that has waited for longest.
-    pub(super) fn take_oldest(&mut self) -> Option<Key> {
+    pub(super) fn take_oldest(&mut self) -> Option<Left> {
         self.take(self.first)
     }
 
     /// Takes the one in `place`.
-    pub(super) fn take(&mut self, place: u32) -> Option<Key> {
+    pub(super) fn take(&mut self, place: u32) -> Option<Left> {
         let waiting = self.places.get_mut(place as usize)?;
         let key = waiting.key.take()?;
-        let Waiting { after, before, .. } = *waiting;
+        let Waiting {
+            counted,
+            after,
+            before,
+            ..
+        } = *waiting;
         match self.places.get_mut(after as usize) {
             Some(next) => next.before = before,
             None => self.last = before,
@@ -95,6 +111,6 @@ impl HalfClosed {
             None => self.first = after,
         }
         self.free.push(place);
-        Some(key)
+        Some(Left { key, counted })
     }
 }

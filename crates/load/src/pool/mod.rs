@@ -17,7 +17,7 @@ use wire::Client;
 use self::connection::Place;
 pub(crate) use self::connection::{Connection, Open};
 pub(crate) use self::half_closed::HALF_CLOSED;
-use self::half_closed::HalfClosed;
+use self::half_closed::{HalfClosed, Left};
 use crate::flight::Flight;
 use crate::recorder::Recorder;
 use crate::wheel::Wheel;
@@ -213,8 +213,7 @@ impl<C: Client> Pool<C> {
         let mut result = reactor.connect(target, source);
         if result == Err(Refused::Slots) {
             if let Some(oldest) = self.half_closed.take_oldest() {
-                self.owners[oldest.index()] = Owner::Nobody;
-                reactor.close(oldest);
+                self.let_go(oldest, now, reactor, recorder);
                 result = reactor.connect(target, source);
             }
             if result == Err(Refused::Slots) {
@@ -314,17 +313,18 @@ impl<C: Client> Pool<C> {
         at: Instant,
         reactor: &impl Reactor,
         recorder: &mut Recorder,
-    ) -> Option<Key> {
+    ) -> Option<Left> {
         let open = self.open(place)?;
         debug_assert_eq!(open.in_flight, 0, "exchanges end before their socket goes");
         let key = open.key;
-        let uncounted = reactor.bytes_taken(key).saturating_sub(open.bytes_counted);
+        let counted = reactor.bytes_taken(key);
+        let uncounted = counted.saturating_sub(open.bytes_counted);
         recorder.add_bytes_sent(uncounted, at);
         self.owners[key.index()] = Owner::Nobody;
         self.open -= 1;
         recorder.set_open_connections(self.open);
         *self.connection(place) = Connection::Absent;
-        Some(key)
+        Some(Left { key, counted })
     }
 
     /// The socket of `place` goes now.
@@ -335,8 +335,8 @@ impl<C: Client> Pool<C> {
         reactor: &mut impl Reactor,
         recorder: &mut Recorder,
     ) {
-        if let Some(key) = self.leave(place, at, reactor, recorder) {
-            reactor.close(key);
+        if let Some(left) = self.leave(place, at, reactor, recorder) {
+            reactor.close(left.key);
         }
     }
 
@@ -349,21 +349,28 @@ impl<C: Client> Pool<C> {
         reactor: &mut impl Reactor,
         recorder: &mut Recorder,
     ) {
-        let Some(key) = self.leave(place, at, reactor, recorder) else {
+        let Some(left) = self.leave(place, at, reactor, recorder) else {
             return;
         };
-        if self.half_closed.is_full() {
-            self.close_oldest_half_closed(reactor);
+        if self.half_closed.is_full()
+            && let Some(oldest) = self.half_closed.take_oldest()
+        {
+            self.let_go(oldest, at, reactor, recorder);
         }
-        let number = self.half_closed.push(key, at);
-        self.owners[key.index()] = Owner::HalfClosed(number);
+        let number = self.half_closed.push(left, at);
+        self.owners[left.key.index()] = Owner::HalfClosed(number);
     }
 
     /// The server has closed the socket in `number` of those that waited for it.
-    pub(crate) fn peer_closed(&mut self, number: u32, reactor: &mut impl Reactor) {
-        if let Some(key) = self.half_closed.take(number) {
-            self.owners[key.index()] = Owner::Nobody;
-            reactor.close(key);
+    pub(crate) fn peer_closed(
+        &mut self,
+        number: u32,
+        at: Instant,
+        reactor: &mut impl Reactor,
+        recorder: &mut Recorder,
+    ) {
+        if let Some(left) = self.half_closed.take(number) {
+            self.let_go(left, at, reactor, recorder);
         }
     }
 
@@ -373,17 +380,31 @@ impl<C: Client> Pool<C> {
     }
 
     /// Closes the sockets that have waited long enough for the server.
-    pub(crate) fn expire_half_closed(&mut self, now: Instant, reactor: &mut impl Reactor) {
-        while self.half_closed.next() <= now {
-            self.close_oldest_half_closed(reactor);
+    pub(crate) fn expire_half_closed(
+        &mut self,
+        now: Instant,
+        reactor: &mut impl Reactor,
+        recorder: &mut Recorder,
+    ) {
+        while self.half_closed.next() <= now
+            && let Some(oldest) = self.half_closed.take_oldest()
+        {
+            self.let_go(oldest, now, reactor, recorder);
         }
     }
 
-    fn close_oldest_half_closed(&mut self, reactor: &mut impl Reactor) {
-        if let Some(key) = self.half_closed.take_oldest() {
-            self.owners[key.index()] = Owner::Nobody;
-            reactor.close(key);
-        }
+    /// Closes a socket that waited for the server.
+    fn let_go(
+        &mut self,
+        left: Left,
+        at: Instant,
+        reactor: &mut impl Reactor,
+        recorder: &mut Recorder,
+    ) {
+        let since = reactor.bytes_taken(left.key).saturating_sub(left.counted);
+        recorder.add_bytes_sent(since, at);
+        self.owners[left.key.index()] = Owner::Nobody;
+        reactor.close(left.key);
     }
 
     /// The next connect of `place` waits.
@@ -414,6 +435,8 @@ impl<C: Client> Pool<C> {
                 }
             }
         }
-        self.expire_half_closed(Instant::FAR_FUTURE - Span::from_ns(1), reactor);
+        while let Some(oldest) = self.half_closed.take_oldest() {
+            self.let_go(oldest, now, reactor, recorder);
+        }
     }
 }

@@ -196,6 +196,21 @@ impl Recorder {
         }
     }
 
+    /// An exchange that was sent at `sent` is taken back at `at`, to be sent again: how long it was
+    /// in flight in vain is nobody's service time, so it was not in flight.
+    #[cold]
+    pub fn take_back(&mut self, sent: Instant, at: Instant) {
+        self.roll(at);
+        if at >= self.window_end {
+            // Up to the window's end it was in flight, and counted as that.
+            return self.in_flight.end(sent, at);
+        }
+        self.in_flight.take_back(sent);
+        if let Some(age) = &mut self.age_at_start {
+            *age = age.saturating_sub(self.window_start.saturating_since(sent));
+        }
+    }
+
     /// Bytes went out at `at`.
     #[inline]
     pub fn add_bytes_sent(&mut self, count: u64, at: Instant) {

@@ -1,13 +1,13 @@
-//! What happens to a connection: it is made, fails, is closed, breaks, times out.
+//! What happens to a connection: it is made, fails, is closed, is to be looked at.
 
-use model::units::{Bytes, Instant};
+use model::units::Instant;
 use sys::Errno;
 use sys::reactor::{Key, Reactor, Refused};
-use wire::{Client, End, ProtocolError, StreamId};
+use wire::{Client, End, StreamId};
 
-use super::{TURN, Unstamped, Worker};
-use crate::exchange::{Cause, Exchange};
-use crate::flight::{Flight, Seen, Watch};
+use super::{Arrival, TURN, Unstamped, Worker};
+use crate::exchange::Cause;
+use crate::flight::{Seen, Watch};
 use crate::pool::Connection;
 
 impl<C: Client, R: Reactor> Worker<C, R> {
@@ -57,11 +57,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let Connection::Waiting { pending: None } = self.pool.connection(place) else {
             return true;
         };
-        let pending = match self.backlog.is_empty() {
-            true => self.claim(now),
-            false => None,
+        let pending = match self.is_waited_for() {
+            true => None,
+            false => self.claim(now),
         };
-        let is_needed = pending.is_some() || !self.backlog.is_empty();
+        let is_needed = pending.is_some() || self.is_waited_for();
         *self.pool.connection(place) = if is_needed {
             Connection::Waiting { pending }
         } else {
@@ -89,7 +89,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let client = C::new(&mut self.shared);
         let pending = self.pool.established(place, client, at, &mut self.recorder);
         if let Some(due) = pending {
-            self.begin(place, due, at, at);
+            self.begin(place, Arrival::new(due), at, at);
         }
         self.feed(place, at);
         self.poll_protocol(place, at);
@@ -98,8 +98,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// A connect failed: so does the exchange that waited for it.
     pub(super) fn connect_failed(&mut self, place: u32, at: Instant, cause: Cause) {
         let pending = self.pool.connect_failed(place, at, &mut self.recorder);
-        if let Some(due) = pending.or_else(|| self.backlog.pop_front()) {
-            self.never_sent(due, at, cause);
+        let pending = pending.map(Arrival::new);
+        if let Some(arrival) = pending.or_else(|| self.take_waiting()) {
+            self.never_sent(arrival, at, cause);
         }
         if !self.stopping {
             self.pool.back_off(place, at);
@@ -141,41 +142,6 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.follow(place, at, was_full, seen);
     }
 
-    /// The peer broke the protocol, or said something before it was asked.
-    #[cold]
-    pub(super) fn take_offence(
-        &mut self,
-        place: u32,
-        at: Instant,
-        error: Option<ProtocolError>,
-        seen: Seen,
-    ) {
-        if let Some(open) = self.pool.open(place) {
-            open.in_flight -= seen.answered;
-            open.bytes_counted += seen.bytes_sent;
-            self.recorder.add_bytes_sent(seen.bytes_sent, at);
-        }
-        let error = error.unwrap_or(ProtocolError::Unsolicited);
-        if seen.goodbye {
-            // The server closed an idle connection: what was to go out on it asks elsewhere.
-            self.requeue_untouched(place, at);
-            self.end_flights(place, at, |_| Cause::Protocol(error));
-            self.count_close(place, at, false, false);
-            let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
-            self.pool.close(place, at, reactor, recorder);
-            self.hand_over(at);
-            self.reconnect(place, at);
-        } else {
-            self.break_off(place, at, |flight| {
-                Cause::Protocol(if flight.is_early() {
-                    ProtocolError::Unsolicited
-                } else {
-                    error
-                })
-            });
-        }
-    }
-
     /// The reactor takes no send on this connection. If the connection is no more, what was to go
     /// out on it asks elsewhere; else its exchange has failed.
     #[cold]
@@ -211,7 +177,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// The server ended the stream.
     pub(super) fn peer_ended(&mut self, place: u32, at: Instant, error: Option<Errno>) {
-        self.requeue_untouched(place, at);
+        self.take_back(place, at);
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
             return;
         };
@@ -229,9 +195,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             .handle_end(&mut self.shared, at, how, &mut watch);
         let seen = watch.seen;
         open.in_flight -= seen.answered + seen.broken;
-        open.bytes_counted += seen.bytes_sent;
         open.close_announced |= seen.close_announced;
-        self.recorder.add_bytes_sent(seen.bytes_sent, at);
+        // Where the close ends the content, the answer to our last request ends here.
+        let by_us = self.share.requests_per_connection == Some(open.requests);
         if seen.answered + seen.broken > 0 {
             self.last_end = at;
         }
@@ -239,7 +205,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.pool.answered(place);
         }
         let is_broken = seen.broken > 0;
-        self.count_close(place, at, is_broken, false);
+        self.count_close(place, at, is_broken, by_us);
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
         self.pool.close(place, at, reactor, recorder);
         self.hand_over(at);
@@ -250,71 +216,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
-    /// The connection is of no more use: what was handed in on it has failed for `cause`, what was
-    /// not asks elsewhere.
-    #[cold]
-    pub(super) fn break_off(&mut self, place: u32, at: Instant, cause: impl Fn(&Flight) -> Cause) {
-        self.requeue_untouched(place, at);
-        self.end_flights(place, at, cause);
-        self.count_close(place, at, true, false);
-        let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
-        self.pool.close(place, at, reactor, recorder);
-        self.hand_over(at);
-        if !self.stopping {
-            self.pool.back_off(place, at);
-        }
-    }
-
-    /// Exchanges that began on the connection in `place` and were not handed in are taken back:
-    /// they wait, before all others.
-    fn requeue_untouched(&mut self, place: u32, at: Instant) {
-        loop {
-            let Some((open, flights)) = self.pool.open_and_flights(place) else {
-                return;
-            };
-            let mut untouched = None;
-            for flight in &mut *flights {
-                untouched = flight.take_if(|flight| flight.is_untouched());
-                if untouched.is_some() {
-                    break;
-                }
-            }
-            let Some(flight) = untouched else {
-                return;
-            };
-            open.in_flight -= 1;
-            if self.stopping {
-                self.never_sent(flight.due, at, Cause::Unfinished);
-            } else {
-                self.backlog.push_front(flight.due);
-            }
-        }
-    }
-
-    /// What waits begins on connections that have room.
-    fn hand_over(&mut self, at: Instant) {
-        while !self.stopping
-            && !self.backlog.is_empty()
-            && let Some(place) = self.pool.take_with_room()
-        {
-            self.feed(place, at);
-        }
-    }
-
-    /// Ends all exchanges on the connection in `place`.
-    fn end_flights(&mut self, place: u32, at: Instant, cause: impl Fn(&Flight) -> Cause) {
-        let Some((open, flights)) = self.pool.open_and_flights(place) else {
-            return;
-        };
-        for mut flight in flights.iter_mut().filter_map(Option::take) {
-            flight.cause = Some(cause(&flight));
-            open.in_flight -= 1;
-            self.recorder.end(&flight.end(at));
-            self.last_end = at;
-        }
-    }
-
-    fn count_close(&mut self, place: u32, at: Instant, is_broken: bool, by_us: bool) {
+    pub(super) fn count_close(&mut self, place: u32, at: Instant, is_broken: bool, by_us: bool) {
         let Some(open) = self.pool.open(place) else {
             return;
         };
@@ -331,9 +233,32 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
+    /// The connection takes no more exchanges. Those that the server will not process any more ask
+    /// elsewhere; what we began before our own last request is still answered.
+    pub(super) fn wind_up(&mut self, place: u32, at: Instant) {
+        let is_announced = self
+            .pool
+            .open(place)
+            .is_some_and(|open| open.close_announced);
+        if is_announced {
+            self.take_back(place, at);
+        }
+        let Some(open) = self.pool.open(place) else {
+            return;
+        };
+        if open.in_flight == 0 {
+            self.part(place, at);
+        } else if !is_announced && open.client.wants_transmit() {
+            self.transmit(place, at);
+        }
+        if is_announced {
+            self.hand_over(at);
+        }
+    }
+
     /// The last answer on this connection has come. A new one is made at once; the old socket waits
     /// for the server's close.
-    pub(super) fn part(&mut self, place: u32, at: Instant) {
+    fn part(&mut self, place: u32, at: Instant) {
         let Some(open) = self.pool.open(place) else {
             return;
         };
@@ -345,34 +270,18 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     }
 
     /// A new socket, if there is anything to use it for.
-    fn reconnect(&mut self, place: u32, at: Instant) {
+    pub(super) fn reconnect(&mut self, place: u32, at: Instant) {
         if self.stopping || (self.share.open_loop && self.schedule_is_over()) {
             return;
         }
         // What waits already is asked first.
-        let pending = match self.backlog.is_empty() {
-            true => self.claim(at),
-            false => None,
+        let pending = match self.is_waited_for() {
+            true => None,
+            false => self.claim(at),
         };
-        if self.share.open_loop || pending.is_some() || !self.backlog.is_empty() {
+        if self.share.open_loop || pending.is_some() || self.is_waited_for() {
             self.pool.want(place, pending);
         }
-    }
-
-    /// Records an exchange that was never sent.
-    pub(super) fn never_sent(&mut self, due: Instant, now: Instant, cause: Cause) {
-        self.last_end = self.last_end.max(now);
-        self.recorder.end(&Exchange {
-            due,
-            ready: now.max(due),
-            sent: None,
-            first_byte: None,
-            ended: now.max(due),
-            content: Bytes::ZERO,
-            connect: None,
-            class: None,
-            cause: Some(cause),
-        });
     }
 
     /// Ends what has waited too long, and wakes what has waited long enough.
@@ -383,7 +292,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             };
             self.look_at(place, now);
         }
-        self.pool.expire_half_closed(now, &mut self.reactor);
+        let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+        self.pool.expire_half_closed(now, reactor, recorder);
         self.stalled_until = Instant::FAR_FUTURE;
         for _ in 0..self.stalled.len() {
             if let Some(place) = self.stalled.pop_front()
@@ -457,21 +367,6 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             .unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// An exchange has taken too long: its connection is of no more use.
-    #[cold]
-    fn time_out(&mut self, place: u32, now: Instant) {
-        let timeout = self.share.timeout;
-        if let Some((_, flights)) = self.pool.open_and_flights(place) {
-            for flight in flights.iter_mut().flatten() {
-                // One that was never handed in has waited too long as well: it asks nobody else.
-                if flight.deadline(timeout) <= now {
-                    flight.give_up(timeout);
-                }
-            }
-        }
-        self.break_off(place, now, |flight| flight.timed_out(timeout));
-    }
-
     /// The wait before a connect is over.
     fn retry(&mut self, place: u32, now: Instant) {
         if self.stopping {
@@ -480,16 +375,5 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.recorder.connections_at(now).backed_off += 1;
         *self.pool.connection(place) = Connection::Absent;
         self.reconnect(place, now);
-    }
-
-    /// What is under way is given up.
-    fn give_up(&mut self, now: Instant) {
-        self.give_up = Instant::FAR_FUTURE;
-        for place in 0..self.pool.len() {
-            let open = self.pool.open(place);
-            if open.is_some_and(|open| open.in_flight > 0) {
-                self.break_off(place, now, |_| Cause::Unfinished);
-            }
-        }
     }
 }

@@ -12,6 +12,7 @@
 //! counted.
 
 mod edges;
+mod endings;
 mod nap;
 mod phases;
 
@@ -64,6 +65,28 @@ pub(crate) struct Share {
     pub(crate) spin: Spin,
 }
 
+/// An arrival that waits.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    due: Instant,
+    /// The request that it is, if it began before.
+    class: Option<u16>,
+}
+
+impl Arrival {
+    /// One that has not begun.
+    const fn new(due: Instant) -> Self {
+        Self { due, class: None }
+    }
+}
+
+/// An exchange that was taken back from a connection that could not carry it.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    due: Instant,
+    class: u16,
+}
+
 /// What the next submit hands in, to be stamped with the clock right before it.
 #[derive(Clone, Copy, Debug)]
 struct Unstamped {
@@ -90,6 +113,8 @@ pub struct Worker<C: Client, R> {
     stop: Arc<AtomicBool>,
     pool: Pool<C>,
 
+    /// Exchanges that were taken back: they begin again before all that wait.
+    again: VecDeque<Again>,
     /// Arrivals that wait for a connection, by when they were due.
     backlog: VecDeque<Instant>,
     backlog_max: usize,
@@ -205,7 +230,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             Owner::Connection(place) => place,
             Owner::HalfClosed(number) => {
                 if matches!(completion.event, Event::Ended { .. }) {
-                    self.pool.peer_closed(number, &mut self.reactor);
+                    let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+                    self.pool.peer_closed(number, at, reactor, recorder);
                 }
                 return true;
             }
@@ -258,12 +284,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         open.close_announced |= seen.close_announced;
         if seen.answered > 0 {
             open.in_flight -= seen.answered;
-            open.bytes_counted += seen.bytes_sent;
             open.skipping = false;
             if was_full {
                 open.free_since = at;
             }
-            self.recorder.add_bytes_sent(seen.bytes_sent, at);
+            let taken = self.reactor.bytes_taken(open.key);
+            let since = taken.saturating_sub(std::mem::replace(&mut open.bytes_counted, taken));
+            self.recorder.add_bytes_sent(since, at);
             self.last_end = at;
             self.pool.answered(place);
             self.feed(place, at);
@@ -294,10 +321,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let Some(open) = self.pool.open(place) else {
             return;
         };
-        if open.client.wants_transmit() {
+        if open.client.is_closing() {
+            self.wind_up(place, at);
+        } else if open.client.wants_transmit() {
             self.transmit(place, at);
-        } else if open.in_flight == 0 && open.client.is_closing() {
-            self.part(place, at);
         }
     }
 
@@ -309,19 +336,37 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             && open.client.free() > 0
         {
             match self.next_arrival(at) {
-                Some(due) => self.begin(place, due, due.max(at), at),
+                Some(arrival) => self.begin(place, arrival, arrival.due.max(at), at),
                 None => return self.pool.has_room(place),
             }
         }
     }
 
     #[inline]
-    fn next_arrival(&mut self, at: Instant) -> Option<Instant> {
+    fn next_arrival(&mut self, at: Instant) -> Option<Arrival> {
         if self.stopping {
             return None;
         }
-        let waiting = self.backlog.pop_front();
-        waiting.or_else(|| self.claim(at))
+        let waiting = self.take_waiting();
+        waiting.or_else(|| self.claim(at).map(Arrival::new))
+    }
+
+    /// Takes what has waited for longest, before it what begins again.
+    #[inline]
+    fn take_waiting(&mut self) -> Option<Arrival> {
+        match self.again.pop_front() {
+            Some(Again { due, class }) => Some(Arrival {
+                due,
+                class: Some(class),
+            }),
+            None => self.backlog.pop_front().map(Arrival::new),
+        }
+    }
+
+    /// Whether something waits for a connection.
+    #[inline]
+    fn is_waited_for(&self) -> bool {
+        !self.backlog.is_empty() || !self.again.is_empty()
     }
 
     /// A closed loop's next exchange, due now, if there is to be one.
@@ -351,7 +396,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.recorder.arrive(due);
             if let Some(place) = self.pool.take_with_room() {
                 let free_since = self.pool.open(place).map_or(now, |open| open.free_since);
-                self.begin(place, due, due.max(free_since), now);
+                self.begin(place, Arrival::new(due), due.max(free_since), now);
                 self.feed(place, now);
             } else {
                 self.backlog.push_back(due);
@@ -362,8 +407,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// Begins an exchange on a connection with room.
     #[inline]
-    fn begin(&mut self, place: u32, due: Instant, ready: Instant, now: Instant) {
-        let class = self.requests.draw();
+    fn begin(&mut self, place: u32, arrival: Arrival, ready: Instant, now: Instant) {
+        let Arrival { due, class } = arrival;
+        let class = class.unwrap_or_else(|| self.requests.draw());
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
             return;
         };

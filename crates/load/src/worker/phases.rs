@@ -10,7 +10,7 @@ use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
 
-use super::{Nap, Share, TURN, Worker};
+use super::{Arrival, Nap, Share, TURN, Worker};
 use crate::exchange::Cause;
 use crate::pool::{self, Pool};
 use crate::recorder::{self, Recorder};
@@ -56,8 +56,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         Self {
             stored: stored.collect(),
             names,
-            // Those that were begun and not sent come back, whatever the bound.
-            backlog: VecDeque::with_capacity(share.backlog + exchanges),
+            // Each exchange under way may come back.
+            again: VecDeque::with_capacity(exchanges),
+            backlog: VecDeque::with_capacity(share.backlog),
             backlog_max: 0,
             backlog_at_start: 0,
             unstamped: Vec::with_capacity(connections + exchanges),
@@ -117,7 +118,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if nothing_comes && self.recorder.outstanding() == 0 && self.window_may_end() {
             return None;
         }
-        if self.stopping && (!self.backlog.is_empty() || self.swept < self.pool.len()) {
+        if self.stopping && (self.is_waited_for() || self.swept < self.pool.len()) {
             // The rest of what waits is given up in the next turn.
             return Some(self.start);
         }
@@ -135,7 +136,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// Whether an open loop has nothing more to send.
     pub(super) fn schedule_is_over(&self) -> bool {
-        self.share.open_loop && self.schedule.next().is_none() && self.backlog.is_empty()
+        self.share.open_loop && self.schedule.next().is_none() && !self.is_waited_for()
     }
 
     /// A window of fixed length lasts until its end, whatever happens in it.
@@ -172,17 +173,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn give_up_waiting(&mut self, now: Instant) {
         self.shed_due(now);
         for _ in 0..TURN {
-            let Some(due) = self.backlog.pop_front() else {
+            let Some(arrival) = self.take_waiting() else {
                 break;
             };
-            self.never_sent(due, now, self.cause_of_giving_up());
+            self.never_sent(arrival, now, self.cause_of_giving_up());
         }
         for _ in 0..TURN {
             if self.swept == self.pool.len() {
                 return;
             }
             if let Some(due) = self.pool.take_pending(self.swept) {
-                self.never_sent(due, now, Cause::Unfinished);
+                self.never_sent(Arrival::new(due), now, Cause::Unfinished);
             }
             self.swept += 1;
         }

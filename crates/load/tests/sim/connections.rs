@@ -81,6 +81,25 @@ fn a_close_after_a_complete_answer_reconnects_at_once() {
     }
 }
 
+/// We asked for the close, and the close is also what ends the content.
+#[test]
+fn a_close_that_we_asked_for_is_ours_also_where_it_ends_the_content() {
+    let plan = PlanFile {
+        requests_per_connection: Some(1),
+        ..count(4, 100)
+    };
+    let delimited =
+        numbered(|_| Some(Reply::new("HTTP/1.1 200 OK\r\n\r\nhello").then(Then::Finish)));
+    let record = simulate(plan, delimited);
+    let counts = connections(&record);
+    assert_eq!(record.total.outcomes[Outcome::Ok], 100);
+    assert_eq!(
+        (counts.closed_by_client, counts.closed_by_server),
+        (counts.established, 0)
+    );
+    assert_eq!(all(&record).close_announced, 0, "we asked for it");
+}
+
 #[test]
 fn a_broken_connection_waits_before_the_next() {
     let reset = || {

@@ -1,6 +1,8 @@
 //! What comes before it was asked for: answers without a question, goodbyes on idle connections,
 //! and answers to requests that are still being sent.
 
+use std::sync::atomic::Ordering;
+
 use model::outcome::Outcome;
 use model::plan::PlanFile;
 use model::request::RequestFile;
@@ -100,6 +102,7 @@ fn a_large_upload_is_sent_with_its_first_byte() {
     let server = SimServer::new(Service::Constant(ms(1)), move |_| {
         Some(Reply::new(refusal).then(Then::Finish))
     });
+    let seen = server.counts();
     let record = simulate_on(kernel, plan(), server);
     assert_eq!(
         record.total.outcomes[Outcome::Status],
@@ -107,4 +110,10 @@ fn a_large_upload_is_sent_with_its_first_byte() {
         "{:?}",
         record.examples
     );
+    let sent = all(&record).bytes_sent.count();
+    assert!(
+        sent < 20 * 30_000,
+        "{sent} bytes: what was not handed in was not sent"
+    );
+    assert!(sent >= seen.bytes.load(Ordering::Relaxed), "{sent} bytes");
 }

@@ -7,5 +7,6 @@ mod failures;
 mod harness;
 mod mixture;
 mod overload;
+mod pipeline;
 mod reference;
 mod timing;

@@ -1,7 +1,7 @@
 //! The server of the virtual network: when it answers is known exactly, what it answers is the
 //! caller's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -90,6 +90,8 @@ pub struct SimServer {
     inboxes: BTreeMap<Key, Vec<u8>>,
     /// When the latest answer on a connection has left: answers keep their order.
     answered: BTreeMap<Key, Instant>,
+    /// Connections that it has ended: what still comes on them is not processed.
+    ended: BTreeSet<Key>,
     counts: Arc<Counts>,
     connects: u64,
 }
@@ -115,6 +117,7 @@ impl SimServer {
             random: Random::new(1),
             inboxes: BTreeMap::new(),
             answered: BTreeMap::new(),
+            ended: BTreeSet::new(),
             counts: Arc::default(),
             connects: 0,
         }
@@ -201,6 +204,7 @@ impl SimServer {
     pub(super) fn forget(&mut self, key: Key) {
         self.inboxes.remove(&key);
         self.answered.remove(&key);
+        self.ended.remove(&key);
     }
 
     /// Bytes have arrived at `now`; what comes of them, and when it reaches the client.
@@ -211,7 +215,9 @@ impl SimServer {
         let mut inbox = self.inboxes.remove(&key).unwrap_or_default();
         inbox.extend_from_slice(bytes);
         let mut told = Vec::new();
-        while let Some(end) = position(&inbox, self.request_end) {
+        while !self.ended.contains(&key)
+            && let Some(end) = position(&inbox, self.request_end)
+        {
             let request: Vec<u8> = inbox.drain(..end + self.request_end.len()).collect();
             self.counts.requests.fetch_add(1, Ordering::Relaxed);
             if let Some(reply) = (self.answer)(&request) {
@@ -237,6 +243,9 @@ impl SimServer {
                 at += self.segment_gap;
             }
             told.push((at, Told::Received(segment.to_vec())));
+        }
+        if reply.then != Then::Continue {
+            self.ended.insert(key);
         }
         match reply.then {
             Then::Continue => {}

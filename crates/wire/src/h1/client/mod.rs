@@ -57,7 +57,8 @@ impl Shared {
 enum State {
     Head,
     Chunked(ChunkedDecoder),
-    /// The server has said goodbye to an idle connection: what follows means nothing.
+    /// The server has announced the close, and said all that it had to: what follows means nothing
+    /// (RFC 9112 §9.6).
     Goodbye,
     /// So many bytes of content to come.
     Length(u64),
@@ -77,6 +78,8 @@ pub struct Connection {
     pipeline: u8,
     /// Whether our last request asked for the close, or the server announced it.
     closing: bool,
+    /// Whether the server announced it, with an answer that has begun.
+    announced: bool,
     /// A bit for each place: whether a HEAD is in flight there.
     heads: u64,
     /// Whose like the answer in each place is expected to be: the request, modulo what is kept.
@@ -96,6 +99,7 @@ impl Client for Connection {
             in_flight: 0,
             pipeline: u8::try_from(shared.pipeline).unwrap_or(u8::MAX),
             closing: false,
+            announced: false,
             heads: 0,
             likely: [0; IN_FLIGHT as usize],
             interim: 0,
@@ -402,6 +406,7 @@ impl Connection {
         };
         let keep_alive = head.keep_alive && framing != Framing::Close;
         self.closing |= !keep_alive;
+        self.announced = !keep_alive;
         self.interim = 0;
         sink.head(
             self.oldest(),
@@ -441,7 +446,12 @@ impl Connection {
             return Err(ProtocolError::Excess);
         }
         let stream = self.take_oldest();
-        self.state = State::Head;
+        // RFC 9112 §9.6: requests behind an answer that announces the close are not processed.
+        self.state = if self.announced && self.in_flight > 0 {
+            State::Goodbye
+        } else {
+            State::Head
+        };
         sink.complete(stream);
         Ok(())
     }

@@ -1,0 +1,165 @@
+//! How exchanges end when it is not with an answer: their connection goes, their time is up, the
+//! run is over. Each of them ends in exactly one outcome, or asks again.
+//!
+//! The exchange that brings its connection down has the outcome of what happened to it. Those that
+//! share the connection have lost it (`read`), unless it is certain that the server did not process
+//! them: what was never handed in, and what stands behind an answer that announced the close
+//! (RFC 9112 §9.6), asks again on another connection, and is sent when it is sent there.
+
+use model::units::{Bytes, Instant};
+use sys::reactor::Reactor;
+use wire::{Client, ProtocolError};
+
+use super::{Again, Arrival, Worker};
+use crate::exchange::{Cause, Exchange};
+use crate::flight::{Flight, Seen};
+
+impl<C: Client, R: Reactor> Worker<C, R> {
+    /// The connection is of no more use: what was handed in on it has failed for `cause`, what the
+    /// server has certainly not processed asks elsewhere.
+    #[cold]
+    pub(super) fn break_off(&mut self, place: u32, at: Instant, cause: impl Fn(&Flight) -> Cause) {
+        self.take_back(place, at);
+        self.end_flights(place, at, cause);
+        self.count_close(place, at, true, false);
+        let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+        self.pool.close(place, at, reactor, recorder);
+        self.hand_over(at);
+        if !self.stopping {
+            self.pool.back_off(place, at);
+        }
+    }
+
+    /// Exchanges on the connection in `place` that the server has certainly not processed are taken
+    /// back: they wait, before all others. Each remains the request that it is.
+    #[cold]
+    pub(super) fn take_back(&mut self, place: u32, at: Instant) {
+        while let Some((open, flights)) = self.pool.open_and_flights(place) {
+            let is_closing = open.close_announced;
+            let unprocessed =
+                |flight: &Flight| flight.is_untouched() || (is_closing && flight.is_unanswered());
+            // The youngest first, so that the oldest stands before it in the end.
+            let of_those = flights
+                .iter_mut()
+                .filter(|flight| flight.is_some_and(|flight| unprocessed(&flight)));
+            let youngest =
+                of_those.max_by_key(|flight| flight.map(|flight| (flight.due, flight.sent)));
+            let Some(mut flight) = youngest.and_then(Option::take) else {
+                return;
+            };
+            open.in_flight -= 1;
+            open.requests -= 1;
+            if self.stopping {
+                flight.cause = Some(Cause::Unfinished);
+                self.recorder.end(&flight.end(at));
+                self.last_end = self.last_end.max(at);
+                continue;
+            }
+            if let Some(sent) = flight.sent {
+                self.recorder.take_back(sent, at);
+            }
+            self.again.push_front(Again {
+                due: flight.due,
+                class: flight.class(),
+            });
+        }
+    }
+
+    /// What waits begins on connections that have room.
+    pub(super) fn hand_over(&mut self, at: Instant) {
+        while !self.stopping
+            && self.is_waited_for()
+            && let Some(place) = self.pool.take_with_room()
+        {
+            self.feed(place, at);
+        }
+    }
+
+    /// Ends all exchanges on the connection in `place`.
+    fn end_flights(&mut self, place: u32, at: Instant, cause: impl Fn(&Flight) -> Cause) {
+        let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            return;
+        };
+        for mut flight in flights.iter_mut().filter_map(Option::take) {
+            flight.cause = Some(cause(&flight));
+            open.in_flight -= 1;
+            self.recorder.end(&flight.end(at));
+            self.last_end = at;
+        }
+    }
+
+    /// The peer broke the protocol, or said something before it was asked.
+    #[cold]
+    pub(super) fn take_offence(
+        &mut self,
+        place: u32,
+        at: Instant,
+        error: Option<ProtocolError>,
+        seen: Seen,
+    ) {
+        if let Some(open) = self.pool.open(place) {
+            open.in_flight -= seen.answered;
+            open.close_announced |= seen.close_announced;
+        }
+        let error = error.unwrap_or(ProtocolError::Unsolicited);
+        if seen.goodbye {
+            // The server closed an idle connection: what was to go out on it asks elsewhere.
+            self.take_back(place, at);
+            self.end_flights(place, at, |_| Cause::Protocol(error));
+            self.count_close(place, at, false, false);
+            let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+            self.pool.close(place, at, reactor, recorder);
+            self.hand_over(at);
+            self.reconnect(place, at);
+        } else {
+            self.break_off(place, at, |flight| match () {
+                () if flight.is_early() => Cause::Protocol(ProtocolError::Unsolicited),
+                () if flight.is_unanswered() => Cause::GivenUp,
+                () => Cause::Protocol(error),
+            });
+        }
+    }
+
+    /// An exchange has taken too long: its connection is of no more use. Those behind it that had
+    /// time left have lost their connection.
+    #[cold]
+    pub(super) fn time_out(&mut self, place: u32, now: Instant) {
+        let timeout = self.share.timeout;
+        if let Some((_, flights)) = self.pool.open_and_flights(place) {
+            for flight in flights.iter_mut().flatten() {
+                // One that was never handed in has waited too long as well: it asks nobody else.
+                let is_late = flight.deadline(timeout) <= now;
+                flight.cause = is_late.then(|| flight.timed_out(timeout));
+            }
+        }
+        self.break_off(place, now, |flight| flight.cause.unwrap_or(Cause::GivenUp));
+    }
+
+    /// Records an exchange that waited and was never sent.
+    pub(super) fn never_sent(&mut self, arrival: Arrival, now: Instant, cause: Cause) {
+        let Arrival { due, class } = arrival;
+        self.last_end = self.last_end.max(now);
+        self.recorder.end(&Exchange {
+            due,
+            ready: now.max(due),
+            sent: None,
+            first_byte: None,
+            ended: now.max(due),
+            content: Bytes::ZERO,
+            connect: None,
+            class,
+            cause: Some(cause),
+        });
+    }
+
+    /// What is under way is given up.
+    pub(super) fn give_up(&mut self, now: Instant) {
+        self.give_up = Instant::FAR_FUTURE;
+        for place in 0..self.pool.len() {
+            let open = self.pool.open(place);
+            if open.is_some_and(|open| open.in_flight > 0) {
+                self.break_off(place, now, |_| Cause::Unfinished);
+            }
+        }
+    }
+}
