@@ -180,12 +180,14 @@ impl Schedule {
             } => {
                 let expected = as_f64(to_go) / *mean_gap_ns;
                 if expected > DRAWN && self.left.is_none() {
-                    // The normal limit of the Poisson distribution (its error at 10,000 is 0.3 %
-                    // of a standard deviation).
-                    let count = expected + random.normal() * expected.sqrt();
-                    let count = whole_ns(count.max(1.0)).as_ns();
-                    taken.count += count;
-                    taken.last = end - Span::from_ns(1);
+                    // Behind the first one, the normal limit of the Poisson distribution (its error
+                    // at 10,000 is 0.3 % of a standard deviation).
+                    let after_first = expected + random.normal() * expected.sqrt();
+                    let after_first = whole_ns((after_first + 0.5).max(1.0)).as_ns();
+                    taken.count += 1 + after_first;
+                    // Backwards from any instant, too, a gap is exponential.
+                    let gap = whole_ns(random.exponential() * *mean_gap_ns) + Span::from_ns(1);
+                    taken.last = (end - gap).max(taken.first);
                     *since_start_ns = as_f64(end.saturating_since(self.start));
                     self.advance();
                 }
