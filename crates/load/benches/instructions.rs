@@ -142,7 +142,7 @@ fn worker(count: u64, arrivals: Arrivals) {
         expectations: vec![load::expectation::Expectation {
             status: Some(200),
             length: Some(7),
-            content: b"1234567".to_vec(),
+            content: (*b"1234567").into(),
         }],
         references: vec![None],
         targets: plan.file().addresses.clone(),

@@ -116,3 +116,27 @@ impl Requests {
         compares
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use model::fixture;
+
+    use super::*;
+
+    /// A reference of a megabyte is there once, however many workers there are.
+    #[test]
+    fn workers_share_what_answers_are_held_against() {
+        let plan = Plan::try_from(fixture::plan("http://127.0.0.1:1/", &[])).unwrap();
+        let expectations = [Expectation {
+            content: vec![b'x'; 1 << 20].into(),
+            ..Expectation::default()
+        }];
+        for worker in 0..4 {
+            let requests = Requests::compile(&plan, &expectations, worker);
+            let content = &requests.expectation(0).content;
+            assert!(Arc::ptr_eq(content, &expectations[0].content));
+        }
+    }
+}

@@ -160,7 +160,7 @@ fn check<R: Reactor>(file: PlanFile, reactor: R, what: &str) {
         expectations: vec![Expectation {
             status: Some(200),
             length: Some(5),
-            content: b"hello".to_vec(),
+            content: (*b"hello").into(),
         }],
         references: vec![None],
         targets: file.addresses.clone(),

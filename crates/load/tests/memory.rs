@@ -44,7 +44,7 @@ fn held<R: Reactor>(connections: u32, arrivals: Arrivals, new: impl Fn(&Settings
         expectations: vec![Expectation {
             status: Some(200),
             length: Some(5),
-            content: b"hello".to_vec(),
+            content: (*b"hello").into(),
         }],
         references: vec![None],
         targets: plan.file().addresses.clone(),

@@ -3,6 +3,8 @@
 //! Status and length of every answer are checked; the content of small ones byte by byte, of large
 //! ones in one exchange of a thousand, the rest being drained unread.
 
+use std::sync::Arc;
+
 use model::plan::Level;
 
 use crate::exchange::Cause;
@@ -23,7 +25,8 @@ pub struct Expectation {
     /// The length of the content; none accepts any.
     pub length: Option<u64>,
     /// How the content begins; shorter than the content where only that much is known or stable.
-    pub content: Vec<u8>,
+    /// Workers share it.
+    pub content: Arc<[u8]>,
 }
 
 impl Expectation {
@@ -31,7 +34,7 @@ impl Expectation {
     #[must_use]
     pub fn at_level(mut self, level: Level) -> Self {
         if level < Level::Body {
-            self.content = Vec::new();
+            self.content = Arc::default();
         }
         if level < Level::Length {
             self.length = None;

@@ -7,7 +7,7 @@ fn hello() -> Expectation {
     Expectation {
         status: Some(200),
         length: Some(5),
-        content: b"hello".to_vec(),
+        content: (*b"hello").into(),
     }
 }
 
@@ -65,7 +65,7 @@ fn a_level_keeps_what_it_names() {
 fn large_content_is_compared_once_in_a_thousand() {
     let large = Expectation {
         length: Some(1 << 20),
-        content: vec![b'x'; 1 << 20],
+        content: vec![b'x'; 1 << 20].into(),
         ..hello()
     };
     assert!(large.compares(0) && large.compares(2_000));

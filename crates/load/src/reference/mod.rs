@@ -189,7 +189,7 @@ fn stable(answers: &[Answer]) -> (Expectation, bool) {
     let expectation = Expectation {
         status: all(|a, b| a.status == b.status).then_some(first.status),
         length: all(|a, b| a.length == b.length).then_some(first.length),
-        content: content.to_vec(),
+        content: content.into(),
     };
     (expectation, is_dynamic)
 }

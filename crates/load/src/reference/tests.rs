@@ -8,7 +8,7 @@ use crate::run::LoadError;
 fn answer(status: u16, content: &str) -> Answer {
     Answer {
         status,
-        content: content.as_bytes().to_vec(),
+        content: content.as_bytes().into(),
         length: content.len() as u64,
         digest: format!("digest of {content}"),
         ..Answer::default()
@@ -21,7 +21,7 @@ fn check(contents: [&str; 2], expected: (Option<u64>, &str, bool)) {
     let (length, content, is_dynamic) = expected;
     assert_eq!(found.status, Some(200));
     assert_eq!((found.length, dynamic), (length, is_dynamic));
-    assert_eq!(String::from_utf8(found.content).unwrap(), content);
+    assert_eq!(str::from_utf8(&found.content).unwrap(), content);
 }
 
 #[test]

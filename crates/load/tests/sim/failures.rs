@@ -140,7 +140,7 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
         expectations: vec![load::expectation::Expectation {
             status: Some(200),
             length: Some(100_000),
-            content: body.clone().into_bytes(),
+            content: body.as_bytes().into(),
         }],
         ..crate::harness::findings(file)
     };

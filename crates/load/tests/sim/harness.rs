@@ -77,7 +77,7 @@ pub(crate) fn right() -> load::expectation::Expectation {
     load::expectation::Expectation {
         status: Some(200),
         length: Some(5),
-        content: b"hello".to_vec(),
+        content: (*b"hello").into(),
     }
 }
 

@@ -53,7 +53,7 @@ fn two_equal_answers_are_what_others_are_held_against() {
         reference.sha256,
         "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
     );
-    assert_eq!(found.expectations[0].content, b"hello");
+    assert_eq!(*found.expectations[0].content, *b"hello");
     assert_eq!(found.tally.outcomes[Outcome::Ok], 2);
     assert_eq!(found.tally.connections.established, 2);
     assert!(found.notes.is_empty(), "{:?}", found.notes);
@@ -69,7 +69,7 @@ fn a_dynamic_page_is_checked_by_what_is_stable() {
     let found = fetch(Expectation::default(), ONE, server).unwrap();
     assert!(found.references[0].clone().unwrap().dynamic);
     assert_eq!(found.expectations[0].length, Some(9));
-    assert_eq!(found.expectations[0].content, b"<p>");
+    assert_eq!(*found.expectations[0].content, *b"<p>");
     assert_eq!(found.notes.len(), 1);
 }
 
