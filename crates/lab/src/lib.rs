@@ -22,6 +22,8 @@ pub mod server;
 pub mod site;
 pub mod store;
 pub mod sweep;
+#[cfg(test)]
+mod testing;
 pub mod trial;
 
 pub use error::LabError;

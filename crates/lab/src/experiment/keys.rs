@@ -99,9 +99,12 @@ fn check_table(
 
 /// Makes a sentence of serde's message, and finds the word that was meant among those it expected.
 pub(super) fn explain(message: &str) -> (String, Option<String>) {
-    let why = wrong_type(message).unwrap_or_else(|| message.trim().replace('`', "'"));
-    let nearest = message
-        .strip_prefix("unknown variant ")
+    let why = wrong_type(message)
+        .or_else(|| missing_key(message))
+        .unwrap_or_else(|| message.trim().replace('`', "'"));
+    let nearest = ["unknown variant ", "unknown field "]
+        .into_iter()
+        .find_map(|start| message.strip_prefix(start))
         .and_then(|rest| {
             let mut words = rest.split('`').skip(1).step_by(2);
             let given = words.next()?;
@@ -109,6 +112,18 @@ pub(super) fn explain(message: &str) -> (String, Option<String>) {
         })
         .map(str::to_owned);
     (why, nearest)
+}
+
+/// `missing field `install`` and `unknown field `x`, expected ...` in words of people.
+fn missing_key(message: &str) -> Option<String> {
+    let message = message.trim().replace('`', "'");
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return Some(format!("the key {key} is missing"));
+    }
+    let rest = message.strip_prefix("unknown field ")?;
+    let (_, expected) = rest.split_once(", expected ")?;
+    let known = expected.trim_start_matches("one of ").replace('\'', "");
+    Some(format!("no such key here; there are {known}"))
 }
 
 /// `invalid type: string "six", expected u32` in words of people.

@@ -7,7 +7,7 @@ use std::path::Path;
 use model::Experiment;
 
 use super::nearest;
-use crate::server;
+use crate::server::Catalogue;
 
 /// A word in an experiment that names nothing.
 pub(super) struct Misnomer {
@@ -18,9 +18,9 @@ pub(super) struct Misnomer {
 }
 
 /// The first server that cannot be meant.
-pub(super) fn check(experiment: &Experiment) -> Result<(), Misnomer> {
+pub(super) fn check(experiment: &Experiment, servers: &Catalogue) -> Result<(), Misnomer> {
     for (index, written) in experiment.file().server.iter().enumerate() {
-        if let Err(near) = server::product(&written.product) {
+        if let Err(near) = servers.product(&written.product) {
             return Err(Misnomer {
                 key: format!("server[{index}].product"),
                 why: format!(

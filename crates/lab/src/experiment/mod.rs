@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use model::{Experiment, ExperimentFile};
 use toml::de::{DeTable, DeValue};
 
+use crate::server::Catalogue;
+
 pub use keys::nearest;
 
 /// Experiments that the program brings along, by name.
@@ -109,6 +111,15 @@ pub struct Source {
 
 /// Reads the experiment of that path or built-in name, and applies `KEY=VALUE` overrides.
 pub fn read(name: &str, overrides: &[String]) -> Result<Source, ReadError> {
+    read_with(name, overrides, &Catalogue::built_in())
+}
+
+/// The same where other servers are known than those that the program brings along.
+pub fn read_with(
+    name: &str,
+    overrides: &[String],
+    servers: &Catalogue,
+) -> Result<Source, ReadError> {
     let path = Path::new(name);
     let (place, text) = match std::fs::read_to_string(path) {
         Ok(text) => (name.to_owned(), text),
@@ -125,7 +136,7 @@ pub fn read(name: &str, overrides: &[String]) -> Result<Source, ReadError> {
         }
     };
     let file = if place == "built-in" { name } else { &place };
-    let experiment = parse(file, &text, overrides)?;
+    let experiment = parse_with(file, &text, overrides, servers)?;
     Ok(Source {
         name: place,
         text,
@@ -154,6 +165,15 @@ fn unknown(name: &str) -> ReadError {
 
 /// Reads an experiment from `text`; `file` is its name in errors.
 pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Experiment, ReadError> {
+    parse_with(file, text, overrides, &Catalogue::built_in())
+}
+
+fn parse_with(
+    file: &str,
+    text: &str,
+    overrides: &[String],
+    servers: &Catalogue,
+) -> Result<Experiment, ReadError> {
     let page = Page { file, text };
     let table = DeTable::parse(text).map_err(|error| page.toml_mistake(&error, None))?;
     let table = table.into_inner();
@@ -176,26 +196,78 @@ pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Experiment,
     };
     let experiment =
         Experiment::try_from(written).map_err(|error| mistake(&error.key, error.why, None))?;
-    known::check(&experiment).map_err(|found| mistake(&found.key, found.why, found.nearest))?;
+    known::check(&experiment, servers)
+        .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
     Ok(experiment)
 }
 
 /// A text that errors point into.
-struct Page<'a> {
+pub(crate) struct Page<'a> {
     file: &'a str,
     text: &'a str,
 }
 
-impl Page<'_> {
-    fn place(&self, span: Range<usize>) -> Place {
+impl<'a> Page<'a> {
+    /// `file` is the name of `text` in errors.
+    pub(crate) const fn new(file: &'a str, text: &'a str) -> Self {
+        Self { file, text }
+    }
+
+    /// Its name.
+    pub(crate) const fn file(&self) -> &str {
+        self.file
+    }
+
+    /// What stands at `span`.
+    pub(crate) fn text(&self, span: &Range<usize>) -> &str {
+        self.text.get(span.clone()).unwrap_or_default()
+    }
+
+    /// The line at which `span` begins, from 1.
+    pub(crate) fn line(&self, span: &Range<usize>) -> usize {
         let before = &self.text[..span.start.min(self.text.len())];
+        before.matches('\n').count() + 1
+    }
+
+    /// The path of the value at `span`.
+    pub(crate) fn key(&self, table: &DeTable<'_>, span: &Range<usize>) -> String {
+        key_at(table, span).unwrap_or_default()
+    }
+
+    /// The line of the value of that key, or of the nearest part of its path that exists.
+    pub(crate) fn line_of_key(&self, table: &DeTable<'_>, key: &str) -> usize {
+        self.line(&span_of(table, key).unwrap_or(0..0))
+    }
+
+    fn place(&self, span: Range<usize>) -> Place {
         Place::Line {
             file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
+            line: self.line(&span),
         }
     }
 
-    fn toml_mistake(&self, error: &toml::de::Error, table: Option<&DeTable<'_>>) -> ReadError {
+    /// A mistake at the value of that key.
+    pub(crate) fn mistake(
+        &self,
+        table: &DeTable<'_>,
+        key: &str,
+        why: String,
+        nearest: Option<&str>,
+    ) -> ReadError {
+        ReadError::Mistake {
+            place: self.place(span_of(table, key).unwrap_or(0..0)),
+            key: key.to_owned(),
+            why,
+            nearest: nearest.map(str::to_owned),
+        }
+    }
+
+    /// What the reader of TOML found.
+    pub(crate) fn toml_mistake(
+        &self,
+        error: &toml::de::Error,
+        table: Option<&DeTable<'_>>,
+    ) -> ReadError {
         let span = error.span().unwrap_or(0..0);
         let key = table
             .and_then(|table| key_at(table, &span))

@@ -62,13 +62,16 @@ fn find(
     search: &Search,
     division: &Division,
 ) -> Result<Installed, (String, Option<String>)> {
-    let product = server::product(&variant.product).map_err(|nearest| {
-        let hint = nearest.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
-        (
-            format!("the lab knows no product '{}'{hint}", variant.product),
-            Some("triathlon lab --list servers".to_owned()),
-        )
-    })?;
+    let product = search
+        .catalogue
+        .product(&variant.product)
+        .map_err(|nearest| {
+            let hint = nearest.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
+            (
+                format!("the lab knows no product '{}'{hint}", variant.product),
+                Some("triathlon lab --list servers".to_owned()),
+            )
+        })?;
     if division.of_server(variant.cores).is_none() {
         return Err((
             format!(
@@ -79,14 +82,14 @@ fn find(
             None,
         ));
     }
-    server::installed(product, search).map_err(|error| (error, Some(product.install().to_owned())))
+    server::installed(product, search).map_err(|absent| (absent.why, absent.remedy))
 }
 
 /// Finds what is installed and builds what all servers share.
 pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> {
     let (servers, missing) = present(lab.experiment, lab.search, lab.division);
     let responder = server::installed(server::null_responder(), lab.search)
-        .map_err(|why| LabError::Generator { why })?;
+        .map_err(|absent| LabError::Generator { why: absent.why })?;
     let most = lab.experiment.connections().last().copied().unwrap_or(1);
     // Both are best effort: SRV-03 reads the limit that holds, and orphans are found by session.
     let _limit = sys::process::raise_open_files(OPEN_FILES_MIN.max(u64::from(most) * 4));
@@ -186,7 +189,10 @@ impl Lab<'_> {
         let preset = match preset_name {
             "stock" => Preset::Stock,
             "tuned" => Preset::Tuned,
-            path => Preset::Template(&ground.templates[path]),
+            path => Preset::Template {
+                path,
+                text: &ground.templates[path],
+            },
         };
         let cpus = self.division.of_server(cores);
         Running::start(&Start {
@@ -198,6 +204,7 @@ impl Lab<'_> {
             // More cores than there are: a ceiling for servers that are gaps themselves.
             cpus: cpus.unwrap_or(&self.division.server),
             connections: self.experiment.connections().last().copied().unwrap_or(1),
+            needs: &[],
             site: ground.site.root(),
             scratch: self.scratch,
         })

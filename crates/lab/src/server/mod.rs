@@ -1,69 +1,31 @@
-//! The servers that a lab can run: one file and one line of the table each.
+//! The servers that a lab can run: a folder each, in `servers/` or in one of the user's.
 //!
-//! A driver knows how a product is found, configured and started. Everything that holds for all of
-//! them (session, CPUs, limits, readiness, meters, the end) is not its business.
+//! A folder says how a product is found, configured, started and stopped, and what it can do.
+//! Everything that holds for all of them (session, CPUs, limits, meters, the end) is not its
+//! business.
 
-mod apache;
-mod lighttpd;
-mod nginx;
-mod origin;
+mod catalogue;
+mod file;
+mod product;
 mod running;
+mod template;
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
 use model::experiment::AccessLog;
 use sys::process::Signal;
 
 use crate::error::LabError;
-use crate::experiment::nearest;
 
-pub use origin::null_responder;
+pub use catalogue::{Catalogue, null_responder};
+pub use product::{Product, ServerError};
 pub use running::{Running, Start};
-
-/// Every product, in the order of `--list servers`. Adding one is a file and a line here.
-pub static TABLE: &[&dyn Product] = &[
-    &origin::Origin,
-    &nginx::Nginx,
-    &apache::Apache,
-    &lighttpd::Lighttpd,
-];
-
-/// What the lab must know about a product.
-pub trait Product: Sync {
-    /// Its name in experiments.
-    fn name(&self) -> &'static str;
-
-    /// Names of its program, the likeliest first.
-    fn programs(&self) -> &'static [&'static str];
-
-    /// How to install it, by system.
-    fn install(&self) -> &'static str;
-
-    /// The arguments that make it tell its version.
-    fn version_arguments(&self) -> &'static [&'static str];
-
-    /// Its version, from what it printed: `nginx/1.22.1`.
-    fn version(&self, printed: &str) -> String {
-        printed.lines().next().unwrap_or_default().trim().to_owned()
-    }
-
-    /// Where it is, if it is installed.
-    fn find(&self, search: &Search) -> Option<PathBuf> {
-        search.program(self.programs())
-    }
-
-    /// What keeps it from putting itself into the background, where nobody can watch it.
-    fn foreground(&self) -> &'static str {
-        "start it such that it stays in the foreground"
-    }
-
-    /// Its configuration and command line.
-    fn launch(&self, setup: &Setup<'_>) -> Result<Launch, String>;
-}
 
 /// What a server is to be.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +34,8 @@ pub struct Setup<'a> {
     pub directory: &'a Path,
     /// The documents.
     pub site: &'a Path,
-    /// Where it listens, on 127.0.0.1.
-    pub port: u16,
+    /// Where its processes listen, on 127.0.0.1, in their order: the last one is asked.
+    pub ports: &'a [u16],
     /// CPUs it gets: it is told to have as many workers.
     pub cpus: &'a [u32],
     /// Whether and how it logs requests.
@@ -82,17 +44,14 @@ pub struct Setup<'a> {
     pub connections: u32,
     /// How it is configured.
     pub preset: Preset<'a>,
+    /// What the workloads need of it: handlers and protocols.
+    pub needs: &'a [String],
 }
 
 impl Setup<'_> {
     /// As many as cores.
     pub fn workers(&self) -> usize {
         self.cpus.len().max(1)
-    }
-
-    /// A path below its private folder as text for a configuration file.
-    pub fn below(&self, name: &str) -> String {
-        self.directory.join(name).display().to_string()
     }
 }
 
@@ -101,30 +60,56 @@ impl Setup<'_> {
 pub enum Preset<'a> {
     /// As the product comes, but for what the lab needs: address, documents, workers, log.
     Stock,
-    /// The text of a file of the user's, with `{port}` and the like to be filled in.
-    Template(&'a str),
+    /// A file of the user's in the place of the product's own template.
+    Template {
+        /// Its path.
+        path: &'a str,
+        /// Its text: a template, or one with `{port}` and the like to be filled in.
+        text: &'a str,
+    },
     /// By the advice of its own documentation for static files.
     Tuned,
 }
 
 /// How to start a server.
 #[derive(Clone, Debug, Default)]
-pub struct Launch {
-    /// Arguments of its program.
-    pub arguments: Vec<OsString>,
+struct Launch {
+    /// Its processes, in the order in which they are started.
+    processes: Vec<LaunchProcess>,
     /// Configuration files by name, below the private folder.
-    pub files: Vec<(String, String)>,
+    files: Vec<(String, String)>,
     /// Folders that must exist below the private folder.
-    pub folders: Vec<&'static str>,
-    /// Processes that there must be at least before it is ready.
-    pub processes: usize,
-    /// The signal that makes it leave at once.
-    pub stop: Option<Signal>,
+    folders: Vec<String>,
+    /// Whether one of the files was the user's template.
+    takes_template: bool,
 }
 
-/// Where programs are looked for.
+/// How to start one process of it.
+#[derive(Clone, Debug)]
+struct LaunchProcess {
+    name: String,
+    port: u16,
+    arguments: Vec<OsString>,
+    environment: Vec<(String, String)>,
+    /// Processes that there must be at least before it is ready, itself included.
+    processes: usize,
+    /// Whether its port must be listened to.
+    listens: bool,
+    /// How long it may take to be ready.
+    within: Duration,
+    /// Where its folder says so.
+    ready_place: String,
+    /// The signal that makes it leave at once.
+    stop: Signal,
+    /// How long that may take.
+    patience: Duration,
+}
+
+/// Where programs and servers are looked for.
 #[derive(Clone, Debug)]
 pub struct Search {
+    /// The servers that are known.
+    pub catalogue: Catalogue,
     /// This program: it holds origin and the generator.
     pub own: PathBuf,
     /// Folders, in order.
@@ -132,7 +117,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// The folders of `PATH` and those where distributions hide servers from users.
+    /// The servers that the program brings along; the folders of `PATH` and those where
+    /// distributions hide servers from users.
     pub fn of_system(own: PathBuf) -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut folders: Vec<PathBuf> = std::env::split_paths(&path)
@@ -149,14 +135,21 @@ impl Search {
                 folders.push(PathBuf::from(folder));
             }
         }
-        Self { own, folders }
+        Self {
+            catalogue: Catalogue::built_in(),
+            own,
+            folders,
+        }
     }
 
     /// The first of `names` that is an executable file.
-    pub fn program(&self, names: &[&str]) -> Option<PathBuf> {
-        let candidates = names.iter().flat_map(|name| {
+    pub fn program<N: AsRef<str>>(&self, names: &[N]) -> Option<PathBuf> {
+        let candidates = names.iter().map(AsRef::as_ref).flat_map(|name| {
             let folders = self.folders.iter();
-            folders.map(move |folder| folder.join(name))
+            folders.map(move |folder| match name {
+                OWN => self.own.clone(),
+                _ => folder.join(name),
+            })
         });
         candidates.into_iter().find(|path| {
             fs::metadata(path)
@@ -165,48 +158,83 @@ impl Search {
     }
 }
 
+/// The name under which a folder's `programs` have this program.
+const OWN: &str = "@triathlon";
+
 /// A product that is installed here.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Installed {
-    /// Its row of the table.
-    pub product: &'static dyn Product,
-    /// Its program.
-    pub program: PathBuf,
-    /// Its version as it says itself.
+    /// What its folder says.
+    pub product: Arc<Product>,
+    /// The program of each of its processes.
+    pub programs: Vec<PathBuf>,
+    /// Its version as it says itself; of a rig, that of each process that tells one.
     pub version: String,
 }
 
-/// The row of that name, or the nearest name.
-pub fn product(name: &str) -> Result<&'static dyn Product, Option<&'static str>> {
-    TABLE
-        .iter()
-        .find(|product| product.name() == name)
-        .copied()
-        .ok_or_else(|| nearest(name, TABLE.iter().map(|product| product.name())))
+/// Why a product cannot be run here.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Absent {
+    /// What is missing, a sentence.
+    pub why: String,
+    /// What to do about it, where that is known.
+    pub remedy: Option<String>,
 }
 
-/// Finds a product and asks it for its version. Errors are sentences: what is missing.
-pub fn installed(product: &'static dyn Product, search: &Search) -> Result<Installed, String> {
-    let program = product.find(search).ok_or_else(|| {
-        format!(
-            "{} is not installed: no program {} was found",
-            product.name(),
-            product.programs().join(" or ")
-        )
-    })?;
-    let printed = Command::new(&program)
-        .args(product.version_arguments())
+/// Finds the programs of a product and asks them for their versions.
+pub fn installed(product: Arc<Product>, search: &Search) -> Result<Installed, Absent> {
+    let mut programs = Vec::new();
+    let mut versions = Vec::new();
+    for process in product.processes() {
+        let program = search.program(&process.programs).ok_or_else(|| Absent {
+            why: format!(
+                "{} is not installed: no program {} was found",
+                product.name(),
+                process.programs.join(" or ")
+            ),
+            remedy: Some(product.install().to_owned()),
+        })?;
+        if let Some(version) = &process.version {
+            let told = version_of(&program, version);
+            versions.push(told.map_err(|why| Absent { why, remedy: None })?);
+        }
+        programs.push(program);
+    }
+    // The one that is asked comes first.
+    versions.reverse();
+    Ok(Installed {
+        product,
+        programs,
+        version: versions.join(", "),
+    })
+}
+
+fn version_of(program: &Path, version: &product::Version) -> Result<String, String> {
+    let printed = Command::new(program)
+        .args(&version.arguments)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("{} does not start: {error}", program.display()))?;
-    // nginx tells its version on stderr, the others on stdout.
+    // nginx tells its version on stderr, others on stdout.
     let mut text = String::from_utf8_lossy(&printed.stdout).into_owned();
     text.push_str(&String::from_utf8_lossy(&printed.stderr));
-    Ok(Installed {
-        product,
-        program,
-        version: product.version(&text),
-    })
+    let found = version.pattern.captures(&text);
+    let found = found.and_then(|groups| groups.get(1).or_else(|| groups.get(0)));
+    found
+        .map(|found| found.as_str().trim().to_owned())
+        .ok_or_else(|| {
+            format!(
+                "{}: '{}' is nowhere in what {} {} prints: {}",
+                version.place,
+                version.pattern.as_str(),
+                program.display(),
+                version.arguments.join(" "),
+                match text.lines().next() {
+                    Some(line) => format!("'{line}'"),
+                    None => "nothing".to_owned(),
+                }
+            )
+        })
 }
 
 /// Refuses folders whose names would mean something in a configuration file.
@@ -230,12 +258,12 @@ pub(crate) fn check_path(path: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Fills the places of a template: `{port}`, `{directory}`, `{site}`, `{workers}`, `{cpus}`,
-/// `{access_log}`, `{connections}`.
-fn fill(template: &str, setup: &Setup<'_>) -> String {
+/// Fills the places of a user's template that are written as `{port}`, `{directory}`, `{site}`,
+/// `{workers}`, `{cpus}`, `{access_log}`, `{connections}`.
+fn fill(template: &str, setup: &Setup<'_>, port: u16) -> String {
     let cpus: Vec<String> = setup.cpus.iter().map(ToString::to_string).collect();
     [
-        ("{port}", setup.port.to_string()),
+        ("{port}", port.to_string()),
         ("{directory}", setup.directory.display().to_string()),
         ("{site}", setup.site.display().to_string()),
         ("{workers}", setup.workers().to_string()),

@@ -4,48 +4,54 @@ fn setup<'a>(directory: &'a Path, cpus: &'a [u32]) -> Setup<'a> {
     Setup {
         directory,
         site: Path::new("/a site/www"),
-        port: 4711,
+        ports: &[4711],
         cpus,
         access_log: AccessLog::Off,
         connections: 1000,
         preset: Preset::Tuned,
+        needs: &[],
     }
 }
 
-fn text_of(product: &str, setup: &Setup<'_>) -> String {
-    let launch = super::product(product)
-        .unwrap_or_else(|_| panic!("{product}"))
-        .launch(setup);
-    launch.unwrap().files.remove(0).1
+fn product(name: &str) -> Arc<Product> {
+    let catalogue = Catalogue::built_in();
+    let product = catalogue.product(name);
+    product.unwrap_or_else(|_| panic!("{name}"))
+}
+
+fn text_of(name: &str, setup: &Setup<'_>) -> String {
+    product(name).launch(setup).unwrap().files.remove(0).1
 }
 
 #[test]
 fn names_are_looked_up_and_the_nearest_is_offered() {
-    assert_eq!(product("nginx").ok().unwrap().name(), "nginx");
-    assert_eq!(product("ngnix").err(), Some(Some("nginx")));
-    assert_eq!(product("zzz").err(), Some(None));
+    let catalogue = Catalogue::built_in();
+    assert_eq!(catalogue.product("nginx").unwrap().name(), "nginx");
+    assert_eq!(catalogue.product("ngnix").err(), Some(Some("nginx")));
+    assert_eq!(catalogue.product("zzz").err(), Some(None));
 }
 
 #[test]
 fn a_product_that_is_missing_says_what_was_looked_for() {
     let search = Search {
+        catalogue: Catalogue::built_in(),
         own: PathBuf::from("/no/triathlon"),
         folders: vec![PathBuf::from("/no/such/folder")],
     };
-    let missing = installed(product("apache").ok().unwrap(), &search)
-        .err()
-        .unwrap();
+    let missing = installed(product("apache"), &search).unwrap_err();
     assert_eq!(
-        missing,
+        missing.why,
         "apache is not installed: no program apache2 or httpd was found"
     );
+    let remedy = missing.remedy.unwrap();
+    assert!(remedy.contains("apt install apache2"), "{remedy}");
 }
 
 #[test]
 fn nginx_gets_its_workers_and_their_cpus_in_full() {
     let text = text_of("nginx", &setup(Path::new("/private place"), &[0, 2]));
     assert!(
-        text.contains("worker_processes 2;\nworker_cpu_affinity 001 100;\n"),
+        text.contains("\nworker_processes 2;\nworker_cpu_affinity 001 100;\n"),
         "{text}"
     );
     assert!(text.contains("root \"/a site/www\";"), "{text}");
@@ -110,7 +116,8 @@ fn templates_are_filled() {
     assert_eq!(
         fill(
             "{port} {directory} {site} {workers} {cpus} {access_log} {connections} {x}",
-            &setup
+            &setup,
+            4711
         ),
         "4711 /private /a site/www 2 0,1 off 1000 {x}"
     );
@@ -123,4 +130,316 @@ fn folders_that_mean_something_in_configurations_are_refused() {
         assert!(error.contains("TMPDIR"), "{error}");
     }
     check_path(Path::new("/tmp/with blanks/and-more_1")).unwrap();
+}
+
+/// Every text of every folder: all of its templates with every choice that it offers.
+#[test]
+fn every_server_that_is_brought_along_can_be_launched_as_it_says() {
+    let (directory, cpus) = (PathBuf::from("/private"), [0, 1]);
+    let catalogue = Catalogue::built_in();
+    let names: Vec<&str> = catalogue.products().map(|product| product.name()).collect();
+    for name in ["apache", "lighttpd", "nginx", "origin"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let apache_is_here = Path::new("/usr/lib/apache2/modules/mod_mpm_event.so").is_file();
+    for product in catalogue.products() {
+        let ports: Vec<u16> = (4711..).take(product.processes().len()).collect();
+        for access_log in [AccessLog::Off, AccessLog::On, AccessLog::Buffered] {
+            for preset in [Preset::Stock, Preset::Tuned] {
+                let mut setup = setup(&directory, &cpus);
+                (setup.ports, setup.access_log, setup.preset) = (&ports, access_log, preset);
+                let launch = product.launch(&setup);
+                if product.name() == "apache" && !apache_is_here {
+                    assert!(
+                        launch
+                            .unwrap_err()
+                            .contains("mod_mpm_event.so is in none of")
+                    );
+                } else if let Some(why) = product.cannot_log(access_log) {
+                    assert_eq!(launch.unwrap_err(), why);
+                } else {
+                    let launch = launch.unwrap_or_else(|why| panic!("{why}"));
+                    assert_eq!(launch.processes.len(), ports.len());
+                    let texts = launch.files.iter().map(|(_, text)| text.as_str());
+                    let front = launch.processes.last().unwrap();
+                    let words = front.arguments.iter().filter_map(|word| word.to_str());
+                    let all: Vec<&str> = texts.chain(words).collect();
+                    let last = ports.last().unwrap().to_string();
+                    assert!(all.iter().any(|text| text.contains(&last)), "{all:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn apache_waits_for_as_many_processes_as_it_starts() {
+    if !Path::new("/usr/lib/apache2/modules/mod_mpm_event.so").is_file() {
+        return crate::testing::not_run("Apache's modules are not installed");
+    }
+    let directory = PathBuf::from("/private");
+    for connections in [1, 1_000, 1_024, 1_025, 5_000, 1_000_000] {
+        for cpus in [&[0][..], &[0, 1, 2, 3]] {
+            let mut setup = setup(&directory, cpus);
+            setup.connections = connections;
+            let launch = product("apache").launch(&setup).unwrap();
+            let wanted = format!("\nStartServers {}\n", launch.processes[0].processes - 1);
+            assert!(
+                launch.files[0].1.contains(&wanted),
+                "{connections} {cpus:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_null_responder_is_origin_that_answers_from_memory() {
+    let directory = PathBuf::from("/private");
+    let launch = null_responder().launch(&setup(&directory, &[3])).unwrap();
+    let words: Vec<_> = launch.processes[0].arguments.iter().collect();
+    assert_eq!(
+        words,
+        [
+            "serve",
+            "/a site/www",
+            "--listen",
+            "127.0.0.1:4711",
+            "--workers",
+            "1",
+            "--cpus",
+            "3",
+            "--synthetic"
+        ]
+    );
+    assert_eq!(null_responder().name(), "null");
+}
+
+/// A folder of servers with one in it, called `mine`.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("mine")).unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join("mine").join(name), text).unwrap();
+    }
+    folder
+}
+
+const MINE: &str = r#"install = "build it"
+
+[[process]]
+programs = ["sh"]
+version = { arguments = ["-c", "echo mine 1.2; echo more"], pattern = "mine ([0-9.]+)" }
+arguments = [
+    "-c",
+    "listen {{ port }}",
+]
+files = { "mine.conf" = "{{ preset }}.conf" }
+
+[access_log]
+off = { text = "none" }
+
+[handler.static]
+"#;
+
+/// Its configuration.
+const CONF: &str = "port {{ port }}\nlog {{ setting.access_log }}\n";
+
+/// What is wrong with `mine` where its files are these.
+fn complaint(files: &[(&str, &str)]) -> String {
+    let folder = folder(files);
+    let mut catalogue = Catalogue::built_in();
+    let error = catalogue.add(folder.path()).unwrap_err().to_string();
+    error.replace(&format!("{}/", folder.path().display()), "")
+}
+
+#[test]
+fn a_server_is_a_folder_and_nothing_else() {
+    let folder = folder(&[
+        ("server.toml", MINE),
+        ("stock.conf", CONF),
+        ("tuned.conf", CONF),
+    ]);
+    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
+    search.catalogue.add(folder.path()).unwrap();
+    let mine = search.catalogue.product("mine").unwrap();
+    let found = installed(Arc::clone(&mine), &search).unwrap();
+    assert_eq!(found.version, "1.2");
+    let directory = PathBuf::from("/private");
+    let launch = mine.launch(&setup(&directory, &[0])).unwrap();
+    assert_eq!(launch.files[0].1, "port 4711\nlog none\n");
+    assert_eq!(launch.processes[0].arguments[1], "listen 4711");
+    // It takes the place of one of the same name.
+    fs::rename(folder.path().join("mine"), folder.path().join("nginx")).unwrap();
+    search.catalogue.add(folder.path()).unwrap();
+    assert_eq!(
+        search.catalogue.product("nginx").unwrap().install(),
+        "build it"
+    );
+}
+
+#[test]
+fn a_mistake_in_a_folder_names_file_line_and_key() {
+    let check = |from: &str, to: &str, expected: &str| {
+        assert!(MINE.contains(from), "{from}");
+        let text = MINE.replacen(from, to, 1);
+        let files = [
+            ("server.toml", &*text),
+            ("stock.conf", CONF),
+            ("tuned.conf", CONF),
+        ];
+        assert_eq!(complaint(&files), expected);
+    };
+    check(
+        "install = \"build it\"\n",
+        "",
+        "mine/server.toml:1: the key 'install' is missing",
+    );
+    check(
+        "programs = [\"sh\"]\n",
+        "",
+        "mine/server.toml:3: process: the key 'programs' is missing",
+    );
+    check(
+        "programs",
+        "program",
+        "mine/server.toml:4: process[0].program: no such key here; there are name, programs, \
+         version, arguments, environment, folders, files, ready, stop; did you mean 'programs'?",
+    );
+    check(
+        "[\"sh\"]",
+        "\"sh\"",
+        "mine/server.toml:4: process[0].programs: write a list, not \"sh\"",
+    );
+    check(
+        "mine ([0-9.]+)",
+        "mine ([0-9.]+",
+        "mine/server.toml:5: process[0].version.pattern: found open group without closing ')'",
+    );
+    check(
+        "listen {{ port }}",
+        "listen {{ prot }}",
+        "mine/server.toml:8: process[0].arguments: there is no value 'prot'; there are \
+         access_log, connections, cpus, directory, is_root, needs, port, ports, preset, setting, \
+         site, workers, apache_modules, cpu_masks; did you mean 'port'?",
+    );
+    check(
+        "{{ preset }}.conf",
+        "{{ preset }}.cnf",
+        "mine/server.toml:10: process[0].files.mine.conf: there is no file 'stock.cnf' beside \
+         server.toml",
+    );
+    check(
+        "off = {",
+        "of = {",
+        "mine/server.toml:13: access_log.of: no such key here; there are off, on, buffered; did \
+         you mean 'off'?",
+    );
+    check(
+        "[handler.static]",
+        "[process.stop]\nwithin = \"3 parsecs\"",
+        "mine/server.toml:16: process[0].stop.within: '3 parsecs' is not a time: write 500us, \
+         20ms, 10s or 2m",
+    );
+    assert_eq!(
+        complaint(&[("stock.conf", CONF)]),
+        "mine/server.toml is missing: a server is a folder with this file"
+    );
+}
+
+#[test]
+fn a_broken_template_names_file_and_line() {
+    let check = |conf: &str, expected: &str| {
+        let files = [
+            ("server.toml", MINE),
+            ("stock.conf", CONF),
+            ("tuned.conf", conf),
+        ];
+        assert_eq!(complaint(&files), expected);
+    };
+    check(
+        "port {{ port }}\n{% if port %}\nlog\n",
+        "mine/tuned.conf:3: syntax error: unexpected end of input, expected end of block",
+    );
+    check(
+        "port\nport {{ port \n",
+        "mine/tuned.conf:2: syntax error: unexpected end of input, expected end of variable block",
+    );
+    check(
+        "port {{ port }}\n\nworkers {{ wrokers }};\n",
+        "mine/tuned.conf:3: there is no value 'wrokers'; there are access_log, connections, cpus, \
+         directory, is_root, needs, port, ports, preset, setting, site, workers, apache_modules, \
+         cpu_masks; did you mean 'workers'?",
+    );
+}
+
+#[test]
+fn a_template_that_fails_at_work_names_file_and_line_too() {
+    let conf = "port {{ port }}\nlog {{ setting.acess_log }}\n";
+    let folder = folder(&[
+        ("server.toml", MINE),
+        ("stock.conf", CONF),
+        ("tuned.conf", conf),
+    ]);
+    let mut catalogue = Catalogue::built_in();
+    catalogue.add(folder.path()).unwrap();
+    let directory = PathBuf::from("/private");
+    let mut setup = setup(&directory, &[0]);
+    let mine = catalogue.product("mine").unwrap();
+    let why = mine.launch(&setup).unwrap_err();
+    assert!(why.ends_with("mine/tuned.conf:2: undefined value"), "{why}");
+    setup.preset = Preset::Template {
+        path: "my own.conf",
+        text: "a\nb {{ nothing }}\n",
+    };
+    let why = mine.launch(&setup).unwrap_err();
+    assert!(
+        why.starts_with("my own.conf:2: there is no value 'nothing'"),
+        "{why}"
+    );
+    setup.preset = Preset::Template {
+        path: "my own.conf",
+        text: "a {port}\nb {{ port }}\n",
+    };
+    assert_eq!(mine.launch(&setup).unwrap().files[0].1, "a 4711\nb 4711\n");
+    let why = product("origin").launch(&setup).unwrap_err();
+    assert_eq!(
+        why,
+        "origin has no configuration file that depends on the preset, so no template either"
+    );
+}
+
+#[test]
+fn a_version_pattern_that_matches_nothing_is_told_with_what_was_printed() {
+    let text = MINE.replace("mine (", "theirs (");
+    let folder = folder(&[
+        ("server.toml", &text),
+        ("stock.conf", CONF),
+        ("tuned.conf", CONF),
+    ]);
+    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
+    search.catalogue.add(folder.path()).unwrap();
+    let absent = installed(search.catalogue.product("mine").unwrap(), &search).unwrap_err();
+    let why = absent
+        .why
+        .replace(&format!("{}/", folder.path().display()), "");
+    let sh = search.program(&["sh"]).unwrap();
+    assert_eq!(
+        why,
+        format!(
+            "mine/server.toml:5: process[0].version.pattern: 'theirs ([0-9.]+)' is nowhere in \
+             what {} -c echo mine 1.2; echo more prints: 'mine 1.2'",
+            sh.display()
+        )
+    );
+    assert_eq!(absent.remedy, None, "installing it would not help");
+}
+
+#[test]
+fn what_a_server_does_not_offer_is_told() {
+    let origin = product("origin");
+    assert_eq!(origin.lacks(["static", "http1"].into_iter()), None);
+    assert_eq!(
+        origin.lacks(["static", "cgi"].into_iter()).unwrap(),
+        "origin does not offer 'cgi', which the workload needs; it offers static, http1"
+    );
 }

@@ -260,11 +260,12 @@ pub fn measure(
 ) -> Result<Trial, LabError> {
     running.look_before();
     let mut meters = Meters::default();
-    let server = Group {
-        pid: running.pid(),
-        leaf: running.leaf(),
-    };
     let mut trial = generator.run(plan, &mut |event, generator| {
+        running.end_if_headless();
+        let server = Group {
+            pid: running.pid(),
+            leaf: running.leaf(),
+        };
         meters.see(event, generator, server);
     })?;
     let mut facts = running.look_after();

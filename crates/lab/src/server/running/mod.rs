@@ -1,12 +1,14 @@
-//! A server while it runs: started in a private folder, in a session and a control group of its
-//! own; looked at before and after each window; ended for certain.
+//! A server while it runs: its processes started one after the other in a private folder, each in a
+//! session of its own and all in one control group; looked at before and after each window; ended
+//! for certain, in reverse order.
+
+mod error_log;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::fs::{self, OpenOptions};
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,20 +16,14 @@ use model::condition::ServerCondition;
 use model::experiment::AccessLog;
 use model::trial::Server;
 use sys::counters::{process, socket};
-use sys::process::{Child, Confinement, Leaf, Signal};
+use sys::process::{Child, Confinement, Ended, Leaf, Signal};
 
-use super::{Installed, Preset, Setup, check_path};
+use super::{Installed, LaunchProcess, Preset, Setup, check_path};
 use crate::condition;
 use crate::error::LabError;
 use crate::scratch::Scratch;
 use crate::site::open_to_all;
-
-/// A server that does not listen after so long will not.
-const START_LIMIT: Duration = Duration::from_secs(15);
-/// How long a server may take to leave before it is killed.
-const STOP_LIMIT: Duration = Duration::from_secs(3);
-/// Lines of an error log that are kept for the record.
-const ERROR_LINES_MAX: usize = 20;
+use error_log::ErrorLog;
 
 /// What to start, and how.
 #[derive(Clone, Copy)]
@@ -46,6 +42,8 @@ pub struct Start<'a> {
     pub cpus: &'a [u32],
     /// The most connections it will have to hold.
     pub connections: u32,
+    /// What the workloads need of it: handlers and protocols.
+    pub needs: &'a [String],
     /// The documents.
     pub site: &'a Path,
     /// Where its private folder and its control group are made.
@@ -56,18 +54,33 @@ pub struct Start<'a> {
 #[derive(Debug)]
 pub struct Running {
     label: String,
-    port: u16,
-    child: Child,
+    /// In the order in which they were started: the last one is asked.
+    processes: Vec<Process>,
     leaf: Option<Leaf>,
-    stop: Signal,
-    /// What to do about a server that puts itself into the background.
-    foreground: &'static str,
+    installed: Installed,
     facts: Server,
     /// What the doctor looks at, once somebody has asked for it.
     condition: Option<ServerCondition>,
     error_log: ErrorLog,
     /// Removed with everything in it when the server has ended: fields are dropped in this order.
     directory: tempfile::TempDir,
+}
+
+/// A process that we started, with whatever it started itself.
+#[derive(Debug)]
+struct Process {
+    launch: LaunchProcess,
+    child: Child,
+    /// Who was left when its first process had ended, and was ended too.
+    left: Option<String>,
+}
+
+impl Process {
+    /// Ends it and all that descends from it: by its own signal, then by force.
+    fn stop(&mut self, leaf: Option<&Leaf>) -> Ended {
+        self.child
+            .stop(self.launch.stop, self.launch.patience, leaf)
+    }
 }
 
 impl Running {
@@ -85,15 +98,23 @@ impl Running {
         check_path(directory.path())?;
         // A server that root starts gives up its rights and must still read what is here.
         open_to_all(directory.path(), 0o755)?;
-        let (port, kept) = port().map_err(LabError::server(start.label, "find a free port"))?;
+        let mut ports = Vec::new();
+        let mut kept = Vec::new();
+        for _ in start.installed.product.processes() {
+            let (port, reserved) =
+                port().map_err(LabError::server(start.label, "find a free port"))?;
+            ports.push(port);
+            kept.push(reserved);
+        }
         let setup = Setup {
             directory: directory.path(),
             site: start.site,
-            port,
+            ports: &ports,
             cpus: start.cpus,
             access_log: start.access_log,
             connections: start.connections,
             preset: start.preset,
+            needs: start.needs,
         };
         let launch = start.installed.product.launch(&setup).map_err(failed)?;
         for folder in &launch.folders {
@@ -106,47 +127,68 @@ impl Running {
             fs::write(&path, text).map_err(LabError::file("write", &path))?;
         }
         let error_log = ErrorLog::create(directory.path().join("error.log"))?;
-        let mut command = Command::new(&start.installed.program);
-        command
-            .args(&launch.arguments)
-            .current_dir(directory.path())
-            .stdin(Stdio::null())
-            .stdout(error_log.writer()?)
-            .stderr(error_log.writer()?);
-        let leaf = start.scratch.leaf();
-        let confinement = Confinement {
-            cpus: start.cpus,
-            leaf: leaf.as_ref(),
-            orphaned: Signal::Terminate,
-            is_alone: true,
-        };
-        let child = sys::process::start(&mut command, confinement)
-            .map_err(LabError::server(start.label, "start it"))?;
         let mut running = Self {
             label: start.label.to_owned(),
-            port,
-            child,
-            leaf,
-            stop: launch.stop.unwrap_or(Signal::Terminate),
-            foreground: start.installed.product.foreground(),
-            facts: facts_of(start, &command, launch.files),
+            processes: Vec::new(),
+            leaf: start.scratch.leaf(),
+            installed: start.installed.clone(),
+            facts: facts_of(start, launch.files),
             condition: None,
             error_log,
             directory,
         };
-        running.wait_until_it_listens(launch.processes)?;
+        for process in launch.processes {
+            running.start_process(process, start.cpus)?;
+        }
         drop(kept);
         Ok(running)
     }
 
-    /// Where it listens, on 127.0.0.1.
-    pub const fn port(&self) -> u16 {
-        self.port
+    fn start_process(&mut self, launch: LaunchProcess, cpus: &[u32]) -> Result<(), LabError> {
+        let program = &self.installed.programs[self.processes.len()];
+        let mut command = Command::new(program);
+        command
+            .args(&launch.arguments)
+            .envs(launch.environment.iter().cloned())
+            .current_dir(self.directory.path())
+            .stdin(Stdio::null())
+            .stdout(self.error_log.writer()?)
+            .stderr(self.error_log.writer()?);
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        // The record has the command of the one that is asked.
+        self.facts.command = words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let confinement = Confinement {
+            cpus,
+            leaf: self.leaf.as_ref(),
+            orphaned: Signal::Terminate,
+            is_alone: true,
+        };
+        let before = self.processes().len();
+        let child = sys::process::start(&mut command, confinement)
+            .map_err(LabError::server(&self.label, "start it"))?;
+        self.processes.push(Process {
+            launch,
+            child,
+            left: None,
+        });
+        self.wait_until_it_listens(before)
     }
 
-    /// Its first process.
-    pub const fn pid(&self) -> u32 {
-        self.child.pid()
+    /// Where it listens, on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.front().launch.port
+    }
+
+    /// Its first process: of a rig, that of the part that is asked.
+    pub fn pid(&self) -> u32 {
+        self.front().child.pid()
+    }
+
+    fn front(&self) -> &Process {
+        let last = self.processes.last();
+        last.expect("a server that started has a process")
     }
 
     /// Its control group, if it has one.
@@ -171,10 +213,9 @@ impl Running {
             None => Vec::new(),
         };
         if found.is_empty() {
-            found = process::tree(root, self.pid())
-                .into_iter()
-                .map(|stat| (stat.pid, stat.start_time))
-                .collect();
+            let ours = self.processes.iter();
+            let trees = ours.flat_map(|ours| process::tree(root, ours.child.pid()));
+            found = trees.map(|stat| (stat.pid, stat.start_time)).collect();
         }
         found.sort_unstable();
         found
@@ -212,39 +253,68 @@ impl Running {
     /// Looks at it after a window, and returns all that is known.
     pub fn look_after(&mut self) -> Server {
         self.facts.processes_after = Some(self.processes());
-        self.facts.exit = self.child.ended().map(|ended| ended.to_string());
+        let ended = self.processes.iter_mut().find_map(|one| one.child.ended());
+        self.facts.exit = ended.map(|ended| ended.to_string());
         let (lines, count) = self.error_log.gained();
         self.facts.error_log = lines;
         self.facts.error_log_lines = count;
         self.facts.clone()
     }
 
+    /// Ends what is left of it if a first process of it has ended unasked: workers without their
+    /// master would go on answering, and nobody would know what was measured.
+    pub fn end_if_headless(&mut self) {
+        let headless = |process: &mut Process| process.child.ended().is_some();
+        if !self.processes.iter_mut().any(headless) {
+            return;
+        }
+        for (index, process) in self.processes.iter_mut().enumerate().rev() {
+            let leaf = shared(self.leaf.as_ref(), index);
+            if process.child.ended().is_some() && process.left.is_none() {
+                let family = process.child.family(leaf);
+                process.left = family.iter().find_map(|&pid| {
+                    let name = process::stat(Path::new("/proc"), pid).ok()?.name;
+                    Some(format!("{name} (process {pid})"))
+                });
+            }
+            process.stop(leaf);
+        }
+    }
+
     /// That it ended unasked, if it has, what it said and what to do about it. `when` is "at once"
-    /// or "by itself".
+    /// or "by itself". What it left is ended, too.
     pub fn ended(&mut self, when: &str) -> Option<String> {
-        let ended = self.child.ended()?;
-        let family = self.child.family(self.leaf.as_ref());
+        let ended = self
+            .processes
+            .iter_mut()
+            .position(|one| one.child.ended().is_some())?;
+        self.end_if_headless();
         let said = self.complaint();
-        let left = family.iter().find_map(|&pid| {
-            let name = process::stat(Path::new("/proc"), pid).ok()?.name;
-            Some(format!("{name} (process {pid})"))
-        });
-        let mut why = format!("it ended {when} ({ended})");
-        if let Some(left) = &left {
-            why.push_str(&format!(
-                " and left {left} running: it put itself into the background; {}",
-                self.foreground
-            ));
+        let is_rig = self.processes.len() > 1;
+        let foreground = self.installed.product.foreground().to_owned();
+        let process = &mut self.processes[ended];
+        let ended = process.child.ended()?;
+        let who = match is_rig {
+            true => format!("its {}", process.launch.name),
+            false => "it".to_owned(),
+        };
+        let mut why = format!("{who} ended {when} ({ended})");
+        let was_killed = ended.signal.is_some();
+        match &process.left {
+            Some(left) if was_killed => why.push_str(&format!("; {left} of it was ended too")),
+            Some(left) => why.push_str(&format!(
+                " and left {left} running: it put itself into the background; {foreground}"
+            )),
+            None => {}
         }
         if !said.is_empty() {
             why.push_str(&format!(": {said}"));
-        } else if left.is_none() {
+        } else if process.left.is_none() {
             why.push_str(" and said nothing");
         }
-        if left.is_none() && ended.is_success() {
+        if process.left.is_none() && ended.is_success() {
             why.push_str(&format!(
-                "; if it put itself into the background, {}",
-                self.foreground
+                "; if it put itself into the background, {foreground}"
             ));
         }
         Some(why)
@@ -253,8 +323,18 @@ impl Running {
     /// Ends it and all that descends from it: by its own signal, then by force. Returns how it
     /// ended.
     pub fn stop(mut self) -> String {
-        let ended = self.child.stop(self.stop, STOP_LIMIT, self.leaf.as_ref());
-        ended.to_string()
+        self.end()
+            .map_or_else(String::new, |ended| ended.to_string())
+    }
+
+    /// Ends every process, those that ask before those that answer them.
+    fn end(&mut self) -> Option<Ended> {
+        let mut front = None;
+        for (index, process) in self.processes.iter_mut().enumerate().rev() {
+            let ended = process.stop(shared(self.leaf.as_ref(), index));
+            front.get_or_insert(ended);
+        }
+        front
     }
 
     /// What it has said on its error log since its start, shortened: for error messages.
@@ -268,38 +348,53 @@ impl Running {
         lines[last..].join(" | ")
     }
 
-    fn wait_until_it_listens(&mut self, processes: usize) -> Result<(), LabError> {
-        let until = Instant::now() + START_LIMIT;
+    /// Waits for the process that was started last; `before` were there before it.
+    fn wait_until_it_listens(&mut self, before: usize) -> Result<(), LabError> {
+        let launch = &self.front().launch;
+        let (port, listens, within) = (launch.port, launch.listens, launch.within);
+        let processes = before + launch.processes;
+        let until = Instant::now() + within;
         loop {
             if let Some(why) = self.ended("at once") {
                 return Err(self.failed(why));
             }
-            let listens = socket::listeners(self.port).is_ok_and(|found| !found.is_empty());
-            if listens && self.processes().len() >= processes {
+            let is_heard = !listens || socket::listeners(port).is_ok_and(|found| !found.is_empty());
+            let count = self.processes().len();
+            if is_heard && count >= processes {
                 return Ok(());
             }
             if Instant::now() > until {
-                let said = self.complaint();
-                let count = self.processes().len();
-                return Err(self.failed(format!(
-                    "after {} s it {} and has {count} of {processes} processes: {said}",
-                    START_LIMIT.as_secs(),
-                    if listens {
-                        "listens"
-                    } else {
-                        "does not listen"
-                    },
-                )));
+                return Err(self.not_ready(is_heard, count, processes));
             }
             // The pidfd wakes us at once if it ends.
-            let _ended = self.child.wait(Duration::from_millis(2));
+            if let Some(front) = self.processes.last_mut() {
+                let _ended = front.child.wait(Duration::from_millis(2));
+            }
         }
+    }
+
+    fn not_ready(&mut self, is_heard: bool, count: usize, processes: usize) -> LabError {
+        let said = self.complaint();
+        let launch = &self.front().launch;
+        let lacks = match (is_heard, count >= processes) {
+            (false, _) => format!("it does not listen on port {}", launch.port),
+            (true, _) => format!("it has {count} of {processes} processes"),
+        };
+        let said = match said.is_empty() {
+            true => String::new(),
+            false => format!(": {said}"),
+        };
+        self.failed(format!(
+            "it is not ready after {} s ({}): {lacks}{said}",
+            launch.within.as_secs_f64(),
+            launch.ready_place,
+        ))
     }
 
     /// SRV-01: whoever owns the listening socket must be in the tree that we started.
     fn look_at_listener(&mut self, pids: &[u32]) {
         let root = Path::new("/proc");
-        let Ok(listeners) = socket::listeners(self.port) else {
+        let Ok(listeners) = socket::listeners(self.port()) else {
             self.facts.listener_is_ours = None;
             return;
         };
@@ -324,7 +419,10 @@ impl Running {
 
     /// A log at 100,000 lines per second would fill a disk within a long experiment.
     fn cut_access_log(&self) {
-        let path = self.directory.path().join("logs/access.log");
+        let path = self
+            .directory
+            .path()
+            .join(self.installed.product.access_log_file());
         if let Ok(log) = OpenOptions::new().write(true).open(path) {
             // A log that cannot be cut is a big file in a folder that is removed soon.
             let _kept = log.set_len(0);
@@ -342,22 +440,21 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // One that has ended may have left somebody behind.
-        let _ended = self.child.stop(self.stop, STOP_LIMIT, self.leaf.as_ref());
+        let _ended = self.end();
     }
 }
 
-fn facts_of(start: &Start<'_>, command: &Command, files: Vec<(String, String)>) -> Server {
-    let mut words = vec![command.get_program().to_string_lossy().into_owned()];
-    words.extend(
-        command
-            .get_args()
-            .map(|word| word.to_string_lossy().into_owned()),
-    );
+/// The control group is that of all processes of a rig: who is left in it is ended with the first
+/// one, which is the last to end.
+const fn shared(leaf: Option<&Leaf>, index: usize) -> Option<&Leaf> {
+    if index == 0 { leaf } else { None }
+}
+
+fn facts_of(start: &Start<'_>, files: Vec<(String, String)>) -> Server {
     Server {
         product: start.installed.product.name().to_owned(),
         version: start.installed.version.clone(),
         preset: start.preset_name.to_owned(),
-        command: words,
         configuration: files.into_iter().collect(),
         cpus: start.cpus.to_vec(),
         workers: u32::try_from(start.cpus.len().max(1)).unwrap_or(u32::MAX),
@@ -382,54 +479,6 @@ fn cpus_allowed(root: &Path, pids: &[u32]) -> Option<Vec<u32>> {
 fn port() -> std::io::Result<(u16, OwnedFd)> {
     let kept = sys::socket::reserve((Ipv4Addr::LOCALHOST, 0).into())?;
     Ok((sys::socket::local_address(&kept)?.port(), kept))
-}
-
-/// Standard output, standard error and error log of a server in one file.
-#[derive(Debug)]
-struct ErrorLog {
-    path: PathBuf,
-    seen: u64,
-}
-
-impl ErrorLog {
-    fn create(path: PathBuf) -> Result<Self, LabError> {
-        File::create(&path).map_err(LabError::file("create", &path))?;
-        open_to_all(&path, 0o666)?;
-        Ok(Self { path, seen: 0 })
-    }
-
-    fn writer(&self) -> Result<File, LabError> {
-        OpenOptions::new()
-            .append(true)
-            .open(&self.path)
-            .map_err(LabError::file("write", &self.path))
-    }
-
-    fn skip(&mut self) {
-        self.seen = fs::metadata(&self.path).map_or(self.seen, |meta| meta.len());
-    }
-
-    /// Lines since the last look, the first few of them, and how many in all.
-    fn gained(&mut self) -> (Vec<String>, u64) {
-        let mut text = Vec::new();
-        let read = File::open(&self.path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(self.seen))?;
-            // A server that floods its log is told by the count, not by a gigabyte in memory.
-            file.take(16 << 20).read_to_end(&mut text)
-        });
-        if read.is_err() {
-            return (Vec::new(), 0);
-        }
-        self.skip();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let first = lines.iter().take(ERROR_LINES_MAX);
-        let count = u64::try_from(lines.len()).unwrap_or(u64::MAX);
-        (first.map(|line| (*line).to_owned()).collect(), count)
-    }
 }
 
 #[cfg(test)]

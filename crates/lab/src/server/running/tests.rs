@@ -1,20 +1,38 @@
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::*;
 use crate::experiment;
-use crate::server::{Product, Search, installed, product};
+use crate::server::{Search, installed};
 use crate::site::Site;
 
-/// The products of this machine that are not this program. A machine without one has nothing to
-/// try.
+/// The products of this machine that are not this program. Those that are missing are told.
 fn strangers() -> Vec<Installed> {
     let search = Search::of_system(PathBuf::from("/no/triathlon"));
-    ["nginx", "apache", "lighttpd"]
-        .into_iter()
-        .filter_map(|name| installed(product(name).ok()?, &search).ok())
-        .collect()
+    let mut found = Vec::new();
+    for product in search.catalogue.products() {
+        if product
+            .processes()
+            .iter()
+            .any(|one| one.programs[0] == "@triathlon")
+        {
+            continue;
+        }
+        match installed(Arc::clone(product), &search) {
+            Ok(installed) => found.push(installed),
+            Err(absent) => crate::testing::not_run(&absent.why),
+        }
+    }
+    found
+}
+
+/// The one of that name, if it is installed.
+fn stranger(name: &str) -> Option<Installed> {
+    let found = strangers().into_iter();
+    found.into_iter().find(|one| one.product.name() == name)
 }
 
 struct Place {
@@ -49,6 +67,7 @@ fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> 
         access_log: AccessLog::Off,
         cpus: &[0],
         connections: 256,
+        needs: &[],
         site: place.site.root(),
         scratch: &place.scratch,
     }
@@ -133,7 +152,7 @@ fn access_logs_are_written_where_they_are_asked_for_and_cut_between_trials() {
         // lighttpd writes every four seconds.
         while fs::metadata(&log).map_or(0, |meta| meta.len()) == 0 {
             assert!(Instant::now() < until, "{}", installed.product.name());
-            running.child.wait(Duration::from_millis(20));
+            running.processes[0].child.wait(Duration::from_millis(20));
         }
         running.look_before();
         assert_eq!(fs::metadata(&log).unwrap().len(), 0);
@@ -144,7 +163,7 @@ fn access_logs_are_written_where_they_are_asked_for_and_cut_between_trials() {
 #[test]
 fn a_server_of_two_workers_has_two() {
     if sys::cpu::allowed().unwrap().len() < 2 {
-        return;
+        return crate::testing::not_run("this machine has one CPU");
     }
     for installed in strangers() {
         let place = place();
@@ -167,7 +186,10 @@ fn a_wrong_configuration_is_told_in_the_servers_own_words() {
         let start = start(
             &place,
             &installed,
-            Preset::Template("no_such_word {port};\n"),
+            Preset::Template {
+                path: "mine.conf",
+                text: "no_such_word {port};\n",
+            },
         );
         let error = Running::start(&start).unwrap_err().to_string();
         assert!(
@@ -197,37 +219,28 @@ fn what_the_error_log_gains_belongs_to_the_trial() {
     assert_eq!(log.gained(), (Vec::new(), 0));
 }
 
-/// A shell that is taken for a server and runs a script.
-struct Shell(&'static str);
-
-impl Product for Shell {
-    fn name(&self) -> &'static str {
-        "shell"
-    }
-    fn programs(&self) -> &'static [&'static str] {
-        &["sh"]
-    }
-    fn install(&self) -> &'static str {
-        ""
-    }
-    fn version_arguments(&self) -> &'static [&'static str] {
-        &["-c", "echo 1"]
-    }
-    fn launch(&self, _: &Setup<'_>) -> Result<crate::server::Launch, String> {
-        Ok(crate::server::Launch {
-            arguments: vec!["-c".into(), self.0.into()],
-            processes: 1,
-            ..crate::server::Launch::default()
-        })
-    }
+/// A shell that is taken for a server and runs a script; `more` are more lines of its folder.
+fn shell(script: &str, more: &str) -> Installed {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("shell")).unwrap();
+    let text = format!(
+        "install = ''\n[access_log.off]\n[[process]]\nprograms = ['sh']\n\
+         arguments = ['-c', \"\"\"{script}\"\"\"]\n{more}"
+    );
+    fs::write(folder.path().join("shell/server.toml"), text).unwrap();
+    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
+    search.catalogue.add(folder.path()).unwrap();
+    installed(search.catalogue.product("shell").unwrap(), &search).unwrap()
 }
 
-/// Why the lab does not start a server that does what `shell` says.
-fn refusal(shell: &'static Shell) -> String {
-    let search = Search::of_system(PathBuf::from("/no/triathlon"));
-    let installed = installed(shell, &search).unwrap();
+/// Why the lab does not start a server that does what `script` says.
+fn refusal(script: &str) -> String {
+    refusal_of(&shell(script, ""))
+}
+
+fn refusal_of(installed: &Installed) -> String {
     let place = place();
-    let started = Running::start(&start(&place, &installed, Preset::Tuned));
+    let started = Running::start(&start(&place, installed, Preset::Tuned));
     assert_eq!(files_in(place.scratch.path()), ["www"]);
     started.unwrap_err().to_string()
 }
@@ -235,15 +248,15 @@ fn refusal(shell: &'static Shell) -> String {
 #[test]
 fn a_server_that_does_not_come_up_is_given_up() {
     assert_eq!(
-        refusal(&Shell("echo sorry >&2; exit 4")),
+        refusal("echo sorry >&2; exit 4"),
         "label: it ended at once (exit code 4): sorry"
     );
     assert_eq!(
-        refusal(&Shell("exit 4")),
+        refusal("exit 4"),
         "label: it ended at once (exit code 4) and said nothing"
     );
     assert_eq!(
-        refusal(&Shell("exit 0")),
+        refusal("exit 0"),
         "label: it ended at once (exit code 0) and said nothing; if it put itself into the \
          background, start it such that it stays in the foreground"
     );
@@ -253,10 +266,10 @@ fn a_server_that_does_not_come_up_is_given_up() {
 fn a_server_that_puts_itself_into_the_background_is_ended_and_told_so() {
     // Without a subreaper what remains would come to init, and only a control group would tell.
     sys::process::become_subreaper().unwrap();
-    let told = refusal(&Shell(
+    let told = refusal(
         "(setsid sh -c 'echo went away; exec sleep 600' &); while ! grep -q away error.log; do \
          sleep 0.01; done; exit 0",
-    ));
+    );
     let (before, after) = told
         .split_once("sleep (process ")
         .unwrap_or_else(|| panic!("{told}"));
@@ -277,42 +290,179 @@ fn a_server_that_puts_itself_into_the_background_is_ended_and_told_so() {
 
 #[test]
 fn nginx_without_daemon_off_is_ended_and_told_so() {
+    let Some(installed) = stranger("nginx") else {
+        return crate::testing::not_run("nginx is not installed");
+    };
+    sys::process::become_subreaper().unwrap();
+    let place = place();
+    let template = "pid \"{directory}/nginx.pid\"; events {} http {
+        client_body_temp_path \"{directory}/tmp/b\"; proxy_temp_path \"{directory}/tmp/p\";
+        fastcgi_temp_path \"{directory}/tmp/f\"; uwsgi_temp_path \"{directory}/tmp/u\";
+        scgi_temp_path \"{directory}/tmp/s\"; access_log off;
+        server { listen 127.0.0.1:{port}; }
+    }";
+    let start = start(
+        &place,
+        &installed,
+        Preset::Template {
+            path: "mine.conf",
+            text: template,
+        },
+    );
+    // It may listen before its first process is seen to end.
+    let told = Running::start(&start).and_then(|mut running| {
+        let until = Instant::now() + Duration::from_secs(20);
+        while running.ended("at once").is_none() {
+            assert!(Instant::now() < until, "it does not end");
+            running.processes[0].child.wait(Duration::from_millis(20));
+        }
+        let why = running.ended("at once").unwrap();
+        Err::<(), _>(running.failed(why))
+    });
+    let told = told.unwrap_err().to_string();
+    for words in [
+        "label: it ended at once (exit code 0) and left nginx (process ",
+        "it put itself into the background; write 'daemon off;'",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    let (_, rest) = told.split_once("(process ").unwrap();
+    let pid: u32 = rest.split_once(')').unwrap().0.parse().unwrap();
+    let root = Path::new("/proc");
+    let lives = process::stat(root, pid).is_ok_and(|stat| stat.state != 'Z');
+    assert!(!lives, "{told}");
+    assert_eq!(process::session_members(root, pid), Vec::<u32>::new());
+    assert_eq!(files_in(place.scratch.path()), ["www"]);
+}
+
+#[test]
+fn a_server_that_never_becomes_ready_is_told_with_file_and_line() {
+    let silent = shell(
+        "echo starting; exec sleep 600",
+        "ready = { within = '50ms' }\n",
+    );
+    let told = refusal_of(&silent);
+    let (start, place) = told.split_once(" (").unwrap();
+    assert_eq!(start, "label: it is not ready after 0.05 s");
+    let (file, rest) = place.split_once("server.toml:6: ").unwrap();
+    assert!(file.ends_with("shell/"), "{told}");
+    let (lacks, said) = rest.rsplit_once(": ").unwrap();
+    assert!(
+        lacks.starts_with("process[0].ready.within): it does not listen on port "),
+        "{told}"
+    );
+    assert_eq!(said, "starting");
+
+    let lonely = shell(
+        "exec sleep 600",
+        "ready = { within = '50ms', processes = '1 + workers', listens = false }\n",
+    );
+    let told = refusal_of(&lonely);
+    assert!(told.ends_with("): it has 1 of 2 processes"), "{told}");
+}
+
+#[test]
+fn the_processes_of_a_rig_start_in_order_and_stop_in_reverse() {
+    // Each says that it begins, then has a child, which makes it ready; and that it ends.
+    let script = |name: &str| {
+        format!(
+            "trap 'echo {name} ends >&2; exit 0' TERM; echo {name} {{{{ port }}}} \
+             {{{{ ports.back }}}} >&2; sleep 600 & wait"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("rig")).unwrap();
+    let process = |name: &str| {
+        format!(
+            "[[process]]\nname = '{name}'\nprograms = ['sh']\n\
+             version = {{ arguments = ['-c', 'echo {name} 1'], pattern = '.+' }}\n\
+             arguments = ['-c', \"\"\"{}\"\"\"]\nready = {{ listens = false, processes = '2' }}\n",
+            script(name)
+        )
+    };
+    let text = format!(
+        "install = ''\n[access_log.off]\n{}{}",
+        process("back"),
+        process("front")
+    );
+    fs::write(folder.path().join("rig/server.toml"), text).unwrap();
+    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
+    search.catalogue.add(folder.path()).unwrap();
+    let rig = installed(search.catalogue.product("rig").unwrap(), &search).unwrap();
+    assert_eq!(rig.version, "front 1, back 1");
+    let place = place();
+    let running = Running::start(&start(&place, &rig, Preset::Tuned)).unwrap();
+    let log = running.directory.path().join("error.log");
+    let kept = File::open(&log).unwrap();
+    let (back, front) = (running.processes[0].launch.port, running.port());
+    assert_ne!(back, front);
+    assert_eq!(
+        fs::read_to_string(&log).unwrap(),
+        format!("back {back} {back}\nfront {front} {back}\n")
+    );
+    assert_eq!(running.processes().len(), 4);
+    let pids: Vec<u32> = running
+        .processes
+        .iter()
+        .map(|one| one.child.pid())
+        .collect();
+    running.stop();
+    let text = std::io::read_to_string(kept).unwrap();
+    assert!(text.ends_with("\nfront ends\nback ends\n"), "{text}");
+    for pid in pids {
+        assert_eq!(
+            process::session_members(Path::new("/proc"), pid),
+            Vec::<u32>::new()
+        );
+    }
+}
+
+#[test]
+fn workers_do_not_outlive_a_master_that_was_killed() {
     for installed in strangers() {
-        if installed.product.name() != "nginx" {
-            continue;
-        }
-        sys::process::become_subreaper().unwrap();
+        let name = installed.product.name().to_owned();
         let place = place();
-        let template = "pid \"{directory}/nginx.pid\"; events {} http {
-            client_body_temp_path \"{directory}/tmp/b\"; proxy_temp_path \"{directory}/tmp/p\";
-            fastcgi_temp_path \"{directory}/tmp/f\"; uwsgi_temp_path \"{directory}/tmp/u\";
-            scgi_temp_path \"{directory}/tmp/s\"; access_log off;
-            server { listen 127.0.0.1:{port}; }
-        }";
-        let start = start(&place, &installed, Preset::Template(template));
-        // It may listen before its first process is seen to end.
-        let told = Running::start(&start).and_then(|mut running| {
-            let until = Instant::now() + Duration::from_secs(20);
-            while running.ended("at once").is_none() {
-                assert!(Instant::now() < until, "it does not end");
-                running.child.wait(Duration::from_millis(20));
-            }
-            let why = running.ended("at once").unwrap();
-            Err::<(), _>(running.failed(why))
-        });
-        let told = told.unwrap_err().to_string();
-        for words in [
-            "label: it ended at once (exit code 0) and left nginx (process ",
-            "it put itself into the background; write 'daemon off;'",
-        ] {
-            assert!(told.contains(words), "{told}");
-        }
-        let (_, rest) = told.split_once("(process ").unwrap();
-        let pid: u32 = rest.split_once(')').unwrap().0.parse().unwrap();
+        let mut running = Running::start(&start(&place, &installed, Preset::Tuned)).unwrap();
         let root = Path::new("/proc");
-        let lives = process::stat(root, pid).is_ok_and(|stat| stat.state != 'Z');
-        assert!(!lives, "{told}");
-        assert_eq!(process::session_members(root, pid), Vec::<u32>::new());
-        assert_eq!(files_in(place.scratch.path()), ["www"]);
+        let pid = running.pid();
+        let has_workers = running.processes().len() > 1;
+        running
+            .processes
+            .last_mut()
+            .unwrap()
+            .child
+            .signal(Signal::Kill)
+            .unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while running
+            .processes
+            .last_mut()
+            .unwrap()
+            .child
+            .ended()
+            .is_none()
+        {
+            assert!(Instant::now() < until, "{name}");
+            running.processes[0].child.wait(Duration::from_millis(5));
+        }
+        // As a trial does at each of its events: in its middle, not at its end.
+        running.end_if_headless();
+        assert_eq!(running.processes(), Vec::new(), "{name}");
+        assert_eq!(
+            process::session_members(root, pid),
+            Vec::<u32>::new(),
+            "{name}"
+        );
+        let why = running.ended("by itself").unwrap();
+        assert!(
+            why.contains("ended by itself (ended by signal 9)"),
+            "{name}: {why}"
+        );
+        assert!(!why.contains("background"), "{name}: {why}");
+        assert_eq!(
+            why.contains(" of it was ended too"),
+            has_workers,
+            "{name}: {why}"
+        );
     }
 }

@@ -1,33 +1,43 @@
 //! What could be run: products, experiments, and the points of one with their cost in time.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use lab::experiment::BUILT_IN;
 use lab::probe::question;
 use lab::run::Missing;
-use lab::server::{Installed, Search, TABLE, installed};
+use lab::server::{Absent, Installed, Search, installed};
 use lab::sweep::Cost;
 use model::Experiment;
 use verdict::words;
 
 use crate::out;
 
-/// Prints every product: its version, or how to install it.
+/// Prints every product: its version or how to install it, and what it can do.
 pub(super) fn servers(search: &Search) -> anyhow::Result<()> {
-    for product in TABLE {
-        match installed(*product, search) {
-            Ok(found) => out::line(format_args!(
-                "{:<10} {} ({})",
-                product.name(),
-                found.version,
-                found.program.display()
-            ))?,
-            Err(_) => out::line(format_args!(
-                "{:<10} not installed; {}",
-                product.name(),
-                product.install()
-            ))?,
-        }
+    for product in search.catalogue.products() {
+        let state = match installed(Arc::clone(product), search) {
+            Ok(found) => {
+                let programs: Vec<String> = found
+                    .programs
+                    .iter()
+                    .map(|program| program.display().to_string())
+                    .collect();
+                format!("{} ({})", found.version, programs.join(", "))
+            }
+            Err(Absent { why, remedy: None }) => why,
+            Err(Absent {
+                remedy: Some(remedy),
+                ..
+            }) => format!("not installed; {remedy}"),
+        };
+        out::line(format_args!("{:<10} {state}", product.name()))?;
+        let supports = product.supports();
+        let supports: Vec<String> = supports
+            .iter()
+            .map(|(kind, words)| format!("{kind}: {}", words.join(", ")))
+            .collect();
+        out::line(format_args!("{:<10} {}", "", supports.join("; ")))?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use lab::generator::Local;
 use lab::probe::question::{self, Question};
 use lab::run::{Lab, present, verify_all};
 use lab::scratch::Scratch;
-use lab::server::Search;
+use lab::server::{Catalogue, Search};
 use lab::store::Store;
 use lab::sweep::{Cost, scale};
 use lab::{LabError, condition, cpus};
@@ -56,6 +56,10 @@ pub(crate) struct Args {
     /// built-in ones. `--list servers`: print the products and which of them are installed.
     #[arg(long)]
     list: bool,
+    /// A folder of more servers, a folder each: its server.toml and templates. One that is called
+    /// like a built-in server replaces it.
+    #[arg(long, value_name = "DIR")]
+    servers: Vec<PathBuf>,
     /// Start every server, ask it once for each document and then by all connections of the load
     /// at once, measure nothing.
     #[arg(long)]
@@ -79,6 +83,9 @@ Examples:
   triathlon lab scalable-2003
       what the kernel does against how much of it there is already
   triathlon lab --list servers
+      which servers there are, what each can do, and how to install the others
+  triathlon lab first-heat --servers my-servers server=mine,nginx
+      with a server of your own: my-servers/mine/server.toml
 
 Exit codes: 0 measured, 1 the world failed (nothing was measured, or nothing of a server that was
 named), 2 wrong usage, 3 measured but every claim is invalid, 130 interrupted (what was measured is
@@ -87,7 +94,7 @@ kept).";
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let own = std::env::current_exe().context("cannot find this program on disk")?;
-    let search = Search::of_system(own.clone());
+    let search = search_of(own.clone(), &args.servers)?;
     if list_what_exists(args, &search)? {
         return Ok(Exit::Done);
     }
@@ -96,7 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     {
         return ask_the_kernel(args, &question);
     }
-    let mut asked = Asked::read(args)?;
+    let mut asked = Asked::read(args, &search.catalogue)?;
     let environment = environment::of_this_machine(tool());
     let cores = asked.experiment.servers().iter().map(|server| server.cores);
     let division = cpus::divide(
@@ -157,6 +164,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     finish::finish(&store, outcome)
 }
 
+/// Where programs are looked for, and the servers that are known: ours and those of `folders`.
+fn search_of(own: PathBuf, folders: &[PathBuf]) -> anyhow::Result<Search> {
+    let mut search = Search::of_system(own);
+    for folder in folders {
+        let added = search.catalogue.add(folder);
+        added.map_err(|error| UsageError(error.to_string()))?;
+    }
+    Ok(search)
+}
+
 /// `--list` alone, or of servers: what there is to choose from; false if it is not that.
 fn list_what_exists(args: &Args, search: &Search) -> anyhow::Result<bool> {
     match args.experiment.as_deref() {
@@ -192,12 +209,12 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(args: &Args) -> anyhow::Result<Self> {
+    fn read(args: &Args, servers: &Catalogue) -> anyhow::Result<Self> {
         let Some(resume) = &args.resume else {
             let name = args.experiment.as_deref().ok_or_else(|| {
                 UsageError("give an experiment: triathlon lab first-heat".to_owned())
             })?;
-            let source = read(name, &args.overrides)?;
+            let source = read(name, &args.overrides, servers)?;
             return Ok(Self {
                 experiment: source.experiment.clone(),
                 source: Some(source),
@@ -209,9 +226,9 @@ impl Asked {
             let why = "--resume goes on with what was begun: leave out KEY=VALUE and --budget";
             return Err(UsageError(why.to_owned()).into());
         }
-        let folder = resumed_folder(args, resume.as_deref())?;
+        let folder = resumed_folder(args, resume.as_deref(), servers)?;
         let (store, manifest) = Store::open(&folder)?;
-        refuse_another(args.experiment.as_deref(), &folder, &manifest)?;
+        refuse_another(args.experiment.as_deref(), &folder, &manifest, servers)?;
         out::note(format_args!("going on in {}", folder.display()));
         let experiment = Experiment::try_from(manifest.experiment.clone())
             .with_context(|| format!("{} cannot be resumed", folder.display()))?;
@@ -287,8 +304,8 @@ impl Asked {
 }
 
 /// What cannot be understood is wrong usage; what cannot be read is the world's.
-fn read(name: &str, overrides: &[String]) -> anyhow::Result<Source> {
-    lab::experiment::read(name, overrides).map_err(|error| match error {
+fn read(name: &str, overrides: &[String], servers: &Catalogue) -> anyhow::Result<Source> {
+    lab::experiment::read_with(name, overrides, servers).map_err(|error| match error {
         ReadError::Unreadable { .. } => error.into(),
         _ => UsageError(error.to_string()).into(),
     })
@@ -300,10 +317,11 @@ fn refuse_another(
     name: Option<&str>,
     folder: &Path,
     manifest: &Manifest,
+    servers: &Catalogue,
 ) -> Result<(), UsageError> {
     let Some(name) = name else { return Ok(()) };
     let begun = &manifest.experiment.experiment.name;
-    let read = lab::experiment::read(name, &[]);
+    let read = lab::experiment::read_with(name, &[], servers);
     let is_same = name == begun || read.is_ok_and(|source| source.experiment.name() == begun);
     let why = if is_same {
         return Ok(());
@@ -318,7 +336,11 @@ fn refuse_another(
     Err(UsageError(why))
 }
 
-fn resumed_folder(args: &Args, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+fn resumed_folder(
+    args: &Args,
+    given: Option<&Path>,
+    servers: &Catalogue,
+) -> anyhow::Result<PathBuf> {
     // `--resume first-heat`: the name was taken for the folder.
     let folder = given.filter(|path| path.is_dir());
     if let Some(folder) = folder {
@@ -333,7 +355,7 @@ fn resumed_folder(args: &Args, given: Option<&Path>) -> anyhow::Result<PathBuf> 
         UsageError("give what to resume: an experiment, or --resume DIR".to_owned())
     })?;
     // A file may have another name than its experiment.
-    let name = lab::experiment::read(&name, &[])
+    let name = lab::experiment::read_with(&name, &[], servers)
         .map_or(name, |source| source.experiment.name().to_owned());
     let found = Store::newest(&args.results, &name);
     found.ok_or_else(|| {

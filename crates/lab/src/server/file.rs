@@ -1,0 +1,171 @@
+//! The file form of a server: `servers/NAME/server.toml`, as an administrator writes it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+/// `server.toml` as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ServerToml {
+    /// How to install it, by system.
+    pub(super) install: String,
+    /// What keeps it from putting itself into the background, where nobody can watch it.
+    #[serde(default = "stay_in_the_foreground")]
+    pub(super) foreground: String,
+    /// Whether it can be stopped for a while (SIGSTOP) and go on as if nothing had been: a manager
+    /// with a watchdog cannot.
+    #[serde(default = "yes")]
+    pub(super) bears_freezing: bool,
+    /// Where it logs requests, below its private folder.
+    #[serde(default = "access_log_file")]
+    pub(super) access_log_file: String,
+    /// Its processes in the order in which they are started: whatever stands behind comes first,
+    /// and the last one is asked.
+    #[serde(default)]
+    pub(super) process: Vec<Spanned<ProcessToml>>,
+    /// What is set for each preset.
+    #[serde(default)]
+    pub(super) preset: Choices,
+    /// How it can log requests, and how that is set.
+    pub(super) access_log: Choices,
+    /// Where its answers can come from, and how that is set.
+    #[serde(default)]
+    pub(super) handler: Choices,
+    /// Which protocols it speaks, and how that is set.
+    #[serde(default)]
+    pub(super) protocol: Choices,
+}
+
+/// What can be chosen of one kind, by name.
+pub(super) type Choices = BTreeMap<String, Choice>;
+
+/// What a choice sets.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Choice {
+    /// Text for templates: `{{ setting.access_log }}`.
+    pub(super) text: Option<Spanned<String>>,
+    /// More arguments of the process that is asked.
+    #[serde(default)]
+    pub(super) arguments: Vec<Spanned<String>>,
+}
+
+/// `[[process]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProcessToml {
+    /// Its name, where a rig has several: its port is `{{ ports.NAME }}`.
+    pub(super) name: Option<String>,
+    /// Programs to look for, the likeliest first. `@triathlon` is this program.
+    pub(super) programs: Spanned<Vec<String>>,
+    /// How it tells its version; none: it is not asked.
+    pub(super) version: Option<VersionToml>,
+    /// Its arguments; one that comes out empty is left out.
+    #[serde(default)]
+    pub(super) arguments: Vec<Spanned<String>>,
+    /// Its environment beside the lab's own.
+    #[serde(default)]
+    pub(super) environment: BTreeMap<String, Spanned<String>>,
+    /// Folders that must exist below the private folder.
+    #[serde(default)]
+    pub(super) folders: Vec<String>,
+    /// Files to write below the private folder, and the template that each is written from.
+    #[serde(default)]
+    pub(super) files: BTreeMap<String, Spanned<String>>,
+    /// When it is ready.
+    #[serde(default)]
+    pub(super) ready: ReadyToml,
+    /// How it is ended.
+    #[serde(default)]
+    pub(super) stop: StopToml,
+}
+
+/// `version`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct VersionToml {
+    /// The arguments that make it tell its version.
+    pub(super) arguments: Vec<String>,
+    /// What of its output is the version: the first group, or all that matches.
+    pub(super) pattern: Spanned<String>,
+}
+
+/// `ready`.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ReadyToml {
+    /// Processes that there must be at least, itself included: an expression.
+    pub(super) processes: Spanned<String>,
+    /// Whether its port must be listened to.
+    pub(super) listens: bool,
+    /// How long that may take.
+    pub(super) within: Spanned<String>,
+}
+
+impl Default for ReadyToml {
+    fn default() -> Self {
+        Self {
+            processes: unwritten("1"),
+            listens: true,
+            within: unwritten("15s"),
+        }
+    }
+}
+
+/// `stop`.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct StopToml {
+    /// What makes it leave at once.
+    pub(super) signal: SignalName,
+    /// How long that may take before it is killed.
+    pub(super) within: Spanned<String>,
+}
+
+impl Default for StopToml {
+    fn default() -> Self {
+        Self {
+            signal: SignalName::Term,
+            within: unwritten("3s"),
+        }
+    }
+}
+
+/// A signal by the name that shells use.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum SignalName {
+    Int,
+    Kill,
+    Quit,
+    Term,
+}
+
+impl From<SignalName> for sys::process::Signal {
+    fn from(name: SignalName) -> Self {
+        match name {
+            SignalName::Int => Self::Interrupt,
+            SignalName::Kill => Self::Kill,
+            SignalName::Quit => Self::Quit,
+            SignalName::Term => Self::Terminate,
+        }
+    }
+}
+
+fn unwritten(text: &str) -> Spanned<String> {
+    Spanned::new(0..0, text.to_owned())
+}
+
+fn stay_in_the_foreground() -> String {
+    "start it such that it stays in the foreground".to_owned()
+}
+
+fn access_log_file() -> String {
+    "logs/access.log".to_owned()
+}
+
+const fn yes() -> bool {
+    true
+}

@@ -1,0 +1,410 @@
+//! A product: what its folder says, read once, with every mistake told by file and line.
+
+mod read;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::time::Duration;
+
+use minijinja::Environment;
+use minijinja::value::Value;
+use model::experiment::AccessLog;
+use sys::process::Signal;
+
+use super::file::ServerToml;
+use super::{Launch, LaunchProcess, Preset, Setup, template};
+use crate::experiment::ReadError;
+use read::Reader;
+
+/// A server that the lab can run, if it is installed.
+pub struct Product {
+    name: String,
+    install: String,
+    foreground: String,
+    bears_freezing: bool,
+    access_log_file: String,
+    processes: Vec<Process>,
+    kinds: Kinds,
+    /// The text of each file of the folder, by name.
+    files: BTreeMap<String, Text>,
+    engine: Environment<'static>,
+    /// What it is to offer whatever is asked: the null responder.
+    always: Option<&'static str>,
+}
+
+/// What can be chosen, by kind.
+#[derive(Clone)]
+struct Kinds {
+    access_log: BTreeMap<String, Setting>,
+    handler: BTreeMap<String, Setting>,
+    preset: BTreeMap<String, Setting>,
+    protocol: BTreeMap<String, Setting>,
+}
+
+/// What a choice sets.
+#[derive(Clone)]
+struct Setting {
+    text: Option<Text>,
+    arguments: Vec<Text>,
+}
+
+/// One process of the rig.
+#[derive(Clone)]
+pub(super) struct Process {
+    name: String,
+    pub(super) programs: Vec<String>,
+    pub(super) version: Option<Version>,
+    arguments: Vec<Text>,
+    environment: Vec<(String, Text)>,
+    folders: Vec<String>,
+    files: Vec<(String, Text)>,
+    count: Text,
+    listens: bool,
+    within: Duration,
+    ready_place: String,
+    stop: Signal,
+    patience: Duration,
+}
+
+/// How a program tells its version.
+#[derive(Clone)]
+pub(super) struct Version {
+    pub(super) arguments: Vec<String>,
+    pub(super) pattern: regex_lite::Regex,
+    /// Where the pattern stands.
+    pub(super) place: String,
+}
+
+/// A text with the place that it stands at.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    text: String,
+    file: String,
+    /// The line of its first character.
+    line: usize,
+    /// Its key; empty where it is a whole file.
+    key: String,
+}
+
+impl Text {
+    /// A whole file.
+    pub(super) fn file(file: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            file: file.into(),
+            line: 1,
+            key: String::new(),
+        }
+    }
+
+    fn render(&self, engine: &Environment<'_>, values: &Value) -> Result<String, String> {
+        template::render(engine, &self.text, values).map_err(|broken| self.tell(&broken))
+    }
+
+    /// What is wrong with it, and where.
+    fn tell(&self, broken: &template::Broken) -> String {
+        let line = self.line + broken.line - 1;
+        let key = if self.key.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.key)
+        };
+        format!("{}:{line}: {key}{}", self.file, broken.why)
+    }
+}
+
+impl Product {
+    /// Reads the folder of the server `name`: `place` is its path in errors, `files` are its texts.
+    pub(super) fn read(
+        name: &str,
+        place: &str,
+        files: &BTreeMap<String, String>,
+    ) -> Result<Self, ServerError> {
+        let path = format!("{place}/server.toml");
+        let text = files.get("server.toml").ok_or_else(|| {
+            ServerError(format!(
+                "{path} is missing: a server is a folder with this file"
+            ))
+        })?;
+        let reader = Reader::new(&path, text)?;
+        let written: ServerToml = toml::from_str(text)
+            .map_err(|error| reader.page.toml_mistake(&error, Some(&reader.table)))?;
+        let files: BTreeMap<String, Text> = files
+            .iter()
+            .filter(|(name, _)| *name != "server.toml")
+            .map(|(name, text)| (name.clone(), Text::file(format!("{place}/{name}"), text)))
+            .collect();
+        let engine = template::engine();
+        for text in files.values() {
+            template::check(&engine, &text.text)
+                .map_err(|broken| ServerError(text.tell(&broken)))?;
+        }
+        let kinds = Kinds {
+            access_log: reader.settings(&engine, written.access_log)?,
+            handler: reader.settings(&engine, written.handler)?,
+            preset: reader.settings(&engine, written.preset)?,
+            protocol: reader.settings(&engine, written.protocol)?,
+        };
+        reader.check_names(&kinds)?;
+        if written.process.is_empty() {
+            return Err(ServerError(format!(
+                "{path}:1: process: give at least one [[process]]"
+            )));
+        }
+        let mut processes = Vec::new();
+        for (index, process) in written.process.into_iter().enumerate() {
+            processes.push(reader.process(&engine, name, index, process.into_inner(), &files)?);
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            install: written.install,
+            foreground: written.foreground,
+            bears_freezing: written.bears_freezing,
+            access_log_file: written.access_log_file,
+            processes,
+            kinds,
+            files,
+            engine,
+            always: None,
+        })
+    }
+
+    /// This product under another name, always with that handler.
+    pub(super) fn always(&self, name: &str, handler: &'static str) -> Self {
+        Self {
+            name: name.to_owned(),
+            always: Some(handler),
+            install: self.install.clone(),
+            foreground: self.foreground.clone(),
+            access_log_file: self.access_log_file.clone(),
+            processes: self.processes.clone(),
+            kinds: self.kinds.clone(),
+            files: self.files.clone(),
+            engine: template::engine(),
+            bears_freezing: self.bears_freezing,
+        }
+    }
+
+    /// Its name in experiments.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How to install it, by system.
+    pub fn install(&self) -> &str {
+        &self.install
+    }
+
+    /// What keeps it from putting itself into the background, where nobody can watch it.
+    pub fn foreground(&self) -> &str {
+        &self.foreground
+    }
+
+    /// Whether it can be stopped for a while (SIGSTOP) and go on as if nothing had been.
+    pub const fn bears_freezing(&self) -> bool {
+        self.bears_freezing
+    }
+
+    /// Where it logs requests, below its private folder.
+    pub fn access_log_file(&self) -> &str {
+        &self.access_log_file
+    }
+
+    /// What can be chosen: each kind with its words.
+    pub fn supports(&self) -> [(&'static str, Vec<&str>); 3] {
+        let kinds = &self.kinds;
+        let handlers = kinds.handler.keys().map(String::as_str);
+        [
+            ("access log", names(&kinds.access_log)),
+            ("answers", handlers.filter(|name| *name != NULL).collect()),
+            ("protocols", names(&kinds.protocol)),
+        ]
+    }
+
+    /// The first of `needs` that it does not offer, in a sentence.
+    pub fn lacks<'n>(&self, mut needs: impl Iterator<Item = &'n str>) -> Option<String> {
+        let missing = needs.find(|need| self.offer(need).is_none())?;
+        let [_, (_, handlers), (_, protocols)] = self.supports();
+        let offers: Vec<&str> = handlers.into_iter().chain(protocols).collect();
+        Some(format!(
+            "{} does not offer '{missing}', which the workload needs; it offers {}",
+            self.name,
+            offers.join(", ")
+        ))
+    }
+
+    /// Why it cannot log requests in that way, if it cannot.
+    pub fn cannot_log(&self, access_log: AccessLog) -> Option<String> {
+        if self.kinds.access_log.contains_key(access_log.name()) {
+            return None;
+        }
+        Some(format!(
+            "{} has no access log '{}'; there are {}",
+            self.name,
+            access_log.name(),
+            names(&self.kinds.access_log).join(", ")
+        ))
+    }
+
+    pub(super) fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+
+    fn offer(&self, need: &str) -> Option<&Setting> {
+        let handler = self.kinds.handler.get(need);
+        handler.or_else(|| self.kinds.protocol.get(need))
+    }
+
+    /// Its configuration and command lines.
+    pub(super) fn launch(&self, setup: &Setup<'_>) -> Result<Launch, String> {
+        if let Some(why) = self.cannot_log(setup.access_log) {
+            return Err(why);
+        }
+        let ports: BTreeMap<String, u16> = self
+            .processes
+            .iter()
+            .map(|process| process.name.clone())
+            .zip(setup.ports.iter().copied())
+            .collect();
+        let chosen = self.chosen(setup)?;
+        let port = setup.ports.last().copied().unwrap_or_default();
+        let plain = template::values(setup, &ports, port, &BTreeMap::new());
+        let mut setting = BTreeMap::new();
+        for (kind, choice) in &chosen {
+            let text = match &choice.text {
+                Some(text) => text.render(&self.engine, &plain)?,
+                None => String::new(),
+            };
+            setting.insert(*kind, text);
+        }
+        let mut launch = Launch::default();
+        for (index, process) in self.processes.iter().enumerate() {
+            let port = setup.ports.get(index).copied().unwrap_or_default();
+            let values = template::values(setup, &ports, port, &setting);
+            let more: Vec<&Text> = if index + 1 == self.processes.len() {
+                chosen.iter().flat_map(|(_, c)| &c.arguments).collect()
+            } else {
+                Vec::new()
+            };
+            self.launch_process(process, port, &more, &values, setup, &mut launch)?;
+        }
+        if matches!(setup.preset, Preset::Template { .. }) && !launch.takes_template {
+            return Err(format!(
+                "{} has no configuration file that depends on the preset, so no template either",
+                self.name
+            ));
+        }
+        Ok(launch)
+    }
+
+    /// What was chosen of each kind.
+    fn chosen(&self, setup: &Setup<'_>) -> Result<Vec<(&'static str, &Setting)>, String> {
+        let mut chosen = Vec::new();
+        let preset = match setup.preset {
+            Preset::Stock => self.kinds.preset.get("stock"),
+            Preset::Tuned => self.kinds.preset.get("tuned"),
+            Preset::Template { .. } => None,
+        };
+        chosen.extend(preset.map(|setting| ("preset", setting)));
+        let needs = setup.needs.iter().map(String::as_str);
+        for need in needs.chain(self.always) {
+            let Some(offer) = self.offer(need) else {
+                return Err(self.lacks([need].into_iter()).unwrap_or_default());
+            };
+            let is_handler = self.kinds.handler.contains_key(need);
+            chosen.push((if is_handler { "handler" } else { "protocol" }, offer));
+        }
+        let log = self.kinds.access_log.get(setup.access_log.name());
+        chosen.extend(log.map(|setting| ("access_log", setting)));
+        Ok(chosen)
+    }
+
+    fn launch_process(
+        &self,
+        process: &Process,
+        port: u16,
+        more: &[&Text],
+        values: &Value,
+        setup: &Setup<'_>,
+        launch: &mut Launch,
+    ) -> Result<(), String> {
+        let render = |text: &Text| text.render(&self.engine, values);
+        let mut arguments = Vec::new();
+        for text in process.arguments.iter().chain(more.iter().copied()) {
+            let argument = render(text)?;
+            if !argument.is_empty() {
+                arguments.push(OsString::from(argument));
+            }
+        }
+        let mut environment = Vec::new();
+        for (name, text) in &process.environment {
+            environment.push((name.clone(), render(text)?));
+        }
+        for (name, source) in &process.files {
+            let wanted = render(source)?;
+            let text = match setup.preset {
+                Preset::Template { path, text } if depends_on_preset(source) => {
+                    launch.takes_template = true;
+                    let filled = render(&Text::file(path, text))?;
+                    super::fill(&filled, setup, port)
+                }
+                _ => {
+                    let text = self.files.get(&wanted).ok_or_else(|| {
+                        format!(
+                            "{}:{}: there is no file '{wanted}'",
+                            source.file, source.line
+                        )
+                    })?;
+                    render(text)?
+                }
+            };
+            launch.files.push((name.clone(), text));
+        }
+        let count = template::count(&self.engine, &process.count.text, values)
+            .map_err(|broken| process.count.tell(&broken))?;
+        launch.folders.extend(process.folders.iter().cloned());
+        launch.processes.push(LaunchProcess {
+            name: process.name.clone(),
+            port,
+            arguments,
+            environment,
+            processes: count,
+            listens: process.listens,
+            within: process.within,
+            ready_place: process.ready_place.clone(),
+            stop: process.stop,
+            patience: process.patience,
+        });
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Product {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Product").field(&self.name).finish()
+    }
+}
+
+/// The handler that is no server's own: it answers from memory, whatever is asked.
+pub(super) const NULL: &str = "null";
+
+fn names(settings: &BTreeMap<String, Setting>) -> Vec<&str> {
+    settings.keys().map(String::as_str).collect()
+}
+
+/// Whether a user's template takes the place of the file that `source` names.
+fn depends_on_preset(source: &Text) -> bool {
+    source.text.contains("preset")
+}
+
+/// Why a server's folder cannot be understood: a sentence with file and line.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct ServerError(pub(super) String);
+
+impl From<ReadError> for ServerError {
+    fn from(error: ReadError) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,201 @@
+//! Reads `server.toml`: what was written becomes what it means, or a mistake with file and line.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use minijinja::Environment;
+use minijinja::value::Value;
+use model::Span;
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::super::file::{Choice, Choices, ProcessToml};
+use super::{Kinds, Process, ServerError, Setting, Text, Version, template};
+use crate::experiment::Page;
+
+/// Reads one `server.toml`.
+pub(super) struct Reader<'t> {
+    pub(super) page: Page<'t>,
+    pub(super) table: DeTable<'t>,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(path: &'t str, text: &'t str) -> Result<Self, ServerError> {
+        let page = Page::new(path, text);
+        let table = DeTable::parse(text).map_err(|error| page.toml_mistake(&error, None))?;
+        Ok(Self {
+            page,
+            table: table.into_inner(),
+        })
+    }
+
+    fn text(&self, written: Spanned<String>) -> Text {
+        let span = written.span();
+        // The quote, and the line break behind three of them, are not part of the text.
+        let quoted = self.page.text(&span);
+        let skipped = usize::from(["\"\"\"\n", "'''\n"].iter().any(|q| quoted.starts_with(q)));
+        Text {
+            text: written.into_inner(),
+            file: self.page.file().to_owned(),
+            line: self.page.line(&span) + skipped,
+            key: self.page.key(&self.table, &span),
+        }
+    }
+
+    fn template(
+        &self,
+        engine: &Environment<'_>,
+        written: Spanned<String>,
+    ) -> Result<Text, ServerError> {
+        let text = self.text(written);
+        template::check(engine, &text.text).map_err(|broken| ServerError(text.tell(&broken)))?;
+        Ok(text)
+    }
+
+    fn templates(
+        &self,
+        engine: &Environment<'_>,
+        written: Vec<Spanned<String>>,
+    ) -> Result<Vec<Text>, ServerError> {
+        let texts = written.into_iter();
+        texts.map(|text| self.template(engine, text)).collect()
+    }
+
+    pub(super) fn settings(
+        &self,
+        engine: &Environment<'_>,
+        choices: Choices,
+    ) -> Result<BTreeMap<String, Setting>, ServerError> {
+        let read = |choice: Choice| -> Result<Setting, ServerError> {
+            Ok(Setting {
+                text: choice
+                    .text
+                    .map(|text| self.template(engine, text))
+                    .transpose()?,
+                arguments: self.templates(engine, choice.arguments)?,
+            })
+        };
+        let choices = choices.into_iter();
+        choices
+            .map(|(name, choice)| Ok((name, read(choice)?)))
+            .collect()
+    }
+
+    /// Presets and log states have fixed names; a handler is not called like a protocol.
+    pub(super) fn check_names(&self, kinds: &Kinds) -> Result<(), ServerError> {
+        let logs = ["off", "on", "buffered"];
+        let fixed: [(&str, &BTreeMap<String, Setting>, &[&str]); 2] = [
+            ("access_log", &kinds.access_log, &logs),
+            ("preset", &kinds.preset, &["stock", "tuned"]),
+        ];
+        for (kind, settings, known) in fixed {
+            if let Some(stranger) = settings.keys().find(|name| !known.contains(&name.as_str())) {
+                let near = crate::experiment::nearest(stranger, known.iter().copied());
+                return Err(self.wrong(
+                    &format!("{kind}.{stranger}"),
+                    format!("no such key here; there are {}", known.join(", ")),
+                    near,
+                ));
+            }
+        }
+        if kinds.access_log.is_empty() {
+            let why = format!("give at least one of {}", logs.join(", "));
+            return Err(self.wrong("access_log", why, None));
+        }
+        let mut handlers = kinds.handler.keys();
+        let twice = handlers.find(|name| kinds.protocol.contains_key(*name));
+        twice.map_or(Ok(()), |name| {
+            let why = "a handler and a protocol have the same name".to_owned();
+            Err(self.wrong(&format!("protocol.{name}"), why, None))
+        })
+    }
+
+    fn wrong(&self, key: &str, why: String, nearest: Option<&str>) -> ServerError {
+        self.page.mistake(&self.table, key, why, nearest).into()
+    }
+
+    pub(super) fn process(
+        &self,
+        engine: &Environment<'_>,
+        server: &str,
+        index: usize,
+        written: ProcessToml,
+        folder: &BTreeMap<String, Text>,
+    ) -> Result<Process, ServerError> {
+        let at = |key: &str| format!("process[{index}].{key}");
+        if written.programs.get_ref().is_empty() {
+            let why = "give at least one name of a program".to_owned();
+            return Err(self.wrong(&at("programs"), why, None));
+        }
+        let version = match written.version {
+            None => None,
+            Some(version) => Some(Version {
+                arguments: version.arguments,
+                place: self.told(&self.text(version.pattern.clone())),
+                pattern: regex_lite::Regex::new(version.pattern.get_ref())
+                    .map_err(|error| self.wrong(&at("version.pattern"), error.to_string(), None))?,
+            }),
+        };
+        let mut files = Vec::new();
+        for (name, source) in written.files {
+            let source = self.template(engine, source)?;
+            for preset in ["stock", "tuned"] {
+                let wanted = template::render(engine, &source.text, &preset_alone(preset));
+                if let Ok(wanted) = wanted
+                    && !folder.contains_key(&wanted)
+                {
+                    let why = format!("there is no file '{wanted}' beside server.toml");
+                    return Err(ServerError(format!("{}: {why}", self.told(&source))));
+                }
+            }
+            files.push((name, source));
+        }
+        let mut environment = Vec::new();
+        for (name, text) in written.environment {
+            environment.push((name, self.template(engine, text)?));
+        }
+        let count = self.text(written.ready.processes);
+        template::check_expression(engine, &count.text)
+            .map_err(|broken| ServerError(count.tell(&broken)))?;
+        Ok(Process {
+            name: written.name.unwrap_or_else(|| server.to_owned()),
+            programs: written.programs.into_inner(),
+            version,
+            arguments: self.templates(engine, written.arguments)?,
+            environment,
+            folders: written.folders,
+            files,
+            count,
+            listens: written.ready.listens,
+            ready_place: self.place_of(&at("ready.within")),
+            within: self.time(written.ready.within)?,
+            stop: written.stop.signal.into(),
+            patience: self.time(written.stop.within)?,
+        })
+    }
+
+    fn time(&self, written: Spanned<String>) -> Result<Duration, ServerError> {
+        let text = self.text(written);
+        let span: Span = text
+            .text
+            .parse()
+            .map_err(|error| ServerError(format!("{}: {error}", self.told(&text))))?;
+        Ok(Duration::from_nanos(span.as_ns()))
+    }
+
+    /// File and line of a key, or of the nearest that is written.
+    fn place_of(&self, key: &str) -> String {
+        let line = self.page.line_of_key(&self.table, key);
+        format!("{}:{line}: {key}", self.page.file())
+    }
+
+    /// File, line and key of a text.
+    fn told(&self, text: &Text) -> String {
+        format!("{}:{}: {}", text.file, text.line, text.key)
+    }
+}
+
+/// What the names of files may depend on.
+fn preset_alone(preset: &str) -> Value {
+    BTreeMap::from([("preset", Value::from(preset))]).into()
+}
