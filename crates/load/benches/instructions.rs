@@ -30,6 +30,9 @@ const SCENARIOS: &[Scenario] = &[
         let answers = ["0123456789abcdef", "fedcba9876543210"];
         client(count, &mut answers.map(|tag| answer(tag, b"1234567")));
     }),
+    ("client, Date, Age and X-Request-Id change", |count| {
+        client(count, &mut [0, 1].map(changing));
+    }),
     ("client, ten chunks of 1,000 bytes", |count| {
         let chunk = [b"3e8\r\n".as_slice(), &[b'x'; 1_000], b"\r\n"].concat();
         let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -58,6 +61,17 @@ fn answer(tag: &str, content: &[u8]) -> Vec<u8> {
         content.len()
     );
     [head.as_bytes(), content].concat()
+}
+
+/// The same with fields whose values change from answer to answer.
+fn changing(number: u32) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nServer: test\r\nDate: Thu, 01 Jan 1970 00:00:0{number} GMT\r\n\
+         Content-Type: text/plain\r\nContent-Length: 7\r\nAge: 100{number}\r\n\
+         Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT\r\nConnection: keep-alive\r\n\
+         X-Request-Id: 0123456789abcde{number}\r\nAccept-Ranges: bytes\r\n\r\n1234567"
+    );
+    head.into_bytes()
 }
 
 fn main() {

@@ -44,11 +44,24 @@ pub(crate) enum Generator {
     /// The same, with the kernel dropping what arrives.
     BareEpollDiscard,
     BareUring,
+    /// The same without one of its means, by its position in [`WITHOUT`].
+    BareUringWithout(usize),
     H2load,
     TriathlonReadiness,
     TriathlonUring,
     Wrk,
 }
+
+/// What the bare io_uring loop can do without: what it calls that, and what the table does.
+pub(crate) const WITHOUT: [(&str, &str); 7] = [
+    ("silent", "each send completes"),
+    ("files", "no table of files"),
+    ("multishot", "one receive at a time"),
+    ("deferred", "work is not deferred"),
+    ("issuer", "any thread may submit"),
+    ("array", "an array of indexes"),
+    ("ring", "the ring is not registered"),
+];
 
 impl Generator {
     pub(crate) const fn name(self) -> &'static str {
@@ -57,6 +70,7 @@ impl Generator {
             Self::BareEpoll => "bare epoll loop",
             Self::BareEpollDiscard => "bare epoll loop, discarding",
             Self::BareUring => "bare io_uring loop",
+            Self::BareUringWithout(which) => WITHOUT[which].1,
             Self::H2load => "h2load --h1",
             Self::TriathlonReadiness => "triathlon load, readiness",
             Self::TriathlonUring => "triathlon load, io_uring",
@@ -79,7 +93,10 @@ impl Generator {
     pub(crate) fn seconds(self, task: &Task<'_>) -> f64 {
         let warmup = match self {
             Self::Ab | Self::H2load | Self::Wrk => 0.0,
-            Self::BareEpoll | Self::BareEpollDiscard | Self::BareUring => 1.0,
+            Self::BareEpoll
+            | Self::BareEpollDiscard
+            | Self::BareUring
+            | Self::BareUringWithout(_) => 1.0,
             Self::TriathlonReadiness | Self::TriathlonUring => 0.5,
         };
         f64::from(task.seconds) + warmup
@@ -94,6 +111,10 @@ impl Generator {
             Self::BareEpoll => run_bare(programs, "bare_epoll", task, &[]),
             Self::BareEpollDiscard => run_bare(programs, "bare_epoll", task, &["--discard", "1"]),
             Self::BareUring => run_bare(programs, "bare_uring", task, &[]),
+            Self::BareUringWithout(which) => {
+                let without = ["--without", WITHOUT[which].0];
+                run_bare(programs, "bare_uring", task, &without)
+            }
             Self::TriathlonReadiness => run_triathlon(programs, task, &["--backend", "readiness"]),
             Self::TriathlonUring => run_triathlon(programs, task, &["--backend", "uring"]),
         }

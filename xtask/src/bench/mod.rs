@@ -11,15 +11,17 @@ mod instructions;
 mod programs;
 mod server;
 mod statistics;
+mod table;
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use self::generator::{Generator, Reading, Task, run_bare, run_triathlon, write_site};
+use self::generator::{Generator, Reading, Task, WITHOUT, run_bare, run_triathlon, write_site};
 use self::programs::Programs;
 use self::server::Server;
 use self::statistics::summary;
+use self::table::{Row, cpu_ratio, table};
 
 /// What a comparison needs to know.
 struct Setting {
@@ -40,6 +42,18 @@ const COMPARISONS: &[Comparison] = &[
         "small",
         "generators: fixed 210-byte answers from the bare null server, 64 connections",
         small,
+    ),
+    (
+        "heads",
+        "heads with a Date, an Age and an X-Request-Id that change against the same that do not, 64 \
+         connections",
+        heads,
+    ),
+    (
+        "bare-uring",
+        "what each of its means brings the bare io_uring loop, which does without one of them, 64 \
+         connections",
+        bare_uring,
     ),
     (
         "large",
@@ -151,7 +165,7 @@ fn two_cpus() -> Result<(u32, u32)> {
 }
 
 fn small(setting: &Setting) -> Result<()> {
-    let server = Server::null(&setting.programs, setting.server_cpu)?;
+    let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
     let everyone = [
         Generator::Wrk,
         Generator::Ab,
@@ -163,6 +177,43 @@ fn small(setting: &Setting) -> Result<()> {
     ];
     let measured = generators(setting, &server, "/", &everyone)?;
     table(&measured, &["wrk", "bare io_uring loop", "bare epoll loop"]);
+    let ours = Generator::TriathlonUring.name();
+    cpu_ratio(&measured, ours, Generator::BareUring.name(), Some(1.05));
+    cpu_ratio(&measured, ours, Generator::Wrk.name(), None);
+    Ok(())
+}
+
+fn heads(setting: &Setting) -> Result<()> {
+    let kinds = ["changing", "fixed"];
+    let mut rows = kinds.map(Row::new);
+    let [changing, fixed] =
+        kinds.map(|heads| Server::null(&setting.programs, setting.server_cpu, &["--heads", heads]));
+    let servers = [changing?, fixed?];
+    for round in 0..setting.rounds {
+        for position in 0..servers.len() {
+            let number = (position + round) % servers.len();
+            setting.round(
+                Generator::TriathlonUring,
+                &servers[number],
+                "/",
+                &mut rows[number],
+            )?;
+        }
+    }
+    table(&rows, &["fixed"]);
+    cpu_ratio(&rows, "changing", "fixed", Some(1.03));
+    Ok(())
+}
+
+fn bare_uring(setting: &Setting) -> Result<()> {
+    let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
+    let without = (0..WITHOUT.len()).map(Generator::BareUringWithout);
+    let everyone: Vec<Generator> = [Generator::BareUring].into_iter().chain(without).collect();
+    let measured = generators(setting, &server, "/", &everyone)?;
+    table(&measured, &["bare io_uring loop"]);
+    for (_, name) in WITHOUT {
+        cpu_ratio(&measured, name, "bare io_uring loop", None);
+    }
     Ok(())
 }
 
@@ -180,6 +231,8 @@ fn large(setting: &Setting) -> Result<()> {
     ];
     let measured = generators(setting, &server, "/100k.bin", &everyone)?;
     table(&measured, &["wrk", "bare epoll loop, discarding"]);
+    let ours = Generator::TriathlonUring.name();
+    cpu_ratio(&measured, ours, Generator::Wrk.name(), Some(0.5));
     println!("  CPU per byte is the CPU per response over 100,000: us / 100 is ns per 1,000 bytes");
     Ok(())
 }
@@ -200,11 +253,7 @@ fn generators(
                 rows[number].missing = Some(package);
                 continue;
             }
-            let task = setting.task(server, path, 64);
-            let before = server.cpu_ns();
-            let reading = one.run(&setting.programs, &task)?;
-            let used = server.cpu_ns() - before;
-            rows[number].push(reading, used, one.seconds(&task));
+            setting.round(one, server, path, &mut rows[number])?;
         }
     }
     Ok(rows)
@@ -237,12 +286,7 @@ fn servers(setting: &Setting, path: &str, generator: Generator) -> Result<()> {
     for round in 0..setting.rounds {
         for position in 0..servers.len() {
             let number = (position + round) % servers.len();
-            let server = &servers[number];
-            let task = setting.task(server, path, 64);
-            let before = server.cpu_ns();
-            let reading = generator.run(&setting.programs, &task)?;
-            let used = server.cpu_ns() - before;
-            rows[number].push(reading, used, generator.seconds(&task));
+            setting.round(generator, &servers[number], path, &mut rows[number])?;
         }
     }
     table(&rows, &["nginx", "lighttpd"]);
@@ -313,6 +357,22 @@ fn print_open(name: &str, readings: &[Reading], bare: &[Reading]) {
 }
 
 impl Setting {
+    /// Lets `generator` ask `server` once, and adds what came of it to `row`.
+    fn round(
+        &self,
+        generator: Generator,
+        server: &Server,
+        path: &str,
+        row: &mut Row,
+    ) -> Result<()> {
+        let task = self.task(server, path, 64);
+        let before = server.cpu_ns();
+        let reading = generator.run(&self.programs, &task)?;
+        let used = server.cpu_ns() - before;
+        row.push(reading, used, generator.seconds(&task));
+        Ok(())
+    }
+
     const fn task<'a>(&self, server: &Server, path: &'a str, connections: u32) -> Task<'a> {
         Task {
             address: server.address,
@@ -322,87 +382,4 @@ impl Setting {
             cpu: self.cpu,
         }
     }
-}
-
-/// What one generator, or one server, did in each round.
-struct Row {
-    name: &'static str,
-    missing: Option<&'static str>,
-    rates: Vec<f64>,
-    generator_us: Vec<f64>,
-    server_share: Vec<f64>,
-}
-
-impl Row {
-    const fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            missing: None,
-            rates: Vec::new(),
-            generator_us: Vec::new(),
-            server_share: Vec::new(),
-        }
-    }
-
-    /// Adds a round; the server worked during the warm-up too, at the same rate.
-    fn push(&mut self, reading: Reading, server_ns: u64, seconds: f64) {
-        #[expect(clippy::cast_precision_loss, reason = "a few seconds")]
-        let server_us = server_ns as f64 / 1e3;
-        self.rates.push(reading.rate);
-        self.generator_us.push(reading.cpu_us);
-        self.server_share.push(server_us / (reading.rate * seconds));
-    }
-}
-
-/// Rates, what a response cost either side, and the ratios to each of `references`.
-fn table(rows: &[Row], references: &[&str]) {
-    print!(
-        "  {:<28} {:>10} {:>9} {:>9}",
-        "", "per s", "client us", "server us"
-    );
-    for reference in references {
-        print!("  {:>26}", format!("x {reference}, worst"));
-    }
-    println!();
-    for row in rows {
-        if let Some(package) = row.missing {
-            println!(
-                "  {:<28} not installed (apt-get install {package})",
-                row.name
-            );
-            continue;
-        }
-        let median = |values: &[f64]| summary(values).map_or(f64::NAN, |s| s.median);
-        print!(
-            "  {:<28} {:>10.0} {:>9.2} {:>9.2}",
-            row.name,
-            median(&row.rates),
-            median(&row.generator_us),
-            median(&row.server_share)
-        );
-        for reference in references {
-            let Some(other) = rows.iter().find(|other| other.name == *reference) else {
-                print!("  {:>26}", "-");
-                continue;
-            };
-            let ratios: Vec<f64> = row
-                .rates
-                .iter()
-                .zip(&other.rates)
-                .map(|(ours, theirs)| ours / theirs)
-                .collect();
-            let text = summary(&ratios).map_or_else(
-                || "-".to_owned(),
-                |s| {
-                    format!(
-                        "{:.2} [{:.2}, {:.2}] {:.2}",
-                        s.median, s.low, s.high, s.least
-                    )
-                },
-            );
-            print!("  {text:>26}");
-        }
-        println!();
-    }
-    println!("  a ratio is a median over rounds [with its interval], then the worst round");
 }

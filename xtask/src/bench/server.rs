@@ -30,9 +30,10 @@ impl Drop for Server {
 
 impl Server {
     /// The bare null server.
-    pub(crate) fn null(programs: &Programs, cpu: u32) -> Result<Self> {
+    pub(crate) fn null(programs: &Programs, cpu: u32, more: &[&str]) -> Result<Self> {
         let mut command = Command::new(programs.bare("null_server")?);
         command.args(["--port", "0", "--cpu", &cpu.to_string()]);
+        command.args(more);
         Self::that_tells_its_port("null", command)
     }
 

@@ -1,0 +1,112 @@
+//! What a comparison prints: rates, what a response cost either side, ratios, and whether a target
+//! is met.
+
+use super::generator::Reading;
+use super::statistics::summary;
+
+/// What one generator, or one server, did in each round.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) missing: Option<&'static str>,
+    rates: Vec<f64>,
+    generator_us: Vec<f64>,
+    server_share: Vec<f64>,
+}
+
+impl Row {
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            missing: None,
+            rates: Vec::new(),
+            generator_us: Vec::new(),
+            server_share: Vec::new(),
+        }
+    }
+
+    /// Adds a round; the server worked during the warm-up too, at the same rate.
+    pub(super) fn push(&mut self, reading: Reading, server_ns: u64, seconds: f64) {
+        #[expect(clippy::cast_precision_loss, reason = "a few seconds")]
+        let server_us = server_ns as f64 / 1e3;
+        self.rates.push(reading.rate);
+        self.generator_us.push(reading.cpu_us);
+        self.server_share.push(server_us / (reading.rate * seconds));
+    }
+}
+
+/// Rates, what a response cost either side, and the ratios to each of `references`.
+pub(super) fn table(rows: &[Row], references: &[&str]) {
+    print!(
+        "  {:<28} {:>10} {:>9} {:>9}",
+        "", "per s", "client us", "server us"
+    );
+    for reference in references {
+        print!("  {:>26}", format!("x {reference}, worst"));
+    }
+    println!();
+    for row in rows {
+        if let Some(package) = row.missing {
+            println!(
+                "  {:<28} not installed (apt-get install {package})",
+                row.name
+            );
+            continue;
+        }
+        let median = |values: &[f64]| summary(values).map_or(f64::NAN, |s| s.median);
+        print!(
+            "  {:<28} {:>10.0} {:>9.2} {:>9.2}",
+            row.name,
+            median(&row.rates),
+            median(&row.generator_us),
+            median(&row.server_share)
+        );
+        for reference in references {
+            let Some(other) = rows.iter().find(|other| other.name == *reference) else {
+                print!("  {:>26}", "-");
+                continue;
+            };
+            let ratios: Vec<f64> = row
+                .rates
+                .iter()
+                .zip(&other.rates)
+                .map(|(ours, theirs)| ours / theirs)
+                .collect();
+            let text = summary(&ratios).map_or_else(
+                || "-".to_owned(),
+                |s| {
+                    format!(
+                        "{:.2} [{:.2}, {:.2}] {:.2}",
+                        s.median, s.low, s.high, s.least
+                    )
+                },
+            );
+            print!("  {text:>26}");
+        }
+        println!();
+    }
+    println!("  a ratio is a median over rounds [with its interval], then the worst round");
+}
+
+/// The CPU time of the client per response, of `ours` as a ratio to `theirs`. A target is met if the
+/// whole interval is, and missed if none of it is.
+pub(super) fn cpu_ratio(rows: &[Row], ours: &str, theirs: &str, most: Option<f64>) {
+    let find = |name: &str| rows.iter().find(|row| row.name == name);
+    let (Some(our), Some(their)) = (find(ours), find(theirs)) else {
+        return;
+    };
+    let pairs = our.generator_us.iter().zip(&their.generator_us);
+    let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
+    let Some(ratio) = summary(&ratios) else {
+        return;
+    };
+    let target = match most {
+        None => String::new(),
+        Some(most) if ratio.high <= most => format!("; target {most}: met"),
+        Some(most) if ratio.low > most => format!("; target {most}: missed"),
+        Some(most) => format!("; target {most}: open, more rounds would tell"),
+    };
+    println!(
+        "  client CPU per answer, {ours} / {theirs}: {:.3} [{:.3}, {:.3}]{target}",
+        ratio.median, ratio.low, ratio.high
+    );
+}
