@@ -9,6 +9,7 @@ pub mod exchange;
 pub mod expectation;
 mod flight;
 mod in_flight;
+mod limits;
 mod observer;
 mod pool;
 pub mod progress;

@@ -14,6 +14,7 @@ use sys::clock;
 use sys::reactor::{Reactor, Readiness, Settings, Uring, Waker};
 use wire::h1::client as h1;
 
+use crate::limits;
 use crate::observer::Observer;
 use crate::pool::{self, HALF_CLOSED};
 use crate::progress::{Progress, Published};
@@ -25,11 +26,6 @@ use crate::worker::{Parts, Share, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
 const BACKLOG_LONGEST: u64 = 1 << 20;
-/// Files that a run has open beside its connections: standard streams, results, the fetches before
-/// the run, and what libraries open.
-const FILES_BESIDE: u64 = 32;
-/// Files of one worker: its ring or poll, its timers and waker, its accounts in /proc.
-const FILES_PER_WORKER: u64 = 8;
 /// From the moment when all workers are ready to the first exchange.
 const LEAD: Span = Span::from_ms(2);
 
@@ -65,18 +61,13 @@ pub enum LoadError {
         /// Why.
         reason: io::Error,
     },
-    /// This process may not open as many connections as the plan wants.
-    #[error(
-        "{connections} connections need more open files than the {limit} that this process may \
-         have; raise the limit (ulimit -n {needed}) or ask for fewer (-c)"
-    )]
-    Descriptors {
+    /// Limits stand in the way of as many connections as the plan wants.
+    #[error("{connections} connections are more than is possible here: {obstacles}")]
+    Limits {
         /// The plan's.
         connections: u32,
-        /// What is allowed.
-        limit: u64,
-        /// What is needed.
-        needed: u64,
+        /// Each limit, and what to do.
+        obstacles: String,
     },
     /// A worker cannot be given what it needs, or be bound to its CPU.
     #[error("cannot start worker {index}{cpu}: {reason}")]
@@ -111,21 +102,23 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
-    check_descriptors(plan)?;
+    let addresses = addresses(plan)?;
+    limits::check(plan, &addresses)?;
+    let addresses = addresses.as_slice();
     let uring = |settings: &Settings| Uring::new(settings).map_err(io::Error::other);
     let readiness = |settings: &Settings| Readiness::new(settings);
     let unavailable = match plan.file().backend {
         Backend::Readiness => None,
-        Backend::Uring => return run_on("uring", uring, plan, stop, notice),
+        Backend::Uring => return run_on("uring", uring, plan, addresses, stop, notice),
         Backend::Auto => match Uring::new(&settings(1)) {
             Ok(ring) => {
                 drop(ring);
-                return run_on("uring", uring, plan, stop, notice);
+                return run_on("uring", uring, plan, addresses, stop, notice);
             }
             Err(unavailable) => Some(unavailable),
         },
     };
-    let mut record = run_on("readiness", readiness, plan, stop, notice)?;
+    let mut record = run_on("readiness", readiness, plan, addresses, stop, notice)?;
     if let Some(reason) = unavailable {
         record.notes.push(format!(
             "epoll is used, which carries less load per CPU than io_uring would: {reason}"
@@ -139,14 +132,14 @@ fn run_on<R: Reactor>(
     backend: &'static str,
     make: impl Fn(&Settings) -> io::Result<R> + Clone + Send,
     plan: &Plan,
+    addresses: &[SocketAddr],
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
-    let addresses = addresses(plan)?;
     notice(Some(Notice::Phase(Phase::Reference, clock::monotonic())));
     let mut reactor =
         make(&settings(4)).map_err(|reason| LoadError::Backend { backend, reason })?;
-    let findings = reference::establish(&mut reactor, plan, &addresses, &mut || {
+    let findings = reference::establish(&mut reactor, plan, addresses, &mut || {
         notice(None);
         stop.load(Ordering::Relaxed)
     })?;
@@ -221,25 +214,6 @@ fn worker_error(plan: &Plan, index: u32, reason: io::Error) -> LoadError {
         index,
         cpu: cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
         reason,
-    }
-}
-
-/// Raises the limit of open files, and looks whether it is enough.
-fn check_descriptors(plan: &Plan) -> Result<(), LoadError> {
-    let connections = plan.file().connections;
-    let workers = plan.file().workers;
-    let sockets: u64 = (0..workers)
-        .map(|index| u64::from(settings(plan.connections_of(index)).connections))
-        .sum();
-    let needed = sockets + u64::from(workers) * FILES_PER_WORKER + FILES_BESIDE;
-    match sys::process::raise_open_files(u64::MAX) {
-        Ok(limit) if limit < needed => Err(LoadError::Descriptors {
-            connections,
-            limit,
-            needed,
-        }),
-        // Where the limit cannot be read, the first connect beyond it will tell.
-        Ok(_) | Err(_) => Ok(()),
     }
 }
 

@@ -45,8 +45,8 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "heads",
-        "heads with a Date, an Age and an X-Request-Id that change against the same that do not, 64 \
-         connections",
+        "heads with a Date, an Age and an X-Request-Id that change against the same that do not, \
+         64 connections",
         heads,
     ),
     (

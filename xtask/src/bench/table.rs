@@ -87,8 +87,8 @@ pub(super) fn table(rows: &[Row], references: &[&str]) {
     println!("  a ratio is a median over rounds [with its interval], then the worst round");
 }
 
-/// The CPU time of the client per response, of `ours` as a ratio to `theirs`. A target is met if the
-/// whole interval is, and missed if none of it is.
+/// The CPU time of the client per response, of `ours` as a ratio to `theirs`. A target is met if
+/// the whole interval is, and missed if none of it is.
 pub(super) fn cpu_ratio(rows: &[Row], ours: &str, theirs: &str, most: Option<f64>) {
     let find = |name: &str| rows.iter().find(|row| row.name == name);
     let (Some(our), Some(their)) = (find(ours), find(theirs)) else {

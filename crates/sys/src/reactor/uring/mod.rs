@@ -128,6 +128,9 @@ pub struct Uring {
 }
 
 impl Uring {
+    /// The most connections that one ring has room for: the kernel's `IORING_MAX_FIXED_FILES`.
+    pub const FILES_MOST: u32 = 1 << 20;
+
     /// A reactor with room for what `settings` say, to be used by the calling thread alone.
     pub fn new(settings: &Settings) -> Result<Self, Unavailable> {
         let places = settings.connections;

@@ -1,0 +1,175 @@
+//! Which limits stand in the way of a plan's connections: looked at before the run, all at once, so
+//! that nobody learns of the second one after having raised the first.
+//!
+//! What cannot be read is taken not to be a limit: then the first connect beyond it will tell.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use model::plan::{Backend, Plan};
+use sys::reactor::Uring;
+
+use crate::run::{LoadError, settings};
+
+/// Files that a run has open beside its connections: standard streams, results, the fetches before
+/// the run, and what libraries open.
+const FILES_BESIDE: u64 = 32;
+/// Files of one worker: its ring or poll, its timers and waker, its accounts in /proc.
+const FILES_PER_WORKER: u64 = 8;
+/// What an idle connection costs here: at most 1 KiB of ours (`tests/memory.rs`) and 4.3 KiB of the
+/// kernel's (9,000 pairs on loopback, Linux 6.18).
+const CONNECTION_BYTES: u64 = 6 * 1024;
+
+/// What the connections of a plan need.
+struct Need<'a> {
+    connections: u64,
+    /// Sockets of all workers, those that wait for the server's close included.
+    sockets: u64,
+    /// The most sockets of one worker on io_uring; 0 if it is not asked for.
+    in_one_table: u64,
+    workers: u64,
+    targets: &'a [SocketAddr],
+    sources: &'a [IpAddr],
+}
+
+/// Raises the limit of open files as far as it goes, and looks at all limits.
+///
+/// # Errors
+///
+/// Some limit does not allow what the plan wants.
+pub(crate) fn check(plan: &Plan, targets: &[SocketAddr]) -> Result<(), LoadError> {
+    let file = plan.file();
+    let rooms = (0..file.workers).map(|index| settings(plan.connections_of(index)).connections);
+    let rooms: Vec<u64> = rooms.map(u64::from).collect();
+    let need = Need {
+        connections: u64::from(file.connections),
+        sockets: rooms.iter().sum(),
+        in_one_table: match file.backend {
+            Backend::Readiness => 0,
+            Backend::Auto | Backend::Uring => rooms.iter().copied().max().unwrap_or(0),
+        },
+        workers: u64::from(file.workers),
+        targets,
+        sources: &file.sources,
+    };
+    let raise = |wanted| sys::process::raise_open_files(wanted).ok();
+    // With a privilege there is more than the hard limit, but not more than is asked for.
+    let allowed = raise(u64::MAX).max(raise(need.files()));
+    let obstacles = need.obstacles(allowed, Path::new("/proc"));
+    if obstacles.is_empty() {
+        return Ok(());
+    }
+    Err(LoadError::Limits {
+        connections: file.connections,
+        obstacles: obstacles.join("; "),
+    })
+}
+
+impl Need<'_> {
+    const fn files(&self) -> u64 {
+        self.sockets + self.workers * FILES_PER_WORKER + FILES_BESIDE
+    }
+
+    /// The limits that are lower than what is needed, each with what to do.
+    fn obstacles(&self, files_allowed: Option<u64>, proc: &Path) -> Vec<String> {
+        let obstacles = [
+            self.files_of_process(files_allowed),
+            self.files_of_system(proc),
+            self.table(),
+            self.ports(proc),
+            self.memory(proc),
+        ];
+        obstacles.into_iter().flatten().collect()
+    }
+
+    fn files_of_process(&self, allowed: Option<u64>) -> Option<String> {
+        let needed = self.files();
+        let allowed = allowed.filter(|allowed| *allowed < needed)?;
+        Some(format!(
+            "this process may have {allowed} files open and needs {needed} (raise the limit: \
+             ulimit -n {needed}; or share the connections out among several runs at once: -c)"
+        ))
+    }
+
+    fn files_of_system(&self, proc: &Path) -> Option<String> {
+        let text = fs::read_to_string(proc.join("sys/fs/file-nr")).ok()?;
+        let mut words = text.split_whitespace().map(str::parse::<u64>);
+        let used = words.next()?.ok()?;
+        let most = words.nth(1)?.ok()?;
+        let needed = used + self.files();
+        (needed > most).then(|| {
+            format!(
+                "all programs together may have {most} files open and would have {needed} (raise \
+                 it: sysctl fs.file-max={needed})"
+            )
+        })
+    }
+
+    fn table(&self) -> Option<String> {
+        let most = u64::from(Uring::FILES_MOST);
+        (self.in_one_table > most).then(|| {
+            format!(
+                "io_uring has room for {most} files in the table of one worker, which would have \
+                 {} (use more workers: -t)",
+                self.in_one_table
+            )
+        })
+    }
+
+    /// Connections from one address to one target each need a port of their own.
+    fn ports(&self, proc: &Path) -> Option<String> {
+        let read = |name: &str| fs::read_to_string(proc.join("sys/net/ipv4").join(name));
+        let range = read("ip_local_port_range").ok()?;
+        let mut ends = range.split_whitespace().map(str::parse::<u64>);
+        let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+        let reserved = ranges(&read("ip_local_reserved_ports").unwrap_or_default());
+        let reserved = reserved.range(first..=last).count() as u64;
+        let ports = (last + 1).saturating_sub(first).saturating_sub(reserved);
+        let targets = self.targets.len().max(1) as u64;
+        let family = self.targets.first()?.is_ipv6();
+        let sources = self.sources.iter().filter(|ip| ip.is_ipv6() == family);
+        let sources = (sources.count() as u64).max(1);
+        let needed = self.connections.div_ceil(targets * sources);
+        (needed > ports).then(|| {
+            let enough = self.connections.div_ceil(ports.max(1) * targets);
+            format!(
+                "each of {sources} source addresses has {ports} ports for each of {targets} \
+                 targets and needs {needed} (give {enough} addresses of this machine with --interface; or \
+                 widen net.ipv4.ip_local_port_range)"
+            )
+        })
+    }
+
+    fn memory(&self, proc: &Path) -> Option<String> {
+        let text = fs::read_to_string(proc.join("meminfo")).ok()?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+        let is_here = self.targets.iter().all(|target| target.ip().is_loopback());
+        // On loopback the other end is here, too.
+        let ends = 1 + u64::from(is_here);
+        let needed = self.connections * CONNECTION_BYTES * ends / (1024 * 1024);
+        let available = kib / 1024;
+        (needed > available).then(|| {
+            format!(
+                "{available} MiB of memory are available and some {needed} MiB needed (close other \
+                 programs, or use another machine)"
+            )
+        })
+    }
+}
+
+/// The numbers of a list such as `1-3,8`.
+fn ranges(list: &str) -> BTreeSet<u64> {
+    let parts = list.trim().split(',').filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u64>().ok()?..=last.parse().ok()?)
+    });
+    parts.flatten().collect()
+}
+
+#[cfg(test)]
+mod tests;
