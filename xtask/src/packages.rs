@@ -23,6 +23,9 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ),
     ("apache2", "apache2", "a server under test"),
     ("lighttpd", "lighttpd", "a server under test"),
+    ("h2o", "h2o", "a server under test"),
+    ("caddy", "caddy", "a server under test"),
+    ("varnish", "varnishd", "a cache under test"),
     ("wrk", "wrk", "a stranger that drives origin"),
     ("apache2-utils", "ab", "a stranger that drives origin"),
     ("nghttp2-client", "h2load", "a stranger that drives origin"),
@@ -36,6 +39,17 @@ const PACKAGES: &[(&str, &str, &str)] = &[
         "cc",
         "builds the small programs that probes compare themselves with",
     ),
+];
+
+/// The services that these packages bring.
+const SERVICES: [&str; 7] = [
+    "nginx",
+    "apache2",
+    "lighttpd",
+    "h2o",
+    "caddy",
+    "varnish",
+    "varnishncsa",
 ];
 
 /// Programs that Debian puts where a plain PATH does not look.
@@ -138,7 +152,7 @@ fn privileged(program: &str) -> Command {
 
 /// The servers' units that are enabled, so that the others can be disabled again.
 fn running_units() -> Vec<&'static str> {
-    ["nginx", "apache2", "lighttpd"]
+    SERVICES
         .into_iter()
         .filter(|unit| output(command("systemctl").args(["is-enabled", unit])).is_some())
         .collect()

@@ -22,6 +22,8 @@ pub mod signal;
 pub mod slots;
 pub mod socket;
 pub mod syscall;
+#[cfg(test)]
+mod testing;
 mod timer;
 
 pub use errno::Errno;

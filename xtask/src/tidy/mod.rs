@@ -34,6 +34,7 @@ const RULES: &[(&str, Rule)] = &[
         "no test is ignored and nothing is left for later",
         sources::leftovers,
     ),
+    ("a test that cannot run says so", sources::silent_tests),
     ("no path of somebody's machine", sources::machine_paths),
     ("one first-level heading per document", documents::headings),
     ("decisions are numbered and complete", documents::decisions),

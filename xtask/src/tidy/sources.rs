@@ -67,6 +67,42 @@ pub(super) fn leftovers(tree: &Tree) -> Complaints {
     find_any(tree, &needles, |path| path.ends_with(".rs"))
 }
 
+/// Calls that say why a test cannot run here, where they find that it cannot.
+const SPEAKERS: [&str; 5] = ["need(", "needs_", "isolated(", "in_namespace(", "not_run("];
+
+/// Files whose tests leave early after somebody else has said why.
+const SPOKEN: &[(&str, &str)] = &[(
+    "crates/triathlon/tests/it/counts.rs",
+    "the function that starts the generator says that its backend is not permitted",
+)];
+
+/// Deeper in a test is what a server or a client of it does, and not the test itself.
+const DEPTH: usize = 12;
+
+/// A test that cannot run says so: none leaves as if it had passed.
+pub(super) fn silent_tests(tree: &Tree) -> Complaints {
+    let mut complaints = Complaints::new();
+    let tests = sources(tree).filter(|(path, _)| is_test(path));
+    for (path, text) in tests.filter(|(path, _)| !SPOKEN.iter().any(|(told, _)| told == path)) {
+        let (mut is_in_test, mut opener) = (false, "");
+        for (number, whole) in (1..).zip(text.lines()) {
+            let line = whole.trim();
+            is_in_test = (is_in_test || line == "#[test]") && whole != "}";
+            let asks = opener.starts_with("if ") || opener.ends_with("else {");
+            let leaves = (line == "return;" && asks) || line.ends_with("{ return; }");
+            let is_deep = whole.len() - whole.trim_start().len() > DEPTH;
+            let speaks = |text: &str| SPEAKERS.iter().any(|call| text.contains(call));
+            if is_in_test && leaves && !is_deep && !speaks(line) && !speaks(opener) {
+                complaints.push(format!("{path}:{number}: a test leaves without a word"));
+            }
+            if !line.starts_with("//") {
+                opener = line;
+            }
+        }
+    }
+    complaints
+}
+
 /// Nothing that exists on one machine alone.
 pub(super) fn machine_paths(tree: &Tree) -> Complaints {
     let needles = [

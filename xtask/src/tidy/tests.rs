@@ -143,6 +143,30 @@ fn what_files_begin_with_and_must_not_contain() {
 }
 
 #[test]
+fn a_test_does_not_leave_without_a_word() {
+    let within = |body: &str| format!("#[test]\nfn a() {{\n{body}}}\n");
+    let silent = within("    if !has_nginx() {\n        return;\n    }\n");
+    let or_else = within("    let Some(x) = x else {\n        // Why.\n        return;\n    };\n");
+    let short = within("    if !has_nginx() { return; }\n");
+    let loud = within("    if !has() {\n        return not_run(\"no nginx\");\n    }\n");
+    let asked = within("    let Some([x]) = need(name, [\"x\"]) else {\n        return;\n    };\n");
+    let helper = "fn serve() {\n    if is_closed() {\n        return;\n    }\n}\n";
+    check(
+        sources::silent_tests,
+        &[
+            ("a/tests.rs", &silent),
+            ("a.rs", &silent),
+            ("b/tests.rs", &or_else),
+            ("c/tests/it/c.rs", &short),
+            ("d/tests.rs", &loud),
+            ("e/tests.rs", &asked),
+            ("f/tests.rs", helper),
+        ],
+        &["a/tests.rs:4", "b/tests.rs:5", "c/tests/it/c.rs:3"],
+    );
+}
+
+#[test]
 fn documents_have_one_title() {
     check(
         documents::headings,

@@ -193,12 +193,12 @@ fn a_file_in_pieces_lies_in_pieces_each_time() {
     for time in 0..3 {
         let path = folder.path().join(time.to_string());
         if !download::reserve_in_pieces(&path, 4_000_000).unwrap() {
-            return;
+            return crate::testing::not_run("this file system reserves no pieces");
         }
         let file = std::fs::File::open(&path).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 4_000_000);
         let Ok(found) = sys::syscall::file::extents(&file, 1_000) else {
-            return;
+            return crate::testing::not_run("this file system does not tell where a file lies");
         };
         // 62 pieces of 64 KiB.
         assert!(found.len() >= 62, "{}", found.len());

@@ -150,8 +150,13 @@ impl Bench {
         (lab.run(), gaps)
     }
 
-    fn has_nginx(&self) -> bool {
-        self.search.program(&["nginx"]).is_some()
+    /// Whether it is there; says so if it is not.
+    fn needs_nginx(&self) -> bool {
+        let is_there = self.search.program(&["nginx"]).is_some();
+        if !is_there {
+            crate::testing::not_run("nginx is not installed");
+        }
+        is_there
     }
 }
 
@@ -169,7 +174,7 @@ const SMALL: &[&str] = &[
 #[test]
 fn every_point_is_measured_and_what_cannot_be_is_a_gap() {
     let bench = Bench::new(SMALL);
-    if !bench.has_nginx() {
+    if !bench.needs_nginx() {
         return;
     }
     let store = bench.store();
@@ -203,7 +208,7 @@ fn the_doctor_looks_at_every_server_for_the_connections_of_each_trial() {
         "connections=[1, 5000]",
         "warmup=0s",
     ]);
-    if !bench.has_nginx() {
+    if !bench.needs_nginx() {
         return;
     }
     let store = bench.store();
@@ -227,7 +232,7 @@ fn the_doctor_looks_at_every_server_for_the_connections_of_each_trial() {
 #[test]
 fn an_interrupted_experiment_is_resumed_where_it_stopped() {
     let bench = Bench::new(SMALL);
-    if !bench.has_nginx() {
+    if !bench.needs_nginx() {
         return;
     }
     let store = bench.store();
@@ -299,7 +304,7 @@ fn check_interrupted(bench: &Bench, first: &mut Fake, when: &str) -> usize {
 #[test]
 fn wherever_an_interruption_strikes_the_rest_is_measured_later() {
     let bench = Bench::new(&["server=nginx", "rounds=1", "connections=[1, 2]"]);
-    if !bench.has_nginx() {
+    if !bench.needs_nginx() {
         return;
     }
     let mut whole = Fake::default();
@@ -335,7 +340,7 @@ fn wherever_an_interruption_strikes_the_rest_is_measured_later() {
 #[test]
 fn a_wrong_answer_is_a_row_and_not_the_end() {
     let bench = Bench::new(&["server=nginx,lighttpd", "rounds=1", "connections=[1]"]);
-    if !bench.has_nginx() {
+    if !bench.needs_nginx() {
         return;
     }
     let store = bench.store();
@@ -360,7 +365,7 @@ fn a_wrong_answer_is_a_row_and_not_the_end() {
 #[test]
 fn a_generator_that_fails_once_costs_one_point() {
     let bench = Bench::new(SMALL);
-    if !bench.has_nginx() {
+    if !bench.needs_nginx() {
         return;
     }
     let store = bench.store();
@@ -424,7 +429,7 @@ fn restarting_before_each_trial_starts_afresh() {
         "restart=trial",
         "warmup=0s",
     ]);
-    if !bench.has_nginx() {
+    if !bench.needs_nginx() {
         return;
     }
     let store = bench.store();

@@ -63,9 +63,8 @@ fn work_among_results_is_swept_too() {
 fn control_groups_of_a_dead_run_are_emptied_and_removed() {
     let parent = tempfile::tempdir().unwrap();
     let living = Scratch::create_in(parent.path(), "triathlon-").unwrap();
-    // A system that permits no groups leaves none behind.
     let (Some(kept), Some(left)) = (living.leaf(), living.leaf()) else {
-        return;
+        return crate::testing::not_run("control groups are not permitted here");
     };
     let text = fs::read_to_string(living.path().join(LOCK)).unwrap();
     let groups: Vec<&str> = text.lines().skip(1).collect();

@@ -443,3 +443,38 @@ fn what_a_server_does_not_offer_is_told() {
         "origin does not offer 'cgi', which the workload needs; it offers static, http1"
     );
 }
+
+/// The worked example of docs/servers.md is what it says that it is.
+#[test]
+fn the_documented_example_is_a_server() {
+    let text = include_str!("../../../../docs/servers.md");
+    let block = |fence: &str| {
+        let (_, rest) = text.split_once(fence).unwrap_or_else(|| panic!("{fence}"));
+        rest.split_once("```").unwrap().0.to_owned()
+    };
+    let (toml, conf) = (
+        block("```toml\n"),
+        block("it comes, but for what the lab needs:\n\n```\n"),
+    );
+    let folder = folder(&[
+        ("server.toml", &toml),
+        ("stock.conf", &conf),
+        ("tuned.conf", &conf),
+    ]);
+    let mut catalogue = Catalogue::built_in();
+    catalogue.add(folder.path()).unwrap();
+    let mine = catalogue.product("mine").unwrap();
+    let directory = PathBuf::from("/private");
+    let mut setup = setup(&directory, &[0]);
+    setup.access_log = AccessLog::On;
+    let launch = mine.launch(&setup).unwrap();
+    assert!(
+        launch.files[0]
+            .1
+            .contains("logfile=/private/logs/access.log\n")
+    );
+    // Every value that there is stands in the table, and nothing else does.
+    for name in template::NAMES {
+        assert!(text.contains(&format!("`{name}")), "{name}");
+    }
+}

@@ -21,7 +21,7 @@ fn lab(arguments: &[&str]) -> Run {
 }
 
 /// Files of a folder of the only results directory below `results`.
-fn files(results: &Path, folder: &str) -> Vec<PathBuf> {
+pub(crate) fn files(results: &Path, folder: &str) -> Vec<PathBuf> {
     let directory = only(&results.join("first-heat"));
     let mut files: Vec<PathBuf> = fs::read_dir(directory.join(folder))
         .map(|entries| {
@@ -52,8 +52,13 @@ fn lists_run_nothing() {
     let run = lab(&["--list"]).expect_code(0);
     assert!(run.stdout.contains("first-heat"), "{run:#?}");
     let run = lab(&["--list", "servers"]).expect_code(0);
-    for product in ["origin", "nginx", "apache", "lighttpd"] {
+    for product in [
+        "origin", "nginx", "apache", "lighttpd", "h2o", "caddy", "varnish",
+    ] {
         assert!(run.stdout.contains(product), "{run:#?}");
+    }
+    for what in ["access log: off", "answers: static", "protocols: http1"] {
+        assert!(run.stdout.contains(what), "{run:#?}");
     }
     let run = lab(&["first-heat", "--list"]).expect_code(0);
     for word in ["7-byte file", "1, 16, 64, 256", "6 rounds", "about"] {

@@ -29,5 +29,6 @@ mod publish;
 mod report;
 mod secrets;
 mod serve;
+mod servers;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;

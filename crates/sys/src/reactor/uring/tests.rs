@@ -2,6 +2,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use super::*;
+use crate::testing::not_run;
 
 impl Uring {
     /// As on a kernel that does not carry silent sends out as it should.
@@ -61,7 +62,7 @@ fn pair(uring: &mut Uring) -> (Key, TcpStream) {
 #[test]
 fn the_kernel_says_nothing_of_a_stored_send_that_went() {
     let Some(mut uring) = silent_uring(4) else {
-        return;
+        return not_run("io_uring is not permitted, or not silent, here");
     };
     let (key, mut peer) = pair(&mut uring);
     let stored = uring.store(b"hello".to_vec());
@@ -87,7 +88,7 @@ fn the_kernel_says_nothing_of_a_stored_send_that_went() {
 #[test]
 fn what_finds_no_room_at_once_follows() {
     let Some(mut uring) = silent_uring(4) else {
-        return;
+        return not_run("io_uring is not permitted, or not silent, here");
     };
     for length in [1, 5_000_000] {
         let (key, mut peer) = pair(&mut uring);
@@ -127,7 +128,7 @@ fn what_finds_no_room_at_once_follows() {
 #[test]
 fn nothing_begins_before_the_caller_knows() {
     let Some(mut uring) = silent_uring(4) else {
-        return;
+        return not_run("io_uring is not permitted, or not silent, here");
     };
     let (key, mut peer) = pair(&mut uring);
     let stored = uring.store(b"hello".to_vec());
@@ -154,7 +155,7 @@ fn nothing_begins_before_the_caller_knows() {
 #[test]
 fn a_full_queue_hands_nothing_in() {
     let Some(mut uring) = silent_uring(200) else {
-        return;
+        return not_run("io_uring is not permitted, or not silent, here");
     };
     let (listener, address) = listener();
     let mut peers = Vec::new();
@@ -186,7 +187,7 @@ fn a_full_queue_hands_nothing_in() {
 #[test]
 fn connects_go_to_their_targets() {
     let Ok(mut uring) = Uring::new(&settings(100)) else {
-        return;
+        return not_run("io_uring is not permitted here");
     };
     let ((ours, one), (_two_listens, two)) = (listener(), listener());
     let mut peers = Vec::new();
@@ -233,7 +234,7 @@ fn connects_go_to_their_targets() {
 #[test]
 fn a_connect_that_was_given_up_at_once_is_forgotten() {
     let Ok(mut uring) = Uring::new(&settings(1)) else {
-        return;
+        return not_run("io_uring is not permitted here");
     };
     let ((_one_listens, one), (_two_listens, two)) = (listener(), listener());
     for _ in 0..50 {
@@ -251,7 +252,7 @@ fn a_connect_that_was_given_up_at_once_is_forgotten() {
 #[test]
 fn want_of_memory_does_not_end_the_stream() {
     let Some(mut uring) = silent_uring(4) else {
-        return;
+        return not_run("io_uring is not permitted, or not silent, here");
     };
     for number in [libc::ENOBUFS, libc::ENOMEM] {
         let error = Errno::new(number);
@@ -281,7 +282,7 @@ fn want_of_memory_does_not_end_the_stream() {
 #[test]
 fn the_end_follows_a_failed_send() {
     let Ok(mut uring) = Uring::new(&settings(4)) else {
-        return;
+        return not_run("io_uring is not permitted here");
     };
     for _ in 0..20 {
         let (key, mut peer) = pair(&mut uring);
