@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::environment::Environment;
 use crate::finding::{Claim, Finding, Verdict};
 use crate::plan::PlanFile;
+use crate::point::Point;
 use crate::record::Record;
 use crate::usage::Usage;
 
@@ -52,32 +53,6 @@ impl Trial {
         }
         claims
     }
-}
-
-/// A cell of an experiment's grid, and its place in the order of execution.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Point {
-    /// The experiment's name.
-    pub experiment: String,
-    /// The server's label: unique in the experiment, `nginx` or `nginx 2 cores log on`.
-    pub server: String,
-    /// The workload's name.
-    pub workload: String,
-    /// Connections.
-    pub connections: u32,
-    /// Axis values that this cell has beside server, workload and connections, by axis.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub axes: BTreeMap<String, String>,
-    /// The round (block), from 1.
-    pub round: u32,
-    /// Position in the order of execution of the whole experiment, from 1.
-    pub sequence: u32,
-    /// The seed that the order came from.
-    pub order_seed: u64,
-    /// Whether this measures the ceiling: origin's null responder in the server's place.
-    #[serde(default)]
-    pub ceiling: bool,
 }
 
 /// What rules need to know from outside the trial.

@@ -28,10 +28,10 @@ impl Ceilings {
             .as_ref()
             .map_or(1, |server| server.workers);
         self.measured
-            .entry((cores, point.workload.clone()))
+            .entry((cores, point.id.workload.clone()))
             .or_default()
             .insert(
-                point.connections,
+                point.id.connections(),
                 (trial.record.achieved_rate, responder_was_the_limit(trial)),
             );
     }

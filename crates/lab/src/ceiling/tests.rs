@@ -1,5 +1,6 @@
+use model::point::{CONNECTIONS, Point, PointId, Value};
 use model::record::Worker;
-use model::trial::{Context, Point, Server};
+use model::trial::{Context, Server};
 use model::usage::{CpuUsage, SystemUsage};
 use model::{Environment, Record, Span, Usage, Verdict};
 
@@ -14,8 +15,11 @@ fn trial(connections: u32, rate: f64, responder_busy: f64, generator_busy_ms: u6
     Trial {
         format: 1,
         point: Some(Point {
-            workload: "w".to_owned(),
-            connections,
+            id: PointId {
+                workload: "w".to_owned(),
+                ..PointId::default()
+            }
+            .with(CONNECTIONS, Value::Count(connections)),
             ceiling: true,
             ..Point::default()
         }),

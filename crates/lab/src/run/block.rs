@@ -1,7 +1,9 @@
 //! One server's part of a round: a start, a warm-up, its points in random order.
 
+use model::PointId;
 use model::experiment::Restart;
-use model::trial::{Ceiling, Point};
+use model::point::{ACCESS_LOG, CONNECTIONS, CORES, Point, RATE, Value};
+use model::trial::Ceiling;
 
 use super::{Ground, Lab, News, Progress};
 use crate::ceiling::Ceilings;
@@ -104,6 +106,7 @@ impl Lab<'_> {
             generator_cpus: &self.division.generator,
         };
         let point = self.point(block, cell);
+        let at = point.id.load.clone();
         let measured = trial::measure(self.generator, running, &plan, point, &surroundings);
         let trial = match measured {
             Ok(trial) if trial.record.interrupted => return Err(LabError::Interrupted),
@@ -111,7 +114,7 @@ impl Lab<'_> {
             Err(error) if self.is_gap(&error)? => {
                 let mut gap = self.gap_of(block, &error);
                 gap.workload = Some(workload.name.clone());
-                gap.connections = Some(cell.connections);
+                gap.load = at;
                 return self.tell_gap(&gap);
             }
             Err(error) => return Err(error),
@@ -135,29 +138,31 @@ impl Lab<'_> {
     }
 
     fn point(&self, block: &Block, cell: &Cell) -> Point {
-        let mut point = Point {
-            experiment: self.experiment.name().to_owned(),
+        let mut id = PointId {
+            execution: self.manifest.execution(),
             server: self.label(block.racer).to_owned(),
             workload: self.experiment.workloads()[cell.workload].name.clone(),
-            connections: cell.connections,
+            ..PointId::default()
+        }
+        .with(CONNECTIONS, Value::Count(cell.connections));
+        if let Some(rate) = cell.rate {
+            id = id.with(RATE, Value::Rate(rate));
+        }
+        id = match block.racer {
+            Racer::Ceiling { cores } => id.with(CORES, Value::Count(cores)),
+            Racer::Server(index) => {
+                let variant = &self.experiment.servers()[index];
+                let log = variant.access_log.name().to_owned();
+                id.with(CORES, Value::Count(variant.cores))
+                    .with(ACCESS_LOG, Value::Word(log))
+            }
+        };
+        Point {
+            id,
             round: block.round,
             sequence: cell.sequence,
-            order_seed: self.manifest.order_seed,
             ceiling: matches!(block.racer, Racer::Ceiling { .. }),
-            ..Point::default()
-        };
-        if let Some(rate) = cell.rate {
-            point.axes.insert("rate".to_owned(), rate.to_string());
         }
-        if let Racer::Server(index) = block.racer {
-            let variant = &self.experiment.servers()[index];
-            let mut axis = |name: &str, value: String| {
-                point.axes.insert(name.to_owned(), value);
-            };
-            axis("cores", variant.cores.to_string());
-            axis("access_log", variant.access_log.name().to_owned());
-        }
-        point
     }
 
     fn ceiling_of(&self, racer: Racer, cell: &Cell, ceilings: &Ceilings) -> Option<Ceiling> {

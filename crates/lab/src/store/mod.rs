@@ -75,27 +75,16 @@ impl Store {
             "trials/{:05}-round-{}-{}-{}-{}.json",
             point.sequence,
             point.round,
-            slug(&point.server),
-            slug(&point.workload),
-            point.connections
+            slug(&point.id.server),
+            slug(&point.id.workload),
+            point.id.load.slug()
         );
         let path = self.write_json(&name, trial)?;
-        let mut gap = Gap {
-            server: point.server.clone(),
-            ..Gap::default()
-        };
-        let of_server = gap_name(&gap);
-        gap.round = Some(point.round);
-        let of_round = gap_name(&gap);
-        gap.workload = Some(point.workload.clone());
-        gap.connections = Some(point.connections);
-        for name in [of_server, of_round, gap_name(&gap)] {
-            let gap = self.directory.join(name);
-            match fs::remove_file(&gap) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(LabError::file("remove", gap)(error));
-                }
-                _ => {}
+        for name in self.names("gaps") {
+            let file = self.directory.join("gaps").join(name);
+            let gap: Gap = read_json(&file, "a gap")?;
+            if gap.is_of(&point.id) && gap.round.is_none_or(|round| round == point.round) {
+                fs::remove_file(&file).map_err(LabError::file("remove", &file))?;
             }
         }
         Ok(path)
@@ -141,7 +130,15 @@ impl Store {
 
     /// Every trial in the order of execution, read one by one: one of them can take megabytes.
     pub fn trials(&self) -> impl Iterator<Item = Result<Trial, LabError>> + use<> {
-        self.read_all("trials", "a trial", &|_| true)
+        let execution = self.manifest().map(|manifest| manifest.execution());
+        let trials = self.read_all("trials", "a trial", &|_| true);
+        trials.map(move |trial: Result<Trial, LabError>| {
+            let mut trial = trial?;
+            if let (Some(point), Ok(execution)) = (&mut trial.point, &execution) {
+                point.adopt(execution);
+            }
+            Ok(trial)
+        })
     }
 
     /// The ceilings that were measured in that round.
@@ -224,7 +221,7 @@ fn gap_name(gap: &Gap) -> String {
         gap.workload
             .as_deref()
             .map(|name| format!("-{}", slug(name))),
-        gap.connections.map(|count| format!("-{count}")),
+        (!gap.load.is_empty()).then(|| format!("-{}", gap.load.slug())),
     ]
     .into_iter()
     .flatten()

@@ -1,5 +1,6 @@
-use model::trial::{Context, Point};
-use model::{Environment, Record, Usage, Verdict};
+use model::point::{CONNECTIONS, Point, PointId, RATE, Value};
+use model::trial::Context;
+use model::{Environment, Rate, Record, Usage, Verdict};
 
 use super::*;
 use crate::experiment;
@@ -30,9 +31,13 @@ fn trial(sequence: u32) -> Trial {
     Trial {
         format: 1,
         point: Some(Point {
-            server: "nginx 2 cores".to_owned(),
-            workload: "7-byte file".to_owned(),
-            connections: 16,
+            id: PointId {
+                execution: manifest().execution(),
+                server: "nginx 2 cores".to_owned(),
+                workload: "7-byte file".to_owned(),
+                ..PointId::default()
+            }
+            .with(CONNECTIONS, Value::Count(16)),
             round: 1,
             sequence,
             ..Point::default()
@@ -76,6 +81,70 @@ fn what_is_stored_is_read_back_in_order() {
     assert_eq!(store.gaps().unwrap().len(), 2);
     assert_eq!(store.manifest().unwrap(), manifest());
     assert_eq!(store.done(), BTreeSet::from([1, 2, 10]));
+}
+
+#[test]
+fn a_trial_takes_away_the_gaps_that_it_fills_and_no_others() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    let at = |rate: u64| {
+        let mut trial = trial(1);
+        let point = trial.point.as_mut().unwrap();
+        let rate = Value::Rate(Rate::per_second(rate));
+        point.id = point.id.clone().with(RATE, rate);
+        trial
+    };
+    let missing = |rate: u64, round| {
+        let point = at(rate).point.unwrap();
+        Gap {
+            workload: Some(point.id.workload),
+            load: point.id.load,
+            ..gap("nginx 2 cores", Some(round))
+        }
+    };
+    for rate in [1_000, 2_000] {
+        store.put_gap(&missing(rate, 1)).unwrap();
+    }
+    store.put_gap(&missing(1_000, 2)).unwrap();
+    store.put_gap(&gap("nginx 2 cores", Some(1))).unwrap();
+    store.put_gap(&gap("nginx 2 cores", Some(2))).unwrap();
+    store.put_gap(&gap("apache", None)).unwrap();
+    store.put_trial(&at(1_000)).unwrap();
+    let mut left = store.gaps().unwrap();
+    left.sort_by_key(|gap| (gap.server.clone(), gap.round, gap.load.clone()));
+    let expected = [
+        gap("apache", None),
+        missing(2_000, 1),
+        gap("nginx 2 cores", Some(2)),
+        missing(1_000, 2),
+    ];
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn a_gap_of_an_earlier_version_is_read() {
+    let old = serde_json::json!({
+        "server": "nginx", "product": "nginx", "workload": "w", "connections": 16, "round": 2,
+        "error": "it is not there"
+    });
+    let gap: Gap = serde_json::from_value(old.clone()).unwrap();
+    assert_eq!(gap.load.connections(), 16);
+    assert_eq!(serde_json::to_value(&gap).unwrap(), old);
+}
+
+#[test]
+fn trials_of_an_earlier_version_belong_to_the_execution_of_their_folder() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    let mut old = trial(1);
+    let execution = &mut old.point.as_mut().unwrap().id.execution;
+    execution.begun.clear();
+    store.put_trial(&old).unwrap();
+    store.put_trial(&trial(2)).unwrap();
+    for trial in store.trials() {
+        let point = trial.unwrap().point.unwrap();
+        assert_eq!(point.id.execution, manifest().execution());
+    }
 }
 
 #[test]

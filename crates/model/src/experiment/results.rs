@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ExperimentFile;
 use crate::environment::Tool;
+use crate::point::{Execution, PointId, Values, ValuesFile};
 use crate::trial::Trial;
 
 /// `manifest.json`: what was run, written before the first trial and never changed.
@@ -37,27 +38,97 @@ pub struct Manifest {
     pub cpu_choice: String,
 }
 
+impl Manifest {
+    /// The run that this is about.
+    pub fn execution(&self) -> Execution {
+        Execution {
+            experiment: self.experiment.experiment.name.clone(),
+            begun: self.time.clone(),
+            order_seed: self.order_seed,
+        }
+    }
+}
+
 /// What an experiment could not measure, and why: a row of the report, never silence.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(try_from = "GapFile", into = "GapFile")]
 pub struct Gap {
     /// The server's label.
     pub server: String,
     /// The product.
     pub product: String,
     /// The workload, where only that is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// Connections, where only that point is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connections: Option<u32>,
+    /// The load, where only that is missing; empty otherwise.
+    pub load: Values,
     /// The round, where only that is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
     /// What went wrong, a sentence.
     pub error: String,
     /// What to do about it: a command, where one is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
+}
+
+impl Gap {
+    /// Whether `point` is among what is missing, its round apart.
+    pub fn is_of(&self, point: &PointId) -> bool {
+        self.server == point.server
+            && self
+                .workload
+                .as_ref()
+                .is_none_or(|name| *name == point.workload)
+            && self.load.are_among(&point.load)
+    }
+}
+
+/// A gap as files have it.
+#[derive(Deserialize, Serialize)]
+struct GapFile {
+    server: String,
+    product: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workload: Option<String>,
+    #[serde(flatten)]
+    load: ValuesFile,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    round: Option<u32>,
+    error: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl TryFrom<GapFile> for Gap {
+    type Error = String;
+
+    fn try_from(file: GapFile) -> Result<Self, String> {
+        let mut load = Values::default();
+        for (name, value) in file.load.read()? {
+            load.set(name, value);
+        }
+        Ok(Self {
+            server: file.server,
+            product: file.product,
+            workload: file.workload,
+            load,
+            round: file.round,
+            error: file.error,
+            remedy: file.remedy,
+        })
+    }
+}
+
+impl From<Gap> for GapFile {
+    fn from(gap: Gap) -> Self {
+        Self {
+            load: ValuesFile::of(gap.load.iter()),
+            server: gap.server,
+            product: gap.product,
+            workload: gap.workload,
+            round: gap.round,
+            error: gap.error,
+            remedy: gap.remedy,
+        }
+    }
 }
 
 /// All of it.

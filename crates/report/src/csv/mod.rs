@@ -1,14 +1,20 @@
 //! The trials as CSV (RFC 4180): a row for each, columns with units in their names.
 
+use model::point::{AXES, Value, axis};
 use model::{Claim, Outcome};
 
 use crate::run::{Digest, QUANTILES, Run};
 
-/// The columns, each with what it holds.
-pub const COLUMNS: [(&str, &str); 38] = [
+/// The columns before those of the axes, each with what it holds.
+const FIRST: [(&str, &str); 4] = [
+    ("experiment", "the experiment's name"),
+    ("begun", "when this execution of it began, RFC 3339 in UTC"),
     ("server", "the server's label"),
     ("workload", "the workload's name"),
-    ("connections", "connections"),
+];
+
+/// The columns after those of the axes.
+const REST: [(&str, &str); 34] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
     (
@@ -17,10 +23,6 @@ pub const COLUMNS: [(&str, &str); 38] = [
     ),
     ("time", "when the trial began, RFC 3339 in UTC"),
     ("window_s", "measured window in seconds"),
-    (
-        "intended_rate_per_s",
-        "intended load; empty in a closed loop",
-    ),
     ("achieved_rate_per_s", "right answers per second"),
     (
         "rate_at_least",
@@ -91,38 +93,68 @@ pub const COLUMNS: [(&str, &str); 38] = [
     ("resources", "the same for resources"),
 ];
 
-/// All trials of `run`, a heading first.
-pub fn rows(run: &Run) -> String {
+/// Every column, with what it holds.
+pub fn columns() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let axes = AXES.iter().map(|axis| (axis.column, axis.meaning));
+    FIRST.into_iter().chain(axes).chain(REST)
+}
+
+/// All trials of `runs`, a heading first. Axes that only another version knows follow those of the
+/// table, by their names.
+pub fn rows(runs: &[&Run]) -> String {
+    let digests = || runs.iter().flat_map(|run| run.digests());
+    let mut axes: Vec<&str> = AXES.iter().map(|axis| axis.name).collect();
+    for (name, _) in digests().flat_map(|digest| digest.id.values()) {
+        if !axes.contains(&name) {
+            axes.push(name);
+        }
+    }
+    let headings = axes.iter().map(|name| match axis(name).column {
+        "" => name,
+        column => column,
+    });
     let mut out = String::new();
-    line(&mut out, COLUMNS.iter().map(|(name, _)| (*name).to_owned()));
-    for digest in run.digests() {
-        line(&mut out, row(digest).into_iter());
+    let (first, rest) = (FIRST.iter(), REST.iter());
+    let all = first.map(|(name, _)| *name).chain(headings);
+    let all = all.chain(rest.map(|(name, _)| *name));
+    line(&mut out, all.map(str::to_owned));
+    for digest in digests() {
+        line(&mut out, row(digest, &axes).into_iter());
     }
     out
 }
 
-fn row(digest: &Digest) -> Vec<String> {
+fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
     let claim = |claim: Claim| {
         digest
             .claims
             .get(&claim)
             .map_or_else(String::new, |(status, _)| status.name().to_owned())
     };
-    let flag = |on: bool| if on { "1" } else { "0" }.to_owned();
+    let id = &digest.id;
     let mut cells = vec![
-        digest.server.clone(),
-        digest.workload.clone(),
-        digest.connections.to_string(),
+        id.execution.experiment.clone(),
+        id.execution.begun.clone(),
+        id.server.clone(),
+        id.workload.clone(),
+    ];
+    let plain = |value: &Value| match value.number() {
+        Some(number) => number.to_string(),
+        None => value.to_string(),
+    };
+    let values = axes.iter().map(|name| id.value(name).map(plain));
+    cells.extend(values.map(Option::unwrap_or_default));
+    let flag = |on: bool| if on { "1" } else { "0" }.to_owned();
+    cells.extend([
         digest.round.to_string(),
         digest.sequence.to_string(),
         flag(digest.ceiling),
         digest.time.clone().unwrap_or_default(),
         number(Some(digest.window_s)),
-        number(digest.place().rate()),
         number(Some(digest.rate)),
         flag(digest.generator_limited),
         number(Some(digest.goodput)),
-    ];
+    ]);
     cells.extend(
         QUANTILES
             .iter()

@@ -30,12 +30,13 @@ fn every_row_has_every_column_and_reads_back() {
     }
     trial.verdict = verdict::judge(&trial);
     run.add(&trial);
-    let text = rows(&run);
+    let text = rows(&[&run]);
     let lines: Vec<&str> = text.split_terminator("\r\n").collect();
     assert_eq!(lines.len(), 2);
     let names = cells(lines[0]);
     let values = cells(lines[1]);
-    assert_eq!((names.len(), values.len()), (COLUMNS.len(), COLUMNS.len()));
+    assert_eq!(names, columns().map(|(name, _)| name).collect::<Vec<_>>());
+    assert_eq!(values.len(), names.len());
     let of = |name: &str| {
         let place = names.iter().position(|other| other == name).unwrap();
         values[place].clone()
@@ -48,4 +49,21 @@ fn every_row_has_every_column_and_reads_back() {
         trial.record.total.outcomes[Outcome::Ok].to_string()
     );
     assert_eq!(of("intended_rate_per_s"), "");
+}
+
+#[test]
+fn an_axis_that_this_version_does_not_know_has_its_column() {
+    let mut run = Run::default();
+    let mut trial = model::fixture::closed();
+    let id = model::PointId::default().with("tls", Value::Word("1.3".to_owned()));
+    trial.point = Some(model::Point {
+        id,
+        ..model::Point::default()
+    });
+    run.add(&trial);
+    let text = rows(&[&run]);
+    let lines: Vec<Vec<String>> = text.split_terminator("\r\n").map(cells).collect();
+    let place = lines[0].iter().position(|name| name == "tls").unwrap();
+    assert_eq!(lines[1][place], "1.3");
+    assert_eq!(lines[0].len(), lines[1].len());
 }

@@ -99,7 +99,11 @@ fn logs(run: &Run) -> String {
     for label in run.labels() {
         let mut lines: Vec<&str> = Vec::new();
         let mut all = 0;
-        for digest in run.digests().iter().filter(|digest| digest.server == label) {
+        for digest in run
+            .digests()
+            .iter()
+            .filter(|digest| digest.id.server == label)
+        {
             all += digest.error_log_lines;
             for line in &digest.error_log {
                 if lines.len() < LINES_MAX && !lines.contains(&line.as_str()) {

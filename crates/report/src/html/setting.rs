@@ -206,7 +206,7 @@ pub(super) fn repeat(run: &Run) -> String {
         .digests()
         .iter()
         .filter(|digest| digest.round > 0)
-        .map(|digest| digest.order_seed)
+        .map(|digest| digest.id.execution.order_seed)
         .collect();
     seeds.sort_unstable();
     seeds.dedup();

@@ -97,7 +97,7 @@ fn small() -> Run {
     .trials();
     for trial in &mut trials {
         let point = trial.point.clone().unwrap_or_default();
-        trial.verdict = match (point.server.as_str(), point.connections) {
+        trial.verdict = match (point.id.server.as_str(), point.id.connections()) {
             ("origin", 64) => Verdict {
                 generator_limited: true,
                 ..verdict_of(Status::Invalid, Some(Severity::Invalid))
@@ -392,7 +392,10 @@ fn charts_are_drawn_across_what_varies() {
 
     let by_server = charts_of(|trial| {
         if let Some(point) = &mut trial.point {
-            point.connections = 64;
+            point.id = point
+                .id
+                .clone()
+                .with(model::point::CONNECTIONS, model::point::Value::Count(64));
         }
     });
     assert_eq!(by_server[0].title, "Rate at 64 connections");
@@ -404,7 +407,10 @@ fn charts_are_drawn_across_what_varies() {
             rate_per_1000_s: model::Rate::per_second(rate),
         };
         if let Some(point) = &mut trial.point {
-            point.connections = 64;
+            point.id = point
+                .id
+                .clone()
+                .with(model::point::CONNECTIONS, model::point::Value::Count(64));
         }
     });
     assert_eq!(by_load[0].title, "Rate against intended load");

@@ -64,7 +64,7 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
     let server = if digest.ceiling {
         "<em>ceiling</em>".to_owned()
     } else {
-        escape(&digest.server)
+        escape(&digest.id.server)
     };
     let verdict = if digest.ceiling && digest.status == Status::Unknown {
         "–".to_owned()
@@ -80,8 +80,8 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
         .row()
         .number(&number.to_string())
         .cell(&server)
-        .text(&digest.workload)
-        .number(&number::count(u64::from(digest.connections)))
+        .text(&digest.id.workload)
+        .number(&number::count(u64::from(digest.id.connections())))
         .number(&digest.round.to_string())
         .cell(&verdict)
         .number(&show(

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use model::point::Values;
 use model::{Claim, Finding, Severity, Status};
 
 use super::escape;
 use super::table::Table;
 use crate::number::{self, plural};
-use crate::run::{Across, Cell, Heard, Place, Run, is_loud};
+use crate::run::{Across, Cell, Heard, Run, is_loud, per_second};
 
 /// Above so many columns the cells of the grid hold marks alone.
 const COLUMNS_WITH_WORDS: usize = 8;
@@ -158,7 +159,7 @@ fn grid(run: &Run, workload: &str) -> String {
     let heads: Vec<String> = across
         .places
         .iter()
-        .map(|place| across.name(*place))
+        .map(|place| across.name(place))
         .collect();
     let mut columns = vec!["server"];
     columns.extend(heads.iter().map(String::as_str));
@@ -171,7 +172,7 @@ fn grid(run: &Run, workload: &str) -> String {
         }
         table.row().head(&escape(&label));
         for place in &across.places {
-            match row.iter().find(|cell| cell.place() == *place) {
+            match row.iter().find(|cell| cell.place() == place) {
                 Some(cell) => table.cell(&mark(cell, words)),
                 None => table.cell("<span class=\"none\" title=\"not measured\">–</span>"),
             };
@@ -273,10 +274,14 @@ fn place(run: &Run, heard: &Heard) -> String {
     if heard.trials == all && all > 1 {
         return format!("all {all} trials");
     }
-    let mut servers: Vec<&str> = heard.points.iter().map(|point| point.0.as_str()).collect();
+    let mut servers: Vec<&str> = heard
+        .points
+        .iter()
+        .map(|point| point.server.as_str())
+        .collect();
     servers.sort_unstable();
     servers.dedup();
-    let mut places: Vec<Place> = heard.points.iter().map(|point| point.2).collect();
+    let mut places: Vec<&Values> = heard.points.iter().map(|point| &point.load).collect();
     places.sort_unstable();
     places.dedup();
     let named = if servers.len() <= 4 {
@@ -289,11 +294,12 @@ fn place(run: &Run, heard: &Heard) -> String {
         [first, .., last] if first.rate().is_none() => {
             format!(
                 " at {} to {} connections",
-                first.connections, last.connections
+                first.connections(),
+                last.connections()
             )
         }
-        [first, .., last] => match (first.rate(), last.rate()) {
-            (Some(low), Some(high)) if first.connections == last.connections => {
+        [first, .., last] => match (per_second(first), per_second(last)) {
+            (Some(low), Some(high)) if first.connections() == last.connections() => {
                 let low = number::plain(low);
                 format!(" at {low}/s to {}/s", number::plain(high))
             }

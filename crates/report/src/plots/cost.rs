@@ -1,12 +1,13 @@
 //! CPU time per request, user and system apart.
 
 use model::Claim;
+use model::point::Values;
 
 use super::{Subject, how_to_read};
 use crate::chart::scale::{Scale, index};
 use crate::chart::{Axis, Chart, Kind, Point, Series};
 use crate::number::Unit;
-use crate::run::{Across, Cell, Digest, Place};
+use crate::run::{Across, Cell, Digest};
 
 /// Above so many bars side by side lines read better.
 const BARS_MAX: usize = 40;
@@ -33,7 +34,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         let names = across
             .places
             .iter()
-            .map(|place| across.name(*place))
+            .map(|place| across.name(place))
             .collect();
         charts.push(Chart {
             id: subject.id("cost"),
@@ -75,7 +76,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     charts
 }
 
-fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], places: &[Place]) -> Vec<Series> {
+fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], places: &[Values]) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
     let mut stack = 0;
     for label in subject.run.labels() {
@@ -87,7 +88,7 @@ fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], places: &[Place]) -> Vec<Seri
         });
         let values: [fn(&Digest) -> Option<f64>; 2] = [|d| d.user_us, |d| d.system_us];
         for cell in cells.iter().filter(|cell| cell.server() == label) {
-            let Some(position) = places.iter().position(|place| *place == cell.place()) else {
+            let Some(position) = places.iter().position(|place| place == cell.place()) else {
                 continue;
             };
             for (half, value) in pair.iter_mut().zip(values) {
@@ -109,7 +110,13 @@ fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], places: &[Place]) -> Vec<Seri
 }
 
 /// Bars of points whose CPU time could be read, but not split.
-fn unsplit(cells: &[Cell<'_>], label: &str, places: &[Place], look: usize, stack: usize) -> Series {
+fn unsplit(
+    cells: &[Cell<'_>],
+    label: &str,
+    places: &[Values],
+    look: usize,
+    stack: usize,
+) -> Series {
     let mut series = Series {
         part: Some("user and system together".to_owned()),
         light: true,
@@ -120,7 +127,7 @@ fn unsplit(cells: &[Cell<'_>], label: &str, places: &[Place], look: usize, stack
             digest.user_us.and(digest.system_us)
         });
         let whole = cell.value(Claim::Resources, |digest| digest.cpu_us);
-        let position = places.iter().position(|place| *place == cell.place());
+        let position = places.iter().position(|place| place == cell.place());
         if let (None, Some(whole), Some(position)) = (split, whole, position) {
             series.points.push(Point {
                 standing: whole.standing,

@@ -9,9 +9,10 @@ mod tail;
 mod time;
 
 use model::Claim;
+use model::point::Values;
 
 use crate::chart::{Chart, Dot, Kind, Point, Series, Standing};
-use crate::run::{Across, Cell, Measure, Place, Run};
+use crate::run::{Across, Cell, Measure, Run};
 
 /// What a chart is made from: a run, and one of its workloads by name and position.
 #[derive(Clone, Copy, Debug)]
@@ -136,13 +137,15 @@ fn how_to_read(cells: &[Cell<'_>], lines: &[Series]) -> String {
 }
 
 /// The places at which there is something to show, in order; thinned to `most`.
-fn places(cells: &[Cell<'_>], most: usize) -> Vec<Place> {
+fn places(cells: &[Cell<'_>], most: usize) -> Vec<Values> {
     let places = Across::of(cells).places;
     if places.len() <= most {
         return places;
     }
     let last = places.len() - 1;
-    (0..most).map(|n| places[n * last / (most - 1)]).collect()
+    (0..most)
+        .map(|n| places[n * last / (most - 1)].clone())
+        .collect()
 }
 
 /// The claim that a response time rests on: closed loops make none of latency.

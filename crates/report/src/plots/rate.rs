@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use model::point::Values;
 use verdict::summary::Rounds;
 
 use super::{Subject, how_to_read};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Dot, Kind, Point, Series, Standing};
 use crate::number::Unit;
-use crate::run::{Across, Cell, Place};
+use crate::run::{Across, Cell, per_second};
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
@@ -51,7 +52,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
 /// Where all that was asked is answered.
 fn diagonal(across: &Across) -> Series {
     let mut series = Series::new("intended load", 0, Kind::Reference);
-    for rate in across.places.iter().filter_map(|place| place.rate()) {
+    for rate in across.places.iter().filter_map(per_second) {
         series.points.push(Point::new(rate, rate));
     }
     series
@@ -62,25 +63,23 @@ fn diagonal(across: &Across) -> Series {
 
 /// The median over rounds of the ceiling at each count, and whether any was a lower bound.
 fn ceiling(subject: &Subject<'_>, cells: &[Cell<'_>], across: &Across) -> Option<(Series, bool)> {
-    let mut at: BTreeMap<Place, Vec<f64>> = BTreeMap::new();
-    let mut seen: BTreeMap<(Place, u32), ()> = BTreeMap::new();
+    let mut at: BTreeMap<&Values, Vec<f64>> = BTreeMap::new();
+    let mut seen: BTreeMap<(&Values, u32), ()> = BTreeMap::new();
     let mut at_least = false;
     for digest in cells.iter().flat_map(|cell| &cell.rounds) {
         let Some(ceiling) = &digest.ceiling_here else {
             continue;
         };
         // Every server of a round carries the same ceiling: once is enough.
-        if seen.insert((digest.place(), digest.round), ()).is_none() {
-            at.entry(digest.place()).or_default().push(ceiling.rate);
+        if seen.insert((&digest.id.load, digest.round), ()).is_none() {
+            at.entry(&digest.id.load).or_default().push(ceiling.rate);
             at_least |= ceiling.at_least;
         }
     }
-    let mut measured: BTreeMap<Place, Vec<f64>> = BTreeMap::new();
+    let mut measured: BTreeMap<&Values, Vec<f64>> = BTreeMap::new();
     for digest in subject.run.ceilings(subject.workload) {
-        measured
-            .entry(digest.place())
-            .or_default()
-            .push(digest.rate);
+        let rates = measured.entry(&digest.id.load).or_default();
+        rates.push(digest.rate);
     }
     let mut series = Series::new("ceiling of the generator", 0, Kind::Reference);
     let dot = |x: f64, y: f64| Dot {
@@ -89,7 +88,7 @@ fn ceiling(subject: &Subject<'_>, cells: &[Cell<'_>], across: &Across) -> Option
         standing: Standing::Sound,
     };
     for (place, rates) in &measured {
-        for x in across.places_on_axis(*place) {
+        for x in across.places_on_axis(place) {
             series.cloud.extend(rates.iter().map(|rate| dot(x, *rate)));
         }
     }

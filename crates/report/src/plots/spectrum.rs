@@ -18,7 +18,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     places(&cells, CHARTS_MAX)
         .into_iter()
         .map(|place| Chart {
-            id: subject.id(&format!("spectrum-{}", place.id())),
+            id: subject.id(&format!("spectrum-{}", place.slug())),
             title: format!("Response-time spectrum at {}", place.text()),
             caption: CAPTION.to_owned(),
             x: Axis {
@@ -33,7 +33,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
             },
             series: cells
                 .iter()
-                .filter(|cell| cell.place() == place)
+                .filter(|cell| *cell.place() == place)
                 .map(|cell| spectrum(subject, &cells, cell))
                 .collect(),
         })

@@ -14,12 +14,12 @@ const LINES_MAX: usize = 60;
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
-    let Some(place) = Across::of(&cells).places.last().copied() else {
+    let Some(place) = Across::of(&cells).places.last().cloned() else {
         return Vec::new();
     };
     let mut series: Vec<Series> = cells
         .iter()
-        .filter(|cell| cell.place() == place)
+        .filter(|cell| *cell.place() == place)
         .flat_map(|cell| traces(subject, cell))
         .collect();
     series.truncate(LINES_MAX);

@@ -1,48 +1,12 @@
 //! What the points of a workload differ in beside their server: that is what charts are drawn
 //! across.
 
+use model::point::Values;
+
 use super::point::Cell;
 use crate::chart::scale::index;
 use crate::chart::{Axis, Scale};
 use crate::number::{Unit, plain, plural};
-
-/// Where on the grid a point stands, its server apart.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Place {
-    /// The intended load in thousandths per second; 0 in a closed loop.
-    rate_per_1000_s: u64,
-    /// Connections.
-    pub connections: u32,
-}
-
-impl Place {
-    pub(super) const fn new(connections: u32, rate_per_1000_s: u64) -> Self {
-        Self {
-            rate_per_1000_s,
-            connections,
-        }
-    }
-
-    /// The intended load per second; none in a closed loop.
-    #[expect(clippy::cast_precision_loss, reason = "exact up to 9e15")]
-    pub fn rate(self) -> Option<f64> {
-        (self.rate_per_1000_s > 0).then(|| self.rate_per_1000_s as f64 / 1e3)
-    }
-
-    /// As a heading says it: `64 connections`, `2,000/s over 64 connections`.
-    pub fn text(self) -> String {
-        let connections = plural(self.connections as usize, "connection");
-        match self.rate() {
-            None => connections,
-            Some(rate) => format!("{}/s over {connections}", plain(rate)),
-        }
-    }
-
-    /// As an id has it.
-    pub fn id(self) -> String {
-        format!("{}-{}", self.rate_per_1000_s, self.connections)
-    }
-}
 
 /// What charts are drawn across.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,24 +24,24 @@ pub struct Across {
     connections_vary: bool,
     servers: Vec<String>,
     /// All places, in order.
-    pub places: Vec<Place>,
+    pub places: Vec<Values>,
 }
 
 impl Across {
     /// Looks at all points of a workload, which come by server.
     pub fn of(cells: &[Cell<'_>]) -> Self {
-        let mut places: Vec<Place> = cells.iter().map(Cell::place).collect();
+        let mut places: Vec<Values> = cells.iter().map(|cell| cell.place().clone()).collect();
         places.sort();
         places.dedup();
         let mut servers: Vec<String> = cells.iter().map(|cell| cell.server().to_owned()).collect();
         servers.dedup();
-        let vary = |value: fn(&Place) -> u64| {
+        let vary = |value: fn(&Values) -> u64| {
             places
                 .first()
                 .is_some_and(|first| places.iter().any(|place| value(place) != value(first)))
         };
-        let connections_vary = vary(|place| u64::from(place.connections));
-        let what = if vary(|place| place.rate_per_1000_s) {
+        let connections_vary = vary(|place| u64::from(place.connections()));
+        let what = if vary(|place| place.rate().map_or(0, model::Rate::as_per_1000_s)) {
             What::IntendedRate
         } else if connections_vary {
             What::Connections
@@ -105,10 +69,10 @@ impl Across {
     }
 
     /// The places on the axis that belong to a place on the grid: one, or one for each server.
-    pub fn places_on_axis(&self, place: Place) -> Vec<f64> {
+    pub fn places_on_axis(&self, place: &Values) -> Vec<f64> {
         match self.what {
-            What::Connections => vec![f64::from(place.connections)],
-            What::IntendedRate => vec![place.rate().unwrap_or_default()],
+            What::Connections => vec![f64::from(place.connections())],
+            What::IntendedRate => vec![per_second(place).unwrap_or_default()],
             What::Server => (0..self.servers.len()).map(index).collect(),
         }
     }
@@ -119,7 +83,7 @@ impl Across {
             format!(
                 "{}, {}",
                 cell.server(),
-                plural(cell.place().connections as usize, "connection")
+                plural(cell.place().connections() as usize, "connection")
             )
         } else {
             cell.server().to_owned()
@@ -137,13 +101,13 @@ impl Across {
     }
 
     /// How a place is named where the axis is named too: `64`, `2,000/s`.
-    pub fn name(&self, place: Place) -> String {
-        match (self.what, place.rate()) {
+    pub fn name(&self, place: &Values) -> String {
+        match (self.what, per_second(place)) {
             (What::IntendedRate, Some(rate)) if self.connections_vary => {
-                format!("{}/s, {}", plain(rate), place.connections)
+                format!("{}/s, {}", plain(rate), place.connections())
             }
             (What::IntendedRate, Some(rate)) => format!("{}/s", plain(rate)),
-            _ => plain(f64::from(place.connections)),
+            _ => plain(f64::from(place.connections())),
         }
     }
 
@@ -165,7 +129,7 @@ impl Across {
         let values: Vec<f64> = self
             .places
             .iter()
-            .flat_map(|place| self.places_on_axis(*place))
+            .flat_map(|place| self.places_on_axis(place))
             .collect();
         match self.what {
             What::Connections => Axis {
@@ -185,4 +149,9 @@ impl Across {
             },
         }
     }
+}
+
+/// The intended load per second; none in a closed loop.
+pub(crate) fn per_second(place: &Values) -> Option<f64> {
+    place.rate().map(model::Rate::as_per_second_f64)
 }

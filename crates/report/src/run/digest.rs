@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use model::point::{CONNECTIONS, Point, PointId, RATE, Value};
 use model::record::{Example, Interval};
 use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
 use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
-use super::across::Place;
 use crate::chart::Standing;
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
@@ -29,28 +29,18 @@ const STRETCHES_MAX: usize = 60;
 /// One trial, boiled down.
 #[derive(Clone, Debug)]
 pub struct Digest {
-    /// The server's label.
-    pub server: String,
-    /// The workload's name.
-    pub workload: String,
-    /// Connections.
-    pub connections: u32,
-    /// Axis values beside those.
-    pub axes: BTreeMap<String, String>,
+    /// Which point it is a round of.
+    pub id: PointId,
     /// The round, from 1; 0 where there are no rounds.
     pub round: u32,
     /// Its place in the order of execution.
     pub sequence: u32,
-    /// The seed that the order came from.
-    pub order_seed: u64,
     /// Whether it measures the ceiling.
     pub ceiling: bool,
     /// When it began, RFC 3339.
     pub time: Option<String>,
     /// Whether arrivals were independent of completions.
     pub open_loop: bool,
-    /// The intended load in thousandths per second; 0 in a closed loop.
-    pub rate_intended_per_1000_s: u64,
     /// The measured window in seconds.
     pub window_s: f64,
     /// Right answers per second.
@@ -107,10 +97,13 @@ impl Digest {
     /// Boils `trial` down; `position` is its place among all, for trials that know none.
     pub fn of(trial: &Trial, position: usize) -> Self {
         let record = &trial.record;
-        let point = trial
+        let mut point = trial
             .point
             .clone()
             .unwrap_or_else(|| single(trial, position));
+        if let Some(rate) = trial.plan.arrivals.rate() {
+            point.id = point.id.with(RATE, Value::Rate(rate));
+        }
         let server = trial.usage.server.as_ref();
         let cost = cpu_per_request(trial);
         let generator = trial.usage.generator.as_ref();
@@ -118,21 +111,12 @@ impl Digest {
         let split = cost.and_then(|cost| cost.split_us);
         let context = trial.context.server.as_ref();
         let mut digest = Self {
-            server: point.server,
-            workload: point.workload,
-            connections: point.connections,
-            axes: point.axes,
+            id: point.id,
             round: point.round,
             sequence: point.sequence,
-            order_seed: point.order_seed,
             ceiling: point.ceiling,
             time: trial.environment.time.clone(),
             open_loop: trial.plan.arrivals.rate().is_some(),
-            rate_intended_per_1000_s: trial
-                .plan
-                .arrivals
-                .rate()
-                .map_or(0, model::Rate::as_per_1000_s),
             window_s: record.window.as_s_f64(),
             rate: record.achieved_rate,
             goodput: record.goodput,
@@ -195,11 +179,6 @@ impl Digest {
             .filter(|_| self.quantile_highest.is_none_or(|highest| q <= highest))
     }
 
-    /// Where on the grid it stands, its server apart.
-    pub fn place(&self) -> Place {
-        Place::new(self.connections, self.rate_intended_per_1000_s)
-    }
-
     /// Whether every claim that it makes is invalid.
     pub fn nothing_left(&self) -> bool {
         !self.claims.is_empty()
@@ -207,11 +186,6 @@ impl Digest {
                 .claims
                 .values()
                 .all(|(status, _)| *status == Status::Invalid)
-    }
-
-    /// Its point: server, workload, place.
-    pub fn key(&self) -> (String, String, Place) {
-        (self.server.clone(), self.workload.clone(), self.place())
     }
 
     /// How far a number that rests on `claim` may be believed. A claim that the trial does not
@@ -235,7 +209,7 @@ impl Digest {
 }
 
 /// A point for a trial that belongs to no experiment: what was asked, of whom.
-fn single(trial: &Trial, position: usize) -> model::trial::Point {
+fn single(trial: &Trial, position: usize) -> Point {
     let url = trial
         .plan
         .requests
@@ -251,12 +225,15 @@ fn single(trial: &Trial, position: usize) -> model::trial::Point {
         .reference
         .as_ref()
         .and_then(|reference| reference.server.clone());
-    model::trial::Point {
+    let id = PointId {
         server: product.or(named).unwrap_or_else(|| "server".to_owned()),
         workload: url,
-        connections: trial.plan.connections,
+        ..PointId::default()
+    };
+    Point {
+        id: id.with(CONNECTIONS, Value::Count(trial.plan.connections)),
         sequence: u32::try_from(position).unwrap_or(u32::MAX),
-        ..model::trial::Point::default()
+        ..Point::default()
     }
 }
 

@@ -9,14 +9,15 @@ mod point;
 
 use std::collections::BTreeMap;
 
-pub use across::{Across, Place};
+pub use across::Across;
+pub(crate) use across::per_second;
 pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Measure};
 
 use model::environment::Environment;
 use model::experiment::{Experiment, Gap, Manifest, Results};
 use model::trial::Server;
-use model::{Finding, Severity, Trial, Verdict};
+use model::{Finding, PointId, Severity, Trial, Verdict};
 
 /// A run and all that is known of it. Fill in what there is, [`add`](Self::add) each trial, then
 /// make a page, a table or a file of it.
@@ -52,8 +53,8 @@ pub struct Heard {
     pub finding: Finding,
     /// How many trials it was found in.
     pub trials: usize,
-    /// The points it was found at: server, workload, place.
-    pub points: Vec<(String, String, Place)>,
+    /// The points it was found at.
+    pub points: Vec<PointId>,
 }
 
 impl Run {
@@ -126,7 +127,7 @@ impl Run {
             && !digest.ceiling
         {
             self.servers
-                .entry(digest.server.clone())
+                .entry(digest.id.server.clone())
                 .or_insert_with(|| server.clone());
         }
         if !digest.ceiling {
@@ -165,11 +166,10 @@ impl Run {
     /// Puts the trials in the order in which they were made.
     pub fn sort(&mut self) {
         self.digests
-            .sort_by(|a, b| (a.sequence, &a.server).cmp(&(b.sequence, &b.server)));
+            .sort_by(|a, b| (a.sequence, &a.id.server).cmp(&(b.sequence, &b.id.server)));
     }
 
     fn hear(&mut self, finding: &Finding, digest: &Digest) {
-        let point = digest.key();
         let heard = self
             .heard
             .entry((finding.rule.clone(), finding.worst()))
@@ -179,8 +179,8 @@ impl Run {
                 points: Vec::new(),
             });
         heard.trials += 1;
-        if !heard.points.contains(&point) {
-            heard.points.push(point);
+        if !heard.points.contains(&digest.id) {
+            heard.points.push(digest.id.clone());
         }
     }
 
@@ -223,7 +223,7 @@ impl Run {
             .digests
             .iter()
             .filter(|digest| !digest.ceiling)
-            .map(|digest| digest.server.clone())
+            .map(|digest| digest.id.server.clone())
             .collect();
         in_order(&mut labels, &self.server_order);
         labels
@@ -235,7 +235,7 @@ impl Run {
             .digests
             .iter()
             .filter(|digest| !digest.ceiling)
-            .map(|digest| digest.workload.clone())
+            .map(|digest| digest.id.workload.clone())
             .collect();
         in_order(&mut names, &self.workload_order);
         names
@@ -243,17 +243,14 @@ impl Run {
 
     /// All points of `workload`, by server in the order of [`labels`](Self::labels), then by place.
     pub fn cells(&self, workload: &str) -> Vec<Cell<'_>> {
-        let mut points: BTreeMap<(usize, Place), Vec<&Digest>> = BTreeMap::new();
+        let mut points: BTreeMap<(usize, &PointId), Vec<&Digest>> = BTreeMap::new();
         let labels = self.labels();
         for digest in &self.digests {
-            if digest.ceiling || digest.workload != workload {
+            if digest.ceiling || digest.id.workload != workload {
                 continue;
             }
-            if let Some(place) = labels.iter().position(|label| *label == digest.server) {
-                points
-                    .entry((place, digest.place()))
-                    .or_default()
-                    .push(digest);
+            if let Some(place) = labels.iter().position(|label| *label == digest.id.server) {
+                points.entry((place, &digest.id)).or_default().push(digest);
             }
         }
         points.into_values().map(Cell::new).collect()
@@ -263,7 +260,7 @@ impl Run {
     pub fn ceilings(&self, workload: &str) -> Vec<&Digest> {
         self.digests
             .iter()
-            .filter(|digest| digest.ceiling && digest.workload == workload)
+            .filter(|digest| digest.ceiling && digest.id.workload == workload)
             .collect()
     }
 
@@ -308,11 +305,8 @@ fn gap_place(gap: &Gap) -> String {
     if let Some(workload) = &gap.workload {
         place.push_str(&format!(", {workload}"));
     }
-    if let Some(connections) = gap.connections {
-        place.push_str(&format!(
-            " at {}",
-            crate::number::plural(connections as usize, "connection")
-        ));
+    if !gap.load.is_empty() {
+        place.push_str(&format!(" at {}", gap.load.text()));
     }
     if let Some(round) = gap.round {
         place.push_str(&format!(", round {round}"));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::point::Values;
 use model::{Claim, Finding, Severity, Status};
 use verdict::summary::paired_ratio;
 use verdict::words;
@@ -9,7 +10,7 @@ use verdict::words;
 use super::{LABEL, Style, WIDTH, labelled, wrap};
 use crate::chart::Standing;
 use crate::number::time_us;
-use crate::run::{Cell, Place, Run, is_loud};
+use crate::run::{Cell, Run, is_loud};
 
 /// Columns of a server's name.
 const NAME: usize = 16;
@@ -75,15 +76,15 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
         "", "rate/s", "[95 %]", "CPU us", "p50", "head", "verdict"
     );
     let mut out = format!("{}\n{}\n", style.bold(workload), style.faint(&heads));
-    let mut groups: BTreeMap<Place, Vec<Cell<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<Values, Vec<Cell<'_>>> = BTreeMap::new();
     for cell in run.cells(workload) {
-        groups.entry(cell.place()).or_default().push(cell);
+        groups.entry(cell.place().clone()).or_default().push(cell);
     }
     for (place, mut cells) in groups {
         out.push_str(&format!(
             "{}{}\n",
             place.text(),
-            ceiling(run, workload, place)
+            ceiling(run, workload, &place)
         ));
         let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
         cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
@@ -95,11 +96,11 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
 }
 
 /// The ceiling's median at that place.
-fn ceiling(run: &Run, workload: &str, place: Place) -> String {
+fn ceiling(run: &Run, workload: &str, place: &Values) -> String {
     let rates: Vec<f64> = run
         .ceilings(workload)
         .iter()
-        .filter(|digest| digest.place() == place)
+        .filter(|digest| digest.id.load == *place)
         .map(|digest| digest.rate)
         .collect();
     verdict::summary::Rounds::of(rates).map_or_else(String::new, |rates| {
@@ -191,7 +192,7 @@ fn reasons(run: &Run, style: Style) -> String {
             .points
             .iter()
             .take(4)
-            .map(|(server, workload, place)| format!("{server} {workload} {}", place.connections))
+            .map(|id| format!("{} {} {}", id.server, id.workload, id.load.slug()))
             .collect();
         let more = heard.points.len().saturating_sub(places.len());
         if more > 0 {

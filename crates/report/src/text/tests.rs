@@ -173,10 +173,10 @@ fn an_experiment() {
     .trials();
     for trial in &mut trials {
         let point = trial.point.as_ref().unwrap();
-        if point.server == "lighttpd" && point.workload == "seven-bytes" {
+        if point.id.server == "lighttpd" && point.id.workload == "seven-bytes" {
             trial.record.total.outcomes[Outcome::Timeout] = 40;
             trial.record.total.sent += 40;
-            "lighttpd with its log on".clone_into(&mut trial.point.as_mut().unwrap().server);
+            "lighttpd with its log on".clone_into(&mut trial.point.as_mut().unwrap().id.server);
         }
     }
     let mut run = Run::default();

@@ -1,5 +1,6 @@
 //! `triathlon report PATH...`: the report of stored trials, made again from their files.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -7,6 +8,7 @@ use anyhow::Context as _;
 use lab::probe::shelf;
 use lab::scratch::Scratch;
 use model::experiment::{Gap, Manifest};
+use model::{Execution, Trial};
 use report::Run;
 use report::probe::Side;
 use verdict::TrialSet;
@@ -45,7 +47,7 @@ pub(crate) struct Args {
     /// Results directories, or trials (JSON); or one folder of 'triathlon probe'
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Write the page here, or to stdout (-) [default: report.html in the first directory, or
+    /// Write the page here, or to stdout (-) [default: report.html in each directory, or
     /// here]
     #[arg(long, value_name = "FILE|-")]
     html: Option<PathBuf>,
@@ -70,7 +72,7 @@ fn columns() -> String {
     let mut help =
         "Write a row per trial here, or to stdout (-), comma-separated (RFC 4180). The columns:\n"
             .to_owned();
-    for (name, meaning) in report::csv::COLUMNS {
+    for (name, meaning) in report::csv::columns() {
         help.push_str(&format!("\n  {name}: {meaning}"));
     }
     help
@@ -82,16 +84,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return hand_out(args, bundle);
     }
     refuse_two_results(args)?;
-    let run = read(&args.paths)?;
-    if run.digests().is_empty() {
+    let mut pages = read(&args.paths)?;
+    pages.retain(|page| !page.run.digests().is_empty());
+    if pages.is_empty() {
         return probes(args);
     }
     if let Some(file) = &args.csv {
-        write(file, report::csv::rows(&run).as_bytes())?;
+        let runs: Vec<&Run> = pages.iter().map(|page| &page.run).collect();
+        write(file, report::csv::rows(&runs).as_bytes())?;
     }
     let only_csv = args.csv.is_some() && args.html.is_none() && args.pdf.is_none();
     if !only_csv {
-        put_page(args, &report::html::page(&run))?;
+        let is_one_file = args.html.is_some() || args.pdf.is_some();
+        let folders: BTreeSet<&Path> = pages.iter().filter_map(|p| p.folder.as_deref()).collect();
+        if pages.len() > 1 && (is_one_file || folders.len() < pages.len()) {
+            return Err(several(&pages).into());
+        }
+        for page in &pages {
+            put_page(args, page.folder.as_deref(), &report::html::page(&page.run))?;
+        }
     }
     if let Some(file) = &args.csv {
         tell(args, file)?;
@@ -99,9 +110,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// A page shows one execution: why there is none of these.
+fn several(pages: &[Page]) -> UsageError {
+    let begun: Vec<&str> = pages
+        .iter()
+        .filter_map(|page| Some(page.run.digests().first()?.id.execution.begun.as_str()))
+        .collect();
+    UsageError(format!(
+        "these are {} executions (begun {}), and a page shows one: give one, or their results \
+         directories without --html and --pdf for a page in each of them, or --csv for all trials \
+         in one table",
+        pages.len(),
+        begun.join(", ")
+    ))
+}
+
 /// Writes the page, and its print.
-fn put_page(args: &Args, html: &str) -> anyhow::Result<()> {
-    let page = args.html.clone().unwrap_or_else(|| beside(&args.paths));
+fn put_page(args: &Args, folder: Option<&Path>, html: &str) -> anyhow::Result<()> {
+    let beside = || folder.unwrap_or_else(|| Path::new("")).join("report.html");
+    let page = args.html.clone().unwrap_or_else(beside);
     write(&page, html.as_bytes())?;
     if let Some(pdf) = &args.pdf {
         print(&page, pdf)?;
@@ -156,12 +183,15 @@ fn hand_out(args: &Args, bundle: &Path) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("--hide: '{empty}' is not a word")).into());
     }
     publish(&paths, bundle, &args.hide, |bundle, page| {
-        let run = read(&[bundle.to_owned()])?;
-        let html = if run.digests().is_empty() {
-            let results = &shelf::read(bundle)?;
-            report::html::probes(super::probe::TITLE, &[Side { name: "", results }])
-        } else {
-            report::html::page(&run)
+        let mut pages = read(&[bundle.to_owned()])?;
+        pages.retain(|page| !page.run.digests().is_empty());
+        let html = match pages.as_slice() {
+            [] => {
+                let results = &shelf::read(bundle)?;
+                report::html::probes(super::probe::TITLE, &[Side { name: "", results }])
+            }
+            [one] => report::html::page(&one.run),
+            pages => return Err(several(pages).into()),
         };
         write(page, html.as_bytes())
     })?;
@@ -182,7 +212,12 @@ fn probes(args: &Args) -> anyhow::Result<Exit> {
         anyhow::bail!("--csv has a row per trial; the points of probes are in their JSON files");
     }
     let side = Side { name: "", results };
-    put_page(args, &report::html::probes(super::probe::TITLE, &[side]))?;
+    let folder = args.paths[0].is_dir().then_some(args.paths[0].as_path());
+    put_page(
+        args,
+        folder,
+        &report::html::probes(super::probe::TITLE, &[side]),
+    )?;
     Ok(Exit::Done)
 }
 
@@ -194,16 +229,6 @@ fn list(paths: &[PathBuf]) -> String {
     paths.join(", ")
 }
 
-/// The page's place where none is given.
-fn beside(paths: &[PathBuf]) -> PathBuf {
-    match paths.first() {
-        Some(first) if first.is_dir() => newest(first)
-            .unwrap_or_else(|_| first.clone())
-            .join("report.html"),
-        _ => PathBuf::from("report.html"),
-    }
-}
-
 fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     if is_stdout(path) {
         return out::write(&String::from_utf8_lossy(bytes));
@@ -211,52 +236,113 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Reads all trials below `paths`, boiled down one by one.
-fn read(paths: &[PathBuf]) -> anyhow::Result<Run> {
-    let mut files = Vec::new();
-    let mut run = Run::default();
+/// What a page shows: one execution, or trials that belong to none.
+struct Page {
+    /// The results directory, where one was given.
+    folder: Option<PathBuf>,
+    run: Run,
+    set: TrialSet,
+}
+
+impl Page {
+    fn new(folder: Option<&Path>, known: &Run) -> Self {
+        Self {
+            folder: folder.map(Path::to_owned),
+            run: known.clone(),
+            set: TrialSet::default(),
+        }
+    }
+
+    fn add(&mut self, trial: &Trial) {
+        self.set.add(trial);
+        self.run.add(trial);
+    }
+}
+
+/// Reads all trials below `paths`, boiled down one by one: those of a results directory for a page
+/// of its own, those that were named for a page for each execution.
+fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Page>> {
+    let mut folders = Vec::new();
+    let mut named = Vec::new();
     for path in paths {
         if !path.exists() {
             anyhow::bail!("{} does not exist", path.display());
         }
         if path.is_dir() {
-            let folder = newest(path)?;
-            describe(&folder, &mut run)?;
-            find(&folder, DEPTH_MAX, &mut files)?;
+            folders.push(newest(path)?);
         } else {
-            files.push((path.clone(), true));
+            named.push(path.clone());
         }
     }
-    files.sort();
-    files.dedup();
-    let mut set = TrialSet::default();
-    for (path, named) in &files {
+    folders.sort();
+    folders.dedup();
+    named.sort();
+    named.dedup();
+    let mut pages = Vec::new();
+    for folder in folders {
+        let mut run = Run::default();
+        describe(&folder, &mut run)?;
+        let mut files = Vec::new();
+        find(&folder, DEPTH_MAX, &mut files)?;
+        files.sort();
+        pages.extend(read_files(&files, Some(&folder), &run)?);
+    }
+    pages.extend(read_files(&named, None, &Run::default())?);
+    Ok(pages)
+}
+
+/// A page for each execution that the files belong to. Trials that belong to none go to the page of
+/// the only one.
+fn read_files(files: &[PathBuf], folder: Option<&Path>, known: &Run) -> anyhow::Result<Vec<Page>> {
+    let mut pages: BTreeMap<Execution, Page> = BTreeMap::new();
+    let mut notes = Vec::new();
+    let mut alone = Vec::new();
+    for path in files {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
         match stored::trial(path, &text) {
             Ok(mut trial) => {
                 // Earlier versions stored more than may be shown.
                 trial.redact();
-                set.add(&trial);
-                run.add(&trial);
+                match &trial.point {
+                    Some(point) => {
+                        let execution = point.id.execution.clone();
+                        let page = pages.entry(execution);
+                        page.or_insert_with(|| Page::new(folder, known)).add(&trial);
+                    }
+                    None => alone.push(trial),
+                }
             }
             // A folder holds other documents too; a file that was named is meant to be a trial.
-            Err(error) if *named => return Err(error),
+            Err(error) if folder.is_none() => return Err(error),
             // Where trials lie, whatever is none was one.
             Err(error) if is_among_trials(path) => {
                 let said = format!("{error:#}");
                 out::note(&said);
                 // The page may be handed out: it names no folder of this machine.
                 let folder = path.parent().unwrap_or(path).display().to_string();
-                run.notes.push(said.replace(&folder, "trials"));
+                notes.push(said.replace(&folder, "trials"));
             }
             Err(_) => {}
         }
     }
-    // Judged again, together, by the rules of this program.
-    run.judge(&set.verdicts());
-    run.sort();
-    Ok(run)
+    let mut pages: Vec<Page> = pages.into_values().collect();
+    if !alone.is_empty() && pages.len() != 1 {
+        pages.push(Page::new(folder, known));
+    }
+    for trial in &alone {
+        pages
+            .last_mut()
+            .expect("there is one, or one was added")
+            .add(trial);
+    }
+    for page in &mut pages {
+        page.run.notes.extend(notes.iter().cloned());
+        // Judged again, together, by the rules of this program.
+        page.run.judge(&page.set.verdicts());
+        page.run.sort();
+    }
+    Ok(pages)
 }
 
 /// Whether a file lies where a lab stores trials.
@@ -293,7 +379,7 @@ fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
 /// Takes the question and the gaps from a results directory, where it has them.
 fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     let manifest = folder.join("manifest.json");
-    if !manifest.is_file() || !run.name.is_empty() {
+    if !manifest.is_file() {
         return Ok(());
     }
     let read = |path: &Path| {
@@ -309,7 +395,7 @@ fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     files.sort();
     let gaps = files
         .iter()
-        .map(|(path, _)| {
+        .map(|path| {
             serde_json::from_str(&read(path)?)
                 .with_context(|| format!("{} does not describe a gap", path.display()))
         })
@@ -328,7 +414,7 @@ fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         .with_context(|| format!("cannot read {}", folder.display()))
 }
 
-fn find(folder: &Path, depth: u32, files: &mut Vec<(PathBuf, bool)>) -> anyhow::Result<()> {
+fn find(folder: &Path, depth: u32, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     for path in entries(folder)? {
         if path.is_dir() {
             if depth > 0 {
@@ -338,7 +424,7 @@ fn find(folder: &Path, depth: u32, files: &mut Vec<(PathBuf, bool)>) -> anyhow::
             .extension()
             .is_some_and(|extension| extension == "json")
         {
-            files.push((path, false));
+            files.push(path);
         }
     }
     Ok(())

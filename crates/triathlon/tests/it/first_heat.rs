@@ -71,7 +71,7 @@ fn servers(trials: &[Trial]) -> Vec<String> {
         .iter()
         .filter_map(|trial| trial.point.as_ref())
         .filter(|point| !point.ceiling)
-        .map(|point| point.server.clone())
+        .map(|point| point.id.server.clone())
         .collect();
     names.sort();
     names.dedup();
@@ -106,7 +106,7 @@ fn from_experiment_to_report_with_every_server() {
         // A busy machine may take the whole of one short window away.
         let points = trials
             .iter()
-            .filter(|trial| trial.point.as_ref().is_some_and(|p| p.server == *name));
+            .filter(|trial| trial.point.as_ref().is_some_and(|p| p.id.server == *name));
         let ended = points.map(|trial| trial.record.total.outcomes.total());
         assert!(ended.sum::<u64>() > 0, "{name}");
     }
@@ -185,9 +185,9 @@ fn an_interrupted_lab_goes_on_where_it_stopped() {
         .filter(|point| !point.ceiling)
         .map(|point| {
             (
-                &point.server,
-                &point.workload,
-                point.connections,
+                &point.id.server,
+                &point.id.workload,
+                point.id.connections(),
                 point.round,
             )
         })

@@ -64,6 +64,71 @@ fn keys_in_trials_of_earlier_versions_are_not_shown() {
     }
 }
 
+/// Two executions of one experiment, six trials of a point each.
+fn two_results() -> tempfile::TempDir {
+    let results = tempfile::tempdir().expect("a folder");
+    for (name, begun) in [("a", "2026-11-20T10:00:00Z"), ("b", "2026-11-20T11:00:00Z")] {
+        let folder = results.path().join(name);
+        fs::create_dir(&folder).expect("a folder can be made");
+        let mut trials = small();
+        for trial in &mut trials {
+            let point = trial.point.as_mut().expect("a lab's trial has a point");
+            begun.clone_into(&mut point.id.execution.begun);
+        }
+        store(&folder, trials);
+    }
+    results
+}
+
+#[test]
+fn two_executions_have_a_page_each_and_are_never_pooled() {
+    let results = two_results();
+    let path = |name: &str| results.path().join(name).display().to_string();
+    let pages = || {
+        ["a", "b"].map(|name| {
+            let page = results.path().join(name).join("report.html");
+            fs::read_to_string(page).expect("each has a page")
+        })
+    };
+    for name in ["a", "b"] {
+        triathlon(["report", &path(name)]).expect_code(0);
+    }
+    let apart = pages();
+    triathlon(["report", &path("a"), &path("b")]).expect_code(0);
+    assert!(pages() == apart, "given together they are as given apart");
+    let one = path("one.html");
+    triathlon(["report", &path("a"), &path("b"), "--html", &one])
+        .expect_code(2)
+        .expect_complaint(&["2 executions", "2026-11-20T11:00:00Z"]);
+    let csv = path("all.csv");
+    triathlon(["report", &path("a"), &path("b"), "--csv", &csv]).expect_code(0);
+    let rows = fs::read_to_string(csv).expect("the table is there");
+    assert_eq!(rows.lines().count(), 1 + 2 * 12);
+    assert!(rows.contains("first-heat,2026-11-20T10:00:00Z,nginx"));
+}
+
+#[test]
+fn executions_are_judged_apart() {
+    let results = two_results();
+    let files = |name: &str| -> Vec<String> {
+        let entries = fs::read_dir(results.path().join(name).join("trials")).expect("a folder");
+        let paths = entries.map(|entry| entry.expect("an entry").path().display().to_string());
+        let mut paths: Vec<String> = paths.collect();
+        paths.sort();
+        paths
+    };
+    let judge = |files: &[String]| {
+        let mut arguments = vec!["judge".to_owned(), "--json".to_owned()];
+        arguments.extend(files.iter().cloned());
+        triathlon(arguments).stdout
+    };
+    let (a, b) = (files("a"), files("b"));
+    let both: Vec<String> = a.iter().chain(&b).cloned().collect();
+    // Two rounds are too few to compare: four of two executions are not four.
+    assert!(judge(&a).contains("STA-02"));
+    assert_eq!(judge(&both), judge(&a) + &judge(&b));
+}
+
 #[test]
 fn what_is_no_trial_any_more_is_told() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -27,11 +27,11 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let [.., before, last] = peers.line() else {
         return Judgement::NotApplicable;
     };
-    if last.key != point.key {
+    if last.id != point.id {
         return Judgement::NotApplicable;
     }
     let growth = last.rate.median / before.rate.median.max(1e-9) - 1.0;
-    let factor = f64::from(last.key.connections) / f64::from(before.key.connections.max(1));
+    let factor = f64::from(last.id.connections()) / f64::from(before.id.connections().max(1));
     let per_doubling = (1.0 + growth).powf(1.0 / factor.log2()) - 1.0;
     if FLAT.severity(per_doubling).is_none() {
         return Judgement::Silent;
@@ -41,8 +41,8 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         format!(
             "The rate still rose by {} from {} to {} connections, the most that were tried.",
             words::share(growth),
-            words::count(u64::from(before.key.connections)),
-            words::count(u64::from(last.key.connections))
+            words::count(u64::from(before.id.connections())),
+            words::count(u64::from(last.id.connections()))
         ),
     )
     .evidence("growth", growth)

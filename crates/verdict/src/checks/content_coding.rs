@@ -21,7 +21,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     };
     let unlike = peers.rivals().find_map(|(entry, point)| {
         let theirs = entry.content_coding.as_ref()?;
-        (theirs != ours).then_some((theirs, &point.server))
+        (theirs != ours).then_some((theirs, &point.id.server))
     });
     let Some((theirs, server)) = unlike else {
         return Judgement::Silent;

@@ -21,8 +21,8 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     };
     let ours = &peers.entry.surroundings;
     let unlike = peers.entries().iter().find(|other| {
-        let experiment = other.point.as_ref().map(|other| &other.experiment);
-        experiment == Some(&point.experiment) && other.surroundings != *ours
+        let execution = other.point.as_ref().map(|other| &other.id.execution);
+        execution == Some(&point.id.execution) && other.surroundings != *ours
     });
     let Some(unlike) = unlike else {
         return Judgement::Silent;

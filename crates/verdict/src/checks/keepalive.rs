@@ -114,26 +114,14 @@ fn first_reconnect_quantile(entry: &Entry, share: f64) -> Option<&'static str> {
 
 /// A server of the same round, workload and connections that closes very differently.
 fn unlike(peers: &Peers<'_>, share: f64) -> Option<(String, f64, Severity)> {
-    let point = peers.entry.point.as_ref()?;
-    if point.ceiling {
-        return None;
-    }
     peers
-        .entries()
-        .iter()
-        .filter_map(|other| Some((other, other.point.as_ref()?)))
-        .filter(|(_, other)| {
-            !other.ceiling
-                && (other.round, other.connections) == (point.round, point.connections)
-                && other.workload == point.workload
-                && other.server != point.server
-        })
+        .rivals()
         .filter_map(|(entry, other)| {
             let theirs = closed_share(entry);
             let (more, less) = (share.max(theirs), share.min(theirs));
             let alike = less > 0.0 && more / less < 1.1;
             let severity = CLOSED_UNLIKE.severity(more).filter(|_| !alike)?;
-            Some((other.server.clone(), theirs, severity))
+            Some((other.id.server.clone(), theirs, severity))
         })
         .max_by_key(|(_, _, severity)| *severity)
 }

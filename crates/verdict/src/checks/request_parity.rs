@@ -24,7 +24,10 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     Found::all(
         CHECK.claims,
         Invalid,
-        format!("{} is asked something else than this server.", point.server),
+        format!(
+            "{} is asked something else than this server.",
+            point.id.server
+        ),
     )
     .evidence("request", ours.clone())
     .evidence("request_unlike", entry.request.clone())

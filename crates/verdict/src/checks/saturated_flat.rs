@@ -24,10 +24,10 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let Some(point) = peers.point() else {
         return Judgement::unknown("the same server with fewer connections");
     };
-    let connections = point.key.connections;
+    let connections = point.id.connections();
     // The fewest connections from which on the rate does not grow any more.
     let knee = peers.line().iter().find(|other| {
-        other.key.connections * 2 <= connections
+        other.id.connections() * 2 <= connections
             && FLAT
                 .severity(point.rate.median / other.rate.median.max(1e-9) - 1.0)
                 .is_none()
@@ -42,11 +42,11 @@ fn judge(peers: &Peers<'_>) -> Judgement {
             "Saturated at {}/s from {} on: with {} the response times are \
              connections ÷ rate and say nothing about latency.",
             words::rate(knee.rate.median),
-            words::plural(u64::from(knee.key.connections), "connection"),
+            words::plural(u64::from(knee.id.connections()), "connection"),
             words::count(u64::from(connections))
         ),
     )
-    .evidence("saturated_from_connections", knee.key.connections)
+    .evidence("saturated_from_connections", knee.id.connections())
     .evidence("saturated_rate", knee.rate.median)
     .evidence("rate", point.rate.median)
     .limit(&FLAT)
@@ -60,7 +60,7 @@ fn waits_grow(fewer: &PointSummary, more: &PointSummary) -> bool {
     let (Some(before), Some(after)) = (&fewer.response_mean_us, &more.response_mean_us) else {
         return false;
     };
-    let factor = f64::from(more.key.connections) / f64::from(fewer.key.connections);
+    let factor = f64::from(more.id.connections()) / f64::from(fewer.id.connections());
     let growth = after.median / before.median.max(1e-9);
     WAITS_GROW.severity(growth / factor).is_some()
 }

@@ -21,12 +21,12 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let Some(point) = peers.point().filter(|point| !point.ceiling) else {
         return Judgement::NotApplicable;
     };
-    let connections = point.key.connections;
+    let connections = point.id.connections();
     let fewer = peers
         .line()
         .iter()
         .rev()
-        .find(|other| other.key.connections * 2 <= connections);
+        .find(|other| other.id.connections() * 2 <= connections);
     let Some(fewer) = fewer else {
         return Judgement::NotApplicable;
     };
@@ -47,7 +47,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
             "{} connections answer no more than {} did ({}/s against {}/s), yet the server's CPUs \
              were {} idle and the generator {}: something else is the limit.",
             words::count(u64::from(connections)),
-            words::count(u64::from(fewer.key.connections)),
+            words::count(u64::from(fewer.id.connections())),
             words::rate(point.rate.median),
             words::rate(fewer.rate.median),
             words::share(1.0 - server),

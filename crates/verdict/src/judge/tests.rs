@@ -108,14 +108,14 @@ fn an_experiment_that_went_well_is_valid_at_every_point() {
     let loud: Vec<String> = judge_set(&trials)
         .iter()
         .zip(&trials)
-        .filter(|(_, trial)| trial.point.as_ref().is_some_and(|p| p.server == "nginx"))
+        .filter(|(_, trial)| trial.point.as_ref().is_some_and(|p| p.id.server == "nginx"))
         .flat_map(|(verdict, trial)| {
             let point = trial.point.clone().unwrap();
             verdict
                 .findings
                 .iter()
                 .filter(|finding| finding.worst() > Severity::Note)
-                .map(move |finding| format!("{} {}", point.connections, finding.say))
+                .map(move |finding| format!("{} {}", point.id.connections(), finding.say))
         })
         .collect();
     assert_eq!(loud, [] as [String; 0]);

@@ -10,12 +10,12 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use model::environment::settings::{is_setting, without_foreign_values};
 use model::finding::{Claim, Finding, Verdict};
 use model::plan::Url;
+use model::point::Point;
 use model::record::{ConnectionCounts, Reference};
-use model::trial::Point;
 use model::units::Span;
 use model::{Environment, Outcome, Trial};
 
-pub use points::{PointKey, PointSummary};
+pub use points::PointSummary;
 
 use crate::check::{Facts, Judge, Judgement};
 use crate::checks;
@@ -52,8 +52,7 @@ impl TrialSet {
             .collect()
     }
 
-    /// All points, in the order of workload, server, axes, connections. Trials without a point are
-    /// left out.
+    /// All points in order. Trials without a point are left out.
     pub fn points(&self) -> Vec<PointSummary> {
         points::points(&self.entries)
     }
@@ -257,11 +256,7 @@ impl<'a> Peers<'a> {
             .filter_map(|other| Some((other, other.point.as_ref()?)))
             .filter(move |(_, other)| {
                 ours.is_some_and(|ours| {
-                    !other.ceiling
-                        && other.server != ours.server
-                        && (other.round, other.connections) == (ours.round, ours.connections)
-                        && (&other.workload, &other.axes) == (&ours.workload, &ours.axes)
-                        && other.experiment == ours.experiment
+                    !other.ceiling && other.round == ours.round && other.id.is_rival_of(&ours.id)
                 })
             })
     }
@@ -272,13 +267,13 @@ impl<'a> Peers<'a> {
         Some(&grid.points[grid.point_of[position]?])
     }
 
-    /// All points of this trial's server in its experiment, its own included.
+    /// All points of this trial's server in its execution, its own included.
     pub(crate) fn points_of_server(&self) -> impl Iterator<Item = &'a PointSummary> {
-        let ours = self.point().map(|point| &point.key);
+        let ours = self.point().map(|point| &point.id);
         let points = self.grid.map_or(&[][..], |(grid, _)| &grid.points);
         points.iter().filter(move |other| {
             ours.is_some_and(|ours| {
-                (&other.key.experiment, &other.key.server) == (&ours.experiment, &ours.server)
+                (&other.id.execution, &other.id.server) == (&ours.execution, &ours.server)
             })
         })
     }
@@ -319,7 +314,7 @@ impl<'a> Grid<'a> {
     }
 
     fn line(&self, point: &PointSummary) -> &[PointSummary] {
-        let same = |other: &PointSummary| other.key.same_line(&point.key);
+        let same = |other: &PointSummary| other.id.is_on_line_of(&point.id);
         let first = self.points.iter().position(same).unwrap_or(0);
         let count = self.points[first..].iter().take_while(|p| same(p)).count();
         &self.points[first..first + count]

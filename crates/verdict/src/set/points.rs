@@ -2,55 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use model::trial::Point;
+use model::PointId;
 
 use super::Entry;
 use crate::summary::Rounds;
-
-/// What makes trials rounds of one point.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct PointKey {
-    /// The experiment.
-    pub experiment: String,
-    /// The workload.
-    pub workload: String,
-    /// The server's label.
-    pub server: String,
-    /// Further axes.
-    pub axes: BTreeMap<String, String>,
-    /// Connections.
-    pub connections: u32,
-}
-
-impl PointKey {
-    /// What `point` has in common with its other rounds.
-    pub fn of(point: &Point) -> Self {
-        Self {
-            experiment: point.experiment.clone(),
-            workload: point.workload.clone(),
-            server: point.server.clone(),
-            axes: point.axes.clone(),
-            connections: point.connections,
-        }
-    }
-
-    /// Whether the two differ in nothing but the number of connections.
-    pub fn same_line(&self, other: &Self) -> bool {
-        (&self.experiment, &self.workload, &self.server, &self.axes)
-            == (
-                &other.experiment,
-                &other.workload,
-                &other.server,
-                &other.axes,
-            )
-    }
-}
 
 /// One point over all its rounds.
 #[derive(Clone, Debug)]
 pub struct PointSummary {
     /// Which.
-    pub key: PointKey,
+    pub id: PointId,
     /// Whether this is the ceiling, not a server.
     pub ceiling: bool,
     /// Positions of its trials in the list, in the order of their rounds.
@@ -72,24 +33,24 @@ pub struct PointSummary {
 }
 
 pub(super) fn points(entries: &[Entry]) -> Vec<PointSummary> {
-    let mut rounds: BTreeMap<PointKey, Vec<(u32, usize)>> = BTreeMap::new();
+    let mut rounds: BTreeMap<&PointId, Vec<(u32, usize)>> = BTreeMap::new();
     for (position, entry) in entries.iter().enumerate() {
         if let Some(point) = &entry.point {
-            let key = PointKey::of(point);
-            rounds.entry(key).or_default().push((point.round, position));
+            let of_point = rounds.entry(&point.id).or_default();
+            of_point.push((point.round, position));
         }
     }
     rounds
         .into_iter()
-        .filter_map(|(key, mut positions)| {
+        .filter_map(|(id, mut positions)| {
             positions.sort_unstable();
             let positions = positions.into_iter().map(|(_, position)| position);
-            summary(key, positions.collect(), entries)
+            summary(id.clone(), positions.collect(), entries)
         })
         .collect()
 }
 
-fn summary(key: PointKey, positions: Vec<usize>, entries: &[Entry]) -> Option<PointSummary> {
+fn summary(id: PointId, positions: Vec<usize>, entries: &[Entry]) -> Option<PointSummary> {
     let of = |read: &dyn Fn(&Entry) -> Option<f64>| {
         let values: Option<Vec<f64>> = positions.iter().map(|p| read(&entries[*p])).collect();
         Rounds::of(values?)
@@ -104,6 +65,6 @@ fn summary(key: PointKey, positions: Vec<usize>, entries: &[Entry]) -> Option<Po
         memory: of(&|entry| entry.memory),
         failures: positions.iter().map(|p| entries[*p].failures).sum(),
         trials: positions,
-        key,
+        id,
     })
 }

@@ -32,7 +32,7 @@ fn rounds_of_a_point_are_found_and_summed_up() {
         let interval = point.rate.interval.unwrap();
         assert!(interval.contains(point.rate.median));
         assert!(point.rate.half_width().unwrap() < 0.05);
-        assert_eq!(point.ceiling, point.key.server == "null");
+        assert_eq!(point.ceiling, point.id.server == "null");
     }
 }
 
@@ -53,4 +53,26 @@ fn single_runs_are_judged_alone_within_a_set() {
     let verdicts = judge_set(&trials);
     assert_eq!(verdicts[0], judge(&trials[0]));
     assert_eq!(verdicts[1], judge(&trials[1]));
+}
+
+#[test]
+fn two_executions_of_one_experiment_are_not_pooled() {
+    let mut first = trials();
+    let mut second = first.clone();
+    for (trials, begun) in [(&mut first, "10:00"), (&mut second, "11:00")] {
+        for trial in trials {
+            begun.clone_into(&mut trial.point.as_mut().unwrap().id.execution.begun);
+        }
+    }
+    let verdicts = judge_set(&first);
+    // What changed between the two is no change in the middle of an experiment.
+    for trial in &mut second {
+        trial.environment.governor = Some("powersave".to_owned());
+    }
+    let mut set = TrialSet::default();
+    first.iter().chain(&second).for_each(|trial| set.add(trial));
+    let points = set.points();
+    assert_eq!(points.len(), 2 * 5 * 2);
+    assert!(points.iter().all(|point| point.trials.len() == 6));
+    assert_eq!(set.verdicts()[..first.len()], verdicts);
 }

@@ -493,7 +493,7 @@ fn workers_do_not_outlive_a_master_that_is_killed_in_the_middle_of_a_trial() {
             cpu_choice: "",
             generator_cpus: &[],
         };
-        let point = model::trial::Point::default();
+        let point = model::Point::default();
         let trial = trial::measure(&mut killer, &mut running, &plan, point, &surroundings);
         let facts = trial.unwrap().context.server.unwrap();
         assert_eq!(facts.exit.as_deref(), Some("ended by signal 9"), "{name}");

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::point::Values;
 use model::{Claim, Outcome, Status};
 use verdict::summary::Rounds;
 
-use super::across::Place;
 use super::digest::Digest;
 use crate::chart::Standing;
 
-/// The rounds of one point: same server, same workload, same connections.
+/// The rounds of one point.
 #[derive(Clone, Debug)]
 pub struct Cell<'a> {
     /// Each round, in order.
@@ -37,12 +37,12 @@ impl<'a> Cell<'a> {
 
     /// The server's label.
     pub fn server(&self) -> &str {
-        &self.rounds[0].server
+        &self.rounds[0].id.server
     }
 
     /// Where on the grid it stands, its server apart.
-    pub fn place(&self) -> Place {
-        self.rounds[0].place()
+    pub fn place(&self) -> &Values {
+        &self.rounds[0].id.load
     }
 
     /// Right answers per second.

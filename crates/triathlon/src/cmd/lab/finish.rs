@@ -94,27 +94,16 @@ fn unmeasured(manifest: &Manifest, gaps: &[Gap], run: &Run) -> Vec<String> {
         gap.server != CEILING && (named || !is_absent)
     };
     let is_measured = |gap: &Gap| {
-        run.digests().iter().any(|digest| {
-            digest.server == gap.server
-                && gap
-                    .workload
-                    .as_ref()
-                    .is_none_or(|name| *name == digest.workload)
-                && gap
-                    .connections
-                    .is_none_or(|count| count == digest.connections)
-        })
+        let mut digests = run.digests().iter();
+        digests.any(|digest| gap.is_of(&digest.id))
     };
     let mut names: Vec<String> = gaps
         .iter()
         .filter(is_missed)
         .filter(|gap| !is_measured(gap))
-        .map(|gap| match (&gap.workload, gap.connections) {
-            (Some(workload), Some(connections)) => {
-                let connections = words::plural(u64::from(connections), "connection");
-                format!("{} ({workload}, {connections})", gap.server)
-            }
-            _ => gap.server.clone(),
+        .map(|gap| match &gap.workload {
+            Some(workload) => format!("{} ({workload}, {})", gap.server, gap.load.text()),
+            None => gap.server.clone(),
         })
         .collect();
     names.sort();

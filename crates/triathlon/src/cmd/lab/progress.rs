@@ -4,7 +4,6 @@ use std::io::IsTerminal as _;
 
 use lab::run::{CEILING, News};
 use model::Span;
-use verdict::words;
 
 use crate::out;
 
@@ -71,8 +70,8 @@ impl Screen {
                     self.rewrite(&format!(
                         "{}, {}, {}: {:.0}/s, {} ({done} of {all}, {left} left)",
                         self.block,
-                        point.workload,
-                        words::plural(u64::from(point.connections), "connection"),
+                        point.id.workload,
+                        point.id.load.text(),
                         trial.record.achieved_rate,
                         trial.verdict.status
                     ));

@@ -157,7 +157,7 @@ fn a_server_that_never_comes_to_the_arrivals_of_the_window_is_measured() {
 fn servers_that_close_differently_do_not_compare() {
     let mut trials = six_rounds();
     for trial in &mut trials {
-        if trial.point.as_ref().unwrap().server == "lighttpd" {
+        if trial.point.as_ref().unwrap().id.server == "lighttpd" {
             let ended = trial.record.total.outcomes.total();
             trial.record.total.connections.closed_by_server = ended / 100 + 1;
         }

@@ -1,13 +1,14 @@
 //! TCP, LNK, CPU, MEM, SRV: the machine and the server on it.
 
-use model::Outcome;
+use model::point::{ACCESS_LOG, Value};
 use model::record::Example;
 use model::trial::Server;
 use model::units::Span;
+use model::{Outcome, Trial};
 
 use super::{Case, closed, of_lab, six_rounds};
 
-fn count(trials: &mut [model::Trial], name: &str, value: Option<u64>) {
+fn count(trials: &mut [Trial], name: &str, value: Option<u64>) {
     let counters = &mut trials[0].usage.system.as_mut().unwrap().counters;
     match value {
         Some(value) => counters.insert(name.to_owned(), value),
@@ -16,7 +17,7 @@ fn count(trials: &mut [model::Trial], name: &str, value: Option<u64>) {
 }
 
 /// Entries of the firewall's table before connecting and at the end of the window.
-fn tracked(trials: &mut [model::Trial], before: u64, after: Option<u64>) {
+fn tracked(trials: &mut [Trial], before: u64, after: Option<u64>) {
     let sysctls = &mut trials[0].environment.sysctls;
     sysctls.insert(
         "net.netfilter.nf_conntrack_count".to_owned(),
@@ -26,7 +27,7 @@ fn tracked(trials: &mut [model::Trial], before: u64, after: Option<u64>) {
 }
 
 /// A server on another machine, behind a link of 1 Gbit/s that is used to an eighth.
-fn over_network() -> Vec<model::Trial> {
+fn over_network() -> Vec<Trial> {
     let mut trials = closed();
     let reference = trials[0].record.reference.as_mut().unwrap();
     "192.0.2.7:80".clone_into(&mut reference.address);
@@ -43,7 +44,7 @@ fn over_network() -> Vec<model::Trial> {
     trials
 }
 
-fn server(trials: &mut [model::Trial]) -> &mut Server {
+fn server(trials: &mut [Trial]) -> &mut Server {
     trials[0].context.server.as_mut().unwrap()
 }
 
@@ -329,4 +330,37 @@ fn segments_that_no_exchange_waited_for_are_a_note() {
     let found = super::finding(&crate::judge(&trials[0]), "TCP-05").unwrap();
     assert_eq!(found.worst(), model::Severity::Note);
     assert_eq!(found.evidence["exchanges_struck_at_most"], 1);
+}
+
+/// In a lab the access log is an axis, and servers that differ in it are rivals all the same.
+#[test]
+fn servers_of_a_lab_that_log_differently_do_not_compare() {
+    let log = |trial: &mut Trial, log: &str| {
+        log.clone_into(&mut trial.context.server.as_mut().unwrap().access_log);
+        let point = trial.point.as_mut().unwrap();
+        let value = Value::Word(log.to_owned());
+        point.id = point.id.clone().with(ACCESS_LOG, value);
+    };
+    let mut trials = six_rounds();
+    for trial in &mut trials {
+        let is_nginx = trial.point.as_ref().unwrap().id.server == "nginx";
+        log(trial, if is_nginx { "on" } else { "off" });
+    }
+    let verdict = crate::judge_set(&trials).swap_remove(0);
+    let found = super::finding(&verdict, "SRV-06").unwrap();
+    assert_eq!(found.worst(), model::Severity::Invalid);
+    // A question about logging: each product takes part in the same ways.
+    let mut others = trials.clone();
+    for trial in &mut others {
+        let id = &mut trial.point.as_mut().unwrap().id;
+        let (label, other) = match id.server.as_str() {
+            "nginx" => ("nginx log off", "off"),
+            label => (label, "on"),
+        };
+        id.server = format!("{label} {other}");
+        log(trial, other);
+    }
+    trials.extend(others);
+    let verdict = crate::judge_set(&trials).swap_remove(0);
+    assert_eq!(super::finding(&verdict, "SRV-06"), None);
 }

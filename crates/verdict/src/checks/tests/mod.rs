@@ -76,7 +76,7 @@ fn invent() -> Vec<Trial> {
     .trials();
     trials.sort_by_key(|trial| {
         let point = trial.point.as_ref().unwrap();
-        let wanted = point.server == "nginx" && point.connections == 64;
+        let wanted = point.id.server == "nginx" && point.id.connections() == 64;
         (!wanted, point.sequence)
     });
     trials

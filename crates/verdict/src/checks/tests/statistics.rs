@@ -11,7 +11,7 @@ use super::{Case, closed, of_lab, open, six_rounds};
 fn set_rate(trials: &mut [model::Trial], connections: u32, rate: fn(u32) -> f64) {
     for trial in trials {
         let point = trial.point.as_ref().unwrap();
-        if point.server == "nginx" && point.connections == connections {
+        if point.id.server == "nginx" && point.id.connections() == connections {
             trial.record.achieved_rate = rate(point.round);
         }
     }
