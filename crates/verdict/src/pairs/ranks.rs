@@ -3,9 +3,9 @@
 //!
 //! Both ask only how many of the sums or differences of a sample lie below a value, so they need no
 //! shape of distribution: signed ranks take the differences as symmetric about their middle, U
-//! takes the two groups as equal but for a shift. Sources: Wilcoxon, "Individual comparisons by ranking
-//! methods", Biometrics 1 (1945); Mann and Whitney, Annals of Mathematical Statistics 18 (1947);
-//! Hollander and Wolfe, "Nonparametric Statistical Methods", tables A.4 and A.6.
+//! takes the two groups as equal but for a shift. Sources: Wilcoxon, "Individual comparisons by
+//! ranking methods", Biometrics 1 (1945); Mann and Whitney, Annals of Mathematical Statistics 18
+//! (1947); Hollander and Wolfe, "Nonparametric Statistical Methods", tables A.4 and A.6.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 

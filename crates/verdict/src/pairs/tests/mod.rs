@@ -2,4 +2,5 @@
 
 mod answers;
 mod ratios;
+mod simulated;
 mod tables;
