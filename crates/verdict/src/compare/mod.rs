@@ -1,105 +1,342 @@
-//! Is A different from B, and by how much: paired rounds, an interval, a word.
+//! Two results laid over each other: what differs around them, and by how much they differ.
 //!
-//! The answer is the size of the difference with its interval; "faster" may be said only where the
-//! whole interval says so.
+//! The two were measured apart, so no round of the one belongs to a round of the other: ratios are
+//! over all differences, with the interval of Mann and Whitney, which does not cover what changed
+//! in between. One comparison for each server and workload is declared beforehand; only these have
+//! an answer, and all others stand with their own intervals.
 
-use crate::check::number;
-use crate::summary::{Interval, paired_ratio};
+mod facts;
+mod limit;
+mod metric;
+mod side;
 
-/// The smallest difference that anyone cares about, unless told otherwise. Policy.
-pub const SMALLEST: f64 = 0.02;
+use std::collections::BTreeMap;
 
-/// How two servers relate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Comparison {
-    /// What one has in terms of the other (Hodges-Lehmann over paired rounds).
-    pub ratio: f64,
-    /// Its 95 % interval; none below six pairs.
-    pub interval: Option<Interval>,
-    /// How many pairs of rounds there were.
-    pub pairs: usize,
+use serde::Serialize;
+
+pub use facts::Difference;
+pub use limit::{Crossed, Limit, LimitError};
+pub use metric::{METRICS, Metric, Quantity, metric_named};
+pub use side::{Kind, Side};
+
+use crate::pairs::{Answer, Estimate, Family, Precision, declared_connections, unpaired};
+use crate::summary::median;
+use crate::words;
+use side::{Spot, Values};
+
+/// The version of the JSON form.
+pub const FORMAT: u32 = 1;
+
+/// What an interval over the rounds of two sessions leaves out.
+pub const DRIFT: &str = "The two were measured apart. The intervals cover how much the rounds of \
+each differ among themselves. They do not cover what changed between the two sessions: other \
+programs, neighbours on the same hardware, temperature. To see how much that is, measure A a \
+second time and compare the two; to avoid it, measure both in one lab.";
+
+/// What single values lack.
+pub const SINGLE: &str = "A single trial has no rounds and so no interval: there is a ratio, and \
+no answer. Run both several times, or in a lab, for one.";
+
+/// Two results, compared. The ratio is the second in terms of the first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What wrote them.
+    pub kind: Kind,
+    /// The first result.
+    pub a: String,
+    /// The second.
+    pub b: String,
+    /// What is not the same of the machine and its settings.
+    pub environment: Vec<Difference>,
+    /// What is not the same of what was asked, and of the servers.
+    pub configuration: Vec<Difference>,
+    /// The declared comparisons.
+    pub family: Family,
+    /// Which comparisons are declared, in a sentence.
+    pub declared: String,
+    /// What the reader must know of all intervals.
+    pub caveat: &'static str,
+    /// Each metric at each place that both have; declared comparisons first.
+    pub rows: Vec<Row>,
+    /// Places that only one of them has, a sentence each.
+    pub only: Vec<String>,
+}
+
+/// One metric at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Where: server, workload, load.
+    pub place: String,
+    /// What.
+    pub metric: &'static Metric,
+    /// The unit of both values.
+    pub quantity: Quantity,
+    /// The first result's value.
+    pub a: Value,
+    /// The second's.
+    pub b: Value,
+    /// The second in terms of the first; none where a side has no round that counts.
+    pub estimate: Option<Estimate>,
+    /// Whether it is one of the declared comparisons.
+    pub is_declared: bool,
     /// What may be said.
-    pub decision: Decision,
+    pub answer: Answer,
+    /// How sharp the ratio is.
+    pub precision: Precision,
+    /// The answer in words.
+    pub text: String,
 }
 
-/// What may be said of two servers.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Decision {
-    /// They differ by less than anyone cares about.
-    Equivalent,
-    /// The rounds do not tell; about so many would.
-    Inconclusive {
-        /// Rounds for the smallest difference that matters, four times in five.
-        rounds: u64,
-    },
-    /// The one has less, if perhaps by little.
-    Less,
-    /// The one has less by at least what matters.
-    LessClearly,
-    /// The one has more, if perhaps by little.
-    More,
-    /// The one has more by at least what matters.
-    MoreClearly,
+/// One side of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Value {
+    /// The median of the rounds that count; of all where none does.
+    pub median: f64,
+    /// Rounds that count.
+    pub rounds: usize,
+    /// Rounds that are left out because their claim is invalid.
+    pub left_out: usize,
+    /// Whether the generator was the limit: the true value is at least this.
+    pub at_least: bool,
 }
 
-/// Compares the one's values with the other's, round by round, against the `smallest` difference
-/// that matters. None without a pair.
-pub fn compare(pairs: &[(f64, f64)], smallest: f64) -> Option<Comparison> {
-    let (ratio, interval) = paired_ratio(pairs)?;
-    Some(Comparison {
-        ratio,
-        interval,
-        pairs: pairs.len(),
-        decision: match interval {
-            Some(interval) => decide(interval, smallest, pairs),
-            None => Decision::Inconclusive {
-                rounds: needed(pairs, smallest),
-            },
-        },
-    })
-}
-
-fn decide(interval: Interval, smallest: f64, pairs: &[(f64, f64)]) -> Decision {
-    let Interval { low, high, .. } = interval;
-    if low > 1.0 + smallest {
-        Decision::MoreClearly
-    } else if high < 1.0 / (1.0 + smallest) {
-        Decision::LessClearly
-    } else if low >= 1.0 - smallest && high <= 1.0 + smallest {
-        Decision::Equivalent
-    } else if low > 1.0 {
-        Decision::More
-    } else if high < 1.0 {
-        Decision::Less
-    } else {
-        Decision::Inconclusive {
-            rounds: needed(pairs, smallest),
+impl Row {
+    /// Which side's value is a bound, because the generator was its limit.
+    pub fn bound(&self) -> Option<&'static str> {
+        match (self.a.at_least, self.b.at_least) {
+            (false, false) => None,
+            (true, false) => Some("A"),
+            (false, true) => Some("B"),
+            (true, true) => Some("A and B"),
         }
     }
 }
 
-/// Rounds that find a difference of `smallest` four times in five: 7.85 (sigma / delta)^2 + 2 for a
-/// paired test at 5 %, and never fewer than an interval takes.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "bounded by what anyone would run"
-)]
-fn needed(pairs: &[(f64, f64)], smallest: f64) -> u64 {
-    let logs: Vec<f64> = pairs
+/// Lays the `other` over the `one`.
+pub fn compare(one: &Side, other: &Side) -> Compared {
+    let (ours, theirs) = (one.values(), other.values());
+    let both: Vec<&(Spot, usize)> = ours.keys().filter(|key| theirs.contains_key(key)).collect();
+    let members = declared(&both);
+    let mut drafts: Vec<Draft<'_>> = both
         .iter()
-        .filter(|(one, other)| *one > 0.0 && *other > 0.0)
-        .map(|(one, other)| (one / other).ln())
+        .map(|key| Draft::new(key, &ours[*key], &theirs[*key], members.contains(key)))
         .collect();
-    let count = number(logs.len() as u64);
-    let least = crate::thresholds::ROUNDS_SUSPECT;
-    if logs.len() < 2 {
-        return least;
+    drafts.sort_by_key(|draft| !draft.is_declared);
+    let family = Family::of(members.len().max(1));
+    let asked: Vec<Option<&Estimate>> = drafts
+        .iter()
+        .filter(|draft| draft.is_declared)
+        .map(Draft::tested)
+        .collect();
+    let answers = family.answers(&asked);
+    let rows: Vec<Row> = drafts
+        .into_iter()
+        .enumerate()
+        .map(|(position, draft)| draft.finish(answers.get(position).copied(), &family))
+        .collect();
+    let is_single = !rows.is_empty() && rows.iter().all(|row| row.answer == Answer::Single);
+    Compared {
+        format: FORMAT,
+        kind: one.kind(),
+        a: one.name.clone(),
+        b: other.name.clone(),
+        environment: facts::differences(&one.environment, &other.environment),
+        configuration: facts::differences(&one.configuration, &other.configuration),
+        declared: sentence(one.kind(), &family),
+        family,
+        caveat: if is_single { SINGLE } else { DRIFT },
+        only: only(&ours, &theirs, "A")
+            .into_iter()
+            .chain(only(&theirs, &ours, "B"))
+            .collect(),
+        rows,
     }
-    let mean = logs.iter().sum::<f64>() / count;
-    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let rounds = 7.85 * variance / smallest.powi(2) + 2.0;
-    (rounds.ceil().min(10_000.0) as u64).max(least)
+}
+
+/// One comparison for each server and workload, chosen by what was asked and not by what came out.
+fn declared<'a>(both: &[&'a (Spot, usize)]) -> Vec<&'a (Spot, usize)> {
+    let mut places: BTreeMap<(&str, &str), Vec<&'a Spot>> = BTreeMap::new();
+    for (spot, _) in both {
+        let spots = places.entry((&spot.workload, &spot.server)).or_default();
+        if spots.last() != Some(&spot) {
+            spots.push(spot);
+        }
+    }
+    places
+        .into_values()
+        .filter_map(|spots| {
+            let asked: Vec<u32> = spots.iter().map(|spot| spot.connections).collect();
+            let connections = declared_connections(&asked)?;
+            let at: Vec<&&Spot> = spots
+                .iter()
+                .filter(|s| s.connections == connections)
+                .collect();
+            let spot = **at.get(at.len() / 2)?;
+            let main: &[&str] = if spot.rate_per_1000_s > 0 {
+                &["p50"]
+            } else {
+                &["rate", "end", "course"]
+            };
+            both.iter()
+                .copied()
+                .find(|(other, metric)| other == spot && main.contains(&METRICS[*metric].name))
+        })
+        .collect()
+}
+
+fn sentence(kind: Kind, family: &Family) -> String {
+    let count = words::plural(family.comparisons as u64, "comparison");
+    let what = match kind {
+        Kind::Lab => {
+            "one for each server and workload, at the number of connections nearest to 64: the \
+             rate of a closed loop, the median response time of an open one"
+        }
+        Kind::Load => "the rate of a closed loop, the median response time of an open one",
+        Kind::Probe => "one for each operation: its cost at the end",
+    };
+    format!(
+        "Declared: {count} ({what}). Among them the chance of any false difference is at most {}. \
+         All other rows have an interval of their own and no answer.",
+        words::share(family.alpha)
+    )
+}
+
+fn only(
+    ours: &BTreeMap<(Spot, usize), Values>,
+    theirs: &BTreeMap<(Spot, usize), Values>,
+    name: &str,
+) -> Vec<String> {
+    let mut places: Vec<&Spot> = ours.keys().map(|(spot, _)| spot).collect();
+    places.dedup();
+    places.retain(|spot| !theirs.keys().any(|(other, _)| other == *spot));
+    places
+        .into_iter()
+        .map(|spot| format!("only {name} has {}", place(spot)))
+        .collect()
+}
+
+/// A row that has no answer yet.
+struct Draft<'a> {
+    spot: &'a Spot,
+    metric: &'static Metric,
+    sides: [Value; 2],
+    estimate: Option<Estimate>,
+    is_declared: bool,
+}
+
+impl<'a> Draft<'a> {
+    fn new((spot, metric): &'a (Spot, usize), a: &Values, b: &Values, is_declared: bool) -> Self {
+        Self {
+            spot,
+            metric: &METRICS[*metric],
+            sides: [value(a), value(b)],
+            estimate: unpaired(&b.counted, &a.counted),
+            is_declared,
+        }
+    }
+
+    /// What the family tests; none where a side is a bound, or has no round that counts.
+    fn tested(&self) -> Option<&Estimate> {
+        let is_bound = self.sides.iter().any(|side| side.at_least);
+        self.estimate.as_ref().filter(|_| !is_bound)
+    }
+
+    fn finish(self, answer: Option<Answer>, family: &Family) -> Row {
+        let is_single = self
+            .estimate
+            .as_ref()
+            .is_some_and(|found| found.interval.is_none())
+            && self.sides.iter().all(|side| side.rounds == 1);
+        let answer = match answer {
+            _ if is_single => Answer::Single,
+            Some(answer) if self.is_declared => answer,
+            _ => Answer::Undeclared,
+        };
+        let [a, b] = self.sides;
+        let rounds = a.rounds.min(b.rounds);
+        let interval = self.estimate.as_ref().and_then(|found| found.interval);
+        let spread = self.estimate.as_ref().and_then(|found| found.spread);
+        let mut row = Row {
+            place: place(self.spot),
+            metric: self.metric,
+            quantity: self.metric.quantity,
+            a,
+            b,
+            precision: Precision::of_ratio(interval.as_ref(), spread, rounds),
+            estimate: self.estimate,
+            is_declared: self.is_declared,
+            answer,
+            text: String::new(),
+        };
+        row.text = text(&row, family);
+        row
+    }
+}
+
+fn value(values: &Values) -> Value {
+    let mut shown = if values.counted.is_empty() {
+        values.struck.clone()
+    } else {
+        values.counted.clone()
+    };
+    shown.sort_by(f64::total_cmp);
+    Value {
+        median: median(&shown).unwrap_or(f64::NAN),
+        rounds: values.counted.len(),
+        left_out: values.struck.len(),
+        at_least: values.is_bound,
+    }
+}
+
+/// The answer, or why there is none.
+fn text(row: &Row, family: &Family) -> String {
+    let none = |value: Value| value.rounds == 0;
+    if none(row.a) || none(row.b) {
+        let who = match (none(row.a), none(row.b)) {
+            (true, true) => "A and B",
+            (true, false) => "A",
+            _ => "B",
+        };
+        return format!("no answer: every round of {who} is invalid");
+    }
+    if let Some(who) = row.bound() {
+        return format!(
+            "no answer: the generator was the limit of {who}, so that its rate is a bound"
+        );
+    }
+    let mut text = match row.answer {
+        Answer::Undeclared => row.precision.text(),
+        answer => answer.text(row.metric.more, row.metric.less, family),
+    };
+    let left_out = row.a.left_out + row.b.left_out;
+    if left_out > 0 {
+        let rounds = words::plural(left_out as u64, "round");
+        text.push_str(&format!("; {rounds} left out as invalid"));
+    }
+    text
+}
+
+/// As people read it: `nginx, 7-byte file, 64 connections`.
+fn place(spot: &Spot) -> String {
+    let mut parts: Vec<String> = [&spot.server, &spot.workload]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .cloned()
+        .collect();
+    if spot.rate_per_1000_s > 0 && !parts.is_empty() {
+        let rate = words::rate(crate::check::number(spot.rate_per_1000_s) / 1e3);
+        parts.push(format!("{rate}/s"));
+    }
+    if spot.connections > 0 {
+        parts.push(words::plural(u64::from(spot.connections), "connection"));
+    }
+    if parts.is_empty() {
+        "the run".to_owned()
+    } else {
+        parts.join(", ")
+    }
 }
 
 #[cfg(test)]

@@ -1,36 +1,295 @@
+//! Two results of each kind, their answers and their limits.
+
+use model::Trial;
+use model::fixture::{self, Heat, Shaped};
+use model::probe::{Pass, ProbeResult, Series};
+
 use super::*;
 
-/// Rounds of speeds that both share, and ratios around `ratio` give or take `spread`.
-fn pairs(ratio: f64, spread: f64, rounds: u32) -> Vec<(f64, f64)> {
-    (0..rounds)
-        .map(|round| {
-            let speed = 10_000.0 * (1.0 + 0.1 * f64::from(round));
-            let sign = if round % 2 == 0 { 1.0 } else { -1.0 };
-            let size = 1.0 - 0.1 * f64::from(round / 2);
-            (speed * ratio * (1.0 + sign * size * spread), speed)
-        })
-        .collect()
+fn heat(seed: u64, factor: f64, rounds: u32) -> Vec<Trial> {
+    let mut trials = Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![1, 64],
+        rounds,
+        seed,
+        ..Heat::default()
+    }
+    .trials();
+    for trial in &mut trials {
+        trial.record.achieved_rate *= factor;
+    }
+    trials
+}
+
+fn side(name: &str, kind: Kind, trials: &[Trial]) -> Side {
+    let mut side = Side::new(name, kind);
+    for trial in trials {
+        side.add(trial);
+    }
+    side
+}
+
+fn labs(a: &[Trial], b: &[Trial]) -> Compared {
+    compare(&side("old", Kind::Lab, a), &side("new", Kind::Lab, b))
+}
+
+fn row<'a>(compared: &'a Compared, place: &str, metric: &str) -> &'a Row {
+    let found = compared
+        .rows
+        .iter()
+        .find(|row| row.place == place && row.metric.name == metric);
+    found.unwrap_or_else(|| panic!("{place} {metric}: {compared:#?}"))
 }
 
 #[test]
-fn what_may_be_said() {
-    let check = |ratio, spread, expected| {
-        let found = compare(&pairs(ratio, spread, 6), SMALLEST).unwrap();
-        assert_eq!(found.decision, expected, "{ratio} {spread}: {found:?}");
+fn one_comparison_for_each_server_and_workload_is_declared() {
+    let compared = labs(&heat(1, 1.0, 8), &heat(2, 1.1, 8));
+    assert_eq!(compared.family.comparisons, 2);
+    let declared: Vec<(&str, &str)> = compared
+        .rows
+        .iter()
+        .filter(|row| row.is_declared)
+        .map(|row| (row.place.as_str(), row.metric.name))
+        .collect();
+    assert_eq!(
+        declared,
+        [
+            ("nginx, seven-bytes, 64 connections", "rate"),
+            ("origin, seven-bytes, 64 connections", "rate"),
+        ]
+    );
+    assert!(compared.rows[..2].iter().all(|row| row.is_declared));
+    assert!(compared.caveat.contains("between the two sessions"));
+    let nginx = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
+    assert_eq!(nginx.text, "faster by at least 2.0 %", "{nginx:?}");
+    let ratio = nginx.estimate.as_ref().unwrap();
+    assert!((ratio.ratio - 1.1).abs() < 0.02, "{ratio:?}");
+    // What is not declared has an interval and is never called faster.
+    let other = row(&compared, "nginx, seven-bytes, 1 connection", "rate");
+    assert_eq!(other.answer, Answer::Undeclared);
+    assert!(other.estimate.as_ref().unwrap().interval.unwrap().low > 1.02);
+    assert!(!other.text.contains("faster"), "{}", other.text);
+    assert!(compared.only.is_empty() && compared.configuration.is_empty());
+}
+
+#[test]
+fn less_of_a_cost_is_cheaper_and_the_same_is_equivalent() {
+    let same = labs(&heat(1, 1.0, 10), &heat(2, 1.0, 10));
+    for server in ["nginx", "origin"] {
+        let place = format!("{server}, seven-bytes, 64 connections");
+        let found = row(&same, &place, "rate");
+        assert_eq!(found.text, "equivalent within 2.0 %", "{found:?}");
+    }
+    for (metric, more, less) in [
+        ("cpu", "dearer", "cheaper"),
+        ("p99", "slower", "faster"),
+        ("rate", "faster", "slower"),
+    ] {
+        let metric = metric_named(metric).unwrap();
+        assert_eq!((metric.more, metric.less), (more, less));
+    }
+}
+
+#[test]
+fn too_few_rounds_say_how_many_are_needed() {
+    let compared = labs(&heat(1, 1.0, 3), &heat(2, 2.0, 3));
+    let nginx = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
+    assert_eq!(
+        nginx.text,
+        "inconclusive: 3 rounds can never tell among 2 comparisons, 5 rounds are needed"
+    );
+    assert_eq!(nginx.estimate.as_ref().unwrap().interval, None);
+}
+
+#[test]
+fn rounds_whose_claim_is_invalid_do_not_count() {
+    let mut spoilt = heat(2, 1.0, 8);
+    for trial in &mut spoilt {
+        let point = trial.point.as_ref().unwrap();
+        if point.server == "nginx" && point.round <= 2 {
+            // Half of its answers were wrong: nothing that it claims holds.
+            let total = &mut trial.record.total.outcomes;
+            let ok = total[model::Outcome::Ok];
+            total[model::Outcome::Ok] = ok / 2;
+            total[model::Outcome::Status] = ok - ok / 2;
+        }
+    }
+    let compared = labs(&heat(1, 1.0, 8), &spoilt);
+    let nginx = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
+    assert_eq!((nginx.b.rounds, nginx.b.left_out), (6, 2), "{nginx:?}");
+    assert!(
+        nginx.text.ends_with("; 2 rounds left out as invalid"),
+        "{}",
+        nginx.text
+    );
+}
+
+#[test]
+fn single_trials_have_a_ratio_and_no_answer() {
+    let load = |rate| {
+        let shaped = Shaped {
+            rate,
+            ..Shaped::default()
+        };
+        side("one", Kind::Load, &[shaped.trial()])
     };
-    check(1.20, 0.01, Decision::MoreClearly);
-    check(0.80, 0.01, Decision::LessClearly);
-    check(1.03, 0.02, Decision::More);
-    check(0.97, 0.02, Decision::Less);
-    check(1.00, 0.01, Decision::Equivalent);
-    check(1.01, 0.005, Decision::Equivalent);
-    check(1.00, 0.10, Decision::Inconclusive { rounds: 196 });
+    let compared = compare(&load(60_000.0), &load(30_000.0));
+    let rate = row(&compared, "the run", "rate");
+    assert_eq!(rate.answer, Answer::Single);
+    assert!((rate.estimate.as_ref().unwrap().ratio - 0.5).abs() < 1e-3);
+    assert_eq!(compared.caveat, SINGLE);
+    let limit: Limit = "rate:-3%".parse().unwrap();
+    assert_eq!(limit.of(rate), Crossed::Inconclusive);
+    let said = limit.text(rate, Crossed::Inconclusive);
+    assert_eq!(
+        said,
+        "rate:-3% is inconclusive: rate, the run: there is no interval"
+    );
 }
 
 #[test]
-fn below_six_rounds_nothing_may_be_said() {
-    let found = compare(&pairs(2.0, 0.001, 5), SMALLEST).unwrap();
-    assert_eq!(found.interval, None);
-    assert_eq!(found.decision, Decision::Inconclusive { rounds: 6 });
-    assert_eq!(compare(&[], SMALLEST), None);
+fn what_differs_around_them_comes_by_name() {
+    let mut other = heat(2, 1.0, 6);
+    for trial in &mut other {
+        trial.environment.kernel = Some("Linux 6.19.1".to_owned());
+        trial.environment.time = Some("2026-11-21T10:00:00Z".to_owned());
+        trial
+            .environment
+            .sysctls
+            .insert("net.core.somaxconn".into(), "128".into());
+        let server = trial.context.server.as_mut().unwrap();
+        let text = "worker_processes 1;\nlisten 127.0.0.1:41234;\nsendfile off;\n";
+        server
+            .configuration
+            .insert("nginx.conf".into(), text.into());
+        server.command = vec![
+            "nginx".into(),
+            "-p".into(),
+            "/tmp/triathlon-b2Cd3f/server-x1Y2z3/".into(),
+        ];
+    }
+    let mut one = heat(1, 1.0, 6);
+    for trial in &mut one {
+        let server = trial.context.server.as_mut().unwrap();
+        let text = "worker_processes 1;\nlisten 127.0.0.1:39999;\nsendfile on;\n";
+        server
+            .configuration
+            .insert("nginx.conf".into(), text.into());
+        server.command = vec![
+            "nginx".into(),
+            "-p".into(),
+            "/tmp/triathlon-A1b2C3/server-Q9w8E7/".into(),
+        ];
+    }
+    let compared = labs(&one, &other);
+    let said = |differences: &[Difference]| -> Vec<String> {
+        let of = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
+        differences
+            .iter()
+            .map(|d| format!("{}: {} / {}", d.what, of(&d.a), of(&d.b)))
+            .collect()
+    };
+    assert_eq!(
+        said(&compared.environment),
+        [
+            "kernel: Linux 6.18.0 / Linux 6.19.1",
+            "sysctls net.core.somaxconn: 4096 / 128",
+        ]
+    );
+    assert_eq!(
+        said(&compared.configuration),
+        [
+            "nginx nginx.conf: sendfile on; / sendfile off;",
+            "origin nginx.conf: sendfile on; / sendfile off;",
+        ]
+    );
+}
+
+#[test]
+fn places_that_only_one_has_are_named() {
+    let mut fewer = heat(2, 1.0, 6);
+    fewer.retain(|trial| trial.point.as_ref().unwrap().server != "origin");
+    let compared = labs(&heat(1, 1.0, 6), &fewer);
+    assert_eq!(
+        compared.only,
+        [
+            "only A has origin, seven-bytes, 1 connection",
+            "only A has origin, seven-bytes, 64 connections",
+        ]
+    );
+}
+
+#[test]
+fn passes_of_probes_are_their_rounds() {
+    let probe = |factor: u64| ProbeResult {
+        probe: "socket".to_owned(),
+        population: 60,
+        environment: fixture::environment(),
+        passes: (1..=5)
+            .map(|number| Pass {
+                number,
+                series: vec![Series::counted(
+                    "socket",
+                    (0..60)
+                        .map(|n| factor * (1_000 + n + u64::from(number)))
+                        .collect(),
+                )],
+                ..Pass::default()
+            })
+            .collect(),
+        ..ProbeResult::default()
+    };
+    let compared = compare(
+        &Side::of_probes("A", &[probe(1)]),
+        &Side::of_probes("B", &[probe(2)]),
+    );
+    let end = row(&compared, "socket", "end");
+    assert!(end.is_declared);
+    assert_eq!(end.text, "dearer by at least 2.0 %");
+    assert_eq!(
+        row(&compared, "socket", "beginning").answer,
+        Answer::Undeclared
+    );
+}
+
+#[test]
+fn a_limit_fails_where_the_whole_interval_lies_beyond() {
+    let rate_of = |factor: f64| labs(&heat(1, 1.0, 8), &heat(2, factor, 8));
+    let check = |factor: f64, limit: &str, expected: Crossed| {
+        let limit: Limit = limit.parse().unwrap();
+        for (row, crossed) in limit.of_all(&rate_of(factor)) {
+            assert_eq!(crossed, expected, "{factor} {limit} {row:?}");
+        }
+    };
+    check(0.90, "rate:-3%", Crossed::Beyond);
+    check(0.97, "rate:-3%", Crossed::Inconclusive);
+    check(1.00, "rate:-3%", Crossed::Within);
+    check(1.10, "rate:-3%", Crossed::Within);
+    check(1.10, "rate:+5%", Crossed::Beyond);
+    check(1.00, "rate:+5%", Crossed::Within);
+    let none: Limit = "end:+5%".parse().unwrap();
+    assert!(none.of_all(&rate_of(1.0)).is_empty());
+}
+
+#[test]
+fn a_limit_that_is_none_says_what_is_allowed() {
+    for (text, why) in [
+        ("rate", "'rate' has no ':'"),
+        ("speed:-3%", "'speed' is not a metric"),
+        ("rate:-3", "'-3' does not end in %"),
+        ("rate:3%", "'3%' has no sign"),
+        ("rate:-%", "'-%' is not a change above -100%"),
+        ("rate:-100%", "'-100%' is not a change above -100%"),
+        ("rate:+inf%", "'+inf%' is not a change above -100%"),
+    ] {
+        let error = text.parse::<Limit>().unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("{why}; write METRIC:CHANGE%")),
+            "{error}"
+        );
+        assert!(error.ends_with("metrics: rate, cpu, p50, p99, memory, beginning, end, course"));
+    }
+    let limit: Limit = "p99:+10%".parse().unwrap();
+    assert_eq!(limit.to_string(), "p99:+10%");
 }

@@ -1,0 +1,208 @@
+//! Facts of two results by name, and those that differ.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::plan::PlanFile;
+use model::trial::Server;
+use model::{Environment, Manifest};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Facts by name.
+pub(super) type Facts = BTreeMap<String, String>;
+
+/// A fact that is not the same on both sides.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Difference {
+    /// What.
+    pub what: String,
+    /// In the first result; none where it is not known there.
+    pub a: Option<String>,
+    /// In the second.
+    pub b: Option<String>,
+}
+
+/// Longer values are cut.
+const LENGTH_MAX: usize = 160;
+
+/// What moves from one moment to the next, is drawn anew for every trial, or is an opinion.
+const PASSING: [&str; 10] = [
+    "addresses",
+    "clock cost ns",
+    "doctor",
+    "doctor unknown",
+    "experiment seed",
+    "interval ns",
+    "seed",
+    "sources",
+    "sysctls net.netfilter.nf_conntrack_count",
+    "time",
+];
+
+pub(super) fn of_environment(environment: &Environment) -> Facts {
+    let mut facts = flat("", environment);
+    facts.retain(|name, _| !is_passing(name));
+    facts
+}
+
+pub(super) fn of_manifest(manifest: &Manifest) -> Facts {
+    let mut facts = flat("", &manifest.experiment);
+    facts.insert("CPUs".to_owned(), manifest.cpu_choice.clone());
+    facts.retain(|name, _| !is_passing(name));
+    facts
+}
+
+pub(super) fn of_plan(plan: &PlanFile) -> Facts {
+    let mut facts = flat("", plan);
+    facts.retain(|name, _| !is_passing(name));
+    facts
+}
+
+/// What is known of a server; `label` stands before each name.
+pub(super) fn of_server(label: &str, server: &Server) -> Facts {
+    let mut facts = Facts::new();
+    let mut put = |name: &str, value: String| {
+        let name = format!("{label} {name}");
+        facts.insert(name.trim_start().to_owned(), value);
+    };
+    put("version", server.version.clone());
+    put("preset", server.preset.clone());
+    put("command", steady(&server.command.join(" ")));
+    put("workers", server.workers.to_string());
+    put("access log", server.access_log.clone());
+    put("CPUs", crate::words::cpus(&server.cpus));
+    if let Some(limit) = server.open_files_limit {
+        put("open files limit", limit.to_string());
+    }
+    if let Some(backlog) = server.listen_backlog {
+        put("listen backlog", backlog.to_string());
+    }
+    for (file, text) in &server.configuration {
+        put(file, steady(text));
+    }
+    facts
+}
+
+fn is_passing(name: &str) -> bool {
+    PASSING
+        .iter()
+        .any(|passing| name == *passing || name.starts_with(&format!("{passing} ")))
+}
+
+/// Every value of a tree by the names that lead to it.
+fn flat(name: &str, value: &impl Serialize) -> Facts {
+    fn walk(name: &str, value: &Value, facts: &mut Facts) {
+        let inner = |key: &str| {
+            format!("{name} {}", key.replace('_', " "))
+                .trim()
+                .to_owned()
+        };
+        match value {
+            Value::Null => {}
+            Value::Object(object) => {
+                for (key, value) in object {
+                    // Names of kernel settings stay as they are.
+                    let name = if key.contains('.') {
+                        format!("{name} {key}")
+                    } else {
+                        inner(key)
+                    };
+                    walk(&name, value, facts);
+                }
+            }
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                for (number, value) in (1..).zip(items) {
+                    walk(&inner(&number.to_string()), value, facts);
+                }
+            }
+            Value::String(text) => {
+                facts.insert(name.to_owned(), steady(text));
+            }
+            other => {
+                facts.insert(name.to_owned(), other.to_string());
+            }
+        }
+    }
+    let mut facts = Facts::new();
+    let value = serde_json::to_value(value).expect("a tree of plain values");
+    walk(name, &value, &mut facts);
+    facts
+}
+
+/// `text` without what is drawn anew for each start: ports that the system chose, and the names of
+/// temporary folders.
+fn steady(text: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_word) {
+        let (before, tail) = rest.split_at(start);
+        let end = tail.find(|c| !is_word(c)).unwrap_or(tail.len());
+        let (word, after) = tail.split_at(end);
+        out.push_str(before);
+        // Linux chooses ports from 32768 to 60999 unless told otherwise.
+        let is_port = word
+            .parse()
+            .is_ok_and(|n: u32| (32_768..61_000).contains(&n));
+        let drawn = |stem: &str| {
+            let drawn = word.strip_prefix(stem);
+            drawn.is_some_and(|drawn| drawn.len() == 6)
+        };
+        if is_port {
+            out.push_str("PORT");
+        } else if drawn("triathlon-") || drawn("server-") {
+            let stem = word.split_once('-').map_or(word, |(stem, _)| stem);
+            out.push_str(&format!("{stem}-..."));
+        } else {
+            out.push_str(word);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What differs, by name; a text of several lines shows the lines that do.
+pub(super) fn differences(a: &Facts, b: &Facts) -> Vec<Difference> {
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    names
+        .into_iter()
+        .filter(|name| a.get(*name) != b.get(*name))
+        .map(|name| {
+            let (one, other) = (a.get(name), b.get(name));
+            let shown = |text: Option<&String>, beside: Option<&String>| {
+                text.map(|text| cut(&lines_that_differ(text, beside.map_or("", |t| t))))
+            };
+            Difference {
+                what: name.clone(),
+                a: shown(one, other),
+                b: shown(other, one),
+            }
+        })
+        .collect()
+}
+
+fn lines_that_differ(text: &str, beside: &str) -> String {
+    if !text.contains('\n') {
+        return text.to_owned();
+    }
+    let others: BTreeSet<&str> = beside.lines().map(str::trim).collect();
+    let own: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !others.contains(line))
+        .collect();
+    match own.as_slice() {
+        [] => "no line of its own".to_owned(),
+        lines => lines.join(" / "),
+    }
+}
+
+fn cut(text: &str) -> String {
+    let short: String = text.chars().take(LENGTH_MAX).collect();
+    if short.len() < text.len() {
+        format!("{short} ...")
+    } else {
+        short
+    }
+}

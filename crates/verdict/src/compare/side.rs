@@ -1,0 +1,262 @@
+//! One of two results, boiled down to the values of its rounds.
+
+use std::collections::BTreeMap;
+
+use model::finding::{Status, Verdict};
+use model::probe::{AxisKind, ProbeResult};
+use model::trial::Point;
+use model::{Manifest, Rate, Trial};
+
+use super::facts::{self, Facts};
+use super::metric::METRICS;
+use crate::set::TrialSet;
+use crate::summary::{Reading, cpu_per_request, median, read};
+
+/// What wrote a result.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// `triathlon lab`.
+    Lab,
+    /// `triathlon load`.
+    Load,
+    /// `triathlon probe`.
+    Probe,
+}
+
+impl Kind {
+    /// The command.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Lab => "triathlon lab",
+            Self::Load => "triathlon load",
+            Self::Probe => "triathlon probe",
+        }
+    }
+}
+
+/// Where on the grid values belong. What is compared has the same place on both sides.
+#[derive(Clone, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Spot {
+    pub(super) workload: String,
+    pub(super) server: String,
+    axes: BTreeMap<String, String>,
+    pub(super) connections: u32,
+    pub(super) rate_per_1000_s: u64,
+}
+
+/// What the rounds of a spot have of one metric.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Values {
+    /// Those that count, by round.
+    pub(super) counted: Vec<f64>,
+    /// Those of trials whose claim is invalid.
+    pub(super) struck: Vec<f64>,
+    /// Whether the generator was the limit in one that counts.
+    pub(super) is_bound: bool,
+}
+
+/// One result.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its name for people.
+    pub name: String,
+    kind: Kind,
+    pub(super) environment: Facts,
+    pub(super) configuration: Facts,
+    set: TrialSet,
+    trials: Vec<Kept>,
+    /// Passes of probes.
+    passes: BTreeMap<(Spot, usize), Vec<f64>>,
+}
+
+/// What is kept of one trial.
+#[derive(Clone, Debug)]
+struct Kept {
+    spot: Spot,
+    is_open_loop: bool,
+    values: [Option<f64>; METRICS.len()],
+}
+
+impl Side {
+    /// An empty one for trials of `kind`; give each of them to [`add`](Self::add).
+    pub fn new(name: &str, kind: Kind) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind,
+            environment: Facts::new(),
+            configuration: Facts::new(),
+            set: TrialSet::default(),
+            trials: Vec::new(),
+            passes: BTreeMap::new(),
+        }
+    }
+
+    /// What was asked of the lab.
+    pub fn describe(&mut self, manifest: &Manifest) {
+        self.configuration.extend(facts::of_manifest(manifest));
+    }
+
+    /// What wrote it.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.trials.is_empty() && self.passes.is_empty()
+    }
+
+    /// Takes what is compared of `trial`. The ceiling's own trials are not compared.
+    pub fn add(&mut self, trial: &Trial) {
+        let point = trial.point.as_ref();
+        self.set.add(trial);
+        if self.environment.is_empty() {
+            self.environment = facts::of_environment(&trial.environment);
+        }
+        let is_ceiling = point.is_some_and(|point| point.ceiling);
+        let label = point.map_or("", |point| point.server.as_str());
+        if !is_ceiling {
+            if point.is_none() {
+                self.configuration.extend(facts::of_plan(&trial.plan));
+            }
+            if let Some(server) = &trial.context.server {
+                let known =
+                    facts::of_server(if point.is_none() { "server" } else { label }, server);
+                for (name, value) in known {
+                    self.configuration.entry(name).or_insert(value);
+                }
+            }
+        }
+        self.trials.push(Kept {
+            // Of the ceiling, too, so that verdicts and trials stay side by side.
+            spot: point.map_or_else(Spot::default, |point| spot(point, trial)),
+            is_open_loop: trial.plan.arrivals.rate().is_some(),
+            values: if is_ceiling {
+                [None; METRICS.len()]
+            } else {
+                values(trial)
+            },
+        });
+    }
+
+    /// Results of probes: a pass is a round.
+    pub fn of_probes(name: &str, results: &[ProbeResult]) -> Self {
+        let mut side = Self::new(name, Kind::Probe);
+        for result in results {
+            if side.environment.is_empty() {
+                side.environment = facts::of_environment(&result.environment);
+            }
+            let label = result.label();
+            let asked = format!("{label} population");
+            side.configuration
+                .insert(asked, result.population.to_string());
+            for series in result.series_names() {
+                let spot = Spot {
+                    server: if label == series {
+                        label.clone()
+                    } else {
+                        format!("{label} {series}")
+                    },
+                    ..Spot::default()
+                };
+                for points in result.points(series) {
+                    for (metric, value) in passes(result.kind, &points) {
+                        let key = (spot.clone(), metric);
+                        side.passes.entry(key).or_default().push(value);
+                    }
+                }
+            }
+        }
+        side
+    }
+
+    /// All values by place and by the position of their metric.
+    pub(super) fn values(&self) -> BTreeMap<(Spot, usize), Values> {
+        let mut all: BTreeMap<(Spot, usize), Values> = BTreeMap::new();
+        for (key, passes) in &self.passes {
+            all.entry(key.clone())
+                .or_default()
+                .counted
+                .clone_from(passes);
+        }
+        let verdicts = self.set.verdicts();
+        for (trial, verdict) in self.trials.iter().zip(&verdicts) {
+            for (position, value) in trial.values.iter().enumerate() {
+                let Some(value) = value.filter(|value| value.is_finite()) else {
+                    continue;
+                };
+                let key = (trial.spot.clone(), position);
+                let values = all.entry(key).or_default();
+                let metric = &METRICS[position];
+                let is_rate = metric.name == "rate";
+                let claim = metric.claims[usize::from(trial.is_open_loop)];
+                let is_bound = is_rate && verdict.generator_limited;
+                if is_invalid(verdict, claim) && !is_bound {
+                    values.struck.push(value);
+                } else {
+                    values.counted.push(value);
+                    values.is_bound |= is_bound;
+                }
+            }
+        }
+        all
+    }
+}
+
+fn is_invalid(verdict: &Verdict, claim: model::Claim) -> bool {
+    let worth = verdict.claims.iter().find(|(other, _)| **other == claim);
+    worth.is_some_and(|(_, worth)| worth.status == Status::Invalid)
+}
+
+fn spot(point: &Point, trial: &Trial) -> Spot {
+    Spot {
+        workload: point.workload.clone(),
+        server: point.server.clone(),
+        axes: point.axes.clone(),
+        connections: point.connections,
+        rate_per_1000_s: trial.plan.arrivals.rate().map_or(0, Rate::as_per_1000_s),
+    }
+}
+
+/// The values of one trial, in the order of the metrics.
+#[expect(clippy::cast_precision_loss, reason = "bytes of memory, below 2^53")]
+fn values(trial: &Trial) -> [Option<f64>; METRICS.len()] {
+    let record = &trial.record;
+    let quantile = |q: f64| match read(&record.response_time, q) {
+        Reading::Value(span) => Some(span.as_us_f64()),
+        Reading::Censored | Reading::TooFew => None,
+    };
+    let server = trial.usage.server.as_ref();
+    METRICS.map(|metric| match metric.name {
+        "rate" => Some(record.achieved_rate),
+        "cpu" => cpu_per_request(trial).map(|cpu| cpu.total_us),
+        "p50" => quantile(0.5),
+        "p99" => quantile(0.99),
+        "memory" => server?.memory_pss.map(|bytes| bytes.count() as f64),
+        _ => None,
+    })
+}
+
+/// What one pass says: the median cost over the first and over the last sixth of its points, or
+/// over a whole course in time.
+fn passes(kind: AxisKind, points: &[(u32, f64)]) -> Vec<(usize, f64)> {
+    let middle = |points: &[(u32, f64)]| {
+        let mut costs: Vec<f64> = points.iter().map(|(_, ns)| *ns).collect();
+        costs.sort_by(f64::total_cmp);
+        median(&costs)
+    };
+    let position = |name: &str| METRICS.iter().position(|metric| metric.name == name);
+    let sixth = points.len().div_ceil(6);
+    let parts = match kind {
+        AxisKind::Progress => vec![("course", points)],
+        AxisKind::Population => vec![
+            ("beginning", &points[..sixth]),
+            ("end", &points[points.len() - sixth..]),
+        ],
+    };
+    parts
+        .into_iter()
+        .filter_map(|(name, part)| Some((position(name)?, middle(part)?)))
+        .collect()
+}
