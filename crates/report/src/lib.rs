@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+pub mod compare;
 pub mod csv;
 pub mod doctor;
 pub mod html;

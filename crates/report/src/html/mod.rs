@@ -4,6 +4,7 @@
 //! static and the numbers are in tables; with it the charts answer to the hand.
 
 mod chart;
+mod compare;
 mod failures;
 mod frame;
 mod look;
@@ -15,6 +16,7 @@ mod table;
 mod trials;
 mod verdicts;
 
+pub use compare::comparison;
 pub use page::page;
 pub use probe::probes;
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use model::probe::{AxisKind, Growth, ProbeResult};
 
 use super::chart::figure_with;
-use super::frame::{self, ASSETS, Assets};
+use super::frame::{self, ASSETS, Assets, Section};
 use super::table::Table;
 use super::{escape, setting};
 use crate::number::{self, Unit, plural};
@@ -17,18 +17,22 @@ pub fn probes(title: &str, sides: &[Side<'_>]) -> String {
 }
 
 pub(super) fn assemble(title: &str, sides: &[Side<'_>], assets: &Assets) -> String {
+    frame::page(title, &header(title, sides), &sections(sides), "", assets)
+}
+
+/// What a page of these results shows, and what follows a comparison of them.
+pub(super) fn sections(sides: &[Side<'_>]) -> [Section; 4] {
     let operations = operations(sides);
-    let sections = [
+    [
         (
-            "answers",
+            "growth",
             "How each operation grows",
             answers(sides, &operations),
         ),
         ("curves", "Every point", curves(&operations)),
         ("limits", "What bounded the populations", limits(sides)),
         ("machine", "The machine", machines(sides)),
-    ];
-    frame::page(title, &header(title, sides), &sections, "", assets)
+    ]
 }
 
 fn header(title: &str, sides: &[Side<'_>]) -> String {

@@ -1,0 +1,92 @@
+//! Two results laid over each other, as text for a terminal and as Markdown for a review; the page
+//! is `html::comparison`.
+//!
+//! All of them show what differs around the two first, then the declared comparisons with their
+//! answers, then everything else with its interval.
+
+mod markdown;
+mod text;
+
+use verdict::compare::{Compared, Difference, Quantity, Row, Value};
+
+pub use markdown::markdown;
+pub use text::text;
+
+use crate::number::Unit;
+
+/// The two kinds of differences, each with its heading.
+pub(crate) fn surroundings(compared: &Compared) -> [(&'static str, &[Difference]); 2] {
+    [
+        ("environment", &compared.environment),
+        ("configuration", &compared.configuration),
+    ]
+}
+
+/// Declared rows, and all others, each with their heading.
+pub(crate) fn tables(compared: &Compared) -> [(&'static str, Vec<&Row>); 2] {
+    let part = |is_declared: bool| {
+        let rows = compared.rows.iter();
+        rows.filter(|row| row.is_declared == is_declared).collect()
+    };
+    [
+        ("Declared comparisons", part(true)),
+        ("Everything else: intervals, no answers", part(false)),
+    ]
+}
+
+pub(crate) fn fact(value: Option<&String>) -> &str {
+    value.map_or("not known", String::as_str)
+}
+
+/// A side's value with its unit.
+pub(crate) fn value(row: &Row, value: &Value) -> String {
+    let unit = match row.quantity {
+        Quantity::Bytes => Unit::Bytes,
+        Quantity::Microseconds => Unit::Microseconds,
+        Quantity::Nanoseconds => Unit::Nanoseconds,
+        Quantity::PerSecond => Unit::PerSecond,
+    };
+    let shown = unit.show(value.median);
+    if value.at_least {
+        format!("at least {shown}")
+    } else {
+        shown
+    }
+}
+
+/// B in terms of A.
+pub(crate) fn ratio(row: &Row) -> String {
+    row.estimate
+        .as_ref()
+        .map_or_else(|| "–".to_owned(), |found| times(found.ratio))
+}
+
+/// Its interval with the probability at which it covers.
+pub(crate) fn interval(row: &Row) -> String {
+    let interval = row.estimate.as_ref().and_then(|found| found.interval);
+    interval.map_or_else(
+        || "–".to_owned(),
+        |found| {
+            format!(
+                "{} to {} ({:.1} %)",
+                times(found.low),
+                times(found.high),
+                found.coverage * 100.0
+            )
+        },
+    )
+}
+
+/// A ratio: to the per mille where that means something.
+fn times(ratio: f64) -> String {
+    if ratio >= 1e6 {
+        "no end".to_owned()
+    } else if ratio >= 9.995 {
+        crate::number::digits(ratio)
+    } else {
+        format!("{ratio:.3}")
+    }
+}
+
+#[cfg(test)]
+mod tests;
