@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     Usage,
     /// Measured, but every claim that the run makes is invalid.
     Invalid,
+    /// Compared, and a limit that was given failed.
+    Threshold,
     /// Interrupted; what was measured is kept.
     Interrupted,
 }
@@ -40,6 +42,7 @@ impl From<Exit> for ExitCode {
             Exit::World => 1,
             Exit::Usage => 2,
             Exit::Invalid => 3,
+            Exit::Threshold => 4,
             Exit::Interrupted => 130,
         })
     }

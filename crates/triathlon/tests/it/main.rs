@@ -14,6 +14,7 @@
 mod addresses;
 mod bad_input;
 mod calls;
+mod compare;
 mod counts;
 mod doctor;
 mod door;
