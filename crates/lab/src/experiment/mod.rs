@@ -12,10 +12,12 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use model::experiment::ServerFile;
 use model::{Experiment, ExperimentFile};
 use toml::de::{DeTable, DeValue};
 
 use crate::server::Catalogue;
+use crate::sweep::rounds_needed;
 
 pub use keys::nearest;
 
@@ -180,11 +182,16 @@ fn parse_with(
     keys::check(&page, &table)?;
     let written: ExperimentFile =
         toml::from_str(text).map_err(|error| page.toml_mistake(&error, Some(&table)))?;
-    let written = if overrides.is_empty() {
+    let mut written = if overrides.is_empty() {
         written
     } else {
         overrides::apply(text, overrides)?
     };
+    let is_in_file = span_of(&table, "experiment")
+        .is_some_and(|section| span_of(&table, "experiment.rounds") != Some(section));
+    if !is_in_file && overrides::touching(overrides, "experiment.rounds").is_none() {
+        written.experiment.rounds = rounds_needed_by(&written);
+    }
     let mistake = |key: &str, why: String, nearest: Option<String>| ReadError::Mistake {
         place: match overrides::touching(overrides, key) {
             Some(text) => Place::Override(text.to_owned()),
@@ -199,6 +206,14 @@ fn parse_with(
     known::check(&experiment, servers)
         .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
     Ok(experiment)
+}
+
+/// As many rounds as the comparisons of `written` need.
+fn rounds_needed_by(written: &ExperimentFile) -> u32 {
+    let configurations =
+        |server: &ServerFile| server.cores.as_slice().len() * server.access_log.as_slice().len();
+    let servers = written.server.iter().map(configurations).sum();
+    rounds_needed(servers, written.workload.len())
 }
 
 /// A text that errors point into.

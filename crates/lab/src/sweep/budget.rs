@@ -1,13 +1,12 @@
 //! What an experiment costs in time, and how it is made to fit: points first, then duration, then
-//! rounds, never below six of them; what was scaled is told.
+//! rounds, never below the number that its comparisons need; what was scaled is told.
 
 use model::experiment::{Counts, OneOrMany, RateText, Restart};
 use model::{Experiment, ExperimentFile, Span};
+use verdict::words;
 
 use super::{Racer, START, cells_of, core_counts, spread, trial_cost};
 
-/// Fewer rounds give the median no interval (STA-02).
-const ROUNDS_MIN: u32 = 6;
 /// A shorter window holds too few of a server's own periods to be worth a trial.
 const DURATION_MIN: Span = Span::from_ms(200);
 /// Fewer points on an axis are no curve.
@@ -56,6 +55,40 @@ impl Cost {
     }
 }
 
+/// The fewest rounds that can tell `servers` apart: one comparison for each server but the
+/// reference and each workload, and an interval in any case.
+pub fn rounds_needed(servers: usize, workloads: usize) -> u32 {
+    let comparisons = servers.saturating_sub(1) * workloads;
+    let rounds = verdict::pairs::rounds_needed(comparisons, verdict::pairs::ALPHA);
+    u32::try_from(rounds).expect("the logarithm of a count is small")
+}
+
+/// What the rounds of `experiment` cannot tell with `present` of its servers installed, a sentence;
+/// none where there are enough.
+pub fn untold(experiment: &Experiment, present: &[usize]) -> Option<String> {
+    let (rounds, workloads) = (experiment.rounds(), experiment.workloads().len());
+    let needed = rounds_needed(present.len(), workloads);
+    if rounds >= needed {
+        return None;
+    }
+    let shown = words::plural(u64::from(rounds), "round");
+    let comparisons = present.len().saturating_sub(1) * workloads;
+    let least = rounds_needed(1, 1);
+    let interval = if rounds < least {
+        format!("there are no 95 % intervals below {least}")
+    } else {
+        "there are intervals".to_owned()
+    };
+    let answer = match comparisons {
+        0 => String::new(),
+        1 => format!(", and 1 comparison of servers has an answer from {needed} on"),
+        _ => format!(", and {comparisons} comparisons of servers have answers from {needed} on"),
+    };
+    Some(format!(
+        "{shown} cannot tell which server is faster: {interval}{answer}"
+    ))
+}
+
 /// An experiment that fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaled {
@@ -86,12 +119,13 @@ pub fn scale(experiment: &Experiment, present: &[usize], budget: Span) -> Scaled
             ));
         }
     }
-    if !fits(&current) && current.rounds() > ROUNDS_MIN {
+    let least = rounds_needed(present.len(), experiment.workloads().len());
+    if !fits(&current) && current.rounds() > least {
         let before = current.rounds();
-        let rounds = (ROUNDS_MIN..before)
+        let rounds = (least..before)
             .rev()
             .find(|&rounds| fits(&changed(&current, |file| file.experiment.rounds = rounds)))
-            .unwrap_or(ROUNDS_MIN);
+            .unwrap_or(least);
         current = changed(&current, |file| file.experiment.rounds = rounds);
         said.push(format!("{rounds} rounds instead of {before}"));
     }

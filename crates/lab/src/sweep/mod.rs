@@ -9,7 +9,7 @@ mod budget;
 use model::units::Rate;
 use model::{Experiment, Random, Span};
 
-pub use budget::{Cost, Scaled, scale};
+pub use budget::{Cost, Scaled, rounds_needed, scale, untold};
 
 /// The ceiling is measured at up to so many connection counts (glossary).
 const CEILINGS_MAX: usize = 6;

@@ -33,7 +33,7 @@ fn every_block_is_complete_and_every_round_starts_each_server_once() {
             assert_eq!(cells.len(), 8, "seed {seed}: {block:?}");
             assert_eq!(cells.len(), block.cells.len(), "seed {seed}");
         }
-        assert_eq!(racers.len(), 6, "seed {seed}");
+        assert_eq!(racers.len(), experiment.rounds() as usize, "seed {seed}");
         for mut racers in racers.into_values() {
             assert!(
                 matches!(
@@ -92,18 +92,18 @@ fn spreading_keeps_both_ends() {
 }
 
 #[test]
-fn the_first_heat_takes_about_two_minutes() {
+fn the_first_heat_takes_about_three_minutes() {
     let cost = Cost::of(&first_heat(&[]), &[0, 1, 2, 3]);
-    assert_eq!((cost.trials, cost.ceilings, cost.starts), (240, 48, 30));
+    assert_eq!((cost.trials, cost.ceilings, cost.starts), (320, 64, 40));
     assert!(
-        (Span::from_s(105)..Span::from_s(140)).contains(&cost.time),
+        (Span::from_s(140)..Span::from_s(187)).contains(&cost.time),
         "{}",
         cost.time
     );
 }
 
 #[test]
-fn a_budget_thins_points_then_duration_then_rounds_to_six() {
+fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
     let big = first_heat(&[
         "rounds=10",
         "duration=10s",
@@ -132,18 +132,58 @@ fn a_budget_thins_points_then_duration_then_rounds_to_six() {
     assert_eq!(tenth.said.len(), 2, "{:?}", tenth.said);
 
     let tiny = scaled(Span::from_s(90));
-    assert!(tiny.experiment.rounds() >= 6);
+    assert!(tiny.experiment.rounds() >= 8);
     assert_eq!(tiny.said.len(), 3, "{:?}", tiny.said);
 
     let none = scaled(Span::from_s(1));
     assert!(!none.fits);
-    assert_eq!(none.experiment.rounds(), 6);
+    // 3 servers against the fourth, 2 workloads: 6 comparisons.
+    assert_eq!(none.experiment.rounds(), 8);
+    let two = scale(&big, &[0, 1], Span::from_s(1));
+    assert_eq!(two.experiment.rounds(), 7);
+    let one = scale(&big, &[0], Span::from_s(1));
+    assert_eq!(one.experiment.rounds(), 6);
     assert_eq!(none.experiment.duration(), Span::from_ms(200));
 }
 
 #[test]
-fn fewer_rounds_than_six_are_left_alone() {
+fn fewer_rounds_than_needed_are_left_alone_and_what_they_cannot_tell_is_said() {
     let small = first_heat(&["rounds=2"]);
     let scaled = scale(&small, &[0], Span::from_s(1));
     assert_eq!(scaled.experiment.rounds(), 2);
+    let check = |rounds: &str, present: &[usize], expected: Option<&str>| {
+        let found = untold(&first_heat(&[rounds]), present);
+        assert_eq!(found.as_deref(), expected, "{rounds}");
+    };
+    check(
+        "rounds=1",
+        &[0, 1, 2, 3],
+        Some(
+            "1 round cannot tell which server is faster: there are no 95 % intervals below 6, and \
+             6 comparisons of servers have answers from 8 on",
+        ),
+    );
+    check(
+        "rounds=7",
+        &[0, 1, 2, 3],
+        Some(
+            "7 rounds cannot tell which server is faster: there are intervals, and 6 comparisons \
+             of servers have answers from 8 on",
+        ),
+    );
+    check(
+        "rounds=5",
+        &[0],
+        Some("5 rounds cannot tell which server is faster: there are no 95 % intervals below 6"),
+    );
+    check("rounds=7", &[0, 1], None);
+    check("rounds=8", &[0, 1, 2, 3], None);
+}
+
+#[test]
+fn rounds_that_are_not_given_are_as_many_as_the_comparisons_need() {
+    assert_eq!(first_heat(&[]).rounds(), 8);
+    assert_eq!(first_heat(&["server=origin"]).rounds(), 6);
+    assert_eq!(first_heat(&["server=origin,nginx"]).rounds(), 7);
+    assert_eq!(first_heat(&["server=origin,nginx", "rounds=3"]).rounds(), 3);
 }

@@ -33,7 +33,9 @@ pub struct HeaderFile {
     pub name: String,
     /// What the experiment answers, in a sentence.
     pub question: String,
-    /// Complete blocks of all points.
+    /// Complete blocks of all points; where none are given the lab takes as many as its comparisons
+    /// need.
+    #[serde(default)]
     pub rounds: u32,
     /// When servers are started afresh.
     #[serde(default)]

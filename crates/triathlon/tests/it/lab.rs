@@ -61,11 +61,13 @@ fn lists_run_nothing() {
         assert!(run.stdout.contains(what), "{run:#?}");
     }
     let run = lab(&["first-heat", "--list"]).expect_code(0);
-    for word in ["7-byte file", "1, 16, 64, 256", "6 rounds", "about"] {
+    for word in ["7-byte file", "1, 16, 64, 256", "8 rounds", "about"] {
         assert!(run.stdout.contains(word), "{word}: {run:#?}");
     }
     let run = lab(&["first-heat", "rounds=1", "--list"]).expect_code(0);
     assert!(run.stdout.contains(" 1 round, "), "{run:#?}");
+    let untold = "1 round cannot tell which server is faster: there are no 95 % intervals below 6";
+    assert!(run.stdout.contains(untold), "{run:#?}");
 }
 
 #[test]

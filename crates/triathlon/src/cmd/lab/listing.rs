@@ -7,7 +7,7 @@ use lab::experiment::BUILT_IN;
 use lab::probe::question;
 use lab::run::Missing;
 use lab::server::{Absent, Installed, Search, installed};
-use lab::sweep::Cost;
+use lab::sweep::{Cost, untold};
 use model::Experiment;
 use verdict::words;
 
@@ -121,6 +121,10 @@ pub(super) fn grid(
             cost.time
         ),
     );
+    let present = (0..servers.len()).filter(|index| servers[*index].is_some());
+    if let Some(said) = untold(experiment, &present.collect::<Vec<_>>()) {
+        line("too few", &said);
+    }
     text
 }
 

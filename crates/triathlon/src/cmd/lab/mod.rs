@@ -44,8 +44,8 @@ pub(crate) struct Args {
     /// Where results go.
     #[arg(long, value_name = "DIR", default_value = "results")]
     results: PathBuf,
-    /// Make it take at most so long: thins points first, then windows, then rounds down to six,
-    /// and says what it scaled.
+    /// Make it take at most so long: thins points first, then windows, then rounds down to those
+    /// that its comparisons need, and says what it scaled.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
     /// Go on where an interrupted one stopped: in DIR, or in the newest folder of the experiment.
@@ -73,7 +73,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   triathlon lab first-heat
-      every installed server, a small and a large file, about two minutes
+      every installed server, a small and a large file, about three minutes
   triathlon lab first-heat server=origin,nginx 'connections=[1,64]' rounds=10
       the same question, asked more narrowly
   triathlon lab my.toml --budget 10m
