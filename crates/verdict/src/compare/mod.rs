@@ -167,14 +167,14 @@ fn declared<'a>(both: &[&'a (Spot, usize)]) -> Vec<&'a (Spot, usize)> {
     places
         .into_values()
         .filter_map(|spots| {
-            let asked: Vec<u32> = spots.iter().map(|spot| spot.connections).collect();
+            let asked: Vec<u32> = spots.iter().map(|spot| spot.load.connections()).collect();
             let connections = declared_connections(&asked)?;
             let at: Vec<&&Spot> = spots
                 .iter()
-                .filter(|s| s.connections == connections)
+                .filter(|s| s.load.connections() == connections)
                 .collect();
             let spot = **at.get(at.len() / 2)?;
-            let main: &[&str] = if spot.rate_per_1000_s > 0 {
+            let main: &[&str] = if spot.load.rate().is_some() {
                 &["p50"]
             } else {
                 &["rate", "end", "course"]
@@ -325,12 +325,8 @@ fn place(spot: &Spot) -> String {
         .filter(|part| !part.is_empty())
         .cloned()
         .collect();
-    if spot.rate_per_1000_s > 0 && !parts.is_empty() {
-        let rate = words::rate(crate::check::number(spot.rate_per_1000_s) / 1e3);
-        parts.push(format!("{rate}/s"));
-    }
-    if spot.connections > 0 {
-        parts.push(words::plural(u64::from(spot.connections), "connection"));
+    if !spot.load.is_empty() {
+        parts.push(spot.load.text());
     }
     if parts.is_empty() {
         "the run".to_owned()

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use model::finding::{Status, Verdict};
 use model::probe::{AxisKind, ProbeResult};
-use model::trial::Point;
-use model::{Manifest, Rate, Trial};
+use model::{Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
 use super::metric::METRICS;
@@ -35,15 +34,9 @@ impl Kind {
     }
 }
 
-/// Where on the grid values belong. What is compared has the same place on both sides.
-#[derive(Clone, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Spot {
-    pub(super) workload: String,
-    pub(super) server: String,
-    axes: BTreeMap<String, String>,
-    pub(super) connections: u32,
-    pub(super) rate_per_1000_s: u64,
-}
+/// Where on the grid values belong, whatever execution they are of: what is compared has the same
+/// place on both sides.
+pub(super) type Spot = PointId;
 
 /// What the rounds of a spot have of one metric.
 #[derive(Clone, Debug, Default)]
@@ -115,7 +108,7 @@ impl Side {
             self.environment = facts::of_environment(&trial.environment);
         }
         let is_ceiling = point.is_some_and(|point| point.ceiling);
-        let label = point.map_or("", |point| point.server.as_str());
+        let label = point.map_or("", |point| point.id.server.as_str());
         if !is_ceiling {
             if point.is_none() {
                 self.configuration.extend(facts::of_plan(&trial.plan));
@@ -130,7 +123,10 @@ impl Side {
         }
         self.trials.push(Kept {
             // Of the ceiling, too, so that verdicts and trials stay side by side.
-            spot: point.map_or_else(Spot::default, |point| spot(point, trial)),
+            spot: point.map_or_else(Spot::default, |point| Spot {
+                execution: Execution::default(),
+                ..point.id.clone()
+            }),
             is_open_loop: trial.plan.arrivals.rate().is_some(),
             values: if is_ceiling {
                 [None; METRICS.len()]
@@ -207,16 +203,6 @@ impl Side {
 fn is_invalid(verdict: &Verdict, claim: model::Claim) -> bool {
     let worth = verdict.claims.iter().find(|(other, _)| **other == claim);
     worth.is_some_and(|(_, worth)| worth.status == Status::Invalid)
-}
-
-fn spot(point: &Point, trial: &Trial) -> Spot {
-    Spot {
-        workload: point.workload.clone(),
-        server: point.server.clone(),
-        axes: point.axes.clone(),
-        connections: point.connections,
-        rate_per_1000_s: trial.plan.arrivals.rate().map_or(0, Rate::as_per_1000_s),
-    }
 }
 
 /// The values of one trial, in the order of the metrics.

@@ -107,7 +107,7 @@ fn rounds_whose_claim_is_invalid_do_not_count() {
     let mut spoilt = heat(2, 1.0, 8);
     for trial in &mut spoilt {
         let point = trial.point.as_ref().unwrap();
-        if point.server == "nginx" && point.round <= 2 {
+        if point.id.server == "nginx" && point.round <= 2 {
             // Half of its answers were wrong: nothing that it claims holds.
             let total = &mut trial.record.total.outcomes;
             let ok = total[model::Outcome::Ok];
@@ -209,7 +209,7 @@ fn what_differs_around_them_comes_by_name() {
 #[test]
 fn places_that_only_one_has_are_named() {
     let mut fewer = heat(2, 1.0, 6);
-    fewer.retain(|trial| trial.point.as_ref().unwrap().server != "origin");
+    fewer.retain(|trial| trial.point.as_ref().unwrap().id.server != "origin");
     let compared = labs(&heat(1, 1.0, 6), &fewer);
     assert_eq!(
         compared.only,
