@@ -136,8 +136,8 @@ impl Need<'_> {
             let enough = self.connections.div_ceil(ports.max(1) * targets);
             format!(
                 "each of {sources} source addresses has {ports} ports for each of {targets} \
-                 targets and needs {needed} (give {enough} addresses of this machine with --interface; or \
-                 widen net.ipv4.ip_local_port_range)"
+                 targets and needs {needed} (give {enough} addresses of this machine with \
+                 --interface; or widen net.ipv4.ip_local_port_range)"
             )
         })
     }

@@ -138,22 +138,31 @@ impl KnownHead {
     fn recognise(&mut self, bytes: &[u8]) -> Option<(ResponseHead, usize)> {
         let head = self.head?;
         let length = self.bytes.len();
-        if let Some(theirs) = bytes.get(..length) {
-            if theirs == self.bytes {
-                return Some((head, length));
-            }
-            if is_like(&self.bytes, &self.fixed, theirs) {
-                // The new values become the known ones, so that a Date is looked at once a second.
-                self.bytes.copy_from_slice(theirs);
-                return Some((head, length));
-            }
+        if bytes.get(..length).is_some_and(|same| same == self.bytes) {
+            return Some((head, length));
         }
-        let length = self.length_of_like(bytes)?;
+        Some((head, self.recognise_changed(bytes)?))
+    }
+
+    /// The length of a head at the start of `theirs` whose values are not all the same.
+    #[inline(never)]
+    fn recognise_changed(&mut self, theirs: &[u8]) -> Option<usize> {
+        let length = self.bytes.len();
+        if let Some(theirs) = theirs.get(..length)
+            && is_like(&self.bytes, &self.fixed, theirs)
+        {
+            // The new values become the known ones, so that a Date is looked at once a second.
+            self.bytes.copy_from_slice(theirs);
+            return Some(length);
+        }
+        let length = self.length_of_like(theirs)?;
         self.other_lengths += 1;
-        if self.other_lengths == OTHER_LENGTHS {
-            self.remember(&bytes[..length], head);
+        if self.other_lengths == OTHER_LENGTHS
+            && let Some(head) = self.head
+        {
+            self.remember(&theirs[..length], head);
         }
-        Some((head, length))
+        Some(length)
     }
 
     /// The length of a head at the start of `theirs` that differs from this one only in values
@@ -248,29 +257,37 @@ fn is_end_of_value(bytes: &[u8]) -> bool {
 
 /// Whether `theirs`, which is as long as `ours`, differs only where `fixed` has no bits, and has no
 /// control characters there. A tab is one for this purpose: it is looked at more closely elsewhere.
-#[inline]
+/// Eight bytes at a time, without a branch.
 fn is_like(ours: &[u8], fixed: &[u8], theirs: &[u8]) -> bool {
-    let (ours, our_rest) = ours.as_chunks::<STEP>();
-    let (fixed, fixed_rest) = fixed.as_chunks::<STEP>();
-    let (theirs, their_rest) = theirs.as_chunks::<STEP>();
-    let mut bad = [0; STEP];
-    for ((ours, fixed), theirs) in ours.iter().zip(fixed).zip(theirs) {
-        for at in 0..STEP {
-            bad[at] |= difference(ours[at], fixed[at], theirs[at]);
-        }
-    }
-    let rest = our_rest.iter().zip(fixed_rest).zip(their_rest);
-    let rest = rest.fold(0, |bad, ((ours, fixed), theirs)| {
+    let (ours, our_rest) = ours.as_chunks::<8>();
+    let (fixed, fixed_rest) = fixed.as_chunks::<8>();
+    let (theirs, their_rest) = theirs.as_chunks::<8>();
+    let words = ours.iter().zip(fixed).zip(theirs);
+    let bad = words.fold(0, |bad, ((ours, fixed), theirs)| {
         bad | difference(*ours, *fixed, *theirs)
     });
-    u128::from_le_bytes(bad) == 0 && rest == 0
+    let word = |rest: &[u8]| {
+        let mut word = [u8::MAX; 8];
+        word[..rest.len()].copy_from_slice(rest);
+        word
+    };
+    bad | difference(word(our_rest), word(fixed_rest), word(their_rest)) == 0
 }
 
-/// 0 if `theirs` may stand where `ours` stood. No branch: the compiler looks at many at once.
+/// 0 if `theirs` may stand where `ours` stood.
 #[inline]
-fn difference(ours: u8, fixed: u8, theirs: u8) -> u8 {
-    let is_control = (theirs < b' ') | (theirs == 0x7f);
-    ((ours ^ theirs) & fixed) | (u8::from(is_control).wrapping_neg() & !fixed)
+fn difference(ours: [u8; 8], fixed: [u8; 8], theirs: [u8; 8]) -> u64 {
+    const fn all(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    let [ours, fixed, theirs] = [ours, fixed, theirs].map(u64::from_ne_bytes);
+    // Where no change is allowed, no control character is looked for.
+    let values = theirs | fixed;
+    // The highest bit of a byte is set by the first that is below a space, or that is DEL.
+    let controls = values.wrapping_sub(all(b' ')) & !values;
+    let without_del = values ^ all(0x7f);
+    let deletes = without_del.wrapping_sub(all(1)) & !without_del;
+    ((ours ^ theirs) & fixed) | ((controls | deletes) & all(0x80))
 }
 
 /// How many bytes `one` and `other` have in common at their start.
