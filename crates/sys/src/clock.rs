@@ -4,26 +4,27 @@
 //! the kernel must be entered (clock sources other than `tsc`); [`monotonic_cost`] measures it.
 
 use model::units::{Instant, Span};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Now, on the clock that every instant of a trial is read from (`CLOCK_MONOTONIC`).
 #[inline]
 pub fn monotonic() -> Instant {
-    Instant::from_ns(read(libc::CLOCK_MONOTONIC).unwrap_or(0))
+    Instant::from_ns(read(ClockId::Monotonic))
 }
 
 /// The CPU time that the calling thread has used, user and system together.
 pub fn thread_cpu() -> Option<Span> {
-    read(libc::CLOCK_THREAD_CPUTIME_ID).map(Span::from_ns)
+    Some(Span::from_ns(read(ClockId::ThreadCPUTime)))
 }
 
 /// The CPU time that this process has used, all its threads together.
 pub fn process_cpu() -> Option<Span> {
-    read(libc::CLOCK_PROCESS_CPUTIME_ID).map(Span::from_ns)
+    Some(Span::from_ns(read(ClockId::ProcessCPUTime)))
 }
 
 /// Time since 1970 (`CLOCK_REALTIME`): for names of files and `Date` fields, never for measuring.
 pub fn realtime() -> Span {
-    Span::from_ns(read(libc::CLOCK_REALTIME).unwrap_or(0))
+    Span::from_ns(read(ClockId::Realtime))
 }
 
 /// What one reading of the monotonic clock costs here: the median of some thousand.
@@ -42,16 +43,10 @@ pub fn monotonic_cost() -> Span {
 }
 
 #[inline]
-fn read(clock: libc::clockid_t) -> Option<u64> {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is a valid place for a timespec, and the call writes nowhere else.
-    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    let seconds = u64::try_from(time.tv_sec).ok()?;
-    let nanoseconds = u64::try_from(time.tv_nsec).ok()?;
-    (result == 0).then_some(seconds * 1_000_000_000 + nanoseconds)
+fn read(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,27 +1,21 @@
 //! CPUs: which ones this process may use, and binding a thread to one.
 
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt as _;
 
 use model::units::Span;
+use rustix::thread::{
+    CpuSet, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack,
+};
 
 use crate::Errno;
 
 /// The CPUs that the calling thread may run on, in order.
 pub fn allowed() -> io::Result<Vec<u32>> {
-    let mut set = empty_set();
-    // SAFETY: `set` is a valid cpu_set_t of the size given; 0 means the calling thread.
-    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
-    if result != 0 {
-        return Err(Errno::last().into());
-    }
-    Ok((0..libc::CPU_SETSIZE as usize)
-        .filter(|cpu| {
-            // SAFETY: the index is below CPU_SETSIZE, the number of bits in the set.
-            unsafe { libc::CPU_ISSET(*cpu, &set) }
-        })
-        .filter_map(|cpu| u32::try_from(cpu).ok())
-        .collect())
+    let set = sched_getaffinity(None)?;
+    let numbers = (0..).take(CpuSet::MAX_CPU);
+    Ok(numbers.filter(|cpu| set.is_set(*cpu as usize)).collect())
 }
 
 /// Binds the calling thread to `cpu`, and the threads that it starts from now on.
@@ -31,49 +25,31 @@ pub fn pin(cpu: u32) -> io::Result<()> {
 
 /// Binds the calling thread to the CPUs of `cpus`.
 pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
-    let mut set = empty_set();
+    let mut set = CpuSet::new();
     for cpu in cpus {
-        if *cpu >= libc::CPU_SETSIZE as u32 {
+        let cpu = *cpu as usize;
+        if cpu >= CpuSet::MAX_CPU {
             return Err(Errno::new(libc::EINVAL).into());
         }
-        // SAFETY: the index is below CPU_SETSIZE, the number of bits in the set.
-        unsafe { libc::CPU_SET(*cpu as usize, &mut set) };
+        set.set(cpu);
     }
-    // SAFETY: `set` is a valid cpu_set_t of the size given; 0 means the calling thread.
-    let result =
-        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(Errno::last().into())
-    }
+    Ok(sched_setaffinity(None, &set)?)
 }
 
 /// The CPU that the calling thread runs on at this moment.
 pub fn current() -> Option<u32> {
-    // SAFETY: the call takes nothing and touches no memory of ours.
-    let cpu = unsafe { libc::sched_getcpu() };
-    u32::try_from(cpu).ok()
+    u32::try_from(sched_getcpu()).ok()
 }
 
 /// The kernel's number of the calling thread, as /proc names it.
 pub fn thread_id() -> Option<u32> {
-    // SAFETY: the call takes nothing and cannot fail.
-    let id = unsafe { libc::gettid() };
-    u32::try_from(id).ok()
+    u32::try_from(gettid().as_raw_pid()).ok()
 }
 
 /// Lets the calling thread's waits end when asked and not up to 50 us later, which is what the
 /// kernel otherwise allows itself in order to wake several sleepers at once.
 pub fn set_precise_timers() -> io::Result<()> {
-    let one: libc::c_ulong = 1;
-    // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
-    let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, one) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(Errno::last().into())
-    }
+    Ok(set_current_timer_slack(NonZeroU64::new(1))?)
 }
 
 /// How long a thread was runnable without running: its schedstat, kept open so that a reading
@@ -101,11 +77,6 @@ impl ScheduleStatistics {
             .ok()
             .map(Span::from_ns)
     }
-}
-
-fn empty_set() -> libc::cpu_set_t {
-    // SAFETY: a cpu_set_t is an array of integers, for which all zeroes is a value: the empty set.
-    unsafe { std::mem::zeroed() }
 }
 
 #[cfg(test)]
