@@ -1,3 +1,5 @@
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use super::*;
 
 fn loopback(v6: bool) -> SocketAddr {
@@ -17,7 +19,10 @@ fn addresses_survive_the_kernel_form() {
         "[fe80::1:2]:99",
     ] {
         let address: SocketAddr = text.parse().unwrap();
-        assert_eq!(from_kernel(&to_kernel(address).0), Some(address), "{text}");
+        let (storage, length) = to_kernel(address);
+        // SAFETY: the storage is initialised, and an address of that length lies in it.
+        let told = unsafe { net::SocketAddrAny::read((&raw const storage).cast(), length) };
+        assert_eq!(SocketAddr::try_from(told), Ok(address), "{text}");
     }
 }
 
@@ -53,8 +58,8 @@ fn a_reserved_port_is_for_those_who_name_it() {
         assert!(!matches!(refused, Ok(None)), "{refused:?}");
         // A bind that does not say that it would share is refused, and so would be a connect.
         let stranger = open(address).unwrap();
-        let error = bind(&stranger, address).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(libc::EADDRINUSE));
+        let error = net::bind(&stranger, &address).unwrap_err();
+        assert_eq!(error, rustix::io::Errno::ADDRINUSE);
         // Those for whom it is kept: one alone, or workers together.
         drop(listen(address, 16, false).unwrap());
         let workers = [listen(address, 16, true), listen(address, 16, true)];
