@@ -4,17 +4,21 @@
 //! itself and lets symbolic links go where they stay inside. Elsewhere each step is taken alone and
 //! no symbolic link is followed at all.
 
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs::{File, FileType};
 use std::io::{self, Write as _};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::Path;
 
+use rustix::fs::{MemfdFlags, Mode, OFlags, ResolveFlags, memfd_create, openat, openat2};
+
 use crate::Errno;
-use crate::socket::own;
 
 /// Reading, without waiting for a peer should it be a pipe.
-const READ: i32 = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY);
 
 /// A folder whose files may be opened.
 #[derive(Debug)]
@@ -34,7 +38,7 @@ impl Folder {
             handle,
             has_openat2: true,
         };
-        folder.has_openat2 = folder.open_at_once(&CString::from(c".")).is_ok();
+        folder.has_openat2 = folder.open_at_once(b".").is_ok();
         Ok(folder)
     }
 
@@ -61,8 +65,7 @@ impl Folder {
             path => path,
         };
         if self.has_openat2 {
-            let path = CString::new(path).map_err(|_| Errno::new(libc::EINVAL))?;
-            return self.open_at_once(&path).map(File::from);
+            return self.open_at_once(path).map(File::from);
         }
         let mut at: Option<OwnedFd> = None;
         for step in path.split(|byte| *byte == b'/') {
@@ -72,16 +75,13 @@ impl Folder {
             if step == b".." {
                 return Err(Errno::new(libc::EXDEV).into());
             }
-            let step = CString::new(step).map_err(|_| Errno::new(libc::EINVAL))?;
-            let folder = at
-                .as_ref()
-                .map_or_else(|| self.handle.as_raw_fd(), AsRawFd::as_raw_fd);
-            // SAFETY: the path is a live string that ends with NUL; the descriptor is open.
-            let fd = unsafe { libc::openat(folder, step.as_ptr(), READ | libc::O_NOFOLLOW) };
-            if fd < 0 {
-                return Err(Errno::last().into());
-            }
-            at = Some(own(fd));
+            let folder = at.as_ref().map_or_else(|| self.handle.as_fd(), AsFd::as_fd);
+            at = Some(openat(
+                folder,
+                step,
+                READ | OFlags::NOFOLLOW,
+                Mode::empty(),
+            )?);
         }
         at.map(File::from)
             .ok_or_else(|| Errno::new(libc::ENOENT).into())
@@ -96,37 +96,15 @@ impl Folder {
             .collect()
     }
 
-    fn open_at_once(&self, path: &CString) -> io::Result<OwnedFd> {
-        // SAFETY: an open_how is plain integers, for which all zeroes is a value.
-        let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-        how.flags = u64::from(READ.unsigned_abs());
-        how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
-        // SAFETY: the path is a live string that ends with NUL, `how` is live and of the size
-        // given, and the descriptor is open.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_openat2,
-                self.handle.as_raw_fd(),
-                path.as_ptr(),
-                &raw const how,
-                size_of::<libc::open_how>(),
-            )
-        };
-        match i32::try_from(fd) {
-            Ok(fd) if fd >= 0 => Ok(own(fd)),
-            _ => Err(Errno::last().into()),
-        }
+    fn open_at_once(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        let stay = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        Ok(openat2(&self.handle, path, READ, Mode::empty(), stay)?)
     }
 }
 
 /// A file that lies in memory and has no name, with these bytes in it.
 pub fn in_memory(bytes: &[u8]) -> io::Result<File> {
-    // SAFETY: the name is a live string that ends with NUL.
-    let fd = unsafe { libc::memfd_create(c"memory".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(Errno::last().into());
-    }
-    let mut file = File::from(own(fd));
+    let mut file = File::from(memfd_create("memory", MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;
     Ok(file)
 }

@@ -23,16 +23,13 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
 
 /// A page of memory, the unit in which the kernel counts what sockets hold.
 pub fn page_size() -> Option<model::Bytes> {
-    // SAFETY: sysconf takes a number.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    let bytes = rustix::param::page_size();
     u64::try_from(bytes).ok().map(model::Bytes::new)
 }
 
 /// Kernel ticks as time. USER_HZ is 100 on every Linux that runs today; it is asked all the same.
 fn ticks(count: u64) -> model::Span {
-    // SAFETY: sysconf takes a number.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    let per_second = u64::try_from(per_second).unwrap_or(100).max(1);
+    let per_second = rustix::param::clock_ticks_per_second().max(1);
     model::Span::from_ns(count.saturating_mul(1_000_000_000 / per_second))
 }
 

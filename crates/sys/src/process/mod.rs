@@ -278,14 +278,15 @@ impl Drop for Child {
 
 /// Makes orphans of our descendants our own children.
 pub fn become_subreaper() -> io::Result<()> {
-    // SAFETY: PR_SET_CHILD_SUBREAPER takes a flag.
-    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) })
+    Ok(rustix::process::set_child_subreaper(Some(
+        rustix::process::getpid(),
+    ))?)
 }
 
 /// Raises this process's limit of open files, inherited by children, to `wanted` or as near as is
 /// permitted; returns the limit that holds. `u64::MAX` is as far as it goes.
 pub fn raise_open_files(wanted: u64) -> io::Result<u64> {
-    let unlimited = libc::RLIM_INFINITY;
+    let unlimited = u64::MAX;
     let Bounds { soft, hard } = limit::bounds(Resource::OpenFiles)?;
     let (soft, hard) = (soft.unwrap_or(unlimited), hard.unwrap_or(unlimited));
     if soft >= wanted {
@@ -293,13 +294,13 @@ pub fn raise_open_files(wanted: u64) -> io::Result<u64> {
     }
     // Beyond the hard limit needs a privilege; without it the hard limit is as far as it goes.
     for target in [wanted.max(hard), hard] {
-        let raised = libc::rlimit {
-            rlim_cur: wanted.min(target),
-            rlim_max: target,
+        let bounded = |limit: u64| (limit != unlimited).then_some(limit);
+        let raised = rustix::process::Rlimit {
+            current: bounded(wanted.min(target)),
+            maximum: bounded(target),
         };
-        // SAFETY: the kernel reads the struct that it is given.
-        if check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) }).is_ok() {
-            return Ok(raised.rlim_cur);
+        if rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).is_ok() {
+            return Ok(wanted.min(target));
         }
     }
     Ok(soft)
@@ -307,8 +308,7 @@ pub fn raise_open_files(wanted: u64) -> io::Result<u64> {
 
 /// The effective user id of this process: 0 is root.
 pub fn effective_user() -> u32 {
-    // SAFETY: geteuid takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// Sends a signal to one process.

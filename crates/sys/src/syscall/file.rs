@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+
 use super::check;
 
 /// A run of blocks that lie together on the disk.
@@ -20,32 +22,22 @@ pub struct Extent {
 /// Writes a file's pages to the disk and forgets them, so that the next read asks the disk.
 pub fn forget_pages(file: &File) -> io::Result<()> {
     file.sync_data()?;
-    // SAFETY: the call takes numbers; advice changes nothing that a program can observe but time.
-    let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    if error == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(error))
-    }
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
 /// Reserves blocks for a part of a file without writing them.
 pub fn reserve(file: &File, offset: u64, length: u64) -> io::Result<()> {
-    let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-    let length = libc::off_t::try_from(length).map_err(io::Error::other)?;
-    // SAFETY: the call takes numbers.
-    check(unsafe { libc::fallocate(file.as_raw_fd(), 0, offset, length) })?;
-    Ok(())
+    Ok(fallocate(file, FallocateFlags::empty(), offset, length)?)
 }
 
 /// Takes a part out of a file: what lies behind it moves up, on the disk it stays where it is.
 pub fn cut(file: &File, offset: u64, length: u64) -> io::Result<()> {
-    let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-    let length = libc::off_t::try_from(length).map_err(io::Error::other)?;
-    let mode = libc::FALLOC_FL_COLLAPSE_RANGE;
-    // SAFETY: the call takes numbers.
-    check(unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) })?;
-    Ok(())
+    Ok(fallocate(
+        file,
+        FallocateFlags::COLLAPSE_RANGE,
+        offset,
+        length,
+    )?)
 }
 
 /// How many extents one call asks for.

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use rustix::process::{self, getrlimit, setpriority_process};
+
 use super::check;
 
 /// What is limited.
@@ -26,31 +28,22 @@ pub struct Bounds {
 
 /// The limits of `resource`.
 pub fn bounds(resource: Resource) -> io::Result<Bounds> {
-    let which = match resource {
-        Resource::AddressSpace => libc::RLIMIT_AS,
-        Resource::OpenFiles => libc::RLIMIT_NOFILE,
-        Resource::Processes => libc::RLIMIT_NPROC,
-    };
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the kernel fills the struct that it is given.
-    check(unsafe { libc::getrlimit(which, &raw mut limit) })?;
-    let bounded = |value| (value != libc::RLIM_INFINITY).then_some(value);
+    let limit = getrlimit(match resource {
+        Resource::AddressSpace => process::Resource::As,
+        Resource::OpenFiles => process::Resource::Nofile,
+        Resource::Processes => process::Resource::Nproc,
+    });
     Ok(Bounds {
-        soft: bounded(limit.rlim_cur),
-        hard: bounded(limit.rlim_max),
+        soft: limit.current,
+        hard: limit.maximum,
     })
 }
 
 /// Puts this process and those that it starts before all others that wait for the same CPU, within
 /// the usual scheduling class. Needs a privilege.
 pub fn go_first() -> io::Result<()> {
-    const FIRST: libc::c_int = -20;
-    // SAFETY: the call takes numbers; 0 is this process.
-    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, FIRST) })?;
-    Ok(())
+    const FIRST: i32 = -20;
+    Ok(setpriority_process(None, FIRST)?)
 }
 
 /// The CPU time of all children that were reaped, and of those that they reaped.
