@@ -6,6 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::usage::Spender;
+
 /// What a result may be used to say. A rule judges a claim, not a run.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -168,6 +170,32 @@ pub struct Coverage {
     pub not_applicable: u32,
     /// Ids of rules that could not read what they need, each with what was missing.
     pub unknown: BTreeMap<String, String>,
+    /// Ids of rules, of those that do not apply, that this trial gives too little to judge by, each
+    /// with why: a window that is too short for what they read.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cannot_apply: BTreeMap<String, String>,
+    /// Ids of rules whose finding is not told because another rule found its cause, each with that
+    /// rule.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub explained: BTreeMap<String, String>,
+}
+
+/// Why a trial is void: something that is neither generator nor server took their CPUs. It says
+/// nothing of what was measured, and was not looked for there.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Cause {
+    /// The rule that knows it: `CPU-08`.
+    pub rule: String,
+    /// How much was taken, as a share of what generator and server could have had.
+    pub share: f64,
+    /// What is allowed.
+    pub limit: f64,
+    /// One sentence for a person.
+    pub say: String,
+    /// Who took it, where it is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub who: Vec<Spender>,
 }
 
 /// What a trial is worth.

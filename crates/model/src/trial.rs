@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::finding::{Claim, Finding, Verdict};
+use crate::finding::{Cause, Claim, Finding, Verdict};
 use crate::plan::PlanFile;
 use crate::point::Point;
 use crate::record::Record;
@@ -36,6 +36,10 @@ pub struct Trial {
     pub context: Context,
     /// What it is worth, by the rules of the program that stored it.
     pub verdict: Verdict,
+    /// Why it does not count, where something else took the CPUs; none where it counts. It was told
+    /// from causes alone, never from what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<Cause>,
 }
 
 impl Trial {

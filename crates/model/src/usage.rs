@@ -57,6 +57,13 @@ pub struct GroupUsage {
     /// Time spent runnable but not running, over all threads.
     #[serde(rename = "runqueue_wait_ns")]
     pub runqueue_wait: Option<Span>,
+    /// CPU time of the thread that used most, of those that lived all the time; none if unreadable.
+    #[serde(
+        rename = "busiest_thread_ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub busiest_thread: Option<Span>,
     /// Processes at the end of the window.
     pub processes: Option<u32>,
     /// Threads at the end of the window.
@@ -80,6 +87,70 @@ pub struct SystemUsage {
     /// Connections that the firewall tracked at the end of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracked_connections: Option<u64>,
+    /// The same before this trial opened its own; none where nobody looked then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracked_before: Option<u64>,
+    /// The step in which the times of CPUs are counted; none in trials that do not tell, where it
+    /// was 10 ms.
+    #[serde(rename = "tick_ns", default, skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Span>,
+    /// Who else used the CPUs; none where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Others>,
+}
+
+impl SystemUsage {
+    /// The step in which the times of CPUs are counted, as a share of the window: a share that was
+    /// read may be off by so much.
+    pub fn tick_share(&self) -> f64 {
+        const USUAL: Span = Span::from_ms(10);
+        self.tick.unwrap_or(USUAL).as_s_f64() / self.window.as_s_f64().max(1e-9)
+    }
+}
+
+/// CPU time of whoever is neither generator nor server, process by process and to the nanosecond.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Others {
+    /// The time between the two looks: from before the window, so that looking costs it nothing.
+    #[serde(rename = "window_ns")]
+    pub window: Span,
+    /// CPU time of foreign processes, and of threads of the kernel that work for nobody here.
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Span,
+    /// CPU time of tasks that no process explains: of those that began and ended unseen, and of
+    /// those that this process may not see; none where it cannot be told.
+    #[serde(rename = "unseen_ns", default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<Span>,
+    /// Those who used most of `cpu`, the first of them first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub top: Vec<Spender>,
+    /// CPU time of the kernel's own threads (`ksoftirqd`, `kworker`), of daemons that write logs,
+    /// and of the lab: counted, and not foreign.
+    #[serde(rename = "serving_ns")]
+    pub serving: Span,
+    /// Those who used most of `serving`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serving_top: Vec<Spender>,
+    /// Processes and threads that began on the machine meanwhile; none if unreadable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<u64>,
+}
+
+/// Processes of one name and the CPU time that they used.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Spender {
+    /// The short name of the program, as the kernel has it.
+    pub name: String,
+    /// How many there were; of those that did not live long, who started them.
+    pub processes: u32,
+    /// Whether this is what its children used that did not live long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short_lived: bool,
+    /// CPU time.
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Span,
 }
 
 /// One CPU over the window, in shares of it from 0 to 1.

@@ -5,7 +5,9 @@
 //! group has the truth, to a tick. The split into user and system is the control group's, for
 //! /proc counts it in steps of 10 ms: below a second without a control group it is unknown.
 
-use std::collections::BTreeMap;
+mod others;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use model::usage::{GroupUsage, SystemUsage};
@@ -13,6 +15,8 @@ use model::{Bytes, Instant, Span, Usage};
 use sys::clock::monotonic;
 use sys::counters::{process, system};
 use sys::process::{Leaf, LeafCpu};
+
+pub use others::{Census, look};
 
 /// Shorter windows have too few ticks for /proc to split user from system.
 const SPLIT_MIN: Span = Span::from_s(1);
@@ -82,6 +86,38 @@ pub struct Reading {
     tracked_connections: Option<u64>,
 }
 
+/// What is looked at before the load begins, so that looking costs the window nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Before {
+    census: Option<Census>,
+    tracked_connections: Option<u64>,
+}
+
+impl Before {
+    /// Looks at every process, and at the firewall's table.
+    pub fn look(root: &Path) -> Self {
+        Self {
+            census: look(root),
+            tracked_connections: system::tracked_connections(root),
+        }
+    }
+
+    /// Puts into `usage` what was before and who else used the CPUs since then. Read it after the
+    /// window: it costs some milliseconds.
+    pub fn complete(&self, root: &Path, groups: &[Group<'_>], usage: &mut Usage) {
+        let Some(system) = usage.system.as_mut() else {
+            return;
+        };
+        system.tracked_before = self.tracked_connections;
+        let Some((before, after)) = self.census.as_ref().zip(look(root)) else {
+            return;
+        };
+        let members = groups.iter().flat_map(|group| members(root, *group));
+        let ours: BTreeSet<u32> = members.collect();
+        system.others = Some(others::between(before, &after, &ours));
+    }
+}
+
 /// A process tree at one moment.
 #[derive(Clone, Debug)]
 struct GroupReading {
@@ -101,11 +137,24 @@ struct ProcessReading {
     threads: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct ScheduleReading {
     wait: Span,
     voluntary: u64,
     involuntary: u64,
+    /// Time on a CPU of each thread, by process and thread.
+    run: BTreeMap<(u32, u32), Span>,
+}
+
+impl ScheduleReading {
+    /// What the thread used that used most since `before`.
+    fn busiest_since(&self, before: &Self) -> Option<Span> {
+        let lived = self.run.iter().filter_map(|(thread, run)| {
+            let earlier = before.run.get(thread)?;
+            Some(run.saturating_sub(*earlier))
+        });
+        lived.max()
+    }
 }
 
 /// Reads everything at the edge of a window, which was at `edge`, a moment ago. Clocks first: what
@@ -157,6 +206,8 @@ pub fn between(before: &Reading, after: &Reading) -> Usage {
             cpus: system::cpu_shares(&before.cpus, &after.cpus),
             counters: moved(&before.counters, &after.counters),
             tracked_connections: after.tracked_connections,
+            tick: Some(system::tick()),
+            ..SystemUsage::default()
         }),
     }
 }
@@ -246,6 +297,7 @@ fn schedule(root: &Path, reading: &GroupReading) -> Option<ScheduleReading> {
                 continue;
             };
             sum.wait += schedule.wait;
+            sum.run.insert((*pid, task), schedule.run);
             sum.voluntary += status.switches_voluntary?;
             sum.involuntary += status.switches_involuntary?;
         }
@@ -286,7 +338,8 @@ fn group_between(before: &GroupReading, after: &GroupReading) -> GroupUsage {
         None => None,
     };
     let (user, system) = split.and_then(|split| share(cpu, split)).unzip();
-    let schedule = before.schedule.zip(after.schedule).filter(|_| same);
+    let schedules = before.schedule.as_ref().zip(after.schedule.as_ref());
+    let schedule = schedules.filter(|_| same);
     let threads = after.processes.values().map(|p| p.threads).sum();
     GroupUsage {
         window,
@@ -301,6 +354,7 @@ fn group_between(before: &GroupReading, after: &GroupReading) -> GroupUsage {
         context_switches_involuntary: schedule
             .map(|(b, a)| a.involuntary.saturating_sub(b.involuntary)),
         runqueue_wait: schedule.map(|(b, a)| a.wait.saturating_sub(b.wait)),
+        busiest_thread: schedules.and_then(|(before, after)| after.busiest_since(before)),
         processes: u32::try_from(after.processes.len()).ok(),
         threads: Some(threads),
         ..GroupUsage::default()

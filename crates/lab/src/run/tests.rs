@@ -84,6 +84,7 @@ impl Generator for Fake {
             usage: model::Usage::default(),
             context: model::trial::Context::default(),
             verdict: model::Verdict::default(),
+            void: None,
         })
     }
 }

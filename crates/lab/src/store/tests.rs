@@ -48,6 +48,7 @@ fn trial(sequence: u32) -> Trial {
         usage: Usage::default(),
         context: Context::default(),
         verdict: Verdict::default(),
+        void: None,
     }
 }
 

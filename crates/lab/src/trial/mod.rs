@@ -306,6 +306,8 @@ pub fn measure(
 /// Meters that are read when the phase changes, so that usage covers exactly the window.
 #[derive(Default)]
 struct Meters {
+    /// Looked at when the generator begins, before it opens connections.
+    first: Option<meter::Before>,
     before: Option<Reading>,
     after: Option<(Reading, Usage)>,
 }
@@ -320,6 +322,7 @@ impl Meters {
             return;
         };
         let root = Path::new("/proc");
+        let first = self.first.get_or_insert_with(|| meter::Before::look(root));
         match phase {
             Phase::Measurement => {
                 self.before = Some(meter::read(root, *edge, generator, Some(server)));
@@ -340,6 +343,8 @@ impl Meters {
                         meter::memory(root, group, usage);
                     }
                 }
+                let groups: Vec<Group<'_>> = generator.into_iter().chain([server]).collect();
+                first.complete(root, &groups, &mut usage);
                 self.after = Some((reading, usage));
             }
             _ => {}

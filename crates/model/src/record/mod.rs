@@ -373,11 +373,21 @@ pub struct Record {
 }
 
 impl Worker {
-    /// Its time outside waits and empty polls, as a share of its window. One that got answers
-    /// without being busy did not measure how busy it was.
+    /// Its time outside waits and empty polls, as a share of its window, less what it was kept from
+    /// its CPU meanwhile: a thread that had half a CPU was not busy for the other half. One that got
+    /// answers without being busy did not measure how busy it was.
     pub fn busy_share(&self) -> Option<f64> {
         let measured = !self.window.is_zero() && (!self.busy.is_zero() || self.ok == 0);
-        measured.then(|| self.busy.as_s_f64() / self.window.as_s_f64())
+        measured.then(|| self.busy_on_cpu().as_s_f64() / self.window.as_s_f64())
+    }
+
+    /// Busy time is told by the clock on the wall. What is missing of it on the thread's own clock
+    /// was somebody else's, as far as the thread was ready meanwhile.
+    fn busy_on_cpu(&self) -> Span {
+        let (Some(cpu), Some(wait)) = (self.cpu_time, self.runqueue_wait) else {
+            return self.busy;
+        };
+        self.busy.min(cpu.max(self.busy.saturating_sub(wait)))
     }
 }
 

@@ -461,6 +461,7 @@ impl Generator for Killer {
             usage: model::Usage::default(),
             context: model::trial::Context::default(),
             verdict: model::Verdict::default(),
+            void: None,
         })
     }
 }

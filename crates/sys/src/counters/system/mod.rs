@@ -82,6 +82,20 @@ pub fn cpu_shares(before: &[CpuTime], after: &[CpuTime]) -> Vec<CpuUsage> {
         .collect()
 }
 
+/// The step in which the times of CPUs are counted.
+pub fn tick() -> Span {
+    ticks(1)
+}
+
+/// How many processes and threads have begun since boot: `processes` of `/proc/stat`.
+pub fn processes_begun(root: &Path) -> Option<u64> {
+    let text = fs::read_to_string(root.join("stat")).ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("processes "))?;
+    line.trim().parse().ok()
+}
+
 /// All counters of the network stack and of memory, by name: `TcpExt.ListenOverflows`,
 /// `Tcp.RetransSegs`, `vmstat.pswpin`, `softnet.dropped`, `link.eth0.rx_bytes`. A file that is
 /// missing contributes nothing.

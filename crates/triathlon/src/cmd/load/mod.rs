@@ -108,6 +108,7 @@ fn measure(
         usage: meter.map(Meter::usage).unwrap_or_default(),
         context: chosen.context,
         verdict: model::Verdict::default(),
+        void: None,
     };
     // Before anything else reads it: no finding can repeat what is not there.
     if !keeps_secrets {

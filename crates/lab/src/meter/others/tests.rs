@@ -1,0 +1,171 @@
+use super::*;
+
+const NOBODY: BTreeSet<u32> = BTreeSet::new();
+
+/// Processes as pid, parent, name, CPU milliseconds of their own and of those whom they reaped.
+fn census(at_ms: u64, processes: &[(u32, u32, &str, u64, u64)]) -> Census {
+    let member = |&(pid, parent, name, own, reaped): &(u32, u32, &str, u64, u64)| {
+        let member = Member {
+            name: name.to_owned(),
+            parent,
+            clock: Span::from_ms(own),
+            reaped: Span::from_ms(reaped),
+        };
+        ((pid, 1), member)
+    };
+    Census {
+        at: Instant::from_ns(at_ms * 1_000_000),
+        processes: processes.iter().map(member).collect(),
+        tasks: None,
+        begun: None,
+    }
+}
+
+fn told(spenders: &[Spender]) -> Vec<String> {
+    let one = |spender: &Spender| {
+        let Spender {
+            name,
+            processes,
+            short_lived,
+            cpu,
+        } = spender;
+        let kind = if *short_lived { " children" } else { "" };
+        format!("{processes} {name}{kind} {}", cpu.as_ns() / 1_000_000)
+    };
+    spenders.iter().map(one).collect()
+}
+
+#[test]
+fn those_who_used_most_are_told_by_name() {
+    let before = census(
+        0,
+        &[
+            (1, 0, "init", 50, 0),
+            (70, 1, "cc1", 10, 0),
+            (71, 1, "cc1", 10, 0),
+            (72, 1, "backup", 0, 0),
+            (73, 1, "sshd", 5, 0),
+            (90, 1, "nginx", 100, 0),
+        ],
+    );
+    let after = census(
+        350,
+        &[
+            (1, 0, "init", 51, 0),
+            (70, 1, "cc1", 90, 0),
+            (71, 1, "cc1", 40, 0),
+            (72, 1, "backup", 60, 0),
+            (73, 1, "sshd", 9, 0),
+            (90, 1, "nginx", 400, 0),
+            (91, 90, "nginx", 30, 0),
+        ],
+    );
+    let others = between(&before, &after, &[90].into());
+    assert_eq!(told(&others.top), ["2 cc1 110", "1 backup 60", "1 sshd 4"]);
+    assert_eq!(others.cpu, Span::from_ms(175));
+    assert_eq!(others.window, Span::from_ms(350));
+    assert_eq!(others.serving, Span::ZERO);
+}
+
+#[test]
+fn who_did_not_live_long_is_told_by_whom_it_was_started() {
+    // The shell reaped children worth 130 ms; 40 of them had been used before.
+    let before = census(0, &[(60, 1, "sh", 10, 500), (61, 60, "sed", 40, 0)]);
+    let after = census(350, &[(60, 1, "sh", 30, 630)]);
+    let others = between(&before, &after, &NOBODY);
+    assert_eq!(told(&others.top), ["1 sh children 90", "1 sh 20"]);
+    assert_eq!(others.cpu, Span::from_ms(110));
+}
+
+#[test]
+fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
+    let before = census(0, &[]);
+    let after = census(
+        350,
+        &[
+            (2, 0, "kthreadd", 1, 0),
+            (15, 2, "ksoftirqd/0", 40, 0),
+            (16, 2, "ksoftirqd/1", 30, 0),
+            (17, 2, "kworker/u4:1-flush-8:0", 20, 0),
+            (18, 2, "kworker/0:1-events", 5, 0),
+            (19, 2, "khugepaged", 25, 0),
+            (20, 2, "md127_resync", 24, 0),
+            (30, 1, "rsyslogd", 9, 0),
+            (std::process::id(), 1, "triathlon", 3, 0),
+        ],
+    );
+    let others = between(&before, &after, &NOBODY);
+    assert_eq!(told(&others.top), ["1 khugepaged 25", "1 md127 24"]);
+    assert_eq!(
+        told(&others.serving_top),
+        ["2 ksoftirqd 70", "2 kworker 25", "1 rsyslogd 9"]
+    );
+    assert_eq!(others.serving, Span::from_ms(108));
+}
+
+#[test]
+fn what_nobody_accounts_for_is_told_where_ticks_can_tell() {
+    let check = |ticks_ms: u64, expected_ms: u64| {
+        let tasks = |ms: u64| Tasks {
+            sum: Span::from_ms(ms),
+            error: Span::from_ms(40),
+        };
+        let before = Census {
+            tasks: Some(tasks(1_000)),
+            ..census(0, &[(70, 1, "cc1", 10, 0)])
+        };
+        let after = Census {
+            tasks: Some(tasks(1_000 + ticks_ms)),
+            ..census(350, &[(70, 1, "cc1", 210, 0)])
+        };
+        let others = between(&before, &after, &NOBODY);
+        assert_eq!(
+            others.unseen,
+            Some(Span::from_ms(expected_ms)),
+            "{ticks_ms}"
+        );
+    };
+    check(180, 0);
+    check(220, 0);
+    check(400, 200);
+}
+
+/// A shell burns in a child that it reaps, and this process sees it.
+#[test]
+fn a_process_that_burns_is_found() {
+    use std::io::{Read as _, Write as _};
+    use std::process::{Command, Stdio};
+    let script = "read line; (i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done); \
+                  i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo ok; read line";
+    let mut child = Command::new("/bin/sh")
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let root = Path::new("/proc");
+    let before = look(root).unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"\n").unwrap();
+    let mut answer = [0; 3];
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_exact(&mut answer)
+        .unwrap();
+    let after = look(root).unwrap();
+    // A child of this process serves it: as somebody else's it is found in the list itself.
+    let pid = child.id();
+    let spent = spent(&before, &after)
+        .find(|spent| spent.pid == pid)
+        .unwrap();
+    assert_eq!(spent.name, "sh");
+    assert!(spent.own >= Span::from_ms(5), "{:?}", spent.own);
+    assert!(spent.reaped >= Span::from_ms(5), "{:?}", spent.reaped);
+    let others = between(&before, &after, &NOBODY);
+    assert!(others.serving >= Span::from_ms(10), "{others:?}");
+    assert!(others.begun.is_some_and(|begun| begun >= 1));
+    drop(input);
+    child.wait().unwrap();
+}
