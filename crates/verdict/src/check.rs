@@ -7,6 +7,7 @@ use model::finding::{Claim, Finding, Severity};
 use model::{Outcome, Record, Span, Trial};
 use serde_json::Value;
 
+use crate::cause::Blind;
 use crate::set::Peers;
 use crate::thresholds::Limit;
 
@@ -40,6 +41,8 @@ pub(crate) enum Judgement {
     Silent,
     /// It has nothing to do with this kind of trial.
     NotApplicable,
+    /// It has to do with this kind of trial, but this one gives too little to judge by: why.
+    CannotApply(String),
     /// It could not read its facts: what was missing.
     Unknown(String),
     /// It objects, or wants something on record.
@@ -49,6 +52,14 @@ pub(crate) enum Judgement {
 impl Judgement {
     pub(crate) fn unknown(missing: impl Into<String>) -> Self {
         Self::Unknown(missing.into())
+    }
+
+    /// Too few of so many rounds were left alone for a rule about rounds.
+    pub(crate) fn too_disturbed(left: usize, rounds: usize) -> Self {
+        Self::CannotApply(format!(
+            "something else took the CPUs in {} of {rounds} rounds, and {left} show too little",
+            rounds - left
+        ))
     }
 }
 
@@ -95,6 +106,11 @@ impl Found {
         self
     }
 
+    /// What it does to `claim`.
+    pub(crate) fn severity_of(&self, claim: Claim) -> Option<Severity> {
+        self.severity.get(&claim).copied()
+    }
+
     /// As a finding about the claims that were made; none if it touches none of them.
     pub(crate) fn about(self, check: &Check, made: &[Claim]) -> Option<Finding> {
         self.finding((check.id, check.name, check.source), made)
@@ -119,6 +135,15 @@ impl Found {
             source: source.to_owned(),
             waived: None,
         })
+    }
+}
+
+impl From<Blind> for Judgement {
+    fn from(blind: Blind) -> Self {
+        match blind {
+            Blind::Unread(missing) => Self::unknown(missing),
+            Blind::Coarse(why) => Self::CannotApply(why),
+        }
     }
 }
 

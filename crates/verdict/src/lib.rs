@@ -7,12 +7,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cause;
 mod check;
 mod checks;
 pub mod compare;
 pub mod doctor;
 pub mod growth;
 mod judge;
+pub mod limit;
 pub mod pairs;
 pub mod set;
 pub mod summary;
@@ -23,6 +25,7 @@ pub mod words;
 #[cfg(test)]
 mod settings_tests;
 
+pub use cause::void;
 pub use check::Check;
 pub use judge::{SET, judge, judge_set};
 pub use set::TrialSet;

@@ -89,6 +89,12 @@ limits! {
     SHARED_BUSY: "GEN-06", "shared_cpu_busy_share", None, None, Some(0.85), "Policy";
     /// A generator thread's time in the run queue.
     RUNQUEUE_WAIT: "GEN-07", "runqueue_wait_share", None, Some(0.01), Some(0.05), "Policy";
+    /// The part of it in which others had its CPU.
+    KEPT: "GEN-07", "kept_by_others_share", None, Some(0.02), Some(0.10),
+        "Policy; the same shares that CPU-08 allows";
+    /// The same, beyond which a trial is void.
+    VOID_KEPT: "GEN-07", "void_kept_by_others_share", None, None, Some(0.05),
+        "Policy; half of what makes the claim invalid, for a repetition costs less than a doubt";
     /// Answers per connection, the luckiest thread against the unluckiest.
     UNEVEN_WORKERS: "GEN-09", "most_over_least", None, Some(1.2), None, "Policy";
     /// What one reading of the clock costs.
@@ -116,13 +122,21 @@ limits! {
         "Policy; frames have 24 bytes more on the wire than the kernel counts";
     /// Time stolen from a CPU that takes part.
     STEAL: "CPU-01", "steal_share", Some(0.005), Some(0.01), Some(0.05), "Policy";
+    /// The same, beyond which a trial is void.
+    VOID_STEAL: "CPU-01", "void_steal_share", None, None, Some(0.05),
+        "Policy; what makes the claim invalid";
     /// Time that a busy thread was kept from its CPU by what no scheduler accounts for.
     HICCUPS: "CPU-02", "lost_share", None, Some(0.01), None, "Policy";
     /// The longest such time.
     HICCUP_LONGEST: "CPU-02", "longest_ms", None, Some(10.0), None,
         "Policy; one of these is the 99.9 % quantile of a thousand answers";
-    /// What others used of the machine.
+    /// What others used of the CPUs that take part.
     BACKGROUND: "CPU-08", "background_share", None, Some(0.02), Some(0.10), "Policy";
+    /// The same, beyond which a trial is void.
+    VOID_FOREIGN: "CPU-08", "void_background_share", None, None, Some(0.05),
+        "Policy; half of what makes the claim invalid, for a repetition costs less than a doubt";
+    /// What the kernel's own threads and the rig used of these CPUs.
+    SERVING: "CPU-08", "serving_share", Some(0.05), None, None, "Policy";
     /// A server busier than this is its own limit.
     IDLE_SERVER: "SRV-05", "server_busy_share", Some(0.85), None, None, "Policy";
     /// A generator busier than this may be the limit.
@@ -154,13 +168,23 @@ limits! {
         "Policy; 1.8 for twice the connections";
     /// Exchanges in flight against rate times service time.
     LITTLE: "STA-10", "deviation", None, Some(0.02), Some(0.10), "Policy; the law is exact";
-    /// Half the width of the interval over rounds, in terms of their median.
-    ROUNDS_AGREE: "STA-12", "half_width", None, Some(0.10), None, "Policy";
+    /// Half the width of the interval over rounds, in terms of their median: noted where it is not
+    /// sharp.
+    HALF_WIDTH: "STA-12", "half_width", Some(0.03), None, None, "Policy; precision is no doubt";
+    /// How busy both sides' busiest threads must be for the estimate of a server's own limit.
+    BOTH_BUSY: "SRV-11", "busy_share_of_both", Some(0.85), None, None,
+        "Policy; below it, batches and locks bend the line through the origin";
+    /// How far the true limit may be from that estimate.
+    LIMIT_ERROR: "SRV-11", "error_of_estimate", Some(0.10), None, None,
+        "Policy; not yet calibrated by throttling";
+    /// How sure it is that void trials fell on servers unequally.
+    VOID_UNEQUAL: "CPU-08", "void_share_sureness", None, Some(0.95), None,
+        "Policy; Fisher's exact test, each server against all others, after Bonferroni";
 }
 
 /// A comparison of fewer rounds is invalid (STA-02).
 pub const ROUNDS_MIN: u64 = 3;
 /// A comparison of fewer rounds is suspect: no interval of 95 % exists (STA-02, STA-12).
 pub const ROUNDS_SUSPECT: u64 = 6;
-/// A shorter window is suspect for a single run, in seconds (STA-12).
+/// A single run with a shorter window says that it is one, in seconds (STA-12).
 pub const WINDOW_MIN_S: f64 = 10.0;

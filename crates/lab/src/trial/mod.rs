@@ -299,6 +299,7 @@ pub fn measure(
         shared_cpus: shared,
         server: Some(facts),
     };
+    trial.void = verdict::void(&trial);
     trial.verdict = verdict::judge(&trial);
     Ok(trial)
 }

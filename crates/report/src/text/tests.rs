@@ -75,7 +75,11 @@ fn a_spectrum() {
 #[test]
 fn a_generator_that_was_the_limit() {
     let trial = judged_trial(
-        |trial| trial.record.workers[0].busy = Span::from_ms(9_930),
+        |trial| {
+            trial.record.workers[0].busy = Span::from_ms(9_930);
+            let server = trial.usage.server.as_mut().unwrap();
+            server.busiest_thread = Some(Span::from_s(6));
+        },
         fixture::closed(),
     );
     check("limited", &super::trial(&trial, PLAIN));

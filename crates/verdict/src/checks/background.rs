@@ -1,9 +1,16 @@
-//! CPU-08: somebody else used the machine.
+//! CPU-08: somebody else used the CPUs.
+//!
+//! Reads the CPU clock of every process before the window and after it (`usage.system.others`), so
+//! that it tells who in a window of any length. What is neither the generator's nor the server's
+//! nor the kernel's for them is foreign, as a share of the CPUs that these two could use. Threads
+//! of the kernel, daemons that write logs and the lab are counted, and a note tells if they used
+//! more than 5 %. Trials that do not tell who ran are judged by ticks, from a second on.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 
+use crate::cause::{self, Foreign};
 use crate::check::{Check, Facts, Found, Judge, Judgement};
-use crate::thresholds::BACKGROUND;
+use crate::thresholds::{BACKGROUND, SERVING};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -15,48 +22,47 @@ pub(crate) static CHECK: Check = Check {
     judge: Judge::Alone(judge),
 };
 
-/// CPU time is counted in ticks of 10 ms: in a shorter window they are too coarse to tell.
-const WINDOW_MIN_S: f64 = 1.0;
-
 fn judge(facts: &Facts<'_>) -> Judgement {
-    let usage = &facts.trial.usage;
-    let spent = |group: &Option<model::usage::GroupUsage>| {
-        group
-            .as_ref()
-            .and_then(|group| Some(group.cpu?.as_s_f64() / group.window.as_s_f64().max(1e-9)))
+    let foreign = match cause::foreign(facts) {
+        Ok(foreign) => foreign,
+        Err(blind) => return blind.into(),
     };
-    let (Some(system), Some(server), Some(generator)) = (
-        usage
-            .system
-            .as_ref()
-            .filter(|system| !system.cpus.is_empty()),
-        spent(&usage.server),
-        spent(&usage.generator),
-    ) else {
-        return Judgement::unknown("CPU time of machine, server and generator over one window");
+    let Some(severity) = BACKGROUND.severity(foreign.share) else {
+        return serving(facts, &foreign);
     };
-    if system.window.as_s_f64() < WINDOW_MIN_S {
-        return Judgement::NotApplicable;
-    }
-    let tasks: f64 = system.cpus.iter().map(|cpu| cpu.user + cpu.system).sum();
-    #[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
-    let machine = system.cpus.len() as f64;
-    let share = ((tasks - server - generator) / machine).max(0.0);
-    let Some(severity) = BACKGROUND.severity(share) else {
+    Found::all(CHECK.claims, severity, foreign.say())
+        .evidence("background_share", foreign.share)
+        .evidence("who", serde_json::json!(foreign.who))
+        .evidence("serving_share", foreign.serving)
+        .limit(&BACKGROUND)
+        .fix("Stop them, or pin server and generator to CPUs that they leave alone")
+        .into()
+}
+
+/// What works for everyone is nobody's fault, but worth knowing where it is much.
+fn serving(facts: &Facts<'_>, foreign: &Foreign) -> Judgement {
+    let share = foreign.serving.unwrap_or(0.0);
+    let Some(severity) = SERVING.severity(share) else {
         return Judgement::Silent;
     };
+    let system = facts.trial.usage.system.as_ref();
+    let others = system.and_then(|system| system.others.as_ref());
+    let who: Vec<String> = others
+        .into_iter()
+        .flat_map(|others| &others.serving_top)
+        .map(words::spender)
+        .collect();
     Found::all(
         CHECK.claims,
         severity,
         format!(
-            "Other programs used {} of the machine while it was measured.",
-            words::share(share)
+            "The kernel's own threads, log daemons and this program used {} of the CPUs of \
+             generator and server: {}.",
+            words::share(share),
+            who.join(", ")
         ),
     )
-    .evidence("background_share", share)
-    .evidence("server_cpus", server)
-    .evidence("generator_cpus", generator)
-    .limit(&BACKGROUND)
-    .fix("Stop them (top shows which), or pin server and generator to CPUs that they leave alone")
+    .evidence("serving_share", share)
+    .limit(&SERVING)
     .into()
 }

@@ -1,13 +1,16 @@
 //! STA-05: rounds that fall into two camps have no middle (ADR 0015).
 //!
-//! Camps are told by the gap between them in terms of the wider camp: the more rounds there are,
-//! the less likely noise leaves such a gap. A gap in terms of other gaps would do the opposite.
+//! Reads the rates of the rounds in which nothing else took the CPUs: what a disturbance did to the
+//! others has its cause. Camps are told by the gap between them in terms of the wider camp: the
+//! more rounds there are, the less likely noise leaves such a gap. A gap in terms of other gaps
+//! would do the opposite.
 
 use model::finding::Claim::{Capacity, Comparison};
 use model::finding::Severity::Suspect;
 
 use crate::check::{Check, Found, Judge, Judgement};
 use crate::set::Peers;
+use crate::summary::median;
 use crate::thresholds::{GAP_OF_CAMP, GAP_OF_MEDIAN};
 use crate::words;
 
@@ -30,14 +33,18 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let Some(point) = peers.point() else {
         return Judgement::unknown("the other rounds of this point");
     };
-    let values = &point.rate.values;
-    if values.len() < ROUNDS_MIN {
-        return Judgement::NotApplicable;
+    let mut values: Vec<f64> = peers
+        .undisturbed(&point.trials)
+        .map(|entry| entry.rate)
+        .collect();
+    values.sort_by(f64::total_cmp);
+    if point.trials.len() >= ROUNDS_MIN && values.len() < ROUNDS_MIN {
+        return Judgement::too_disturbed(values.len(), point.trials.len());
     }
-    let Some((place, gap, of_camp)) = camps(values) else {
+    let Some((place, gap, of_camp)) = camps(&values).filter(|_| values.len() >= ROUNDS_MIN) else {
         return Judgement::NotApplicable;
     };
-    let of_median = gap / point.rate.median.max(1e-9);
+    let of_median = gap / median(&values).unwrap_or(0.0).max(1e-9);
     if GAP_OF_MEDIAN.severity(of_median).is_none() || GAP_OF_CAMP.severity(of_camp).is_none() {
         return Judgement::Silent;
     }

@@ -1,7 +1,8 @@
 //! CT-01: a firewall that tracks the benchmark's connections looks each packet up.
 //!
-//! A loaded module says nothing: it tracks only where a rule asks for it. Entries that come with
-//! the connections do.
+//! Reads how many entries the table had before this trial connected and how many after; trials that
+//! did not look before are held against the setting of their environment. A loaded module says
+//! nothing: it tracks only where a rule asks for it. Entries that come with the connections do.
 
 use model::finding::Claim::{Capacity, Comparison};
 use model::finding::Severity::Suspect;
@@ -25,12 +26,11 @@ const CONNECTIONS_MIN: u32 = 8;
 fn judge(facts: &Facts<'_>) -> Judgement {
     let sysctl = "net.netfilter.nf_conntrack_count";
     let sysctls = &facts.trial.environment.sysctls;
-    let before = facts
-        .trial
-        .environment
-        .setting(sysctl)
-        .and_then(|text| text.parse::<u64>().ok());
     let system = facts.trial.usage.system.as_ref();
+    let stored = || facts.trial.environment.setting(sysctl)?.parse::<u64>().ok();
+    let before = system
+        .and_then(|system| system.tracked_before)
+        .or_else(stored);
     let after = system.and_then(|system| system.tracked_connections);
     let (before, after) = match (before, after) {
         // Settings were read, and there was no table among them.

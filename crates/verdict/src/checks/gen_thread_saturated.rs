@@ -1,8 +1,14 @@
 //! GEN-01: a worker that is busy all the time measures itself.
+//!
+//! Reads busy time by the clock on the wall, less what the thread was kept from its CPU: who had
+//! half a CPU was not saturated (GEN-07 tells that). Where the server was at its limit, too, the
+//! rate is the server's (SRV-11).
 
 use model::finding::Claim::{Capacity, Latency};
+use model::finding::Severity::Note;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement};
+use crate::limit;
 use crate::thresholds::BUSY_SHARE;
 use crate::words;
 
@@ -25,9 +31,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let Some(severity) = BUSY_SHARE.severity(busy) else {
         return Judgement::Silent;
     };
-    Found::all(
-        &[Capacity, Latency],
-        severity,
+    let server_too = limit::of_trial(facts).is_some_and(|both| both.is_server_limit);
+    let capacity = if server_too { Note } else { severity };
+    Found::new(
+        &[(Capacity, capacity), (Latency, severity)],
         format!(
             "{} was {} busy: its queue is measured too.",
             words::worker(worker.index, facts.record),

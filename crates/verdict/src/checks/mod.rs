@@ -46,6 +46,7 @@ mod swap;
 mod syn_cookies;
 mod too_few_rounds;
 mod too_few_samples;
+mod two_sided_limit;
 mod uneven_load;
 mod unexplained_limit;
 mod virtualised;
@@ -89,6 +90,7 @@ pub(crate) static ALL: &[&Check] = &[
     &unexplained_limit::CHECK,
     &access_log_mismatch::CHECK,
     &error_log_growth::CHECK,
+    &two_sided_limit::CHECK,
     &errors::CHECK,
     &status::CHECK,
     &body::CHECK,

@@ -3,6 +3,7 @@
 use model::finding::Claim::Capacity;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement};
+use crate::limit;
 use crate::thresholds::CEILING_SHARE;
 use crate::words;
 
@@ -60,6 +61,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let Some(severity) = CEILING_SHARE.severity(1.0 / headroom.value) else {
         return Judgement::Silent;
     };
+    let server_too = limit::of_trial(facts).is_some_and(|both| both.is_server_limit);
     let rate = words::rate(facts.record.achieved_rate);
     let mut say = match (&facts.trial.context.ceiling, headroom.by_ceiling) {
         (Some(ceiling), Some(_)) => format!(
@@ -78,12 +80,19 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     say += &format!(
         " Headroom is {:.2}: {}.",
         headroom.value,
-        if severity == model::Severity::Invalid {
+        if server_too {
+            "but the server was at its own limit, too"
+        } else if severity == model::Severity::Invalid {
             "the rate is a lower bound, the server may be faster"
         } else {
             "the server may be a little faster than this"
         }
     );
+    let severity = if server_too {
+        model::Severity::Note
+    } else {
+        severity
+    };
     Found::new(&[(Capacity, severity)], say)
         .evidence("headroom", headroom.value)
         .evidence("ceiling_over_rate", headroom.by_ceiling)

@@ -1,7 +1,8 @@
 //! STA-03: a rate that drifts has no single value.
 //!
-//! The slope is Theil and Sen's (the median of all pairwise slopes), its significance Mann and
-//! Kendall's, so that one odd second is neither.
+//! Reads the rate of each interval of the window, whatever its length; fewer than ten tell no
+//! trend, and then the claim is partial. The slope is Theil and Sen's (the median of all pairwise
+//! slopes), its significance Mann and Kendall's, so that one odd second is neither.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::record::Interval;
@@ -27,17 +28,22 @@ const Z_99: f64 = 2.575_829;
 
 fn judge(facts: &Facts<'_>) -> Judgement {
     let open = facts.is_open_loop();
-    let values: Vec<f64> = facts
-        .record
-        .intervals
+    let intervals = &facts.record.intervals;
+    let usual = intervals.first().map(|interval| interval.length);
+    let values: Vec<f64> = intervals
         .iter()
+        // The last one may be cut too short to count.
+        .filter(|interval| usual.is_some_and(|usual| interval.length * 2 >= usual))
         .filter_map(|interval| value(interval, open))
         .collect();
     if facts.record.intervals.is_empty() {
         return Judgement::unknown("rates per interval");
     }
     if values.len() < INTERVALS_MIN {
-        return Judgement::NotApplicable;
+        return Judgement::CannotApply(format!(
+            "a trend takes {INTERVALS_MIN} intervals, and this window has {}",
+            values.len()
+        ));
     }
     let mut sorted = values.clone();
     sorted.sort_by(f64::total_cmp);
@@ -70,10 +76,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
 }
 
 /// Closed loop: right answers per second. Open loop, where the plan sets the rate: the median
-/// response time. The last interval may be cut too short to count.
+/// response time.
 fn value(interval: &Interval, open: bool) -> Option<f64> {
     let seconds = interval.length.as_s_f64();
-    if seconds < 0.1 {
+    if seconds <= 0.0 {
         return None;
     }
     if open {

@@ -3,7 +3,8 @@
 //! The unit is the round, not the trial: what disturbs a machine for a minute touches neighbours,
 //! and tests that take those for independent accuse noise. Each round of a server becomes one
 //! number, and Kendall's test asks whether these are in order. Its distribution is exact for any
-//! noise, however it is shaped, as long as rounds could have come in any order.
+//! noise, however it is shaped, as long as rounds could have come in any order. Trials in which
+//! something else took the CPUs are left out: what that did has its cause.
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,10 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     }
     let rounds = rounds(peers);
     if rounds.len() < ROUNDS_MIN {
+        let all = peers.point().map_or(0, |point| point.trials.len());
+        if all >= ROUNDS_MIN {
+            return Judgement::too_disturbed(rounds.len(), all);
+        }
         return Judgement::NotApplicable;
     }
     let drift = drift(&rounds);
@@ -78,7 +83,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
 fn rounds(peers: &Peers<'_>) -> Vec<f64> {
     let mut of_round: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for point in peers.points_of_server() {
-        let trials = point.trials.iter().map(|trial| &peers.entries()[*trial]);
+        let trials = peers.undisturbed(&point.trials);
         let read = |entry: &Entry| Some((entry.point.as_ref()?.round, value(entry)?));
         let Some(values) = trials.map(read).collect::<Option<Vec<_>>>() else {
             continue;

@@ -1,26 +1,30 @@
-//! STA-12: a short window sees neither timers nor slow change.
+//! STA-12: how precisely the rounds of a point agree, at any length of the window.
 //!
-//! Where at least six rounds agree, each with a fresh start, what a short window misses would show
-//! as a spread between them: then this is a note. Each claim is held against the rounds of its own
-//! number. In an open loop the plan sets the rate, on which rounds agree whatever the server does;
-//! and CPU time per exchange can be steady where the rate is not.
+//! A wide interval is no doubt: it says honestly how far the number may be off. So this is a note,
+//! with a word: sharp within 3 %, fair within 10 %, rough beyond. A short window needs no other
+//! rule, for what it misses shows as a spread between rounds, each with a fresh start. What rounds
+//! cannot show, camps and a drift, is judged by STA-05, STA-06 and STA-03.
+//!
+//! Each claim is held against the rounds of its own number. In an open loop the plan sets the rate,
+//! on which rounds agree whatever the server does.
 
 use model::finding::Claim::{self, Capacity, Comparison, Latency, Resources};
-use model::finding::Severity::{self, Note, Suspect};
+use model::finding::Severity::Note;
 use model::units::Span;
 
 use crate::check::{Check, Found, Judge, Judgement};
+use crate::pairs::{Precision, Sharpness};
 use crate::set::{Peers, PointSummary};
 use crate::summary::Rounds;
-use crate::thresholds::{ROUNDS_AGREE, ROUNDS_SUSPECT, WINDOW_MIN_S};
+use crate::thresholds::{HALF_WIDTH, ROUNDS_SUSPECT, WINDOW_MIN_S};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
     id: "STA-12",
-    name: "short-run",
+    name: "precision",
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: false,
-    source: "Policy; timers of servers and kernels run in seconds",
+    source: "Policy; the exact interval of the median over rounds",
     judge: Judge::Across(judge),
 };
 
@@ -29,35 +33,43 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     if window.is_zero() {
         return Judgement::unknown("the length of the window");
     }
-    if window.as_s_f64() >= WINDOW_MIN_S {
+    if peers.entry.is_ceiling() {
+        return Judgement::NotApplicable;
+    }
+    let is_long = window.as_s_f64() >= WINDOW_MIN_S;
+    if peers.point().is_none() && is_long {
         return Judgement::Silent;
     }
     let claims = &peers.entry.claims;
     let point = peers.point();
-    let judged: Vec<(Claim, Number<'_>)> = claims
+    let mut numbers: Vec<Number<'_>> = claims
         .iter()
-        .map(|claim| (*claim, number_of(*claim, peers, point)))
+        .map(|claim| number_of(*claim, peers, point))
         .collect();
-    let severity: Vec<(Claim, Severity)> = judged
-        .iter()
-        .map(|(claim, number)| (*claim, if number.agrees() { Note } else { Suspect }))
-        .collect();
-    let mut numbers: Vec<&Number<'_>> = judged.iter().map(|(_, number)| number).collect();
     numbers.sort_by_key(|number| number.name);
     numbers.dedup_by_key(|number| number.name);
+    let is_sharp = |number: &Number<'_>| {
+        let precision = number.precision();
+        precision.is_some_and(|precision| precision.sharpness == Sharpness::Sharp)
+    };
+    if numbers.iter().all(is_sharp) {
+        return Judgement::Silent;
+    }
     let rounds = point.map_or(1, |point| point.trials.len());
-    let mut found = Found::new(&severity, say(window, rounds, &numbers))
+    let mut found = Found::all(claims, Note, say(window, rounds, &numbers))
         .evidence("window_s", window.as_s_f64())
         .evidence("rounds", point.map(|point| point.trials.len()));
-    for number in numbers {
+    for number in &numbers {
         found = found.evidence(
             &format!("half_width of {}", number.name.trim_start_matches("the ")),
-            number.half_width(),
+            number
+                .precision()
+                .and_then(|precision| precision.half_width),
         );
     }
     found
-        .limit(&ROUNDS_AGREE)
-        .fix("Measure 10 s or longer (-d), or six rounds or more (lab)")
+        .limit(&HALF_WIDTH)
+        .fix("Measure more rounds (lab), or longer ones")
         .into()
 }
 
@@ -68,17 +80,9 @@ struct Number<'a> {
 }
 
 impl Number<'_> {
-    /// How precisely it is known; none with fewer rounds than an interval needs.
-    fn half_width(&self) -> Option<f64> {
-        let rounds = self.rounds?;
-        (rounds.values.len() as u64 >= ROUNDS_SUSPECT)
-            .then(|| rounds.half_width())
-            .flatten()
-    }
-
-    fn agrees(&self) -> bool {
-        self.half_width()
-            .is_some_and(|width| ROUNDS_AGREE.severity(width).is_none())
+    /// How precisely it is known; none where not every round has it.
+    fn precision(&self) -> Option<Precision> {
+        self.rounds.map(Precision::of)
     }
 }
 
@@ -103,35 +107,24 @@ fn number_of<'a>(claim: Claim, peers: &Peers<'_>, point: Option<&'a PointSummary
     }
 }
 
-fn say(window: Span, rounds: usize, numbers: &[&Number<'_>]) -> String {
-    if rounds < 2 {
-        return format!("The window of {window} is short for a single run.");
+fn say(window: Span, rounds: usize, numbers: &[Number<'_>]) -> String {
+    let few = ROUNDS_SUSPECT;
+    if (rounds as u64) < few {
+        let rounds = match rounds {
+            1 => "One round".to_owned(),
+            _ => words::plural(rounds as u64, "round"),
+        };
+        return format!(
+            "{rounds} of {window} cannot say how precise this is: an interval takes {few}."
+        );
     }
-    let rounds = words::plural(rounds as u64, "round");
-    let list = |wanted: bool| {
-        let fitting = numbers.iter().filter(|number| number.agrees() == wanted);
-        let told = fitting.map(|number| match number.half_width() {
-            // Closer than anyone reads is not worth its digits.
-            Some(width) => {
-                let width = words::share(width.max(1e-4));
-                let only = if wanted { "" } else { "only " };
-                format!("on {} {only}within {width}", number.name)
-            }
-            None => format!("not on {}", number.name),
-        });
-        told.collect::<Vec<_>>().join(" and ")
-    };
-    match (list(true), list(false)) {
-        (agreed, other) if other.is_empty() => {
-            format!("The window of {window} is short, but {rounds} agree {agreed}.")
-        }
-        (agreed, other) if agreed.is_empty() => format!(
-            "The window of {window} is short, and {rounds} do not make up for it: they agree \
-             {other}."
-        ),
-        (agreed, other) => format!(
-            "The window of {window} is short, and {rounds} do not make up for all of it: they \
-             agree {agreed}, but {other}."
-        ),
-    }
+    let told = numbers.iter().map(|number| match number.precision() {
+        Some(precision) => format!("{} {}", number.name, precision.text()),
+        None => format!("{} not in every round", number.name),
+    });
+    format!(
+        "Over {} of {window}: {}.",
+        words::plural(rounds as u64, "round"),
+        told.collect::<Vec<_>>().join("; ")
+    )
 }

@@ -1,10 +1,14 @@
 //! CPU-01: time that the hypervisor gave to somebody else.
+//!
+//! Reads `steal` of `/proc/stat` for each CPU that takes part. The kernel tells it in steps of 10
+//! ms: what is judged is what remains if the reading is a step too high, and a window in which a
+//! step is more than 5 % is too short to be judged.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 
+use crate::cause;
 use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::thresholds::STEAL;
-use crate::words;
 
 pub(crate) static CHECK: Check = Check {
     id: "CPU-01",
@@ -16,34 +20,18 @@ pub(crate) static CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts<'_>) -> Judgement {
-    let Some(system) = facts.trial.usage.system.as_ref() else {
-        return Judgement::unknown("how busy each CPU was");
+    let steal = match cause::steal(facts) {
+        Ok(steal) => steal,
+        Err(blind) => return blind.into(),
     };
-    let mut part = facts.generator_cpus();
-    part.extend(facts.server_cpus().unwrap_or_default());
-    let worst = system
-        .cpus
-        .iter()
-        .filter(|usage| part.is_empty() || part.contains(&usage.cpu))
-        .max_by(|one, other| one.steal.total_cmp(&other.steal));
-    let Some(worst) = worst else {
-        return Judgement::unknown("how busy each CPU was");
-    };
-    let Some(severity) = STEAL.severity(worst.steal) else {
+    let Some(severity) = STEAL.severity(steal.sure) else {
         return Judgement::Silent;
     };
-    Found::all(
-        CHECK.claims,
-        severity,
-        format!(
-            "The hypervisor gave {} of CPU {} to other guests.",
-            words::share(worst.steal),
-            worst.cpu
-        ),
-    )
-    .evidence("cpu", worst.cpu)
-    .evidence("steal_share", worst.steal)
-    .limit(&STEAL)
-    .fix("Measure at another time, or on a machine whose CPUs are your own")
-    .into()
+    Found::all(CHECK.claims, severity, steal.say())
+        .evidence("cpu", steal.cpu)
+        .evidence("steal_share", steal.share)
+        .evidence("steal_share_at_least", steal.sure)
+        .limit(&STEAL)
+        .fix("Measure at another time, or on a machine whose CPUs are your own")
+        .into()
 }

@@ -1,5 +1,7 @@
 //! Lets every rule have its say and puts their answers together, claim by claim.
 
+mod causes;
+
 use std::collections::BTreeMap;
 
 use model::Trial;
@@ -9,8 +11,10 @@ use crate::check::{Check, Judge, Judgement};
 use crate::checks;
 use crate::set::{Entry, Peers, TrialSet};
 
+pub(crate) use causes::is_disturbed;
+
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
-pub const SET: &str = "1";
+pub const SET: &str = "2";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {
@@ -42,14 +46,20 @@ pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
             }
             (None, _) => Judgement::NotApplicable,
         };
+        let judgement = if is_told_elsewhere(peers, check) {
+            Judgement::Silent
+        } else {
+            judgement
+        };
         tallied.add(check, judgement, made);
     }
     tallied.carry_over(&entry.doctor, made);
     let Tallied {
         mut findings,
-        coverage,
+        mut coverage,
         mandatory,
     } = tallied;
+    coverage.explained = causes::explain(&mut findings);
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.worst()));
     let claims: BTreeMap<Claim, ClaimVerdict> = made
         .iter()
@@ -72,6 +82,29 @@ pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
         findings,
         coverage,
     }
+}
+
+/// Rules about the machine, which say the same of each trial on it.
+const OF_THE_MACHINE: [&str; 2] = ["CPU-03", "LNK-02"];
+
+/// Whether an earlier trial of the experiment tells already what this rule says of the machine.
+fn is_told_elsewhere(peers: &Peers<'_>, check: &Check) -> bool {
+    if !OF_THE_MACHINE.contains(&check.id) {
+        return false;
+    }
+    let Some(point) = peers.entry.point.as_ref().filter(|point| !point.ceiling) else {
+        return false;
+    };
+    let place = checks::ALL.iter().position(|one| one.id == check.id);
+    let first = peers.entries().iter().find(|other| {
+        let is_of_it = other
+            .point
+            .as_ref()
+            .is_some_and(|other| !other.ceiling && other.id.execution == point.id.execution);
+        let answer = place.and_then(|place| other.answers[place].as_ref());
+        is_of_it && matches!(answer, Some(Judgement::Found(_)))
+    });
+    first.is_some_and(|first| !std::ptr::eq(first, peers.entry))
 }
 
 /// What the rules answered.
@@ -109,6 +142,14 @@ impl Tallied {
         let evaluated = match judgement {
             Judgement::NotApplicable => {
                 self.coverage.not_applicable += 1;
+                return;
+            }
+            Judgement::CannotApply(why) => {
+                self.coverage.not_applicable += 1;
+                self.coverage.cannot_apply.insert(check.id.to_owned(), why);
+                if check.mandatory {
+                    self.mandatory.push((check, false));
+                }
                 return;
             }
             Judgement::Unknown(missing) => {

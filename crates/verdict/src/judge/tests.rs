@@ -65,6 +65,7 @@ fn with_hardly_anything_read_the_verdict_is_unknown() {
 fn a_saturated_generator_leaves_a_lower_bound() {
     let mut trial = fixture::closed();
     trial.record.workers[0].busy = Span::from_ms(9_900);
+    trial.usage.server.as_mut().unwrap().busiest_thread = Some(Span::from_s(6));
     let verdict = judge(&trial);
     assert!(verdict.generator_limited);
     assert_eq!(verdict.claims[&Claim::Capacity].status, Status::Invalid);
@@ -246,4 +247,238 @@ fn a_run_without_one_right_answer_measured_nothing() {
     }
     // Answers to arrivals from before the window are answers.
     check(fixture::open, &[(Outcome::Shed, 9_000)], 1, false);
+}
+
+#[test]
+fn a_generator_at_its_limit_beside_a_server_at_its_own_leaves_a_valid_rate() {
+    let check = |server_ms: u64, status: Status, limited: bool| {
+        let mut trial = fixture::closed();
+        trial.record.workers[0].busy = Span::from_ms(9_900);
+        trial.usage.server.as_mut().unwrap().busiest_thread = Some(Span::from_ms(server_ms));
+        let verdict = judge(&trial);
+        assert_eq!(
+            verdict.claims[&Claim::Capacity].status,
+            status,
+            "{server_ms}"
+        );
+        assert_eq!(verdict.generator_limited, limited, "{server_ms}");
+        let estimate = verdict.findings.iter().find(|f| f.rule == "SRV-11");
+        assert_eq!(estimate.is_some(), server_ms > 8_500, "{server_ms}");
+    };
+    check(9_700, Status::Valid, false);
+    check(8_800, Status::Invalid, true);
+    check(5_000, Status::Invalid, true);
+}
+
+/// Rounds of one point, in which `disturbed` had something else on their CPUs.
+fn rounds(rates: &[f64], disturbed: &[u32]) -> Vec<Trial> {
+    let mut trials = Heat {
+        servers: vec!["nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: u32::try_from(rates.len()).unwrap(),
+        window: Span::from_s(10),
+        ceiling: false,
+        ..Heat::default()
+    }
+    .trials();
+    for (trial, rate) in trials.iter_mut().zip(rates) {
+        trial.record.achieved_rate = *rate;
+        if disturbed.contains(&trial.point.as_ref().unwrap().round) {
+            disturb(trial);
+        }
+    }
+    trials
+}
+
+/// A compiler ran for a third of the time of both CPUs.
+fn disturb(trial: &mut Trial) {
+    let others = trial
+        .usage
+        .system
+        .as_mut()
+        .unwrap()
+        .others
+        .as_mut()
+        .unwrap();
+    others.cpu = others.window / 3 * 2;
+    others.top = vec![model::usage::Spender {
+        name: "cc1".to_owned(),
+        processes: 2,
+        short_lived: false,
+        cpu: others.cpu,
+    }];
+}
+
+fn rules_of(verdict: &Verdict, at_least: Severity) -> Vec<&str> {
+    let findings = verdict.findings.iter();
+    findings
+        .filter(|finding| finding.worst() >= at_least)
+        .map(|finding| finding.rule.as_str())
+        .collect()
+}
+
+#[test]
+fn a_wide_spread_is_rough_and_valid_however_long_the_window() {
+    let rates = [47_000.0, 58_000.0, 66_000.0, 75_000.0, 91_000.0, 108_000.0];
+    let order = [3, 0, 5, 1, 4, 2];
+    let trials = rounds(&order.map(|place: usize| rates[place]), &[]);
+    for verdict in judge_set(&trials) {
+        assert_eq!(verdict.status, Status::Valid, "{:?}", verdict.findings);
+        let precision = verdict
+            .findings
+            .iter()
+            .find(|f| f.rule == "STA-12")
+            .unwrap();
+        assert_eq!(precision.worst(), Severity::Note);
+        assert!(
+            precision.say.contains("the rate rough (within"),
+            "{}",
+            precision.say
+        );
+    }
+}
+
+#[test]
+fn what_a_cause_explains_is_not_told_again() {
+    let mut trial = fixture::closed();
+    // The rate fell by a tenth while a compiler ran.
+    for (second, interval) in (0..).zip(&mut trial.record.intervals) {
+        interval.tally.outcomes[Outcome::Ok] = 64_500 - 1_000 * second;
+    }
+    let alone = judge(&trial);
+    assert_eq!(rules_of(&alone, Severity::Suspect), ["STA-03"]);
+    let status = alone.claims[&Claim::Capacity].status;
+    disturb(&mut trial);
+    let verdict = judge(&trial);
+    assert_eq!(rules_of(&verdict, Severity::Suspect), ["CPU-08"]);
+    assert_eq!(verdict.coverage.explained["STA-03"], "CPU-08");
+    assert!(verdict.claims[&Claim::Capacity].status >= status);
+    let cause = &verdict.findings[0];
+    assert_eq!(cause.evidence["explains"], serde_json::json!(["STA-03"]));
+    assert!(cause.say.contains("cc1 (2 processes)"), "{}", cause.say);
+}
+
+#[test]
+fn a_small_cause_does_not_make_what_it_explains_better() {
+    let mut trial = fixture::closed();
+    for (second, interval) in (0..).zip(&mut trial.record.intervals) {
+        interval.tally.outcomes[Outcome::Ok] = 78_000 - 4_000 * second;
+    }
+    let others = trial
+        .usage
+        .system
+        .as_mut()
+        .unwrap()
+        .others
+        .as_mut()
+        .unwrap();
+    others.cpu = others.window / 15;
+    let verdict = judge(&trial);
+    assert_eq!(rules_of(&verdict, Severity::Suspect), ["CPU-08"]);
+    assert_eq!(verdict.claims[&Claim::Capacity].status, Status::Invalid);
+}
+
+#[test]
+fn camps_are_looked_for_in_rounds_that_nothing_disturbed() {
+    let high = |round: u32| f64::from(round) * 100.0 + 63_000.0;
+    let rates: Vec<f64> = (1..=8)
+        .map(|round| {
+            if round % 4 == 1 {
+                high(round) / 1.5
+            } else {
+                high(round)
+            }
+        })
+        .collect();
+    let has_camps = |disturbed: &[u32]| {
+        let verdicts = judge_set(&rounds(&rates, disturbed));
+        let seen = verdicts
+            .iter()
+            .filter(|v| rules_of(v, Severity::Note).contains(&"STA-05"));
+        seen.count()
+    };
+    assert_eq!(has_camps(&[]), 8);
+    assert_eq!(has_camps(&[1, 5]), 0);
+    // Camps that were there all the time stay.
+    assert!(has_camps(&[2, 3]) > 0);
+    // With too few left nobody can say.
+    let verdicts = judge_set(&rounds(&rates, &[1, 2, 5]));
+    let why = &verdicts[3].coverage.cannot_apply["STA-05"];
+    assert!(why.contains("3 of 8 rounds"), "{why}");
+}
+
+#[test]
+fn what_is_of_the_machine_is_told_once() {
+    let mut trials = rounds(&[60_000.0; 6], &[]);
+    for trial in &mut trials {
+        trial.environment.virtualised = Some(true);
+    }
+    let verdicts = judge_set(&trials);
+    for rule in ["CPU-03", "LNK-02"] {
+        let told = verdicts
+            .iter()
+            .filter(|v| rules_of(v, Severity::Note).contains(&rule));
+        assert_eq!(told.count(), 1, "{rule}");
+    }
+    // A trial that is judged alone tells it itself.
+    assert!(rules_of(&judge(&trials[3]), Severity::Note).contains(&"CPU-03"));
+}
+
+#[test]
+fn a_drift_is_seen_in_a_window_of_any_length() {
+    let check = |intervals: usize, length_ms: u64, status: Status, can: bool| {
+        let mut trial = fixture::closed();
+        let record = &mut trial.record;
+        let each = Span::from_ms(length_ms);
+        record.window = each * intervals as u64;
+        let step = record.intervals[0].clone();
+        record.intervals = (0..intervals as u64)
+            .map(|place| {
+                let mut interval = step.clone();
+                (interval.start, interval.length) = (each * place, each);
+                interval.tally.outcomes[Outcome::Ok] = 2_000 - 40 * place;
+                interval
+            })
+            .collect();
+        let verdict = judge(&trial);
+        let found = rules_of(&verdict, Severity::Suspect).contains(&"STA-03");
+        assert_eq!(
+            found, can,
+            "{intervals} of {length_ms} ms: {:?}",
+            verdict.coverage
+        );
+        let told = verdict.coverage.cannot_apply.get("STA-03");
+        assert_eq!(told.is_none(), can, "{told:?}");
+        let capacity = &verdict.claims[&Claim::Capacity];
+        assert!(capacity.status >= status, "{capacity:?}");
+        assert!(can || capacity.partial);
+    };
+    check(10, 35, Status::Suspect, true);
+    check(10, 1_000, Status::Suspect, true);
+    check(4, 10, Status::Valid, false);
+}
+
+#[test]
+fn links_take_no_part_over_loopback() {
+    let mut trial = fixture::closed();
+    let mut condition = model::Condition::default();
+    condition.links = [("lo", 65_536, false), ("eth0", 1_452, true)]
+        .map(|(name, mtu, device)| model::condition::Link {
+            name: name.to_owned(),
+            mtu: Some(mtu),
+            device,
+            ..model::condition::Link::default()
+        })
+        .into();
+    trial.environment.doctor = crate::doctor::examine(&condition).findings();
+    let accused = |trial: &Trial| rules_of(&judge(trial), Severity::Note).contains(&"LNK-03");
+    assert!(!accused(&trial));
+    "192.0.2.7:80".clone_into(&mut trial.record.reference.as_mut().unwrap().address);
+    assert!(accused(&trial));
+    // Its own packets are as large as somebody made them.
+    condition.links[0].mtu = Some(1_500);
+    let mut trial = fixture::closed();
+    trial.environment.doctor = crate::doctor::examine(&condition).findings();
+    assert!(accused(&trial));
 }

@@ -106,7 +106,10 @@ impl Precision {
     pub fn text(&self) -> String {
         let within = match self.half_width {
             Some(width) if width > FACTOR_MAX => "known by no factor of ten".to_owned(),
-            Some(width) => format!("within {}", crate::words::share(width)),
+            Some(width) => {
+                // Closer than anyone reads is not worth its digits.
+                format!("within {}", crate::words::share(width.max(1e-4)))
+            }
             None => "too few rounds for an interval".to_owned(),
         };
         let word = self.sharpness.word();

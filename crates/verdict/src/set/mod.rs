@@ -166,12 +166,19 @@ impl Entry {
     }
 }
 
-/// What the doctor said of the machine and of the server.
+/// What the doctor said of the machine and of the server, but for links that take no part: over
+/// loopback that is each but `lo`.
 fn before(trial: &Trial) -> Vec<Finding> {
     let server = trial.context.server.iter();
     let of_server = server.flat_map(|server| &server.doctor);
     let of_machine = &trial.environment.doctor;
-    of_machine.iter().chain(of_server).cloned().collect()
+    let is_loopback = Facts::new(trial).is_loopback() == Some(true);
+    let is_elsewhere =
+        |finding: &Finding| finding.rule == "LNK-03" && !finding.evidence.contains_key("mtu.lo");
+    let all = of_machine.iter().chain(of_server);
+    all.filter(|finding| !(is_loopback && is_elsewhere(finding)))
+        .cloned()
+        .collect()
 }
 
 fn content_coding(reference: &Reference) -> String {
@@ -246,6 +253,13 @@ impl<'a> Peers<'a> {
     /// All trials of the experiment; none where there are no others at hand.
     pub(crate) fn entries(&self) -> &'a [Entry] {
         self.grid.map_or(&[], |(grid, _)| grid.entries)
+    }
+
+    /// Those of `trials` in which nothing but generator and server took the CPUs.
+    pub(crate) fn undisturbed(&self, trials: &'a [usize]) -> impl Iterator<Item = &'a Entry> {
+        let entries = self.entries();
+        let each = trials.iter().map(|trial| &entries[*trial]);
+        each.filter(|entry| !crate::judge::is_disturbed(entry))
     }
 
     /// Trials of other servers in the same round with the same load.

@@ -1,6 +1,7 @@
 //! Numbers as people read them in findings and tables.
 
 use model::Record;
+use model::usage::Spender;
 
 /// A whole number with commas: `412,345`.
 pub fn count(number: u64) -> String {
@@ -69,6 +70,20 @@ pub fn plural(number: u64, noun: &str) -> String {
     } else {
         format!("{shown} {noun}s")
     }
+}
+
+/// Who used CPU time: `cc1`, `cc1 (3 processes)`, `short-lived processes of make`.
+pub fn spender(spender: &Spender) -> String {
+    let Spender {
+        name, processes, ..
+    } = spender;
+    if spender.short_lived {
+        return format!("short-lived processes of {name}");
+    }
+    if *processes > 1 {
+        return format!("{name} ({})", plural(u64::from(*processes), "process"));
+    }
+    name.clone()
 }
 
 /// The verb to it: `1 line was`, `2 lines were`.

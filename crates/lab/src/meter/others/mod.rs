@@ -5,7 +5,7 @@
 //! account of whoever reaped it, to a tick; what nobody accounts for is told by the CPUs' own
 //! times, where it is more than their ticks can be wrong by.
 //!
-//! A look costs about 20 us a process (ADR 0020), so the first one is taken before the window
+//! A look costs about 20 us a process (ADR 0021), so the first one is taken before the window
 //! begins, and with more than `PROCESSES_MAX` there is none.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -16,6 +16,12 @@ fn ceiling(rate: f64) -> Option<Ceiling> {
     })
 }
 
+/// The server had time left.
+fn idle_server(trial: &mut model::Trial) {
+    let server = trial.usage.server.as_mut().unwrap();
+    server.busiest_thread = Some(Span::from_s(6));
+}
+
 fn late(trial: &mut model::Trial, each: Span) {
     let count = trial.record.late_time.count();
     trial.record.late_time.clear();
@@ -35,7 +41,10 @@ fn saturation() -> Vec<Case> {
         Case {
             rule: "GEN-01",
             base: closed,
-            provoke: |t| t[0].record.workers[0].busy = Span::from_ms(9_800),
+            provoke: |t| {
+                t[0].record.workers[0].busy = Span::from_ms(9_800);
+                idle_server(&mut t[0]);
+            },
             silent: |t| t[0].record.workers[0].busy = Span::from_ms(7_900),
             missing: Some((|t| t[0].record.workers.clear(), "busy share")),
         },
@@ -45,6 +54,7 @@ fn saturation() -> Vec<Case> {
             provoke: |t| {
                 t[0].context.ceiling = ceiling(62_500.0);
                 t[0].record.workers[0].busy = Span::from_ms(9_600);
+                idle_server(&mut t[0]);
             },
             // Busy, but far from what it can do.
             silent: |t| {
@@ -103,7 +113,11 @@ fn placement() -> Vec<Case> {
         Case {
             rule: "GEN-07",
             base: open,
-            provoke: |t| t[0].record.workers[0].runqueue_wait = Some(Span::from_s(2)),
+            provoke: |t| {
+                let system = t[0].usage.system.as_mut().unwrap();
+                system.others.as_mut().unwrap().cpu = Span::from_s(3);
+                t[0].record.workers[0].runqueue_wait = Some(Span::from_s(2));
+            },
             silent: |t| t[0].record.workers[0].runqueue_wait = Some(Span::from_ms(500)),
             missing: Some((
                 |t| t[0].record.workers[0].runqueue_wait = None,

@@ -44,6 +44,16 @@ fn over_network() -> Vec<Trial> {
     trials
 }
 
+fn others(trials: &mut [Trial]) -> &mut model::usage::Others {
+    let system = trials[0].usage.system.as_mut().unwrap();
+    system.others.as_mut().unwrap()
+}
+
+fn busiest_thread(trials: &mut [Trial], ms: Option<u64>) {
+    let server = trials[0].usage.server.as_mut().unwrap();
+    server.busiest_thread = ms.map(Span::from_ms);
+}
+
 fn server(trials: &mut [Trial]) -> &mut Server {
     trials[0].context.server.as_mut().unwrap()
 }
@@ -53,6 +63,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(links());
     cases.extend(host());
     cases.extend(servers());
+    cases.extend(limits_of_servers());
     cases.extend(across_servers());
     cases
 }
@@ -168,12 +179,13 @@ fn host() -> Vec<Case> {
             rule: "CPU-08",
             base: closed,
             provoke: |t| {
-                let cpu = &mut t[0].usage.system.as_mut().unwrap().cpus[0];
-                cpu.user = 0.95;
-                cpu.system = 0.30;
+                let others = others(t);
+                others.cpu = Span::from_s(3);
+                others.top[0].cpu = Span::from_s(3);
             },
-            silent: |_| {},
-            missing: Some((|t| t[0].usage.server = None, "CPU time")),
+            // Much, but for both sides.
+            silent: |t| others(t).serving = Span::from_ms(900),
+            missing: Some((|t| t[0].usage.system = None, "CPU time")),
         },
         Case {
             rule: "MEM-01",
@@ -233,6 +245,11 @@ fn servers() -> Vec<Case> {
             silent: |_| {},
             missing: Some((|t| t[0].context.server = None, "error log")),
         },
+    ]
+}
+
+fn limits_of_servers() -> Vec<Case> {
+    vec![
         Case {
             rule: "SRV-05",
             base: six_rounds,
@@ -241,6 +258,19 @@ fn servers() -> Vec<Case> {
             },
             silent: |_| {},
             missing: Some((|t| t[0].usage.system = None, "busy")),
+        },
+        Case {
+            rule: "SRV-11",
+            base: closed,
+            provoke: |t| {
+                t[0].record.workers[0].busy = Span::from_ms(9_100);
+                busiest_thread(t, Some(8_800));
+            },
+            silent: |t| {
+                t[0].record.workers[0].busy = Span::from_ms(9_100);
+                busiest_thread(t, Some(7_000));
+            },
+            missing: Some((|t| busiest_thread(t, None), "busiest threads")),
         },
         Case {
             rule: "SRV-07",
@@ -363,4 +393,18 @@ fn servers_of_a_lab_that_log_differently_do_not_compare() {
     trials.extend(others);
     let verdict = crate::judge_set(&trials).swap_remove(0);
     assert_eq!(super::finding(&verdict, "SRV-06"), None);
+}
+
+#[test]
+fn the_firewalls_table_is_held_against_what_it_was_before_this_trial() {
+    let found = |before: Option<u64>| {
+        let mut trials = closed();
+        // When the experiment began, hours ago, there were 20.
+        tracked(&mut trials, 20, Some(900));
+        trials[0].usage.system.as_mut().unwrap().tracked_before = before;
+        super::finding(&crate::judge(&trials[0]), "CT-01").is_some()
+    };
+    assert!(found(None));
+    assert!(!found(Some(895)));
+    assert!(found(Some(830)));
 }

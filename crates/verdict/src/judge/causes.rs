@@ -1,0 +1,91 @@
+//! Causes before symptoms: what a cause explains is not told again by the rules that see only what
+//! follows from it.
+//!
+//! The reason changes, the verdict does not: a cause takes over the severity of what it explains.
+
+use std::collections::BTreeMap;
+
+use model::finding::{Claim, Finding, Severity};
+use serde_json::json;
+
+use crate::check::Judgement;
+use crate::checks;
+use crate::set::Entry;
+
+/// Rules that know why, each with the rules that see what comes of it, from the most certain to the
+/// least: where several found something, the first one explains.
+const CAUSES: &[(&str, &[&str])] = &[
+    ("CPU-08", FOLLOWS),
+    ("CPU-01", FOLLOWS),
+    ("GEN-07", FOLLOWS),
+];
+
+/// What follows where somebody else has the CPUs for a while: requests that leave late, answers
+/// that wait in the generator, batches that take long, limits without a reason, rates that drift,
+/// and rounds that differ.
+const FOLLOWS: &[&str] = &[
+    "GEN-03", "GEN-05", "GEN-16", "SRV-05", "STA-03", "STA-05", "STA-06",
+];
+
+/// Takes out of `findings` what a cause among them explains, and says which by which.
+pub(super) fn explain(findings: &mut Vec<Finding>) -> BTreeMap<String, String> {
+    let mut explained = BTreeMap::new();
+    for (cause, follows) in CAUSES {
+        let of_it: Vec<Finding> = findings
+            .extract_if(.., |finding| follows.contains(&finding.rule.as_str()))
+            .collect();
+        let Some(found) = findings.iter_mut().find(|finding| finding.rule == *cause) else {
+            findings.extend(of_it);
+            continue;
+        };
+        let (told, left) = take_over(found, of_it);
+        findings.extend(left);
+        explained.extend(told.into_iter().map(|rule| (rule, (*cause).to_owned())));
+    }
+    explained
+}
+
+/// Lets `cause` speak for the findings of `of_it` as far as it touches their claims; what is left
+/// of them comes back.
+fn take_over(cause: &mut Finding, of_it: Vec<Finding>) -> (Vec<String>, Vec<Finding>) {
+    let (mut told, mut back) = (Vec::new(), Vec::new());
+    for mut finding in of_it {
+        finding.severity.retain(|claim, severity| {
+            match cause.severity.get_mut(claim) {
+                // A note explains nothing.
+                Some(ours) if *ours > Severity::Note => {
+                    *ours = (*ours).max(*severity);
+                    false
+                }
+                _ => true,
+            }
+        });
+        if finding.severity.is_empty() {
+            told.push(finding.rule);
+        } else {
+            back.push(finding);
+        }
+    }
+    if !told.is_empty() {
+        cause.evidence.insert("explains".to_owned(), json!(told));
+    }
+    (told, back)
+}
+
+/// Whether a rule that judges a trial alone objected to this one, beyond a note.
+fn doubts(entry: &Entry, rule: &str) -> bool {
+    let mut answers = checks::ALL.iter().zip(&entry.answers);
+    answers.any(|(check, answer)| {
+        let found = match answer {
+            Some(Judgement::Found(found)) if check.id == rule => found,
+            _ => return false,
+        };
+        let touches = |claim: &Claim| found.severity_of(*claim) > Some(Severity::Note);
+        entry.claims.iter().any(touches)
+    })
+}
+
+/// Whether something that is neither generator nor server disturbed this trial.
+pub(crate) fn is_disturbed(entry: &Entry) -> bool {
+    CAUSES.iter().any(|(cause, _)| doubts(entry, cause))
+}

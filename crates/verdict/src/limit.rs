@@ -1,0 +1,108 @@
+//! The server's own limit where generator and server were both near theirs.
+//!
+//! Then a rate is neither clearly the server's nor clearly the generator's. What the server could
+//! have done follows from how busy its busiest thread or CPU was: rate ÷ busy share. Batches and
+//! locks bend that line, so it is used near the limit only, where there is little left to bend, and
+//! widened by an error.
+
+use model::Span;
+
+use crate::check::Facts;
+use crate::thresholds::{BOTH_BUSY, LIMIT_ERROR};
+
+/// An estimate of a server's own limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TwoSided {
+    /// How busy the server's busiest thread or CPU was.
+    pub server_busy: f64,
+    /// How busy the generator's busiest thread was.
+    pub generator_busy: f64,
+    /// Right answers per second that the server could give.
+    pub estimate: f64,
+    /// At least so many: not fewer than it gave.
+    pub low: f64,
+    /// At most so many.
+    pub high: f64,
+    /// Whether the rate is the server's limit within the error of the estimate.
+    pub is_server_limit: bool,
+}
+
+/// The server's own limit by its `rate` and by how busy both sides were; none where either had more
+/// than 15 % left.
+pub fn two_sided(rate: f64, server_busy: f64, generator_busy: f64) -> Option<TwoSided> {
+    let is_near = |busy: f64| BOTH_BUSY.severity(busy).is_some();
+    if !is_near(server_busy) || !is_near(generator_busy) || rate <= 0.0 {
+        return None;
+    }
+    // Two clocks that are read a moment apart may say a little more than all.
+    let server_busy = server_busy.min(1.0);
+    let error = LIMIT_ERROR
+        .note
+        .expect("the error of the estimate is its note level");
+    let estimate = rate / server_busy;
+    Some(TwoSided {
+        server_busy,
+        generator_busy: generator_busy.min(1.0),
+        estimate,
+        low: (estimate * (1.0 - error)).max(rate),
+        high: estimate * (1.0 + error),
+        is_server_limit: estimate <= rate * (1.0 + error),
+    })
+}
+
+/// The same of a trial; none where it is not so, or where it cannot be told.
+pub(crate) fn of_trial(facts: &Facts<'_>) -> Option<TwoSided> {
+    let (_, generator) = facts.record.busiest_worker()?;
+    two_sided(facts.record.achieved_rate, server_busy(facts)?, generator)
+}
+
+/// How busy the server's busiest thread was, or its busiest CPU: threads that share one are busy
+/// in turn.
+pub(crate) fn server_busy(facts: &Facts<'_>) -> Option<f64> {
+    let thread = facts.trial.usage.server.as_ref().and_then(|server| {
+        let busiest = server.busiest_thread?;
+        (server.window > Span::ZERO).then(|| busiest.as_s_f64() / server.window.as_s_f64())
+    });
+    let system = facts.trial.usage.system.as_ref();
+    let cpus = facts.server_cpus().unwrap_or_default();
+    // Ticks of a short window are too coarse to divide by.
+    let fine = system.filter(|system| system.tick_share() < 0.02);
+    let cpu = fine.and_then(|system| {
+        let of_server = system.cpus.iter().filter(|usage| cpus.contains(&usage.cpu));
+        of_server
+            .map(|usage| usage.busy - usage.steal)
+            .max_by(f64::total_cmp)
+    });
+    thread.into_iter().chain(cpu).max_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_both_limits_the_servers_own_is_estimated() {
+        let check = |rate: f64, server: f64, generator: f64, expected: Option<(f64, bool)>| {
+            let found = two_sided(rate, server, generator);
+            let found = found.map(|found| (found.estimate.round(), found.is_server_limit));
+            assert_eq!(found, expected, "{rate} {server} {generator}");
+        };
+        check(50_000.0, 0.5, 0.99, None);
+        check(50_000.0, 0.99, 0.5, None);
+        check(50_000.0, 0.85, 0.99, None);
+        check(0.0, 0.99, 0.99, None);
+        check(50_000.0, 0.88, 0.90, Some((56_818.0, false)));
+        check(50_000.0, 0.95, 0.90, Some((52_632.0, true)));
+        check(50_000.0, 1.02, 0.99, Some((50_000.0, true)));
+    }
+
+    #[test]
+    fn the_interval_is_as_wide_as_the_error_and_not_below_what_was_measured() {
+        let found = two_sided(50_000.0, 0.88, 0.95).unwrap();
+        assert!(found.low <= found.estimate && found.estimate <= found.high);
+        assert!((found.low - 51_136.0).abs() < 1.0, "{found:?}");
+        assert!((found.high - 62_500.0).abs() < 1.0, "{found:?}");
+        let found = two_sided(50_000.0, 0.99, 0.95).unwrap();
+        assert!((found.low - 50_000.0).abs() < 1e-6, "{found:?}");
+    }
+}
