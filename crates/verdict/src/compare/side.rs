@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::finding::{Status, Verdict};
+use model::point::{Point, RATE, Value};
 use model::probe::{AxisKind, ProbeResult};
 use model::{Execution, Manifest, PointId, Trial};
 
@@ -123,10 +124,7 @@ impl Side {
         }
         self.trials.push(Kept {
             // Of the ceiling, too, so that verdicts and trials stay side by side.
-            spot: point.map_or_else(Spot::default, |point| Spot {
-                execution: Execution::default(),
-                ..point.id.clone()
-            }),
+            spot: point.map_or_else(Spot::default, |point| spot(point, trial)),
             is_open_loop: trial.plan.arrivals.rate().is_some(),
             values: if is_ceiling {
                 [None; METRICS.len()]
@@ -203,6 +201,18 @@ impl Side {
 fn is_invalid(verdict: &Verdict, claim: model::Claim) -> bool {
     let worth = verdict.claims.iter().find(|(other, _)| **other == claim);
     worth.is_some_and(|(_, worth)| worth.status == Status::Invalid)
+}
+
+fn spot(point: &Point, trial: &Trial) -> Spot {
+    let spot = Spot {
+        execution: Execution::default(),
+        ..point.id.clone()
+    };
+    match (spot.rate(), trial.plan.arrivals.rate()) {
+        // Earlier versions did not count the intended load among the axes.
+        (None, Some(rate)) => spot.with(RATE, Value::Rate(rate)),
+        _ => spot,
+    }
 }
 
 /// The values of one trial, in the order of the metrics.

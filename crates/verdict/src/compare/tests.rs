@@ -1,8 +1,10 @@
 //! Two results of each kind, their answers and their limits.
 
-use model::Trial;
 use model::fixture::{self, Heat, Shaped};
+use model::plan::Arrivals;
+use model::point::{CONNECTIONS, Value};
 use model::probe::{Pass, ProbeResult, Series};
+use model::{Rate, Trial};
 
 use super::*;
 
@@ -218,6 +220,34 @@ fn places_that_only_one_has_are_named() {
             "only A has origin, seven-bytes, 64 connections",
         ]
     );
+}
+
+/// Trials of earlier versions name no rate among their axes.
+#[test]
+fn loads_that_differ_in_their_rate_alone_are_not_pooled() {
+    let open = |seed: u64| {
+        let mut trials = heat(seed, 1.0, 6);
+        for trial in &mut trials {
+            let point = trial.point.as_mut().unwrap();
+            let rate = if point.id.connections() == 1 {
+                1_000
+            } else {
+                2_000
+            };
+            point.id = point.id.clone().with(CONNECTIONS, Value::Count(64));
+            trial.plan.arrivals = Arrivals::Fixed {
+                rate_per_1000_s: Rate::per_second(rate),
+            };
+        }
+        trials
+    };
+    let compared = labs(&open(1), &open(2));
+    for rate in ["1,000/s", "2,000/s"] {
+        let place = format!("nginx, seven-bytes, {rate} over 64 connections");
+        assert_eq!(row(&compared, &place, "cpu").a.rounds, 6, "{rate}");
+    }
+    // One of the two rates is declared, for each server.
+    assert_eq!(compared.family.comparisons, 2);
 }
 
 #[test]
