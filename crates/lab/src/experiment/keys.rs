@@ -17,8 +17,26 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
         "server",
         &["product", "label", "preset", "cores", "access_log"],
     ),
-    ("workload", &["name", "body", "requests_per_connection"]),
+    (
+        "workload",
+        &[
+            "name",
+            "body",
+            "request",
+            "needs",
+            "requests_per_connection",
+        ],
+    ),
     ("workload.body", &["bytes"]),
+    (
+        "workload.request",
+        &["body", "path", "method", "headers", "weight", "expect"],
+    ),
+    ("workload.request.body", &["bytes"]),
+    (
+        "workload.request.expect",
+        &["level", "status", "length", "sha256"],
+    ),
     (
         "load",
         &["mode", "connections", "rate", "arrivals", "timeout"],

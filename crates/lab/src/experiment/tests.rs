@@ -167,7 +167,7 @@ fn a_wrong_override_is_told_as_such() {
     check(
         "workload=small",
         "'workload=small': workload: this has keys of its own: name, body, \
-         requests_per_connection; set one of them, as in workload[0].name=...",
+         request, needs, requests_per_connection; set one of them, as in workload[0].name=...",
     );
     check(
         "workload[0].body=7",
@@ -228,7 +228,10 @@ fn the_table_of_keys_is_that_of_the_types() {
         "experiment": { "name": "n", "question": "q", "rounds": 1, "restart": "round",
             "warmup": "1s", "duration": "1s", "seed": 1 },
         "server": [{ "product": "p", "label": "l", "preset": "p", "cores": 1, "access_log": "off" }],
-        "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1 }],
+        "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
+            "needs": ["static"], "request": [{ "body": { "bytes": 1 }, "path": "/", "method": "GET",
+                "headers": [["a", "b"]], "weight": 1,
+                "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
         "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
             "arrivals": "fixed", "timeout": "1s" }
     }"#;

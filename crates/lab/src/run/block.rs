@@ -66,7 +66,7 @@ impl Lab<'_> {
         let mut running = self.start(racer, ground)?;
         self.ask_for_everything(racer, &mut running, ground, progress)?;
         running.read_condition();
-        let workloads = self.experiment.workloads();
+        let workloads = ground.workloads(racer, self.experiment);
         let share = self.experiment.warmup() / u64::try_from(workloads.len()).unwrap_or(1);
         if !share.is_zero() {
             for workload in workloads {

@@ -8,7 +8,7 @@ mod prepare;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::experiment::Gap;
+use model::experiment::{Gap, Workload};
 use model::{Environment, Experiment, Manifest, Span, Trial};
 
 use crate::ceiling::Ceilings;
@@ -19,7 +19,7 @@ use crate::scratch::Scratch;
 use crate::server::{Installed, Search};
 use crate::site::Site;
 use crate::store::Store;
-use crate::sweep::{self, Block, Racer};
+use crate::sweep::{self, Block, Cell, Racer};
 
 pub use prepare::{Missing, present, verify_all};
 
@@ -118,7 +118,14 @@ impl Lab<'_> {
             self.store.put_gap(gap)?;
         }
         let seed = self.manifest.order_seed;
-        let blocks = sweep::schedule(self.experiment, seed);
+        let mut blocks = sweep::schedule(self.experiment, seed);
+        for block in &mut blocks {
+            let racer = block.racer;
+            let workload = |cell: &Cell| &self.experiment.workloads()[cell.workload];
+            block
+                .cells
+                .retain(|cell| ground.offers(racer, workload(cell)));
+        }
         let mut progress = Progress::new(self.store.done(), &blocks, &ground, seed);
         if !progress.is_complete() {
             let mut gaps: Vec<Gap> = missing.into_iter().map(|missing| missing.gap).collect();
@@ -260,6 +267,24 @@ impl Lab<'_> {
 pub const CEILING: &str = "ceiling";
 
 impl Ground {
+    /// The workloads that it is measured with: all that it offers what they need.
+    fn workloads<'e>(&self, racer: Racer, experiment: &'e Experiment) -> Vec<&'e Workload> {
+        let workloads = experiment.workloads().iter();
+        workloads
+            .filter(|workload| self.offers(racer, workload))
+            .collect()
+    }
+
+    /// Whether it offers what the workload needs.
+    fn offers(&self, racer: Racer, workload: &Workload) -> bool {
+        let Racer::Server(_) = racer else {
+            return true;
+        };
+        let needs = workload.needs.iter().map(String::as_str);
+        self.installed(racer)
+            .is_some_and(|installed| installed.product.lacks(needs).is_none())
+    }
+
     fn installed(&self, racer: Racer) -> Option<&Installed> {
         match racer {
             Racer::Ceiling { .. } => {

@@ -1,7 +1,7 @@
 //! Before the first trial: what is installed, the documents, the limits; and a start and an
 //! exchange of every server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use model::Experiment;
@@ -38,7 +38,12 @@ pub fn present(
     let mut missing = Vec::new();
     for (index, variant) in experiment.servers().iter().enumerate() {
         match find(variant, search, division) {
-            Ok(installed) => found.push(Some(installed)),
+            Ok(installed) => {
+                let before = missing.len();
+                missing.extend(not_offered(experiment, index, &installed));
+                let offers_some = missing.len() - before < experiment.workloads().len();
+                found.push(offers_some.then_some(installed));
+            }
             Err((error, remedy)) => {
                 found.push(None);
                 missing.push(Missing {
@@ -55,6 +60,23 @@ pub fn present(
         }
     }
     (found, missing)
+}
+
+/// A row for each workload that needs what the server does not offer.
+fn not_offered(experiment: &Experiment, index: usize, installed: &Installed) -> Vec<Missing> {
+    let variant = &experiment.servers()[index];
+    let workloads = experiment.workloads().iter();
+    let gaps = workloads.filter_map(|workload| {
+        let needs = workload.needs.iter().map(String::as_str);
+        Some(Gap {
+            server: variant.label.clone(),
+            product: variant.product.clone(),
+            workload: Some(workload.name.clone()),
+            error: installed.product.lacks(needs)?,
+            ..Gap::default()
+        })
+    });
+    gaps.map(|gap| Missing { index, gap }).collect()
 }
 
 fn find(
@@ -81,6 +103,9 @@ fn find(
             ),
             None,
         ));
+    }
+    if let Some(why) = product.cannot_log(variant.access_log) {
+        return Err((why, None));
     }
     server::installed(product, search).map_err(|absent| (absent.why, absent.remedy))
 }
@@ -195,6 +220,15 @@ impl Lab<'_> {
             },
         };
         let cpus = self.division.of_server(cores);
+        let workloads = ground.workloads(racer, self.experiment).into_iter();
+        let needs: Vec<String> = match racer {
+            Racer::Ceiling { .. } => Vec::new(),
+            Racer::Server(_) => workloads
+                .flat_map(|workload| workload.needs.clone())
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
+        };
         Running::start(&Start {
             label,
             installed,
@@ -204,7 +238,7 @@ impl Lab<'_> {
             // More cores than there are: a ceiling for servers that are gaps themselves.
             cpus: cpus.unwrap_or(&self.division.server),
             connections: self.experiment.connections().last().copied().unwrap_or(1),
-            needs: &[],
+            needs: &needs,
             site: ground.site.root(),
             scratch: self.scratch,
         })
@@ -232,7 +266,7 @@ impl Lab<'_> {
                 ),
             });
         }
-        for workload in self.experiment.workloads() {
+        for workload in ground.workloads(racer, self.experiment) {
             let target = Target::of(racer, running.port(), workload, &ground.site);
             let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
             let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
@@ -261,7 +295,7 @@ impl Lab<'_> {
         ground: &Ground,
         progress: &mut Progress,
     ) -> Result<(), LabError> {
-        let Some(workload) = self.experiment.workloads().first() else {
+        let Some(&workload) = ground.workloads(racer, self.experiment).first() else {
             return Ok(());
         };
         let target = Target::of(racer, running.port(), workload, &ground.site);

@@ -44,8 +44,9 @@ impl Site {
             open_to_all(&path, 0o755)?;
         }
         let mut documents = BTreeMap::new();
-        for workload in experiment.workloads() {
-            let length = workload.bytes.count();
+        let workloads = experiment.workloads().iter();
+        for bytes in workloads.flat_map(|workload| workload.documents()) {
+            let length = bytes.count();
             if documents.contains_key(&length) {
                 continue;
             }
@@ -56,7 +57,7 @@ impl Site {
             open_to_all(&file, 0o644)?;
             let document = Document {
                 path,
-                bytes: workload.bytes,
+                bytes,
                 sha256: hex(&Sha256::digest(&content)),
             };
             documents.insert(length, document);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use model::event::Phase;
-use model::experiment::{ArrivalKind, Workload};
+use model::experiment::{ArrivalKind, Asked, Content, Workload};
 use model::plan::{Arrivals, Expectation, FORMAT, Level, Stop};
 use model::point::Point;
 use model::request::RequestFile;
@@ -22,38 +22,112 @@ use crate::server::Running;
 use crate::site::{Document, Site};
 use crate::sweep::{Racer, settle};
 
-/// What is fetched from a running server, and what a right answer is.
+/// What is asked of a running server, and what right answers are.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Where it listens, on 127.0.0.1.
     pub port: u16,
+    /// At least one request.
+    pub requests: Vec<Wanted>,
+}
+
+/// One request to a running server.
+#[derive(Clone, Debug)]
+pub struct Wanted {
     /// The path and its query.
     pub path: String,
-    /// The length of the content.
-    pub length: u64,
-    /// Its digest, where the lab made it.
-    pub sha256: Option<String>,
+    /// The method.
+    pub method: String,
+    /// Fields that are sent.
+    pub headers: Vec<(String, String)>,
+    /// How often it is sent, in relation to the weights of the others.
+    pub weight: u32,
+    /// What a right answer is.
+    pub expect: Expectation,
+}
+
+impl Wanted {
+    /// A file of that length and digest.
+    pub fn file(path: impl Into<String>, length: u64, sha256: Option<String>) -> Self {
+        Self {
+            path: path.into(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            weight: 1,
+            expect: Expectation {
+                level: Level::Body,
+                status: Some(200),
+                length: Some(length),
+                sha256,
+            },
+        }
+    }
 }
 
 impl Target {
-    /// The document of `workload`, as this racer has it.
+    /// The requests of `workload`, as this racer has them.
     pub fn of(racer: Racer, port: u16, workload: &Workload, site: &Site) -> Self {
-        let length = workload.bytes.count();
-        match racer {
-            Racer::Ceiling { .. } => Self {
-                port,
-                path: format!("/.triathlon/null?bytes={length}"),
-                length,
-                sha256: None,
+        let from_memory = |length: u64| {
+            let path = format!("/.triathlon/null?bytes={length}");
+            Wanted::file(path, length, None)
+        };
+        let wanted = |asked: &Asked| match (racer, &asked.content) {
+            (Racer::Ceiling { .. }, Content::Document(bytes)) => Wanted {
+                weight: asked.weight,
+                ..from_memory(bytes.count())
             },
-            Racer::Server(_) => {
-                let Document { path, sha256, .. } = site.document(workload.bytes);
-                Self {
-                    port,
-                    path: path.clone(),
-                    length,
-                    sha256: Some(sha256.clone()),
+            // Where nobody knows how long the answer is, an empty one is as fast as it gets.
+            (Racer::Ceiling { .. }, Content::Path { expect, .. }) => Wanted {
+                weight: asked.weight,
+                ..from_memory(expect.length.unwrap_or(0))
+            },
+            (Racer::Server(_), Content::Document(bytes)) => {
+                let Document { path, sha256, .. } = site.document(*bytes);
+                Wanted {
+                    method: asked.method.clone(),
+                    headers: asked.headers.clone(),
+                    weight: asked.weight,
+                    ..Wanted::file(path, bytes.count(), Some(sha256.clone()))
                 }
+            }
+            (Racer::Server(_), Content::Path { path, expect }) => Wanted {
+                path: path.clone(),
+                method: asked.method.clone(),
+                headers: asked.headers.clone(),
+                weight: asked.weight,
+                expect: expect.clone(),
+            },
+        };
+        Self {
+            port,
+            requests: workload.requests.iter().map(wanted).collect(),
+        }
+    }
+
+    /// Its requests as a plan has them: what a right answer is stands with each where there are
+    /// several, and else with the plan.
+    fn requests(&self, address: SocketAddr) -> (Vec<RequestFile>, Expectation) {
+        let file = |wanted: &Wanted| RequestFile {
+            method: wanted.method.clone(),
+            headers: wanted.headers.clone(),
+            weight: wanted.weight,
+            ..RequestFile::get(format!("http://{address}{}", wanted.path))
+        };
+        match self.requests.as_slice() {
+            [one] => {
+                let request = RequestFile {
+                    weight: 1,
+                    ..file(one)
+                };
+                (vec![request], one.expect.clone())
+            }
+            several => {
+                let with_expectation = |wanted: &Wanted| RequestFile {
+                    expect: Some(wanted.expect.clone()),
+                    ..file(wanted)
+                };
+                let requests = several.iter().map(with_expectation).collect();
+                (requests, Expectation::default())
             }
         }
     }
@@ -146,9 +220,10 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         (Some(rate_per_1000_s), ArrivalKind::Fixed) => Arrivals::Fixed { rate_per_1000_s },
         (Some(rate_per_1000_s), ArrivalKind::Poisson) => Arrivals::Poisson { rate_per_1000_s },
     };
+    let (requests, expect) = target.requests(address);
     PlanFile {
         format: FORMAT,
-        requests: vec![RequestFile::get(format!("http://{address}{}", target.path))],
+        requests,
         addresses: vec![address],
         sources: sources(load),
         protocol: model::plan::Protocol::Http1,
@@ -164,12 +239,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         cpus: cpus.to_vec(),
         spin: model::plan::Spin::Auto,
         backend: model::plan::Backend::Auto,
-        expect: Expectation {
-            level: Level::Body,
-            status: Some(200),
-            length: Some(target.length),
-            sha256: target.sha256.clone(),
-        },
+        expect,
         samples: 0,
         interval: interval(load.stop),
     }

@@ -8,9 +8,7 @@ use crate::experiment;
 fn target() -> Target {
     Target {
         port: 4711,
-        path: "/small/7.html".to_owned(),
-        length: 7,
-        sha256: Some("ab".repeat(32)),
+        requests: vec![Wanted::file("/small/7.html", 7, Some("ab".repeat(32)))],
     }
 }
 
@@ -72,4 +70,68 @@ fn short_windows_are_cut_into_tenths() {
     check(Stop::DurationNs(Span::from_ms(20)), Span::from_ms(10));
     check(Stop::DurationNs(Span::from_s(60)), Span::from_s(1));
     check(Stop::Count(5), Span::from_s(1));
+}
+
+#[test]
+fn a_workload_of_several_requests_is_a_plan_of_them() {
+    let text = r#"
+        [experiment]
+        name = "mix"
+        question = "?"
+        rounds = 1
+        duration = "1s"
+        [[server]]
+        product = "origin"
+        [[workload]]
+        name = "page"
+        [[workload.request]]
+        body = { bytes = 7 }
+        weight = 3
+        [[workload.request]]
+        path = "/hello?x"
+        method = "HEAD"
+        headers = [["Accept", "text/plain"]]
+        expect = { status = 204, length = 5 }
+        [load]
+        connections = 1
+    "#;
+    let experiment = experiment::parse("mix.toml", text, &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::build(folder.path(), &experiment).unwrap();
+    let workload = &experiment.workloads()[0];
+    let load = Load::one_exchange(experiment.timeout(), 1);
+    let read = |racer| {
+        let target = Target::of(racer, 4711, workload, &site);
+        Plan::try_from(plan(&target, &load, &[1])).unwrap()
+    };
+    let plan = read(Racer::Server(0));
+    let [page, hello] = plan.requests() else {
+        panic!("{plan:?}");
+    };
+    assert_eq!((page.url.path.as_str(), page.weight), ("/small/7.html", 3));
+    assert_eq!(
+        (page.expect.status, page.expect.length),
+        (Some(200), Some(7))
+    );
+    assert!(page.expect.sha256.is_some());
+    assert_eq!((hello.url.path.as_str(), hello.weight), ("/hello?x", 1));
+    assert_eq!((hello.method.as_str(), hello.headers.len()), ("HEAD", 1));
+    assert_eq!(
+        (hello.expect.status, hello.expect.length),
+        (Some(204), Some(5))
+    );
+    // The ceiling answers as much, as often, from memory.
+    let plan = read(Racer::Ceiling { cores: 1 });
+    let asked: Vec<_> = plan
+        .requests()
+        .iter()
+        .map(|one| (&*one.url.path, one.weight))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            ("/.triathlon/null?bytes=7", 3),
+            ("/.triathlon/null?bytes=5", 1)
+        ]
+    );
 }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::de::{IntoDeserializer as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::plan::Expectation;
 use crate::units::{Bytes, Rate, Span};
 
 /// An experiment as it is written.
@@ -132,11 +133,42 @@ impl AccessLog {
 pub struct WorkloadFile {
     /// Its name in charts.
     pub name: String,
-    /// What is fetched.
-    pub body: Body,
+    /// What is fetched, where that is one file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
+    /// What is asked, where that is several things, or no file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request: Vec<AskedFile>,
+    /// What a server must offer for it: handlers and protocols. Files need `static`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
     /// Exactly so many exchanges on a connection, enforced by the generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
+}
+
+/// `[[workload.request]]`.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedFile {
+    /// A file that the lab makes, and whose right answer it knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
+    /// Anything else that the server answers: a path and its query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// GET unless told otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Fields that are sent, each a name and a value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// How often it is sent, in relation to the weights of the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// What a right answer to a path is; status 200 where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expectation>,
 }
 
 /// The content of the file that is fetched.

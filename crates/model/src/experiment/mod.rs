@@ -5,16 +5,18 @@
 
 mod file;
 mod results;
+mod workload;
 
 use std::collections::BTreeSet;
 
-use crate::units::{Bytes, Rate, Span};
+use crate::units::{Rate, Span};
 
 pub use file::{
-    AccessLog, ArrivalKind, Body, Counts, ExperimentFile, HeaderFile, LoadFile, LoadMode,
-    OneOrMany, RateText, Restart, ServerFile, WorkloadFile,
+    AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
+    LoadMode, OneOrMany, RateText, Restart, ServerFile, WorkloadFile,
 };
 pub use results::{Gap, Manifest, Results};
+pub use workload::{Asked, Content, Workload};
 
 /// More points on one axis are a slip of the pen.
 const AXIS_MAX: usize = 10_000;
@@ -49,17 +51,6 @@ pub struct ServerVariant {
     pub cores: u32,
     /// Whether and how it logs each request.
     pub access_log: AccessLog,
-}
-
-/// What is fetched, and how connections are used for it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Workload {
-    /// Its name in charts.
-    pub name: String,
-    /// The length of the content.
-    pub bytes: Bytes,
-    /// Enforced by the generator.
-    pub requests_per_connection: Option<u32>,
 }
 
 /// An experiment that can be expanded.
@@ -140,7 +131,7 @@ impl TryFrom<ExperimentFile> for Experiment {
     fn try_from(file: ExperimentFile) -> Result<Self, ExperimentError> {
         check_header(&file.experiment)?;
         let servers = expand_servers(&file.server)?;
-        let workloads = read_workloads(&file.workload)?;
+        let workloads = workload::read(&file.workload)?;
         let connections = read_connections(&file.load.connections)?;
         let rates = read_rates(&file.load)?;
         if file.load.timeout.is_zero() {
@@ -240,38 +231,6 @@ fn label_of(file: &ServerFile, cores: u32, access_log: AccessLog) -> String {
         label.push_str(&format!(" log {}", access_log.name()));
     }
     label
-}
-
-fn read_workloads(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentError> {
-    if files.is_empty() {
-        return Err(wrong("workload", "give at least one [[workload]]"));
-    }
-    let mut names = BTreeSet::new();
-    let mut workloads = Vec::new();
-    for (index, file) in files.iter().enumerate() {
-        let key = |name: &str| format!("workload[{index}].{name}");
-        if file.name.trim().is_empty() {
-            return Err(wrong(key("name"), "give it a name"));
-        }
-        if !names.insert(file.name.as_str()) {
-            return Err(wrong(
-                key("name"),
-                format!("there is a workload '{}' already", file.name),
-            ));
-        }
-        if file.requests_per_connection == Some(0) {
-            return Err(wrong(key("requests_per_connection"), "give at least 1"));
-        }
-        if file.body.bytes > Bytes::new(1 << 30) {
-            return Err(wrong(key("body.bytes"), "give at most 1G"));
-        }
-        workloads.push(Workload {
-            name: file.name.clone(),
-            bytes: file.body.bytes,
-            requests_per_connection: file.requests_per_connection,
-        });
-    }
-    Ok(workloads)
 }
 
 fn read_connections(counts: &Counts) -> Result<Vec<u32>, ExperimentError> {

@@ -139,3 +139,66 @@ fn the_file_form_survives_a_round_trip() {
     let read: ExperimentFile = serde_json::from_str(&json).unwrap();
     assert_eq!(read, written, "{json}");
 }
+
+#[test]
+fn a_workload_is_its_requests_and_what_they_need() {
+    let read = |workload: serde_json::Value| {
+        let file: WorkloadFile = serde_json::from_value(workload).unwrap();
+        workload::read(&[file]).map(|mut all| all.remove(0))
+    };
+    let one = read(serde_json::json!({ "name": "one", "body": { "bytes": 7 } })).unwrap();
+    assert_eq!(
+        (one.contents().as_str(), one.needs),
+        ("7 B", vec!["static".to_owned()])
+    );
+    let mix = read(serde_json::json!({
+        "name": "mix",
+        "request": [
+            { "body": { "bytes": 7 }, "weight": 9 },
+            { "path": "/hello", "headers": [["Accept", "text/plain"]], "expect": { "length": 5 } },
+        ],
+        "needs": ["static", "cgi"],
+    }))
+    .unwrap();
+    assert_eq!(mix.contents(), "7 B and /hello");
+    assert_eq!(mix.requests[0].weight, 9);
+    let Content::Path { expect, .. } = &mix.requests[1].content else {
+        panic!("{mix:?}");
+    };
+    assert_eq!((expect.length, expect.status), (Some(5), None));
+    let script = read(serde_json::json!({ "name": "x", "request": [{ "path": "/hello" }] }));
+    let script = script.unwrap();
+    assert_eq!(script.needs, Vec::<String>::new());
+    let Content::Path { expect, .. } = &script.requests[0].content else {
+        panic!("{script:?}");
+    };
+    assert_eq!(expect.status, Some(200));
+
+    let check = |workload: serde_json::Value, key: &str| {
+        assert_eq!(read(workload).unwrap_err().key, key);
+    };
+    check(serde_json::json!({ "name": "x" }), "workload[0].name");
+    check(
+        serde_json::json!({ "name": "x", "body": { "bytes": 1 }, "request": [{ "path": "/" }] }),
+        "workload[0].body",
+    );
+    let request =
+        |request: serde_json::Value| serde_json::json!({ "name": "x", "request": [request] });
+    check(request(serde_json::json!({})), "workload[0].request[0]");
+    check(
+        request(serde_json::json!({ "path": "a" })),
+        "workload[0].request[0].path",
+    );
+    check(
+        request(serde_json::json!({ "path": "/", "weight": 0 })),
+        "workload[0].request[0].weight",
+    );
+    check(
+        request(serde_json::json!({ "body": { "bytes": 1 }, "expect": {} })),
+        "workload[0].request[0].expect",
+    );
+    check(
+        request(serde_json::json!({ "body": { "bytes": "2G" } })),
+        "workload[0].request[0].body.bytes",
+    );
+}

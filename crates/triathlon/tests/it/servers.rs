@@ -168,3 +168,60 @@ fn mistakes_in_a_folder_are_told_with_file_and_line() {
         ],
     );
 }
+
+#[test]
+fn a_workload_that_a_server_does_not_offer_is_a_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"[experiment]
+name = "first-heat"
+question = "?"
+rounds = 1
+warmup = "20ms"
+duration = "50ms"
+[[server]]
+product = "origin"
+[[workload]]
+name = "page"
+[[workload.request]]
+body = { bytes = 7 }
+weight = 3
+[[workload.request]]
+body = { bytes = "20k" }
+[[workload]]
+name = "script"
+needs = ["cgi"]
+[[workload.request]]
+path = "/cgi-bin/hello"
+[load]
+connections = 2
+"#;
+    let file = folder.path().join("mine.toml").display().to_string();
+    fs::write(&file, text).unwrap();
+    let results = folder.path().join("results");
+    let place = results.display().to_string();
+    let words = ["lab", &file, "--hiccups", "0s", "--results", &place];
+    let why = "origin does not offer 'cgi', which the workload needs; it offers static, http1";
+    let run = triathlon(words)
+        .expect_code(1)
+        .expect_complaint(&[&format!("not 'script': {why}"), "origin (script)"]);
+    let gaps = files(&results, "gaps");
+    assert_eq!(gaps.len(), 1, "{run:#?}");
+    let gap = fs::read_to_string(&gaps[0]).unwrap();
+    assert!(gap.contains(why) && gap.contains("script"), "{gap}");
+    // The other workload is measured: both of its requests, three of one for each of the other.
+    let measured: Vec<Trial> = trials(&results);
+    let of_origin = measured.iter().filter(|trial| {
+        let point = trial.point.as_ref().expect("a point");
+        !point.ceiling && point.id.workload == "page"
+    });
+    let of_origin: Vec<&Trial> = of_origin.collect();
+    assert_eq!(of_origin.len(), 1, "{run:#?}");
+    let classes = &of_origin[0].record.classes;
+    assert_eq!(classes.len(), 2, "{run:#?}");
+    assert!(
+        classes
+            .iter()
+            .all(|class| class.outcomes.failures() == 0 && class.outcomes[model::Outcome::Ok] > 0),
+        "{run:#?}"
+    );
+}

@@ -12,7 +12,7 @@ use crate::experiment;
 use crate::generator::{Generator, Watch};
 use crate::server::{Search, installed};
 use crate::site::Site;
-use crate::trial::{self, Load, Surroundings, Target};
+use crate::trial::{self, Load, Surroundings, Target, Wanted};
 
 /// The products of this machine that are not this program. Those that are missing are told.
 fn strangers() -> Vec<Installed> {
@@ -479,9 +479,7 @@ fn workers_do_not_outlive_a_master_that_is_killed_in_the_middle_of_a_trial() {
         };
         let target = Target {
             port: running.port(),
-            path: "/".to_owned(),
-            length: 0,
-            sha256: None,
+            requests: vec![Wanted::file("/", 0, None)],
         };
         let plan = trial::plan(
             &target,

@@ -102,6 +102,9 @@ fn unmeasured(manifest: &Manifest, gaps: &[Gap], run: &Run) -> Vec<String> {
         .filter(is_missed)
         .filter(|gap| !is_measured(gap))
         .map(|gap| match &gap.workload {
+            Some(workload) if gap.load.text().is_empty() => {
+                format!("{} ({workload})", gap.server)
+            }
             Some(workload) => format!("{} ({workload}, {})", gap.server, gap.load.text()),
             None => gap.server.clone(),
         })

@@ -89,6 +89,12 @@ pub(super) fn grid(
             (None, None) => String::new(),
         };
         line("server", &format!("{:<16} {what}", variant.label));
+        let partly = missing.iter().filter(|one| one.index == index);
+        for Missing { gap, .. } in partly.filter(|_| servers[index].is_some()) {
+            if let Some(workload) = &gap.workload {
+                line("", &format!("not '{workload}': {}", gap.error));
+            }
+        }
     }
     for workload in experiment.workloads() {
         let reuse = workload
@@ -101,7 +107,7 @@ pub(super) fn grid(
             });
         line(
             "workload",
-            &format!("{:<16} {}{reuse}", workload.name, workload.bytes),
+            &format!("{:<16} {}{reuse}", workload.name, workload.contents()),
         );
     }
     line("connections", &axis(experiment.connections()));
