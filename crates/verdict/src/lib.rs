@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod cause;
 mod check;
 mod checks;

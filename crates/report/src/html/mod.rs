@@ -3,6 +3,7 @@
 //! Everything is in it: style, script, drawings and numbers. Without script the drawings are
 //! static and the numbers are in tables; with it the charts answer to the hand.
 
+mod answer;
 mod chart;
 mod compare;
 mod failures;

@@ -76,10 +76,8 @@ fn best(cells: &[Cell<'_>]) -> String {
             .cmp(&(b.rate.standing == Standing::Struck))
             .then(b.rate.median.total_cmp(&a.rate.median))
     });
-    let places: Vec<Option<usize>> = best.iter().map(|one| place(one, &best)).collect();
     let open_loop = cells.iter().any(|cell| cell.place().rate().is_some());
-    let ranked = places.iter().any(Option::is_some) && best.len() > 1 && !open_loop;
-    let mut columns = vec![
+    let columns = [
         "server",
         "verdict",
         "#rate",
@@ -91,29 +89,20 @@ fn best(cells: &[Cell<'_>]) -> String {
         "#memory",
         "#headroom",
     ];
-    if ranked {
-        columns.insert(0, "#place");
-    }
     let mut table = Table::new("Each server at its own best point", &columns);
-    for (one, place) in best.iter().zip(&places) {
-        row(&mut table, one, ranked.then_some(*place));
+    for one in &best {
+        row(&mut table, one);
     }
     let mut html = table.finish();
-    if ranked {
-        html.push_str(
-            "<p class=\"note\">Place: one more than the number of servers whose \
-            interval lies wholly above this one's. Servers whose intervals overlap are not told \
-            apart by these rounds and share a place; so may neighbours of neighbours.</p>\n",
-        );
-    } else if open_loop {
+    if open_loop {
         html.push_str(
             "<p class=\"note\">In an open loop the rate is what was asked, as long as the server \
              keeps up: compare response times and cost at the same load.</p>\n",
         );
     } else if best.len() > 1 {
         html.push_str(
-            "<p class=\"note\">No places are given: without an interval (6 valid rounds \
-            or more) a difference may be chance.</p>\n",
+            "<p class=\"note\">The order is that of the medians. Which differences are more than \
+             chance stands in the answer above.</p>\n",
         );
     }
     html
@@ -127,36 +116,6 @@ fn better(one: &Measure, other: &Measure) -> bool {
         (true, false) => false,
         _ => one.median > other.median,
     }
-}
-
-/// Where a rate may lie: "at least" has no upper end.
-fn reach(best: &Best<'_>) -> Option<(f64, f64)> {
-    let forbidden = best
-        .cell
-        .claims()
-        .get(&Claim::Comparison)
-        .is_some_and(|(status, _)| *status == model::Status::Invalid);
-    if forbidden || best.rate.standing == Standing::Struck {
-        return None;
-    }
-    let (low, high) = best.rate.interval?;
-    Some(if best.rate.standing == Standing::AtLeast {
-        (low, f64::INFINITY)
-    } else {
-        (low, high)
-    })
-}
-
-/// One more than the number of servers that are surely faster.
-fn place(one: &Best<'_>, all: &[Best<'_>]) -> Option<usize> {
-    let (_, high) = reach(one)?;
-    Some(
-        1 + all
-            .iter()
-            .filter_map(reach)
-            .filter(|(low, _)| *low > high)
-            .count(),
-    )
 }
 
 /// The interval in words: "at least" has only a lower end.
@@ -197,12 +156,9 @@ fn stacked(text: &str) -> String {
     format!("{} <small>{}</small>", escape(number), escape(unit))
 }
 
-fn row(table: &mut Table, best: &Best<'_>, place: Option<Option<usize>>) {
+fn row(table: &mut Table, best: &Best<'_>) {
     let cell = &best.cell;
     table.row();
-    if let Some(place) = place {
-        table.number(&place.map_or_else(|| "–".to_owned(), |place| place.to_string()));
-    }
     let show = |unit: Unit, measure: Option<Measure>| {
         measure.map_or_else(
             || "<span class=\"none\">–</span>".to_owned(),

@@ -78,7 +78,7 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
     };
     table
         .row()
-        .number(&number.to_string())
+        .number(&format!("<span id=\"trial-{number}\">{number}</span>"))
         .cell(&server)
         .text(&digest.id.workload)
         .number(&number::count(u64::from(digest.id.connections())))

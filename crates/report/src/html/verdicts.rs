@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use model::point::Values;
-use model::{Claim, Finding, Severity, Status};
+use model::{Claim, Severity, Status};
 
+use super::answer::answer;
 use super::escape;
 use super::table::Table;
 use crate::number::{self, plural};
@@ -16,9 +17,15 @@ const COLUMNS_WITH_WORDS: usize = 8;
 /// So many findings are shown at once, the worst first; the others are a touch away.
 const FINDINGS_SHOWN: usize = 8;
 
+/// Of a finding at several points so many are told apart.
+const SAID: usize = 3;
+
 /// The section.
 pub(super) fn section(run: &Run) -> String {
     let mut html = String::new();
+    for comparison in run.comparisons() {
+        html.push_str(&answer(&comparison));
+    }
     html.push_str(&summary(run));
     for note in &run.notes {
         let _ = writeln!(html, "<p class=\"missing\">{}</p>", escape(note));
@@ -39,7 +46,27 @@ pub(super) fn section(run: &Run) -> String {
     html.push_str("</div>\n");
     html.push_str(KEY);
     html.push_str(&findings(run));
+    html.push_str(&coverage(run));
     html
+}
+
+/// What no rule could look at.
+fn coverage(run: &Run) -> String {
+    let unread = run.unread();
+    if unread.is_empty() {
+        return "<p class=\"note\">Every rule that applies could read what it needs.</p>\n"
+            .to_owned();
+    }
+    let mut html = format!(
+        "<details class=\"notes\"><summary>{} could not read what they need in some \
+         trial</summary>\n<ul>\n",
+        plural(unread.len(), "rule")
+    );
+    for (rule, (missing, trials)) in unread {
+        let trials = plural(*trials, "trial");
+        let _ = writeln!(html, "<li>{rule}, in {trials}: {}</li>", escape(missing));
+    }
+    html + "</ul></details>\n"
 }
 
 const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every rule that applies \
@@ -226,17 +253,14 @@ fn findings(run: &Run) -> String {
     let mut html = String::new();
     let (loud, notes): (Vec<&Heard>, Vec<&Heard>) =
         heard.into_iter().partition(|heard| is_loud(&heard.finding));
-    if loud.is_empty() && run.findings.iter().all(|finding| !is_loud(finding)) {
+    if loud.is_empty() {
         html.push_str("<p>No rule doubts or forbids anything.</p>\n");
     } else {
         html.push_str("<h3>Why</h3>\n");
     }
-    for finding in &run.findings {
-        html.push_str(&article(finding, "the whole run"));
-    }
     let (first, further) = loud.split_at(loud.len().min(FINDINGS_SHOWN));
     for heard in first {
-        html.push_str(&article(&heard.finding, &place(run, heard)));
+        html.push_str(&article(heard, &place(run, heard)));
     }
     html.push_str(&folded(
         run,
@@ -258,7 +282,7 @@ fn folded(run: &Run, what: &str, findings: &[&Heard]) -> String {
     }
     let mut html = format!("<details class=\"notes\"><summary>{what}</summary>\n");
     for heard in findings {
-        html.push_str(&article(&heard.finding, &place(run, heard)));
+        html.push_str(&article(heard, &place(run, heard)));
     }
     html.push_str("</details>\n");
     html
@@ -310,7 +334,32 @@ fn place(run: &Run, heard: &Heard) -> String {
     format!("{} of {all}: {named}{at}", plural(heard.trials, "trial"))
 }
 
-fn article(finding: &Finding, place: &str) -> String {
+/// What was said, with the point that each number belongs to where there are several.
+fn said(heard: &Heard) -> String {
+    let is_same = |(_, say): &(u32, String)| *say == heard.finding.say;
+    if heard.said.iter().all(is_same) {
+        return format!("<p>{}</p>\n", escape(&heard.finding.say));
+    }
+    let mut html = String::new();
+    for (id, (sequence, say)) in heard.points.iter().zip(&heard.said).take(SAID) {
+        let _ = writeln!(
+            html,
+            "<p><a href=\"#trial-{sequence}\">{}, {}, {}</a>: {}</p>",
+            escape(&id.server),
+            escape(&id.workload),
+            escape(&id.load.text()),
+            escape(say)
+        );
+    }
+    if heard.said.len() > SAID {
+        let more = plural(heard.said.len() - SAID, "more point");
+        let _ = writeln!(html, "<p class=\"note\">And at {more}.</p>");
+    }
+    html
+}
+
+fn article(heard: &Heard, place: &str) -> String {
+    let finding = &heard.finding;
     let worst = finding.worst();
     let class = match worst {
         Severity::Note => "unknown",
@@ -325,15 +374,12 @@ fn article(finding: &Finding, place: &str) -> String {
         .collect();
     let mut html = format!(
         "<article class=\"finding\"><p class=\"rule\"><b class=\"v {class}\">{} for {}</b> <span \
-         class=\"where\">{}</span></p>\n<p>{}</p>\n",
+         class=\"where\">{}</span></p>\n",
         worst.name(),
         escape(&claims.join(", ")),
         escape(place),
-        escape(&finding.say)
     );
-    if let Some(why) = &finding.waived {
-        let _ = writeln!(html, "<p class=\"note\">Waived: {}</p>", escape(why));
-    }
+    html.push_str(&said(heard));
     for fix in &finding.fix {
         let _ = writeln!(html, "<p class=\"fix\">{}</p>", escape(fix));
     }

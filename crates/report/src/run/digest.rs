@@ -6,6 +6,7 @@ use model::point::{CONNECTIONS, Point, PointId, RATE, Value};
 use model::record::{Example, Interval};
 use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
+use verdict::analysis::Round;
 use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
 use crate::chart::Standing;
@@ -75,6 +76,8 @@ pub struct Digest {
     pub status: Status,
     /// What each claim is worth.
     pub claims: BTreeMap<Claim, (Status, bool)>,
+    /// The rules that brought each claim there.
+    pub because: BTreeMap<Claim, Vec<String>>,
     /// The rules that spoke, worst first.
     pub rules: Vec<String>,
     /// The highest quantile that the rules let pass; none: they have not said.
@@ -134,6 +137,7 @@ impl Digest {
             stretches: stretches(trial),
             status: Status::Unknown,
             claims: BTreeMap::new(),
+            because: BTreeMap::new(),
             rules: Vec::new(),
             quantile_highest: None,
             generator_limited: false,
@@ -156,6 +160,11 @@ impl Digest {
             .claims
             .iter()
             .map(|(claim, worth)| (*claim, (worth.status, worth.partial)))
+            .collect();
+        self.because = verdict
+            .claims
+            .iter()
+            .map(|(claim, worth)| (*claim, worth.because.clone()))
             .collect();
         self.rules = verdict
             .findings
@@ -195,6 +204,25 @@ impl Digest {
             Some(Status::Invalid) => Standing::Struck,
             Some(Status::Suspect) => Standing::Doubtful,
             Some(Status::Valid | Status::Unknown) | None => Standing::Sound,
+        }
+    }
+
+    /// As a comparison sees it. In an open loop the rate was asked for, and times are compared.
+    pub fn round(&self) -> Round<'_> {
+        let (value, standing) = if self.open_loop {
+            (self.response_us(0), self.standing(Claim::Latency))
+        } else {
+            (Some(self.rate), self.rate_standing())
+        };
+        Round {
+            id: &self.id,
+            round: self.round,
+            value,
+            cpu_us: self
+                .cpu_us
+                .filter(|_| self.standing(Claim::Resources) != Standing::Struck),
+            counts: standing != Standing::Struck,
+            at_least: standing == Standing::AtLeast,
         }
     }
 

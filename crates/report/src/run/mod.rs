@@ -18,6 +18,7 @@ use model::environment::Environment;
 use model::experiment::{Experiment, Gap, Manifest, Results};
 use model::trial::Server;
 use model::{Finding, PointId, Severity, Trial, Verdict};
+use verdict::analysis::{Comparison, Round, compare};
 
 /// A run and all that is known of it. Fill in what there is, [`add`](Self::add) each trial, then
 /// make a page, a table or a file of it.
@@ -33,8 +34,6 @@ pub struct Run {
     pub command: Option<String>,
     /// What a reader must know: products missing and how to install them, what was scaled.
     pub notes: Vec<String>,
-    /// Findings that no single trial shows.
-    pub findings: Vec<Finding>,
     /// Labels of servers in the order in which they are to be shown; others follow by name.
     pub server_order: Vec<String>,
     /// The same for workloads.
@@ -44,6 +43,7 @@ pub struct Run {
     environment: Option<Environment>,
     differences: BTreeMap<&'static str, Vec<String>>,
     heard: BTreeMap<(String, Severity), Heard>,
+    unread: BTreeMap<String, (String, usize)>,
 }
 
 /// A rule that spoke with some severity, and where.
@@ -55,6 +55,8 @@ pub struct Heard {
     pub trials: usize,
     /// The points it was found at.
     pub points: Vec<PointId>,
+    /// What it said first at each of them, with the position of that trial in the order.
+    pub said: Vec<(u32, String)>,
 }
 
 impl Run {
@@ -64,7 +66,7 @@ impl Run {
         let mut run = Self {
             name: header.name.clone(),
             question: header.question.clone(),
-            command: Some(shell(&manifest.command)),
+            command: Some(shell(&repeating(manifest))),
             notes: manifest
                 .scaled
                 .iter()
@@ -131,9 +133,7 @@ impl Run {
                 .or_insert_with(|| server.clone());
         }
         if !digest.ceiling {
-            for finding in &trial.verdict.findings {
-                self.hear(finding, &digest);
-            }
+            self.hear_all(&trial.verdict, &digest);
         }
         match &self.environment {
             None => self.environment = Some(trial.environment.clone()),
@@ -151,13 +151,12 @@ impl Run {
     pub fn judge(&mut self, verdicts: &[Verdict]) {
         assert_eq!(verdicts.len(), self.digests.len(), "a verdict per trial");
         self.heard.clear();
+        self.unread.clear();
         let mut digests = std::mem::take(&mut self.digests);
         for (digest, verdict) in digests.iter_mut().zip(verdicts) {
             digest.judge(verdict);
             if !digest.ceiling {
-                for finding in &verdict.findings {
-                    self.hear(finding, digest);
-                }
+                self.hear_all(verdict, digest);
             }
         }
         self.digests = digests;
@@ -169,6 +168,16 @@ impl Run {
             .sort_by(|a, b| (a.sequence, &a.id.server).cmp(&(b.sequence, &b.id.server)));
     }
 
+    fn hear_all(&mut self, verdict: &Verdict, digest: &Digest) {
+        for finding in &verdict.findings {
+            self.hear(finding, digest);
+        }
+        for (rule, missing) in &verdict.coverage.unknown {
+            let unread = self.unread.entry(rule.clone());
+            unread.or_insert_with(|| (missing.clone(), 0)).1 += 1;
+        }
+    }
+
     fn hear(&mut self, finding: &Finding, digest: &Digest) {
         let heard = self
             .heard
@@ -177,10 +186,12 @@ impl Run {
                 finding: finding.clone(),
                 trials: 0,
                 points: Vec::new(),
+                said: Vec::new(),
             });
         heard.trials += 1;
         if !heard.points.contains(&digest.id) {
             heard.points.push(digest.id.clone());
+            heard.said.push((digest.sequence, finding.say.clone()));
         }
     }
 
@@ -264,6 +275,21 @@ impl Run {
             .collect()
     }
 
+    /// How the servers compare, workload by workload.
+    pub fn comparisons(&self) -> Vec<Comparison> {
+        let servers = self.digests.iter().filter(|digest| !digest.ceiling);
+        let rounds: Vec<Round<'_>> = servers.map(Digest::round).collect();
+        let mut comparisons = compare(&rounds, &self.server_order);
+        let place = |name: &String| self.workloads().iter().position(|other| other == name);
+        comparisons.sort_by_key(|comparison| place(&comparison.workload));
+        comparisons
+    }
+
+    /// Rules that could not read what they need, with what was missing and in how many trials.
+    pub const fn unread(&self) -> &BTreeMap<String, (String, usize)> {
+        &self.unread
+    }
+
     /// How many rounds there were.
     pub fn rounds(&self) -> u32 {
         self.digests
@@ -312,6 +338,16 @@ fn gap_place(gap: &Gap) -> String {
         place.push_str(&format!(", round {round}"));
     }
     place
+}
+
+/// The command that repeats an execution in its order: as it was given, with its seed.
+fn repeating(manifest: &Manifest) -> Vec<String> {
+    let mut words = manifest.command.clone();
+    let is_seed = |word: &String| word.starts_with("seed=") || word.starts_with("experiment.seed=");
+    if manifest.experiment.experiment.seed.is_none() && !words.iter().any(is_seed) {
+        words.push(format!("seed={}", manifest.order_seed));
+    }
+    words
 }
 
 /// A command as one could type it.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use model::point::Values;
-use model::{Claim, Finding, Severity, Status};
-use verdict::summary::paired_ratio;
+use model::{Claim, Severity, Status};
+use verdict::pairs::paired;
 use verdict::words;
 
 use super::{LABEL, Style, WIDTH, labelled, wrap};
 use crate::chart::Standing;
 use crate::number::time_us;
-use crate::run::{Cell, Run, is_loud};
+use crate::run::{Cell, Heard, Run, is_loud};
 
 /// Columns of a server's name.
 const NAME: usize = 16;
@@ -23,6 +23,7 @@ pub fn lab(run: &Run, style: Style) -> String {
         out.push('\n');
     }
     out.push('\n');
+    out.push_str(&answers(run));
     out.push_str(&worth(run, style));
     for note in &run.notes {
         out.push_str(&labelled("note", note));
@@ -44,6 +45,23 @@ rate/s    right answers per second: median over rounds and its 95 % interval;
 head      headroom: how far the generator was from its limit in the worst round
 partial   valid, but some mandatory rule could not be evaluated
 ";
+
+/// How the servers compare, a sentence for each workload, and how certain that is.
+fn answers(run: &Run) -> String {
+    let mut out = String::new();
+    for comparison in run.comparisons() {
+        let said = [comparison.sentence()].into_iter();
+        let said = said.chain(comparison.certainty()).chain(comparison.cost());
+        for (place, sentence) in said.enumerate() {
+            let indent = if place == 0 { "" } else { "  " };
+            for line in wrap(&sentence, WIDTH - indent.len()) {
+                out.push_str(&format!("{indent}{line}\n"));
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
 
 /// How many points are worth what.
 fn worth(run: &Run, style: Style) -> String {
@@ -162,20 +180,17 @@ fn worst(cell: &Cell<'_>, style: Style) -> String {
     style.status(status, text)
 }
 
-/// Whether paired rounds cannot tell the two apart at 95 %.
+/// Whether the rounds that count for both cannot tell the two apart at 95 %.
 fn alike(one: &Cell<'_>, other: &Cell<'_>) -> bool {
-    let rates: BTreeMap<u32, f64> = other
-        .rounds
-        .iter()
-        .map(|digest| (digest.round, digest.rate))
-        .collect();
-    let pairs: Vec<(f64, f64)> = one
-        .rounds
-        .iter()
-        .filter_map(|digest| Some((digest.rate, *rates.get(&digest.round)?)))
-        .collect();
-    paired_ratio(&pairs)
-        .and_then(|(_, interval)| interval)
+    let rates = |cell: &Cell<'_>| -> BTreeMap<u32, f64> {
+        let counting = cell
+            .rounds
+            .iter()
+            .filter(|digest| digest.rate_standing() != Standing::Struck);
+        counting.map(|digest| (digest.round, digest.rate)).collect()
+    };
+    paired(&rates(one), &rates(other))
+        .and_then(|estimate| estimate.interval)
         .is_none_or(|interval| interval.contains(1.0))
 }
 
@@ -187,7 +202,7 @@ fn reasons(run: &Run, style: Style) -> String {
             continue;
         }
         out.push('\n');
-        out.push_str(&reason(&heard.finding, heard.trials, style));
+        out.push_str(&reason(heard, style));
         let mut places: Vec<String> = heard
             .points
             .iter()
@@ -203,7 +218,8 @@ fn reasons(run: &Run, style: Style) -> String {
     out
 }
 
-fn reason(finding: &Finding, trials: usize, style: Style) -> String {
+fn reason(heard: &Heard, style: Style) -> String {
+    let (finding, trials) = (&heard.finding, heard.trials);
     let severity = finding.worst();
     debug_assert!(severity > Severity::Note);
     let mut out = format!(
@@ -212,7 +228,16 @@ fn reason(finding: &Finding, trials: usize, style: Style) -> String {
         style.severity(severity, severity.name()),
         words::plural(trials as u64, "trial")
     );
-    out.push_str(&labelled("", &finding.say));
+    let which = match heard.points.as_slice() {
+        [first, _, ..] => format!(
+            "At {} {} {}: ",
+            first.server,
+            first.workload,
+            first.load.slug()
+        ),
+        _ => String::new(),
+    };
+    out.push_str(&labelled("", &format!("{which}{}", finding.say)));
     for fix in &finding.fix {
         out.push_str(&labelled("", &format!("-> {fix}")));
     }

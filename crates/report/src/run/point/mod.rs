@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::point::Values;
 use model::{Claim, Outcome, Status};
+use verdict::analysis::worth;
 use verdict::summary::Rounds;
 
 use super::digest::Digest;
@@ -69,27 +70,35 @@ impl<'a> Cell<'a> {
         Measure::over(rounds)
     }
 
-    /// What the point is worth: the worst of its rounds for each claim, and whether that is
-    /// only partly known.
+    /// What the point is worth for each claim, by all its rounds, and whether that is only partly
+    /// known.
     pub fn claims(&self) -> BTreeMap<Claim, (Status, bool)> {
-        let mut worst: BTreeMap<Claim, (Status, bool)> = BTreeMap::new();
-        for digest in &self.rounds {
-            for (claim, (status, partial)) in &digest.claims {
-                let entry = worst.entry(*claim).or_insert((*status, *partial));
-                entry.0 = entry.0.max(*status);
-                entry.1 |= partial;
-            }
-        }
-        worst
+        let made: BTreeSet<Claim> = self
+            .rounds
+            .iter()
+            .flat_map(|d| d.claims.keys().copied())
+            .collect();
+        let of_claim = |claim: Claim| {
+            let rounds = self.rounds.iter().filter_map(|digest| {
+                let (status, _) = digest.claims.get(&claim)?;
+                let because = digest.because.get(&claim).into_iter().flatten();
+                Some((*status, because.map(String::as_str).collect()))
+            });
+            let partial = |digest: &Digest| digest.claims.get(&claim).is_some_and(|c| c.1);
+            (
+                worth(rounds),
+                self.rounds.iter().any(|digest| partial(digest)),
+            )
+        };
+        made.into_iter()
+            .map(|claim| (claim, of_claim(claim)))
+            .collect()
     }
 
-    /// What the point is worth in all: the worst of its rounds.
+    /// What the point is worth in all: the worst of its claims.
     pub fn status(&self) -> Status {
-        self.rounds
-            .iter()
-            .map(|digest| digest.status)
-            .max()
-            .unwrap_or_default()
+        let claims = self.claims().into_values();
+        claims.map(|(status, _)| status).max().unwrap_or_default()
     }
 
     /// How many of its rounds have that status.

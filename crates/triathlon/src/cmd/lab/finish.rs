@@ -19,6 +19,7 @@ use crate::out;
 pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Result<Exit> {
     let (manifest, gaps) = (store.manifest()?, store.gaps()?);
     let mut run = Run::of(&manifest, &gaps);
+    run.experiment = std::fs::read_to_string(store.directory().join("experiment.toml")).ok();
     let mut set = TrialSet::default();
     for trial in store.trials() {
         let mut trial = trial?;

@@ -1,0 +1,127 @@
+use model::point::{CONNECTIONS, Value};
+
+use super::*;
+
+fn id(server: &str, connections: u32) -> PointId {
+    PointId {
+        server: server.to_owned(),
+        workload: "small".to_owned(),
+        ..PointId::default()
+    }
+    .with(CONNECTIONS, Value::Count(connections))
+}
+
+/// Servers with their rates in each round at 16 and 64 connections, a little apart in each.
+fn rounds<'a>(ids: &'a [(PointId, f64)], count: u32) -> Vec<Round<'a>> {
+    let of = |(id, rate): &'a (PointId, f64)| {
+        (1..=count).map(move |round| Round {
+            id,
+            round,
+            value: Some(rate * (1.0 + 0.001 * f64::from(round))),
+            cpu_us: Some(1e6 / rate),
+            counts: true,
+            at_least: false,
+        })
+    };
+    ids.iter().flat_map(of).collect()
+}
+
+fn servers() -> Vec<(PointId, f64)> {
+    vec![
+        (id("origin", 16), 100.0),
+        (id("origin", 64), 90_000.0),
+        (id("nginx", 16), 100.0),
+        (id("nginx", 64), 50_000.0),
+        (id("lighttpd", 64), 50_100.0),
+    ]
+}
+
+#[test]
+fn the_answer_is_a_sentence_at_the_declared_load() {
+    let ids = servers();
+    let comparisons = compare(&rounds(&ids, 8), &[]);
+    let [comparison] = comparisons.as_slice() else {
+        panic!("{comparisons:?}");
+    };
+    assert_eq!(
+        comparison.sentence(),
+        "small, at 64 connections: origin has 1.80 times the rate of nginx [1.80, 1.80]; lighttpd \
+         1.00 times [1.00, 1.00]."
+    );
+    assert_eq!(
+        comparison.certainty(),
+        [
+            "origin: faster by at least 2.0 %.",
+            "lighttpd: equivalent within 2.0 %."
+        ]
+    );
+    let cost = comparison.cost().unwrap();
+    assert!(cost.contains("nginx 20.0 us, origin 11.1 us"), "{cost}");
+}
+
+#[test]
+fn servers_that_could_not_be_measured_are_comparisons_too() {
+    let ids = servers();
+    let asked = ["nginx", "origin", "lighttpd", "apache"].map(str::to_owned);
+    assert_eq!(compare(&rounds(&ids, 8), &asked)[0].family.comparisons, 3);
+}
+
+#[test]
+fn struck_rounds_are_left_out_and_bounds_are_no_answers() {
+    let ids = servers();
+    let mut struck = rounds(&ids, 8);
+    for round in struck.iter_mut().filter(|round| round.round == 8) {
+        round.value = Some(1.0);
+        round.counts = false;
+    }
+    let comparison = compare(&struck, &[]).remove(0);
+    assert_eq!(comparison.rivals[0].racer.counting(), 7);
+    assert!(comparison.sentence().contains("origin has 1.80 times"));
+    let mut bounded = rounds(&ids, 8);
+    for round in &mut bounded {
+        round.at_least = round.id.server == "nginx";
+    }
+    let comparison = compare(&bounded, &[]).remove(0);
+    assert!(
+        comparison
+            .sentence()
+            .contains("origin has at most 1.80 times")
+    );
+    assert_eq!(comparison.rivals[0].answer, None);
+    assert!(comparison.certainty()[0].contains("the generator was the limit"));
+}
+
+#[test]
+fn two_executions_are_not_compared() {
+    let ids = servers();
+    let mut other = servers();
+    for (id, _) in &mut other {
+        "11:00".clone_into(&mut id.execution.begun);
+    }
+    let mut both = rounds(&ids, 8);
+    both.extend(rounds(&other, 8));
+    assert!(compare(&both, &[]).is_empty());
+}
+
+#[test]
+fn a_point_is_suspect_where_rounds_share_a_cause() {
+    use Status::{Invalid, Suspect, Unknown, Valid};
+    let check = |rounds: &[(Status, &[&'static str])], expected: Status| {
+        let all = rounds
+            .iter()
+            .map(|(status, causes)| (*status, causes.to_vec()));
+        assert_eq!(worth(all), expected, "{rounds:?}");
+    };
+    let sound: (Status, &[&str]) = (Valid, &[]);
+    let doubted: (Status, &[&str]) = (Suspect, &["CPU-08"]);
+    let other: (Status, &[&str]) = (Suspect, &["CPU-03"]);
+    let struck: (Status, &[&str]) = (Invalid, &["GEN-03"]);
+    check(&[sound, sound, sound, sound, sound, doubted], Valid);
+    check(&[sound, sound, sound, sound, other, doubted], Valid);
+    check(&[sound, sound, sound, sound, doubted, doubted], Suspect);
+    check(&[sound, sound, sound, sound, sound, struck], Valid);
+    check(&[sound, sound, sound, sound, struck, struck], Suspect);
+    check(&[sound, sound, struck, struck, struck, struck], Invalid);
+    check(&[doubted], Suspect);
+    check(&[(Unknown, &[]), (Unknown, &[]), sound], Unknown);
+}
