@@ -71,8 +71,8 @@ pub struct Rival {
 }
 
 /// Compares the servers of one execution; none where there are no rounds of several, or of several
-/// executions. `asked` are the labels of all servers that were asked for, in their order: those that
-/// could not be measured count as comparisons too.
+/// executions. `asked` are the labels of all servers that were asked for, in their order: those
+/// that could not be measured count as comparisons too.
 pub fn compare(rounds: &[Round<'_>], asked: &[String]) -> Vec<Comparison> {
     let mut racers: BTreeMap<&PointId, Racer> = BTreeMap::new();
     for round in rounds.iter().filter(|round| round.round > 0) {
