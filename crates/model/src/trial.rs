@@ -131,4 +131,34 @@ pub struct Server {
     /// Rules of the doctor that could not read their facts, each with what was missing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub doctor_unknown: BTreeMap<String, String>,
+    /// What it had been through since its start, where a lab started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+}
+
+/// What a server had been through between its start and a trial.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Standing {
+    /// Servers that stood beside it in the same block, not counting itself.
+    pub neighbours: u32,
+    /// What kept those that were not measured from running.
+    pub freezing: Freezing,
+    /// The most connections that it had held since its start: what it has allocated for them it may
+    /// still hold, so a claim about memory is one for so many connections at least.
+    pub connections_before: u32,
+}
+
+/// What keeps the servers of a block from running while another one is measured.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Freezing {
+    /// The freezer of their control groups (cgroup v2).
+    Cgroup,
+    /// Nothing: they stand idle, or there are none.
+    #[default]
+    None,
+    /// SIGSTOP to each of their processes.
+    Signals,
 }

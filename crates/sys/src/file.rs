@@ -14,6 +14,10 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, ResolveFlags, memfd_create, openat, o
 
 use crate::Errno;
 
+/// A flag of opening that refuses a symbolic link: in a folder where everybody may write it can
+/// lead anywhere.
+pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
+
 /// Reading, without waiting for a peer should it be a pipe.
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)

@@ -204,6 +204,10 @@ pub struct Point {
     pub round: u32,
     /// Position in the order of execution of the whole experiment, from 1.
     pub sequence: u32,
+    /// How often this trial's cell had been measured in this round before, and something that was
+    /// neither server nor generator had spoilt one of its trials: 0 for the first time. A pair of
+    /// rivals is one of equal attempts, and the last attempt that all of them have counts.
+    pub attempt: u32,
     /// Whether this measures the ceiling: origin's null responder in the server's place.
     pub ceiling: bool,
 }
@@ -244,9 +248,17 @@ struct PointFile {
     sequence: u32,
     /// The seed that the order came from.
     order_seed: u64,
+    /// How often its cell had been measured in this round before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    attempt: u32,
     /// Whether this measures the ceiling: origin's null responder in the server's place.
     #[serde(default)]
     ceiling: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Values of axes as files have them.
@@ -310,6 +322,7 @@ impl TryFrom<PointFile> for Point {
             id,
             round: file.round,
             sequence: file.sequence,
+            attempt: file.attempt,
             ceiling: file.ceiling,
         })
     }
@@ -327,6 +340,7 @@ impl From<Point> for PointFile {
             round: point.round,
             sequence: point.sequence,
             order_seed: point.id.execution.order_seed,
+            attempt: point.attempt,
             ceiling: point.ceiling,
         }
     }

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Then, look};
 use crate::counters::process as reading;
+use crate::errno::Errno;
 
 /// Children that we started and have not reaped.
 static STARTED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
@@ -28,6 +29,33 @@ pub(super) fn enter(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Chi
     let child = spawn()?;
     started.insert(child.id());
     Ok(child)
+}
+
+/// Forks a child that runs `life` and is never taken for an orphan. `life` makes
+/// async-signal-safe calls only, and does not allocate: other threads may have held any lock.
+pub(super) fn fork(life: impl FnOnce()) -> io::Result<u32> {
+    let mut started = started();
+    // SAFETY: fork takes nothing; what the child does is up to `life`, as said above.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        life();
+        // SAFETY: _exit takes a number, and runs nothing of ours.
+        unsafe { libc::_exit(0) }
+    }
+    let pid = u32::try_from(pid).map_err(|_| io::Error::last_os_error())?;
+    started.insert(pid);
+    Ok(pid)
+}
+
+/// Waits for a child that is about to end, and reaps it.
+pub(super) fn wait_for(pid: u32) {
+    let pid_t = libc::pid_t::try_from(pid).expect("it was a pid of the kernel's");
+    let mut status = 0;
+    // SAFETY: the status is live. A signal that interrupts the call is no answer.
+    while unsafe { libc::waitpid(pid_t, &raw mut status, 0) } == -1
+        && Errno::last().number() == libc::EINTR
+    {}
+    started().remove(&pid);
 }
 
 /// Reaps a child that has ended; false if that is not possible.

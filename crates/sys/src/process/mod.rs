@@ -5,6 +5,8 @@
 //! server's orphans must come back to us to be counted and ended.
 
 mod family;
+mod freeze;
+mod guard;
 mod leaf;
 mod signal;
 pub mod title;
@@ -21,6 +23,7 @@ use model::Span;
 use crate::counters::process as reading;
 use crate::syscall::limit::{self, Bounds, Resource};
 
+pub use guard::Guard;
 pub use leaf::{Leaf, LeafCpu};
 pub use signal::{Interrupt, Readiness, wait_readable};
 
@@ -38,20 +41,24 @@ pub struct Confinement<'a> {
     /// end with it only if it may see to that: SIGTERM, the default. SIGKILL needs no consent.
     pub orphaned: Signal,
     /// Whether those who leave its session and come to us as orphans are its own, where it has no
-    /// control group: a server may put itself into the background. Only one such child may run at a
-    /// time.
+    /// control group: a server may put itself into the background. Of several such children that
+    /// run at a time, the first that is stopped takes the orphans of all.
     pub is_alone: bool,
 }
 
 /// A signal that we send.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Signal {
+    /// SIGCONT.
+    Continue,
     /// SIGINT.
     Interrupt,
     /// SIGKILL.
     Kill,
     /// SIGQUIT.
     Quit,
+    /// SIGSTOP.
+    Stop,
     /// SIGTERM.
     #[default]
     Terminate,
@@ -60,6 +67,8 @@ pub enum Signal {
 impl Signal {
     const fn number(self) -> libc::c_int {
         match self {
+            Self::Continue => libc::SIGCONT,
+            Self::Stop => libc::SIGSTOP,
             Self::Interrupt => libc::SIGINT,
             Self::Kill => libc::SIGKILL,
             Self::Quit => libc::SIGQUIT,
@@ -107,6 +116,8 @@ pub struct Child {
     ended: Option<Ended>,
     /// Orphans that began since then, in ticks after boot, are its own.
     claims_since: Option<u64>,
+    /// It and its own do not run.
+    is_frozen: bool,
     /// Until it is reaped, its pid names it and its session, and nobody else.
     is_reaped: bool,
 }
@@ -153,6 +164,7 @@ pub fn start(command: &mut Command, confinement: Confinement<'_>) -> io::Result<
         pidfd: pidfd_open(pid).ok(),
         ended: None,
         claims_since: born.ok().filter(|_| confinement.is_alone),
+        is_frozen: false,
         is_reaped: false,
     })
 }
@@ -236,6 +248,8 @@ impl Child {
     pub fn stop(&mut self, signal: Signal, patience: Duration, leaf: Option<&Leaf>) -> Ended {
         if !self.is_reaped {
             let _already_gone = self.signal(signal);
+            // Who stands still does not see the signal.
+            self.thaw(leaf);
             let _in_time = self.wait(patience);
             self.end_family(leaf);
             self.is_reaped = self.ended().is_some() && family::leave(self.pid);

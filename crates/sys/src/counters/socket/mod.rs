@@ -1,4 +1,5 @@
-//! Listening sockets: who owns them, how long their accept queue is and may be.
+//! Listening sockets: who owns them, how long their accept queue is and may be; and whether their
+//! connections have ended.
 //!
 //! Asked of the kernel by sock_diag, because `/proc/net/tcp` has no limit of the queue and lists
 //! every connection in TIME_WAIT before it comes to an end. Cost: one socket, one reply.
@@ -40,9 +41,17 @@ pub fn listeners(port: u16) -> io::Result<Vec<Listener>> {
 
 /// All listening sockets in this network namespace, IPv4 and IPv6.
 pub fn all_listeners() -> io::Result<Vec<Listener>> {
-    let mut found = dump(libc::AF_INET)?;
-    found.extend(dump(libc::AF_INET6)?);
+    let mut found = dump(libc::AF_INET, LISTEN)?;
+    found.extend(dump(libc::AF_INET6, LISTEN)?);
     Ok(found)
+}
+
+/// How many connections this machine's servers on `port` have not ended yet: those in TIME_WAIT
+/// are the kernel's alone.
+pub fn connections(port: u16) -> io::Result<usize> {
+    let mut found = dump(libc::AF_INET, OPEN)?;
+    found.extend(dump(libc::AF_INET6, OPEN)?);
+    Ok(found.iter().filter(|one| one.port == port).count())
 }
 
 /// Sizes and offsets of `struct inet_diag_msg` and of netlink headers (linux/inet_diag.h).
@@ -52,8 +61,10 @@ const MESSAGE: usize = 72;
 const BY_FAMILY: u16 = 20;
 /// TCP_LISTEN as a bit of the states that are asked for.
 const LISTEN: u32 = 1 << 10;
+/// ESTABLISHED, SYN_RECV, FIN_WAIT1 and 2, CLOSE_WAIT, LAST_ACK, CLOSING.
+const OPEN: u32 = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 
-fn dump(family: libc::c_int) -> io::Result<Vec<Listener>> {
+fn dump(family: libc::c_int, states: u32) -> io::Result<Vec<Listener>> {
     // SAFETY: socket takes numbers and returns a new descriptor.
     let fd = unsafe {
         libc::socket(
@@ -67,7 +78,7 @@ fn dump(family: libc::c_int) -> io::Result<Vec<Listener>> {
     }
     // SAFETY: the descriptor is new and nobody else's.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let request = request(family);
+    let request = request(family, states);
     // SAFETY: the buffer is live and as long as said.
     let sent = unsafe {
         libc::send(
@@ -101,8 +112,8 @@ fn dump(family: libc::c_int) -> io::Result<Vec<Listener>> {
     Err(io::Error::other("sock_diag does not come to an end"))
 }
 
-/// `struct nlmsghdr` and `struct inet_diag_req_v2`, asking for every listener.
-fn request(family: libc::c_int) -> Vec<u8> {
+/// `struct nlmsghdr` and `struct inet_diag_req_v2`, asking for every socket in one of these states.
+fn request(family: libc::c_int, states: u32) -> Vec<u8> {
     const LENGTH: u32 = 72;
     let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_DUMP).expect("two small bits");
     let mut bytes = Vec::with_capacity(72);
@@ -114,7 +125,7 @@ fn request(family: libc::c_int) -> Vec<u8> {
     bytes.push(u8::try_from(family).expect("address families are small"));
     bytes.push(u8::try_from(libc::IPPROTO_TCP).expect("it is 6"));
     bytes.extend([0, 0]); // extensions, padding
-    bytes.extend(LISTEN.to_ne_bytes());
+    bytes.extend(states.to_ne_bytes());
     bytes.resize(72, 0); // any address
     bytes
 }

@@ -28,6 +28,25 @@ fn an_ipv6_listener_is_found_too() {
     assert_eq!(listeners_at(ours.local_addr().unwrap()).len(), 1);
 }
 
+#[test]
+fn a_connection_counts_until_the_server_has_ended_it_too() {
+    let ours = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = ours.local_addr().unwrap().port();
+    assert_eq!(connections(port).unwrap(), 0);
+    let client = TcpStream::connect(ours.local_addr().unwrap()).unwrap();
+    let (server, _) = ours.accept().unwrap();
+    assert_eq!(connections(port).unwrap(), 1);
+    drop(client);
+    assert_eq!(
+        connections(port).unwrap(),
+        1,
+        "the server has not closed it"
+    );
+    drop(server);
+    // The last two segments of loopback may be a moment on their way.
+    while connections(port).unwrap() > 0 {}
+}
+
 /// Those of this address: a stranger may listen at the same port of another one.
 fn listeners_at(address: SocketAddr) -> Vec<Listener> {
     let mut found = listeners(address.port()).unwrap();

@@ -40,6 +40,9 @@ enum Version {
     Two,
 }
 
+/// The file of a group of the unified hierarchy that freezes it.
+const FREEZER: &str = "cgroup.freeze";
+
 /// How the names of our groups begin.
 const PREFIX: &str = "triathlon-";
 
@@ -123,6 +126,37 @@ impl Leaf {
         }
     }
 
+    /// Keeps all that run in it from running, and waits until the kernel says that none does.
+    pub fn freeze(&self, at_most: Duration) -> io::Result<()> {
+        if self.version == Version::One {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        fs::write(self.path.join(FREEZER), "1")?;
+        let until = Instant::now() + at_most;
+        loop {
+            let events = fs::read_to_string(self.path.join("cgroup.events"))?;
+            if events.lines().any(|line| line == "frozen 1") {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                self.thaw();
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// Lets them run again.
+    pub fn thaw(&self) {
+        // What was never frozen needs no file for it.
+        let _none = fs::write(self.path.join(FREEZER), "0");
+    }
+
+    /// The file that freezes it, where its hierarchy has one.
+    pub(super) fn freezer(&self) -> Option<PathBuf> {
+        (self.version == Version::Two).then(|| self.path.join(FREEZER))
+    }
+
     /// Process ids that are in it now.
     pub fn members(&self) -> Vec<u32> {
         members(&self.path)
@@ -142,6 +176,8 @@ impl Leaf {
             if left.is_empty() || left.contains(&std::process::id()) || Instant::now() > until {
                 break;
             }
+            // Not every kernel lets those die who are frozen.
+            let _thawed = fs::write(path.join(FREEZER), "0");
             for pid in left {
                 let _already_gone = send(pid, Signal::Kill);
             }
