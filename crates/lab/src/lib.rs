@@ -14,6 +14,7 @@ pub mod environment;
 pub mod error;
 pub mod experiment;
 pub mod generator;
+pub mod lock;
 pub mod meter;
 pub mod probe;
 pub mod run;

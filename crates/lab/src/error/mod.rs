@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::ReadError;
+use crate::lock::Holder;
 
 /// Why an experiment cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +75,16 @@ pub enum LabError {
         /// What it said or how it ended.
         why: String,
     },
+    /// Another lab measures on this machine.
+    #[error(
+        "another lab measures on this machine{}: two at a time would measure each other; wait for \
+         it, or measure beside it with --no-lock",
+        named(holder.as_ref())
+    )]
+    Taken {
+        /// Who that is, where it says so.
+        holder: Option<Holder>,
+    },
     /// A person asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -106,6 +117,12 @@ impl LabError {
     pub const fn is_about_one_server(&self) -> bool {
         matches!(self, Self::Server { .. } | Self::Generator { .. })
     }
+}
+
+fn named(holder: Option<&Holder>) -> String {
+    holder.map_or_else(String::new, |Holder { pid, since }| {
+        format!(" (process {pid}, since {since})")
+    })
 }
 
 fn cause(error: &io::Error) -> String {

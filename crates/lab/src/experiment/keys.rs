@@ -10,12 +10,19 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
     (
         "experiment",
         &[
-            "name", "question", "rounds", "restart", "warmup", "duration", "seed",
+            "name", "question", "rounds", "order", "restart", "warmup", "duration", "seed",
         ],
     ),
     (
         "server",
-        &["product", "label", "preset", "cores", "access_log"],
+        &[
+            "product",
+            "label",
+            "preset",
+            "cores",
+            "access_log",
+            "restart",
+        ],
     ),
     (
         "workload",

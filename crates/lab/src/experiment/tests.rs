@@ -40,14 +40,14 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
     check(
         "rounds = 6",
         "rouds = 6",
-        "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, restart, \
-         warmup, duration, seed; did you mean 'rounds'?",
+        "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, order, \
+         restart, warmup, duration, seed; did you mean 'rounds'?",
     );
     check(
         "cores = [1, 2]",
         "core = 1",
         "x.toml:12: server[1].core: no such key here; there are product, label, preset, cores, \
-         access_log; did you mean 'cores'?",
+         access_log, restart; did you mean 'cores'?",
     );
     check(
         "[load]",
@@ -225,9 +225,10 @@ fn a_name_that_nothing_has_is_told_with_the_nearest() {
 #[test]
 fn the_table_of_keys_is_that_of_the_types() {
     let full = r#"{
-        "experiment": { "name": "n", "question": "q", "rounds": 1, "restart": "round",
-            "warmup": "1s", "duration": "1s", "seed": 1 },
-        "server": [{ "product": "p", "label": "l", "preset": "p", "cores": 1, "access_log": "off" }],
+        "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
+            "restart": "round", "warmup": "1s", "duration": "1s", "seed": 1 },
+        "server": [{ "product": "p", "label": "l", "preset": "p", "cores": 1, "access_log": "off",
+            "restart": "trial" }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
             "needs": ["static"], "request": [{ "body": { "bytes": 1 }, "path": "/", "method": "GET",
                 "headers": [["a", "b"]], "weight": 1,

@@ -1,65 +1,115 @@
-//! One server's part of a round: a start, a warm-up, its points in random order.
+//! A block: its servers are started and warm, and each has its turn at each cell.
 
-use model::PointId;
+use std::collections::BTreeSet;
+
 use model::experiment::Restart;
-use model::point::{ACCESS_LOG, CONNECTIONS, CORES, Point, RATE, Value};
-use model::trial::Ceiling;
+use model::point::{ACCESS_LOG, CONNECTIONS, CORES, Point, PointId, RATE, Value};
 
-use super::{Ground, Lab, News, Progress};
-use crate::ceiling::Ceilings;
+use super::standby::Waiting;
+use super::{Ground, Lab, News, Progress, Standby};
 use crate::error::LabError;
 use crate::server::Running;
-use crate::sweep::{self, Block, Cell, Racer};
+use crate::sweep::{self, Block, Racer, Slot};
 use crate::trial::{self, Load, Surroundings, Target};
 
 impl Lab<'_> {
+    /// Runs what is open in it. A server that cannot be started is left out, and nobody else.
     pub(super) fn run_block(
         &mut self,
         block: &Block,
-        ground: &Ground,
+        ground: &mut Ground,
         progress: &mut Progress,
-        ceilings: &mut Ceilings,
+        standby: &mut Standby,
     ) -> Result<(), LabError> {
-        (self.news)(&News::Block {
+        let slots = block.slots.iter();
+        let open: Vec<&Slot> = slots
+            .filter(|slot| progress.is_open(slot, ground))
+            .collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        self.check_interrupt()?;
+        ground.environment = (self.environment)();
+        let takes_part = |racer: &Racer| open.iter().any(|slot| slot.racer == *racer);
+        let racers: Vec<Racer> = block.racers.iter().copied().filter(takes_part).collect();
+        self.tell_block(block, &racers, open.len());
+        standby.keep(&racers);
+        let is_open = |slot: &Slot| progress.is_open(slot, ground);
+        let share = sweep::block_cost(self.experiment, block, &is_open) / open.len() as u64;
+        let mut lap = Lap {
             round: block.round,
-            rounds: self.experiment.rounds(),
-            server: match block.racer {
-                Racer::Ceiling { .. } => super::CEILING,
-                Racer::Server(index) => &self.experiment.servers()[index].label,
-            },
-        });
-        let mut running = None;
-        for cell in &block.cells {
-            self.check_interrupt()?;
-            if progress.done.contains(&cell.sequence) {
-                continue;
-            }
-            if self.experiment.restart() == Restart::Trial {
-                running = None;
-            }
-            let server = match &mut running {
-                Some(server) => server,
-                none => {
-                    let started = self.start_warm(block.racer, ground, progress)?;
-                    progress.spend(sweep::START + self.experiment.warmup());
-                    none.insert(started)
+            attempt: block.attempt,
+            is_shared: racers.len() > 1,
+            lost: BTreeSet::new(),
+        };
+        for &racer in &racers {
+            if self.stays(racer, &lap, ground) && !standby.has(racer) {
+                let most = self.experiment.connections().last().copied().unwrap_or(1);
+                if let Some(waiting) = self.start_for(&mut lap, racer, most, ground, progress)? {
+                    standby.put(racer, waiting, lap.is_shared);
                 }
-            };
-            self.run_cell(block, cell, server, ground, progress, ceilings)?;
-            if let Some(why) = server.ended("by itself") {
-                return Err(LabError::Server {
-                    server: self.label(block.racer).to_owned(),
-                    why,
-                });
             }
+        }
+        for slot in open {
+            self.check_interrupt()?;
+            if !lap.lost.contains(&slot.racer) {
+                self.run_slot(&mut lap, slot, ground, progress, standby)?;
+            }
+            progress.spend(share);
         }
         Ok(())
     }
 
-    /// Started, right, and warm for every document.
+    fn tell_block(&mut self, block: &Block, racers: &[Racer], trials: usize) {
+        let experiment = self.experiment;
+        let servers: Vec<&str> = racers
+            .iter()
+            .map(|racer| super::label(experiment, *racer))
+            .collect();
+        (self.news)(&News::Block {
+            round: block.round,
+            rounds: self.experiment.rounds(),
+            attempt: block.attempt,
+            servers: &servers,
+            trials,
+        });
+    }
+
+    /// Whether a server stays up between its trials.
+    fn stays(&self, racer: Racer, lap: &Lap, ground: &Ground) -> bool {
+        let bears_it = ground
+            .installed(racer)
+            .is_some_and(|installed| installed.product.bears_freezing());
+        sweep::restart(self.experiment, racer) == Restart::Round && (bears_it || !lap.is_shared)
+    }
+
+    /// Started and warm; none if it cannot be, which is a row.
+    fn start_for(
+        &mut self,
+        lap: &mut Lap,
+        racer: Racer,
+        connections: u32,
+        ground: &Ground,
+        progress: &mut Progress,
+    ) -> Result<Option<Waiting>, LabError> {
+        match self.start_warm(racer, connections, ground, progress) {
+            Ok(running) => Ok(Some(Waiting::new(running, connections))),
+            Err(error) if self.is_gap(&error)? => {
+                lap.lost.insert(racer);
+                let mut gap = self.gap_of(racer, &error);
+                gap.round = Some(lap.round);
+                self.tell_gap(&gap)?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Started, right, and warm for every document, by that many connections.
     fn start_warm(
         &mut self,
         racer: Racer,
+        connections: u32,
         ground: &Ground,
         progress: &mut Progress,
     ) -> Result<Running, LabError> {
@@ -71,7 +121,8 @@ impl Lab<'_> {
         if !share.is_zero() {
             for workload in workloads {
                 let target = Target::of(racer, running.port(), workload, &ground.site);
-                let load = Load::warmup(self.experiment, share, progress.next_number());
+                let number = progress.next_number();
+                let load = Load::warmup(self.experiment, connections, share, number);
                 let plan = trial::plan(&target, &load, &self.division.generator);
                 self.generator.run(&plan, &mut |_, _| ())?;
                 self.check_interrupt()?;
@@ -80,42 +131,103 @@ impl Lab<'_> {
         Ok(running)
     }
 
-    fn run_cell(
+    /// One server's turn at one cell. What goes wrong with it is a row, and it is started afresh
+    /// for its next turn.
+    fn run_slot(
         &mut self,
-        block: &Block,
-        cell: &Cell,
+        lap: &mut Lap,
+        slot: &Slot,
+        ground: &Ground,
+        progress: &mut Progress,
+        standby: &mut Standby,
+    ) -> Result<(), LabError> {
+        let connections = slot.cell.connections;
+        let (mut waiting, state) = match standby.take(slot.racer) {
+            Some(taken) => taken,
+            None => match self.start_for(lap, slot.racer, connections, ground, progress)? {
+                Some(waiting) => (waiting, Ok(false)),
+                None => return Ok(()),
+            },
+        };
+        let outcome = match state {
+            Ok(was_frozen) => {
+                let standing = standby.standing(waiting.held);
+                waiting.running.set_standing(standing);
+                waiting.held = waiting.held.max(connections);
+                self.take_turn(
+                    lap,
+                    slot,
+                    &mut waiting.running,
+                    was_frozen,
+                    ground,
+                    progress,
+                )
+            }
+            Err(why) => Err(self.about(slot.racer, why)),
+        };
+        match outcome {
+            Ok(()) if self.stays(slot.racer, lap, ground) => {
+                standby.put(slot.racer, waiting, lap.is_shared);
+                return Ok(());
+            }
+            Err(error) if self.is_gap(&error)? => self.tell_gap_at(lap, slot, &error)?,
+            outcome => outcome?,
+        }
+        standby.end(waiting);
+        Ok(())
+    }
+
+    fn take_turn(
+        &mut self,
+        lap: &Lap,
+        slot: &Slot,
+        running: &mut Running,
+        was_frozen: bool,
+        ground: &Ground,
+        progress: &mut Progress,
+    ) -> Result<(), LabError> {
+        let workload = &self.experiment.workloads()[slot.cell.workload];
+        let target = Target::of(slot.racer, running.port(), workload, &ground.site);
+        if was_frozen {
+            let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
+            let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
+            self.check_interrupt()?;
+            asked.map_err(|why| {
+                let why = format!("after it was frozen it does not answer rightly: {why}");
+                self.about(slot.racer, why)
+            })?;
+        }
+        self.run_trial(lap, slot, &target, running, ground, progress)?;
+        match running.ended("by itself") {
+            Some(why) => Err(self.about(slot.racer, why)),
+            None => Ok(()),
+        }
+    }
+
+    fn run_trial(
+        &mut self,
+        lap: &Lap,
+        slot: &Slot,
+        target: &Target,
         running: &mut Running,
         ground: &Ground,
         progress: &mut Progress,
-        ceilings: &mut Ceilings,
     ) -> Result<(), LabError> {
-        let workload = &self.experiment.workloads()[cell.workload];
-        let target = Target::of(block.racer, running.port(), workload, &ground.site);
-        let load = Load::of_cell(
-            self.experiment,
-            workload,
-            cell.connections,
-            cell.rate,
-            progress.next_number(),
-        );
-        let plan = trial::plan(&target, &load, &self.division.generator);
+        let load = Load::of_cell(self.experiment, &slot.cell, progress.next_number());
+        let plan = trial::plan(target, &load, &self.division.generator);
         let surroundings = Surroundings {
-            environment: &self.environment,
-            ceiling: self.ceiling_of(block.racer, cell, ceilings),
+            environment: &ground.environment,
             cpu_choice: &self.division.words,
             generator_cpus: &self.division.generator,
         };
-        let point = self.point(block, cell);
-        let at = point.id.load.clone();
+        let point = self.point(lap, slot);
         let measured = trial::measure(self.generator, running, &plan, point, &surroundings);
         let trial = match measured {
             Ok(trial) if trial.record.interrupted => return Err(LabError::Interrupted),
             Ok(trial) => trial,
-            Err(error) if self.is_gap(&error)? => {
-                let mut gap = self.gap_of(block, &error);
-                gap.workload = Some(workload.name.clone());
-                gap.load = at;
-                return self.tell_gap(&gap);
+            Err(error @ LabError::Generator { .. }) if self.is_gap(&error)? => {
+                // It says nothing about the server, which goes on.
+                return self.tell_gap_at(lap, slot, &error);
             }
             Err(error) => return Err(error),
         };
@@ -125,22 +237,42 @@ impl Lab<'_> {
             self.check_interrupt()?;
         }
         self.store.put_trial(&trial)?;
-        ceilings.add(&trial);
-        progress.done.insert(cell.sequence);
-        progress.spend(sweep::trial_cost(self.experiment));
+        let is_void = (self.is_void)(&trial);
+        progress.done.insert(slot.sequence);
+        if is_void {
+            progress.void.insert(slot.sequence);
+        }
         (self.news)(&News::Trial {
             trial: &trial,
             done: progress.done.len(),
             all: progress.all,
+            is_void,
             left: progress.left(),
         });
         Ok(())
     }
 
-    fn point(&self, block: &Block, cell: &Cell) -> Point {
+    fn tell_gap_at(&mut self, lap: &Lap, slot: &Slot, error: &LabError) -> Result<(), LabError> {
+        let point = self.point(lap, slot);
+        let mut gap = self.gap_of(slot.racer, error);
+        gap.round = Some(point.round);
+        gap.workload = Some(point.id.workload);
+        gap.load = point.id.load;
+        self.tell_gap(&gap)
+    }
+
+    fn about(&self, racer: Racer, why: String) -> LabError {
+        LabError::Server {
+            server: self.label(racer).to_owned(),
+            why,
+        }
+    }
+
+    fn point(&self, lap: &Lap, slot: &Slot) -> Point {
+        let cell = &slot.cell;
         let mut id = PointId {
             execution: self.manifest.execution(),
-            server: self.label(block.racer).to_owned(),
+            server: self.label(slot.racer).to_owned(),
             workload: self.experiment.workloads()[cell.workload].name.clone(),
             ..PointId::default()
         }
@@ -148,7 +280,7 @@ impl Lab<'_> {
         if let Some(rate) = cell.rate {
             id = id.with(RATE, Value::Rate(rate));
         }
-        id = match block.racer {
+        id = match slot.racer {
             Racer::Ceiling { cores } => id.with(CORES, Value::Count(cores)),
             Racer::Server(index) => {
                 let variant = &self.experiment.servers()[index];
@@ -159,20 +291,20 @@ impl Lab<'_> {
         };
         Point {
             id,
-            round: block.round,
-            sequence: cell.sequence,
-            ceiling: matches!(block.racer, Racer::Ceiling { .. }),
+            round: lap.round,
+            sequence: slot.sequence,
+            attempt: lap.attempt,
+            ceiling: matches!(slot.racer, Racer::Ceiling { .. }),
         }
     }
+}
 
-    fn ceiling_of(&self, racer: Racer, cell: &Cell, ceilings: &Ceilings) -> Option<Ceiling> {
-        let Racer::Server(index) = racer else {
-            return None;
-        };
-        let variant = &self.experiment.servers()[index];
-        let workload = &self.experiment.workloads()[cell.workload].name;
-        let mut ceiling = ceilings.at(variant.cores, workload, cell.connections)?;
-        ceiling.same_server = variant.product == "origin";
-        Some(ceiling)
-    }
+/// What is the same for all trials of a block.
+struct Lap {
+    round: u32,
+    attempt: u32,
+    /// Whether several servers stand beside each other.
+    is_shared: bool,
+    /// Who cannot be started.
+    lost: BTreeSet<Racer>,
 }

@@ -1,14 +1,17 @@
-//! Runs an experiment: round by round, server by server, point by point, each trial stored at once.
+//! Runs an experiment: round by round, block by block, trial by trial, each stored at once.
 //!
 //! A server that is missing, does not start or answers wrongly is a gap, a row with its reason; the
 //! rest of the experiment goes on. Only what makes every further trial impossible ends it.
 
 mod block;
 mod prepare;
+mod progress;
+mod standby;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::experiment::{Gap, Workload};
+use model::trial::Ceiling;
 use model::{Environment, Experiment, Manifest, Span, Trial};
 
 use crate::ceiling::Ceilings;
@@ -19,7 +22,10 @@ use crate::scratch::Scratch;
 use crate::server::{Installed, Search};
 use crate::site::Site;
 use crate::store::Store;
-use crate::sweep::{self, Block, Cell, Racer};
+use crate::sweep::{self, Racer, Round, Slot};
+
+use progress::Progress;
+use standby::Standby;
 
 pub use prepare::{Missing, present, verify_all};
 
@@ -35,14 +41,18 @@ pub enum News<'a> {
     },
     /// Something will not be measured, though it is installed: who is not was known before.
     Gap(&'a Gap),
-    /// A server is about to be started.
+    /// Servers are about to be started, or measured again.
     Block {
         /// The round, from 1.
         round: u32,
         /// How many there are.
         rounds: u32,
-        /// The server's label.
-        server: &'a str,
+        /// 0; of what is measured again, the how-manieth time.
+        attempt: u32,
+        /// Their labels, in the order of their starts.
+        servers: &'a [&'a str],
+        /// Trials to be.
+        trials: usize,
     },
     /// A trial is stored.
     Trial {
@@ -52,6 +62,9 @@ pub enum News<'a> {
         done: usize,
         /// Trials in all.
         all: usize,
+        /// Whether it was spoilt from outside and its cell will be measured again, if that was not
+        /// tried too often.
+        is_void: bool,
         /// How long the rest will take.
         left: Span,
     },
@@ -67,22 +80,27 @@ pub struct Lab<'a> {
     pub store: &'a Store,
     /// Where what must not outlive the run is kept.
     pub scratch: &'a Scratch,
-    /// The machine.
-    pub environment: Environment,
+    /// Reads the machine: before each block, so that what was changed in mid-run is seen.
+    pub environment: &'a dyn Fn() -> Environment,
     /// Where programs are looked for.
     pub search: &'a Search,
     /// Its CPUs.
     pub division: &'a Division,
     /// What makes load.
     pub generator: &'a mut dyn Generator,
+    /// Whether a stored trial was spoilt by something that is neither its server nor the generator.
+    /// This never looks at the result, so what is repeated is no choice among results.
+    pub is_void: &'a dyn Fn(&Trial) -> bool,
     /// Whether a person wants to stop: from the first yes on, always yes.
     pub interrupted: &'a dyn Fn() -> bool,
     /// Who wants to know.
     pub news: &'a mut dyn FnMut(&News<'_>),
 }
 
-/// What is the same for all blocks.
+/// What all blocks stand on.
 struct Ground {
+    /// The machine, as it was when the block began.
+    environment: Environment,
     site: Site,
     servers: Vec<Option<Installed>>,
     responder: Installed,
@@ -99,17 +117,6 @@ enum Depth {
     Documents,
 }
 
-/// How far it is.
-struct Progress {
-    done: BTreeSet<u32>,
-    all: usize,
-    cost_left: Span,
-    cost_done: Span,
-    started: std::time::Instant,
-    /// Numbers of exchanges and loads, each with source addresses of its own.
-    number: u64,
-}
-
 impl Lab<'_> {
     /// Measures what is not measured yet.
     pub fn run(mut self) -> Result<(), LabError> {
@@ -118,16 +125,16 @@ impl Lab<'_> {
             self.store.put_gap(gap)?;
         }
         let seed = self.manifest.order_seed;
-        let mut blocks = sweep::schedule(self.experiment, seed);
-        for block in &mut blocks {
-            let racer = block.racer;
-            let workload = |cell: &Cell| &self.experiment.workloads()[cell.workload];
-            block
-                .cells
-                .retain(|cell| ground.offers(racer, workload(cell)));
+        let mut rounds = sweep::schedule(self.experiment, seed, self.manifest.at_once);
+        let workload = |slot: &Slot| &self.experiment.workloads()[slot.cell.workload];
+        for block in rounds.iter_mut().flat_map(|round| &mut round.blocks) {
+            let offers = |slot: &Slot| ground.offers(slot.racer, workload(slot));
+            block.slots.retain(offers);
         }
-        let mut progress = Progress::new(self.store.done(), &blocks, &ground, seed);
-        if !progress.is_complete() {
+        let done = self.store.done();
+        let is_resumed = !done.is_empty();
+        let mut progress = Progress::new(done, self.void()?, seed);
+        if !progress.is_complete(&rounds, &ground) {
             let mut gaps: Vec<Gap> = missing.into_iter().map(|missing| missing.gap).collect();
             gaps.extend(self.verify_before(&mut ground, &mut progress, Depth::Documents)?);
             if ground.servers.iter().all(Option::is_none) {
@@ -140,30 +147,85 @@ impl Lab<'_> {
                 });
             }
         }
-        progress.plan(self.experiment, &blocks, &ground);
-        let mut ceilings = Ceilings::default();
-        let mut round = 0;
-        for block in &blocks {
-            if block.round != round {
-                round = block.round;
-                ceilings = self.ceilings_of(round)?;
-            }
-            let left = block
-                .cells
-                .iter()
-                .any(|cell| !progress.done.contains(&cell.sequence));
-            if !left || ground.installed(block.racer).is_none() {
-                continue;
-            }
-            match self.run_block(block, &ground, &mut progress, &mut ceilings) {
-                Err(error) if self.is_gap(&error)? => {
-                    let gap = self.gap_of(block, &error);
-                    self.tell_gap(&gap)?;
-                }
-                result => result?,
-            }
+        for (index, round) in rounds.iter().enumerate() {
+            let outcome = self.run_round(&rounds[index..], &mut ground, &mut progress);
+            // What was interrupted has some ceilings, too.
+            let completed = match &outcome {
+                Ok(false) if !is_resumed => Ok(()),
+                _ => self.complete(round.number),
+            };
+            outcome?;
+            completed?;
         }
         Ok(())
+    }
+
+    /// Measures what is open in the first of `rounds`, and again what was spoilt. Returns whether
+    /// there was anything.
+    fn run_round(
+        &mut self,
+        rounds: &[Round],
+        ground: &mut Ground,
+        progress: &mut Progress,
+    ) -> Result<bool, LabError> {
+        let Some(round) = rounds.first() else {
+            return Ok(false);
+        };
+        let mut standby = None;
+        for attempt in 0..=sweep::REPEATS_MAX {
+            let blocks = progress.attempt(round, attempt, ground);
+            if blocks.is_empty() {
+                continue;
+            }
+            progress.plan(self.experiment, rounds, ground);
+            let is_shared = blocks.iter().any(|block| block.racers.len() > 1);
+            let standby = standby.get_or_insert_with(|| Standby::new(is_shared));
+            for block in &blocks {
+                self.run_block(block, ground, progress, standby)?;
+            }
+        }
+        Ok(standby.is_some())
+    }
+
+    /// The sequence numbers of stored trials that were spoilt from outside.
+    fn void(&self) -> Result<BTreeSet<u32>, LabError> {
+        let mut void = BTreeSet::new();
+        for trial in self.store.trials() {
+            let trial = trial?;
+            let sequence = trial.point.as_ref().map(|point| point.sequence);
+            void.extend(sequence.filter(|_| (self.is_void)(&trial)));
+        }
+        Ok(void)
+    }
+
+    /// Gives the trials of a round its ceilings, and judges them again. The ceiling is a racer like
+    /// the others, so most trials are stored before it is known.
+    fn complete(&self, round: u32) -> Result<(), LabError> {
+        let mut ceilings = Ceilings::default();
+        for trial in self.store.ceilings(round) {
+            ceilings.add(&trial?);
+        }
+        self.store.complete(round, &mut |trial| {
+            let Some(ceiling) = self.ceiling_of(trial, &ceilings) else {
+                return false;
+            };
+            trial.context.ceiling = Some(ceiling);
+            trial.verdict = verdict::judge(trial);
+            true
+        })
+    }
+
+    /// The ceiling at the point of `trial`, unless it has one or is one.
+    fn ceiling_of(&self, trial: &Trial, ceilings: &Ceilings) -> Option<Ceiling> {
+        let point = trial.point.as_ref().filter(|point| !point.ceiling)?;
+        let mut servers = self.experiment.servers().iter();
+        let variant = servers.find(|variant| variant.label == point.id.server)?;
+        if trial.context.ceiling.is_some() {
+            return None;
+        }
+        let mut ceiling = ceilings.at(variant.cores, &point.id.workload, point.id.connections())?;
+        ceiling.same_server = variant.product == "origin";
+        Some(ceiling)
     }
 
     /// Every server must answer rightly before anything is measured. Returns who does not.
@@ -184,13 +246,7 @@ impl Lab<'_> {
             match self.verify_racer(racer, ground, progress, depth) {
                 Ok(()) => {}
                 Err(error) if self.is_gap(&error)? => {
-                    let block = Block {
-                        round: 0,
-                        racer,
-                        cells: Vec::new(),
-                    };
-                    let mut gap = self.gap_of(&block, &error);
-                    gap.round = None;
+                    let gap = self.gap_of(racer, &error);
                     self.tell_gap(&gap)?;
                     gaps.push(gap);
                     match racer {
@@ -205,25 +261,13 @@ impl Lab<'_> {
         Ok(gaps)
     }
 
-    /// Ceilings of a round that were measured before an interruption.
-    fn ceilings_of(&self, round: u32) -> Result<Ceilings, LabError> {
-        let mut ceilings = Ceilings::default();
-        for trial in self.store.ceilings(round) {
-            ceilings.add(&trial?);
-        }
-        Ok(ceilings)
-    }
-
     fn label(&self, racer: Racer) -> &str {
-        match racer {
-            Racer::Ceiling { .. } => CEILING,
-            Racer::Server(index) => &self.experiment.servers()[index].label,
-        }
+        label(self.experiment, racer)
     }
 
-    fn gap_of(&self, block: &Block, error: &LabError) -> Gap {
-        let label = self.label(block.racer).to_owned();
-        let product = match block.racer {
+    fn gap_of(&self, racer: Racer, error: &LabError) -> Gap {
+        let label = self.label(racer).to_owned();
+        let product = match racer {
             Racer::Ceiling { .. } => "origin".to_owned(),
             Racer::Server(index) => self.experiment.servers()[index].product.clone(),
         };
@@ -233,7 +277,6 @@ impl Lab<'_> {
             error: text.strip_prefix(&prefix).unwrap_or(&text).to_owned(),
             server: label,
             product,
-            round: Some(block.round),
             ..Gap::default()
         }
     }
@@ -260,6 +303,13 @@ impl Lab<'_> {
             return Ok(true);
         }
         Ok(false)
+    }
+}
+
+fn label(experiment: &Experiment, racer: Racer) -> &str {
+    match racer {
+        Racer::Ceiling { .. } => CEILING,
+        Racer::Server(index) => &experiment.servers()[index].label,
     }
 }
 
@@ -292,77 +342,6 @@ impl Ground {
             }
             Racer::Server(index) => self.servers[index].as_ref(),
         }
-    }
-}
-
-impl Progress {
-    fn new(done: BTreeSet<u32>, blocks: &[Block], ground: &Ground, seed: u64) -> Self {
-        let wanted = blocks
-            .iter()
-            .filter(|block| ground.installed(block.racer).is_some());
-        Self {
-            all: wanted.map(|block| block.cells.len()).sum(),
-            cost_left: Span::ZERO,
-            cost_done: Span::ZERO,
-            started: std::time::Instant::now(),
-            // Another lab a moment ago used other addresses, very likely; and so did this one
-            // before it was interrupted.
-            number: (seed % 1_000_003 + done.len() as u64) * 4_096,
-            done,
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        self.done.len() >= self.all
-    }
-
-    const fn next_number(&mut self) -> u64 {
-        self.number += 1;
-        self.number
-    }
-
-    /// What is left to do, in predicted time.
-    fn plan(&mut self, experiment: &Experiment, blocks: &[Block], ground: &Ground) {
-        let start = sweep::START + experiment.warmup();
-        let trial = sweep::trial_cost(experiment);
-        self.all = 0;
-        for block in blocks {
-            if ground.installed(block.racer).is_none() {
-                continue;
-            }
-            self.all += block.cells.len();
-            let open = block
-                .cells
-                .iter()
-                .filter(|cell| !self.done.contains(&cell.sequence))
-                .count();
-            if open > 0 {
-                self.cost_left += start + trial * u64::try_from(open).unwrap_or(u64::MAX);
-            }
-        }
-        self.started = std::time::Instant::now();
-    }
-
-    fn spend(&mut self, cost: Span) {
-        self.cost_done += cost;
-        self.cost_left = self.cost_left.saturating_sub(cost);
-    }
-
-    /// What is left, at the speed it went so far, once there is something to go by.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a time left for people"
-    )]
-    fn left(&self) -> Span {
-        let predicted = self.cost_left.as_s_f64();
-        let done = self.cost_done.as_s_f64();
-        let slowness = if done > 5.0 {
-            self.started.elapsed().as_secs_f64() / done
-        } else {
-            1.0
-        };
-        Span::from_ms((predicted * slowness * 1e3) as u64)
     }
 }
 

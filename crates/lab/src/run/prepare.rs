@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use model::Experiment;
 use model::experiment::{Gap, ServerVariant};
+use model::{Environment, Experiment};
 use verdict::words;
 
 use super::{CEILING, Depth, Ground, Lab, News, Progress};
@@ -124,6 +124,7 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
     let site = Site::build(&lab.scratch.path().join("www"), lab.experiment)?;
     let templates = templates(lab.experiment)?;
     let ground = Ground {
+        environment: Environment::default(),
         site,
         servers,
         responder,
@@ -160,7 +161,8 @@ pub fn verify_all(mut lab: Lab<'_>) -> Result<bool, LabError> {
     }
     let present = |ground: &Ground| ground.servers.iter().flatten().count();
     let before = present(&ground);
-    let mut progress = Progress::new(lab.store.done(), &[], &ground, lab.manifest.order_seed);
+    let (done, void) = (lab.store.done(), BTreeSet::new());
+    let mut progress = Progress::new(done, void, lab.manifest.order_seed);
     lab.verify_before(&mut ground, &mut progress, Depth::Connections)?;
     Ok(present(&ground) == before && !ground.responder.version.is_empty())
 }

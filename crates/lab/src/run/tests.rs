@@ -3,12 +3,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use model::event::Phase;
+use model::plan::Stop as End;
 use model::record::Example;
+use model::trial::Freezing;
 use model::{Event, Outcome, PlanFile};
 
 use super::*;
 use crate::experiment;
 use crate::generator::Watch;
+use sys::counters::process;
 
 /// A generator that measures nothing: it reports as many right answers as connections, and breaks
 /// off, fails or finds wrong answers where it is told to.
@@ -18,6 +21,12 @@ struct Fake {
     interrupt_at: Option<usize>,
     fail_at: Option<usize>,
     wrong: bool,
+    /// What the machine reads as, from then on.
+    kernels: Vec<&'static str>,
+    /// The server of that program is killed once, while it is measured.
+    kill: Option<&'static str>,
+    /// Sequence numbers of trials that something spoils.
+    void: BTreeSet<u32>,
     stop: Rc<Stop>,
 }
 
@@ -56,6 +65,12 @@ impl Generator for Fake {
                 why: "out of memory".to_owned(),
             });
         }
+        if matches!(plan.stop, End::DurationNs(_))
+            && let Some(program) = self.kill
+            && kill(plan.addresses[0].port(), program)
+        {
+            self.kill = None;
+        }
         for phase in [Phase::Measurement, Phase::Drain] {
             let monotonic_ns = sys::clock::monotonic();
             let event = Event::Phase {
@@ -89,6 +104,25 @@ impl Generator for Fake {
     }
 }
 
+/// Kills with SIGKILL whoever of that name listens on `port`; false if that is nobody.
+fn kill(port: u16, program: &str) -> bool {
+    let root = Path::new("/proc");
+    let listeners = sys::counters::socket::listeners(port).unwrap();
+    let owns = |pid: &u32| {
+        let is_named = process::stat(root, *pid).is_ok_and(|stat| stat.name == program);
+        let sockets = process::sockets(root, *pid).unwrap_or_default();
+        is_named && listeners.iter().any(|one| sockets.contains(&one.inode))
+    };
+    let owners: Vec<u32> = process::all(root).into_iter().filter(owns).collect();
+    for pid in &owners {
+        let mut command = std::process::Command::new("/bin/kill");
+        command.args(["-9", &pid.to_string()]).status().unwrap();
+        // A signal takes its time.
+        while process::stat(root, *pid).is_ok_and(|stat| stat.state != 'Z') {}
+    }
+    !owners.is_empty()
+}
+
 /// A results folder, and the search for programs on a machine whose `triathlon` is broken: origin
 /// and the responder end as soon as they are started.
 struct Bench {
@@ -114,6 +148,7 @@ impl Bench {
             server_cpus: vec![0],
             generator_cpus: vec![0],
             cpu_choice: "for a test".to_owned(),
+            at_once: 16,
         };
         Self {
             folder: tempfile::tempdir().unwrap(),
@@ -131,13 +166,27 @@ impl Bench {
         let division = crate::cpus::divide(&[0], &BTreeMap::new(), 1);
         let mut gaps = Vec::new();
         let stop = Rc::clone(&generator.stop);
+        let (kernels, void) = (generator.kernels.clone(), generator.void.clone());
+        let reads = Cell::new(0);
         let scratch = Scratch::create_in(self.folder.path(), "scratch-").unwrap();
         let lab = Lab {
             experiment: &self.experiment,
             manifest: &self.manifest,
             store,
             scratch: &scratch,
-            environment: Environment::default(),
+            environment: &|| {
+                let read = reads.get();
+                reads.set(read + 1);
+                let kernel = kernels.get(read).or_else(|| kernels.last());
+                Environment {
+                    kernel: kernel.map(ToString::to_string),
+                    ..Environment::default()
+                }
+            },
+            is_void: &|trial| {
+                let point = trial.point.as_ref().unwrap();
+                void.contains(&point.sequence)
+            },
             search: &self.search,
             division: &division,
             generator,
@@ -449,4 +498,268 @@ fn restarting_before_each_trial_starts_afresh() {
         .collect();
     masters.dedup();
     assert_eq!(masters.len(), 2);
+}
+
+const TWO: &[&str] = &[
+    "server=nginx,lighttpd",
+    "rounds=2",
+    "connections=[1, 2]",
+    "warmup=0s",
+];
+
+/// A bench with two servers; none where this machine lacks one, which is said.
+fn needs_two_servers(overrides: &[&str]) -> Option<Bench> {
+    let bench = Bench::new(overrides);
+    let lacks = |name: &&&str| bench.search.program(&[**name]).is_none();
+    let missing = ["nginx", "lighttpd"].iter().find(lacks);
+    if let Some(name) = missing {
+        crate::testing::not_run(&format!("there is no {name}"));
+    }
+    missing.is_none().then_some(bench)
+}
+
+fn trials(store: &Store) -> Vec<Trial> {
+    store.trials().map(Result::unwrap).collect()
+}
+
+#[test]
+fn who_is_not_measured_stands_still_and_both_have_been_started_once() {
+    let Some(bench) = needs_two_servers(TWO) else {
+        return;
+    };
+    let store = bench.store();
+    bench.run(&store, &mut Fake::default()).0.unwrap();
+    let trials = trials(&store);
+    assert_eq!(trials.len(), 2 * 2 * 2 * 2);
+    for round in [1, 2] {
+        let mut masters = BTreeSet::new();
+        let mut held: BTreeMap<String, u32> = BTreeMap::new();
+        for trial in &trials {
+            let point = trial.point.as_ref().unwrap();
+            if point.round != round {
+                continue;
+            }
+            let server = trial.context.server.as_ref().unwrap();
+            let standing = server.standing.unwrap();
+            assert_eq!(standing.neighbours, 1);
+            assert_ne!(standing.freezing, Freezing::None);
+            // Warmed up by the most connections of the load.
+            let held = held.entry(point.id.server.clone()).or_insert(2);
+            assert_eq!(standing.connections_before, *held);
+            assert_eq!(server.processes_before, server.processes_after);
+            masters.insert(server.processes_before.as_ref().unwrap()[0]);
+        }
+        assert_eq!(masters.len(), 2, "round {round}");
+    }
+    // Neighbours in time are rivals at one cell.
+    for pair in trials.chunks(2) {
+        let [one, other] = [&pair[0], &pair[1]].map(|trial| trial.point.as_ref().unwrap());
+        assert_ne!(one.id.server, other.id.server);
+        assert_eq!(
+            (one.round, &one.id.workload, one.id.connections()),
+            (other.round, &other.id.workload, other.id.connections())
+        );
+    }
+}
+
+#[test]
+fn server_by_server_each_is_alone() {
+    let overrides = [TWO, &["order=server"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    let store = bench.store();
+    bench.run(&store, &mut Fake::default()).0.unwrap();
+    let trials = trials(&store);
+    assert_eq!(trials.len(), 2 * 2 * 2 * 2);
+    for trial in &trials {
+        let server = trial.context.server.as_ref().unwrap();
+        let standing = server.standing.unwrap();
+        assert_eq!(
+            (standing.neighbours, standing.freezing),
+            (0, Freezing::None)
+        );
+    }
+    for of_one in trials.chunks(4) {
+        let name = |trial: &Trial| trial.point.as_ref().unwrap().id.server.clone();
+        assert!(of_one.iter().all(|trial| name(trial) == name(&of_one[0])));
+    }
+}
+
+#[test]
+fn one_server_can_be_started_for_each_trial_beside_others_that_stay() {
+    let overrides = [TWO, &["server[1].restart=trial", "rounds=1"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    let store = bench.store();
+    bench.run(&store, &mut Fake::default()).0.unwrap();
+    let masters = |name: &str| -> BTreeSet<(u32, u64)> {
+        let of_it = trials(&store);
+        let servers = of_it
+            .iter()
+            .filter(|trial| trial.point.as_ref().unwrap().id.server == name)
+            .map(|trial| trial.context.server.as_ref().unwrap());
+        servers
+            .map(|server| server.processes_before.as_ref().unwrap()[0])
+            .collect()
+    };
+    assert_eq!((masters("nginx").len(), masters("lighttpd").len()), (1, 4));
+    for trial in trials(&store) {
+        let point = trial.point.unwrap();
+        let standing = trial.context.server.unwrap().standing.unwrap();
+        if point.id.server == "lighttpd" {
+            // What memory claims are made of: no more connections than its own.
+            assert_eq!(standing.connections_before, point.id.connections());
+        }
+    }
+}
+
+#[test]
+fn what_is_changed_in_mid_run_is_seen() {
+    let overrides = [TWO, &["order=server", "rounds=1"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    let store = bench.store();
+    let mut fake = Fake {
+        kernels: vec!["Linux 6.1", "Linux 6.2"],
+        ..Fake::default()
+    };
+    bench.run(&store, &mut fake).0.unwrap();
+    let trials = trials(&store);
+    let kernels: Vec<_> = trials
+        .iter()
+        .map(|trial| trial.environment.kernel.as_deref().unwrap())
+        .collect();
+    let expected = [["Linux 6.1"; 4], ["Linux 6.2"; 4]].concat();
+    assert_eq!(kernels, expected);
+    let mut set = verdict::TrialSet::default();
+    for trial in &trials {
+        set.add(trial);
+    }
+    let is_seen = |verdict: &model::Verdict| verdict.findings.iter().any(|f| f.rule == "ENV-01");
+    assert!(set.verdicts().iter().all(is_seen));
+}
+
+#[test]
+fn a_crash_is_a_row_and_nobody_else_s_business() {
+    for order in ["order=cell", "order=server"] {
+        let overrides = [TWO, &["rounds=1", order]].concat();
+        let Some(bench) = needs_two_servers(&overrides) else {
+            return;
+        };
+        let store = bench.store();
+        let mut fake = Fake {
+            kill: Some("nginx"),
+            ..Fake::default()
+        };
+        let (result, gaps) = bench.run(&store, &mut fake);
+        result.unwrap();
+        let rows: Vec<&Gap> = gaps.iter().filter(|gap| gap.server == "nginx").collect();
+        let [row] = rows[..] else {
+            panic!("{order}: {gaps:?}");
+        };
+        assert!(row.error.contains("signal 9"), "{order}: {row:?}");
+        assert!(row.workload.is_some() && !row.load.is_empty() && row.round == Some(1));
+        assert!(store.gaps().unwrap().contains(row), "{order}");
+        // It is started afresh for its next cell, and the others stay as they were.
+        let trials = trials(&store);
+        assert_eq!(trials.len(), 8, "{order}");
+        let exits = trials
+            .iter()
+            .filter_map(|trial| trial.context.server.as_ref()?.exit.clone());
+        assert_eq!(exits.count(), 1, "{order}");
+        let masters = |name: &str| {
+            let of_it = trials
+                .iter()
+                .filter(|trial| trial.point.as_ref().unwrap().id.server == name)
+                .filter_map(|trial| trial.context.server.as_ref()?.processes_before.clone());
+            of_it.map(|all| all[0]).collect::<BTreeSet<_>>().len()
+        };
+        assert_eq!(
+            (masters("lighttpd"), masters("nginx") <= 2),
+            (1, true),
+            "{order}"
+        );
+    }
+}
+
+/// Sequence number, server and attempt of every trial.
+fn turns(store: &Store) -> Vec<(u32, String, u32)> {
+    let points = trials(store).into_iter().map(|trial| trial.point.unwrap());
+    points
+        .map(|point| (point.sequence, point.id.server, point.attempt))
+        .collect()
+}
+
+#[test]
+fn the_cell_of_a_void_trial_is_measured_again_for_everybody_up_to_twice() {
+    for order in ["order=cell", "order=server"] {
+        let overrides = [TWO, &["rounds=1", "connections=[1]", order]].concat();
+        let Some(bench) = needs_two_servers(&overrides) else {
+            return;
+        };
+        let plain = bench.store();
+        bench.run(&plain, &mut Fake::default()).0.unwrap();
+        let struck = turns(&plain)[0].0;
+        let size = turns(&plain).len();
+        assert_eq!(size, 4);
+
+        let once = bench.store();
+        let with = |void: &[u32]| Fake {
+            void: void.iter().copied().collect(),
+            ..Fake::default()
+        };
+        bench.run(&once, &mut with(&[struck])).0.unwrap();
+        let again: Vec<_> = turns(&once).split_off(size);
+        assert_eq!(again.len(), 2, "{order}: {again:?}");
+        assert!(again.iter().all(|(_, _, attempt)| *attempt == 1));
+        assert_ne!(again[0].1, again[1].1, "{order}: one of each server");
+        // Spoilt for ever: the trials are kept, and it ends.
+        let ever = bench.store();
+        let all: Vec<u32> = (0..1_000).collect();
+        bench.run(&ever, &mut with(&all)).0.unwrap();
+        assert_eq!(turns(&ever).len(), 3 * size, "{order}");
+        let attempts: Vec<u32> = turns(&ever)
+            .iter()
+            .map(|(_, _, attempt)| *attempt)
+            .collect();
+        assert_eq!(attempts, [[0; 4], [1; 4], [2; 4]].concat(), "{order}");
+        // Nothing is owed any more.
+        let mut after = with(&all);
+        bench.run(&ever, &mut after).0.unwrap();
+        assert_eq!(turns(&ever).len(), 3 * size, "{order}");
+    }
+}
+
+#[test]
+fn repeats_that_were_interrupted_are_made_up_for() {
+    let overrides = [TWO, &["rounds=1", "connections=[1]"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    let plain = bench.store();
+    bench.run(&plain, &mut Fake::default()).0.unwrap();
+    let void: BTreeSet<u32> = [turns(&plain)[0].0].into();
+    let with = |interrupt_at| Fake {
+        void: void.clone(),
+        interrupt_at,
+        ..Fake::default()
+    };
+    let whole = bench.store();
+    let mut all = with(None);
+    bench.run(&whole, &mut all).0.unwrap();
+    let expected = turns(&whole);
+    assert_eq!(expected.len(), 4 + 2);
+    // The last trials are the repeats; each comes after a question.
+    let last = all.plans.len();
+    for at in last - 5..=last {
+        let store = bench.store();
+        let (result, _) = bench.run(&store, &mut with(Some(at)));
+        assert!(matches!(result, Err(LabError::Interrupted)), "plan {at}");
+        assert!(turns(&store).len() < 6, "plan {at}");
+        bench.run(&store, &mut with(None)).0.unwrap();
+        assert_eq!(turns(&store), expected, "interrupted at plan {at}");
+    }
 }

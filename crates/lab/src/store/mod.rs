@@ -1,6 +1,7 @@
 //! Results on disk: append-only, one file per trial, written whole or not at all.
 //!
 //! The one thing that is taken away is a row about what could not be measured, once it has been.
+//! The one thing that is added to a trial is what only others of its round can tell: its ceiling.
 //!
 //! A file is written under a temporary name, brought to the disk and renamed; then its folder is
 //! brought to the disk too. What carries its final name is complete, whatever happens.
@@ -145,6 +146,27 @@ impl Store {
     pub fn ceilings(&self, round: u32) -> impl Iterator<Item = Result<Trial, LabError>> + use<> {
         let part = format!("-round-{round}-{}-", slug(crate::run::CEILING));
         self.read_all("trials", "a trial", &|name| name.contains(&part))
+    }
+
+    /// Writes those trials of a round anew that `complete` has changed: it says whether. What was
+    /// measured stays as it is.
+    pub fn complete(
+        &self,
+        round: u32,
+        complete: &mut dyn FnMut(&mut Trial) -> bool,
+    ) -> Result<(), LabError> {
+        for name in self.names("trials") {
+            let mut parts = name.split('-').skip(1);
+            if (parts.next(), parts.next()) != (Some("round"), Some(&*round.to_string())) {
+                continue;
+            }
+            let name = format!("trials/{name}");
+            let mut trial = read_json(&self.directory.join(&name), "a trial")?;
+            if complete(&mut trial) {
+                self.write_json(&name, &trial)?;
+            }
+        }
+        Ok(())
     }
 
     /// Every gap.

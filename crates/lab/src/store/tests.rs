@@ -19,6 +19,7 @@ fn manifest() -> Manifest {
         server_cpus: vec![0],
         generator_cpus: vec![1],
         cpu_choice: String::new(),
+        at_once: 16,
     }
 }
 
@@ -146,6 +147,30 @@ fn trials_of_an_earlier_version_belong_to_the_execution_of_their_folder() {
         let point = trial.unwrap().point.unwrap();
         assert_eq!(point.id.execution, manifest().execution());
     }
+}
+
+#[test]
+fn trials_of_a_round_are_completed_and_no_others() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    let of_round = |sequence, round| {
+        let mut trial = trial(sequence);
+        trial.point.as_mut().unwrap().round = round;
+        trial
+    };
+    for (sequence, round) in [(1, 1), (2, 1), (3, 11), (4, 2)] {
+        store.put_trial(&of_round(sequence, round)).unwrap();
+    }
+    let mut complete = |trial: &mut Trial| {
+        trial.context.cpu_choice = Some("completed".to_owned());
+        trial.point.as_ref().unwrap().sequence == 1
+    };
+    store.complete(1, &mut complete).unwrap();
+    let mut expected = of_round(1, 1);
+    expected.context.cpu_choice = Some("completed".to_owned());
+    let trials: Vec<Trial> = store.trials().map(Result::unwrap).collect();
+    let others = [of_round(2, 1), of_round(3, 11), of_round(4, 2)];
+    assert_eq!(trials, [&[expected], &others[..]].concat());
 }
 
 #[test]

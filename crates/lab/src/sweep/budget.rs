@@ -1,12 +1,21 @@
 //! What an experiment costs in time, and how it is made to fit: points first, then duration, then
 //! rounds, never below the number that its comparisons need; what was scaled is told.
 
+use std::collections::BTreeSet;
+
 use model::experiment::{Counts, OneOrMany, RateText, Restart};
 use model::{Experiment, ExperimentFile, Span};
 use verdict::words;
 
-use super::{Racer, START, cells_of, core_counts, spread, trial_cost};
+use super::{Block, Racer, Slot, schedule, settle, spread};
 
+/// What one trial takes beside its window: new connections, meters, the generator's start and end,
+/// storing. Measured on two cores of 2.5 GHz.
+const OVERHEAD: Span = Span::from_ms(75);
+/// What a start takes: the server's own, the checks, the end.
+const START: Span = Span::from_ms(350);
+/// What freezing and thawing take: connections drained, an exchange, the generator's start and end.
+const THAW: Span = Span::from_ms(45);
 /// A shorter window holds too few of a server's own periods to be worth a trial.
 const DURATION_MIN: Span = Span::from_ms(200);
 /// Fewer points on an axis are no curve.
@@ -26,31 +35,36 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of `experiment` with `present` of its servers installed.
-    pub fn of(experiment: &Experiment, present: &[usize]) -> Self {
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let ceilings = count(
-            core_counts(experiment)
-                .into_iter()
-                .map(|cores| cells_of(experiment, Racer::Ceiling { cores }).len())
-                .sum(),
-        );
-        let per_server = present
-            .first()
-            .map_or(0, |&index| cells_of(experiment, Racer::Server(index)).len());
-        let cells = ceilings + count(per_server * present.len());
-        let starts = match experiment.restart() {
-            Restart::Round => count(present.len() + core_counts(experiment).len()),
-            Restart::Trial => cells,
+    /// Of `experiment` with `present` of its servers installed, if no trial is void.
+    pub fn of(experiment: &Experiment, present: &[usize], at_once: u32) -> Self {
+        let is_present = |racer: Racer| match racer {
+            Racer::Ceiling { .. } => true,
+            Racer::Server(index) => present.contains(&index),
         };
+        let one = changed(experiment, |file| file.experiment.rounds = 1);
+        // The seed moves trials, and none of them away.
+        let rounds = schedule(&one, 0, at_once);
+        let blocks = rounds.iter().flat_map(|round| &round.blocks);
+        let mut cost = Self {
+            trials: 0,
+            ceilings: 0,
+            starts: 0,
+            time: Span::ZERO,
+        };
+        for block in blocks {
+            let slots = || block.slots.iter().filter(|slot| is_present(slot.racer));
+            let is_ceiling = |slot: &&Slot| matches!(slot.racer, Racer::Ceiling { .. });
+            cost.trials += count(slots().count());
+            cost.ceilings += count(slots().filter(is_ceiling).count());
+            cost.starts += starts(experiment, block, &|slot| is_present(slot.racer));
+            cost.time += block_cost(experiment, block, &|slot| is_present(slot.racer));
+        }
         let rounds = experiment.rounds();
-        let round = trial_cost(experiment) * u64::from(cells)
-            + (START + experiment.warmup()) * u64::from(starts);
         Self {
-            trials: cells * rounds,
-            ceilings: ceilings * rounds,
-            starts: starts * rounds,
-            time: round * u64::from(rounds),
+            trials: cost.trials * rounds,
+            ceilings: cost.ceilings * rounds,
+            starts: cost.starts * rounds,
+            time: cost.time * u64::from(rounds),
         }
     }
 }
@@ -89,6 +103,50 @@ pub fn untold(experiment: &Experiment, present: &[usize]) -> Option<String> {
     ))
 }
 
+/// What the trials of `block` take that `is_open` lets pass, with the starts that they need.
+pub(crate) fn block_cost(
+    experiment: &Experiment,
+    block: &Block,
+    is_open: &dyn Fn(&Slot) -> bool,
+) -> Span {
+    let open: Vec<&Slot> = block.slots.iter().filter(|slot| is_open(slot)).collect();
+    let racers: BTreeSet<Racer> = open.iter().map(|slot| slot.racer).collect();
+    let mut trial = settle(experiment) + experiment.duration() + OVERHEAD;
+    if racers.len() > 1 {
+        trial += THAW;
+    }
+    let starts = u64::from(starts(experiment, block, is_open));
+    trial * open.len() as u64 + (START + experiment.warmup()) * starts
+}
+
+/// One for each racer that is left where it is, one for each trial of the others.
+fn starts(experiment: &Experiment, block: &Block, is_open: &dyn Fn(&Slot) -> bool) -> u32 {
+    let mut stays = BTreeSet::new();
+    let is_start = |slot: &&Slot| {
+        restart(experiment, slot.racer) == Restart::Trial || stays.insert(slot.racer)
+    };
+    count(
+        block
+            .slots
+            .iter()
+            .filter(|slot| is_open(slot))
+            .filter(is_start)
+            .count(),
+    )
+}
+
+/// When that racer is started afresh.
+pub(crate) fn restart(experiment: &Experiment, racer: Racer) -> Restart {
+    match racer {
+        Racer::Ceiling { .. } => experiment.restart(),
+        Racer::Server(index) => experiment.servers()[index].restart,
+    }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// An experiment that fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaled {
@@ -101,8 +159,8 @@ pub struct Scaled {
 }
 
 /// Makes `experiment` take at most `budget` with `present` of its servers installed.
-pub fn scale(experiment: &Experiment, present: &[usize], budget: Span) -> Scaled {
-    let fits = |candidate: &Experiment| Cost::of(candidate, present).time <= budget;
+pub fn scale(experiment: &Experiment, present: &[usize], at_once: u32, budget: Span) -> Scaled {
+    let fits = |candidate: &Experiment| Cost::of(candidate, present, at_once).time <= budget;
     let mut current = experiment.clone();
     let mut said = Vec::new();
     if !fits(&current) {

@@ -1,20 +1,29 @@
-//! Axes become blocks of cells in random order: randomised complete blocks, from a stored seed.
+//! Axes become rounds of cells in random order: randomised complete blocks, from a stored seed.
 //!
-//! The schedule depends on the experiment and the seed alone, never on what is installed or what
-//! was measured already: so an interrupted experiment is resumed by making it again and leaving
-//! out what is there.
+//! The schedule depends on the experiment, the seed and a stored number alone, never on what is
+//! installed or what was measured already: so an interrupted experiment is resumed by making it
+//! again and leaving out what is there. What has to be measured again follows from stored trials.
+//!
+//! What is compared is measured next to each other (ADR 0022): machines drift within minutes, and
+//! what two neighbours share falls out of their ratio.
 
 mod budget;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::experiment::{AccessLog, Order};
 use model::units::Rate;
-use model::{Experiment, Random, Span};
+use model::{Bytes, Experiment, Random, Span};
 
 pub use budget::{Cost, Scaled, rounds_needed, scale, untold};
+pub(crate) use budget::{block_cost, restart};
 
 /// The ceiling is measured at up to so many connection counts (glossary).
 const CEILINGS_MAX: usize = 6;
+/// A cell with a void trial is measured again so many times at most.
+pub const REPEATS_MAX: u32 = 2;
 
-/// Who runs a block.
+/// Who runs.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Racer {
     /// Origin's null responder on so many cores: it shows the generator's ceiling.
@@ -26,22 +35,47 @@ pub enum Racer {
     Server(usize),
 }
 
-/// One racer's part of a round: started once, its cells in random order.
+/// All that is measured once before anything is measured again.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Round {
+    /// From 1.
+    pub number: u32,
+    /// In this order.
+    pub blocks: Vec<Block>,
+    /// Trials of a first attempt: the distance from a trial to that which repeats it.
+    size: u32,
+}
+
+/// Racers that are started together and stay until their trials are done.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Block {
-    /// From 1.
+    /// The round, from 1.
     pub round: u32,
-    /// Who.
-    pub racer: Racer,
-    /// What, in this order.
-    pub cells: Vec<Cell>,
+    /// 0; where the block repeats void cells, the how-manieth time.
+    pub attempt: u32,
+    /// Racers of equal groups have equal cores and log state: they share cells.
+    group: usize,
+    /// Who, in the order of their starts.
+    pub racers: Vec<Racer>,
+    /// Their trials, in this order.
+    pub slots: Vec<Slot>,
 }
 
 /// One trial to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Cell {
-    /// Position in the order of execution of the whole experiment, from 1.
+pub struct Slot {
+    /// Position in the order of execution of the whole experiment, from 1. Behind each round there
+    /// is room for its repeats.
     pub sequence: u32,
+    /// Who.
+    pub racer: Racer,
+    /// What.
+    pub cell: Cell,
+}
+
+/// What all racers of a group do in turn.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Cell {
     /// The workload of that index in the experiment.
     pub workload: usize,
     /// Connections.
@@ -50,33 +84,191 @@ pub struct Cell {
     pub rate: Option<Rate>,
 }
 
-/// All blocks of all rounds. In each round the ceilings come first, so that they are known when the
-/// trials that they belong to are stored; then every server, in random order.
-pub fn schedule(experiment: &Experiment, seed: u64) -> Vec<Block> {
+/// How many racers may be started together on a machine with so much memory: as many as it has
+/// room for, if each is a large one.
+pub fn at_once(memory: Option<Bytes>) -> u32 {
+    const EACH: u64 = 256 << 20;
+    let room = memory.map_or(u64::MAX, |memory| memory.count() / EACH);
+    u32::try_from(room.clamp(3, 32)).expect("it is 32 at most")
+}
+
+/// All rounds. At most `at_once` racers are started together.
+pub fn schedule(experiment: &Experiment, seed: u64, at_once: u32) -> Vec<Round> {
     let mut order = Random::new(seed);
-    let mut sequence = 0;
+    let groups = groups(experiment, at_once);
+    let mut before = 0;
+    (1..=experiment.rounds())
+        .map(|number| {
+            let mut blocks = match experiment.order() {
+                Order::Cell => by_cell(experiment, &groups, &mut order),
+                Order::Server => by_server(experiment, &groups, &mut order),
+            };
+            let mut size = 0;
+            for block in &mut blocks {
+                block.round = number;
+                for slot in &mut block.slots {
+                    size += 1;
+                    slot.sequence = before + size;
+                }
+            }
+            before += size * (1 + REPEATS_MAX);
+            Round {
+                number,
+                blocks,
+                size,
+            }
+        })
+        .collect()
+}
+
+impl Round {
+    /// What is to be measured in this attempt. Of a repeat that are the cells of which a trial of
+    /// the attempt before is void: all racers of such a cell run again, so that pairs stay pairs.
+    pub fn attempt(&self, attempt: u32, is_void: &dyn Fn(u32) -> bool) -> Vec<Block> {
+        let Some(last) = attempt.checked_sub(1) else {
+            return self.blocks.clone();
+        };
+        let all = self.blocks.iter();
+        let cells: BTreeSet<(usize, Cell)> = all
+            .flat_map(|block| block.slots.iter().map(move |slot| (block.group, slot)))
+            .filter(|(_, slot)| is_void(slot.sequence + last * self.size))
+            .map(|(group, slot)| (group, slot.cell))
+            .collect();
+        let again = |block: &Block| {
+            let wanted = |slot: &&Slot| cells.contains(&(block.group, slot.cell));
+            let slots = block.slots.iter().filter(wanted).map(|slot| Slot {
+                sequence: slot.sequence + attempt * self.size,
+                ..*slot
+            });
+            Block {
+                attempt,
+                slots: slots.collect(),
+                ..block.clone()
+            }
+        };
+        let mut blocks: Vec<Block> = self.blocks.iter().map(again).collect();
+        blocks.retain(|block| !block.slots.is_empty());
+        blocks
+    }
+}
+
+/// Each group is one block: its cells in random order, the racers of each cell in random order.
+fn by_cell(experiment: &Experiment, groups: &[Vec<Racer>], order: &mut Random) -> Vec<Block> {
+    let mut blocks: Vec<Block> = (0..groups.len())
+        .map(|group| {
+            let mut racers = groups[group].clone();
+            order.shuffle(&mut racers);
+            let mut racers_of: BTreeMap<Cell, Vec<Racer>> = BTreeMap::new();
+            for &racer in &racers {
+                for cell in cells_of(experiment, racer) {
+                    racers_of.entry(cell).or_default().push(racer);
+                }
+            }
+            let mut cells: Vec<(Cell, Vec<Racer>)> = racers_of.into_iter().collect();
+            order.shuffle(&mut cells);
+            let mut slots = Vec::new();
+            for (cell, mut racers) in cells {
+                order.shuffle(&mut racers);
+                slots.extend(racers.into_iter().map(|racer| slot(racer, cell)));
+            }
+            block(group, racers, slots)
+        })
+        .collect();
+    order.shuffle(&mut blocks);
+    blocks
+}
+
+/// Each racer is one block: its cells in random order. The ceilings are racers like the others.
+fn by_server(experiment: &Experiment, groups: &[Vec<Racer>], order: &mut Random) -> Vec<Block> {
     let mut blocks = Vec::new();
-    for round in 1..=experiment.rounds() {
-        let mut racers: Vec<Racer> = (0..experiment.servers().len()).map(Racer::Server).collect();
-        order.shuffle(&mut racers);
-        let ceilings = core_counts(experiment)
-            .into_iter()
-            .map(|cores| Racer::Ceiling { cores });
-        for racer in ceilings.chain(racers) {
+    for (group, racers) in groups.iter().enumerate() {
+        for &racer in racers {
             let mut cells = cells_of(experiment, racer);
             order.shuffle(&mut cells);
-            for cell in &mut cells {
-                sequence += 1;
-                cell.sequence = sequence;
-            }
-            blocks.push(Block {
-                round,
-                racer,
-                cells,
-            });
+            let slots = cells.into_iter().map(|cell| slot(racer, cell)).collect();
+            blocks.push(block(group, vec![racer], slots));
         }
     }
+    order.shuffle(&mut blocks);
     blocks
+}
+
+const fn slot(racer: Racer, cell: Cell) -> Slot {
+    Slot {
+        sequence: 0,
+        racer,
+        cell,
+    }
+}
+
+const fn block(group: usize, racers: Vec<Racer>, slots: Vec<Slot>) -> Block {
+    Block {
+        round: 0,
+        attempt: 0,
+        group,
+        racers,
+        slots,
+    }
+}
+
+/// Racers with equal cores and log state, at most so many of them in a group; what is left over
+/// makes further groups, each with the reference, so that everybody has met it. The ceiling of a
+/// number of cores belongs to the first group that has it.
+fn groups(experiment: &Experiment, at_once: u32) -> Vec<Vec<Racer>> {
+    let servers = experiment.servers();
+    let mut kinds: Vec<(u32, AccessLog)> = Vec::new();
+    for server in servers {
+        let kind = (server.cores, server.access_log);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    // In the order of servers there is one racer at a time, and nothing to share.
+    let room = match experiment.order() {
+        Order::Cell => usize::try_from(at_once).unwrap_or(usize::MAX).max(3) - 1,
+        Order::Server => usize::MAX,
+    };
+    let mut groups = Vec::new();
+    let mut cores_seen = BTreeSet::new();
+    for kind in kinds {
+        let is_of_it = |index: &usize| (servers[*index].cores, servers[*index].access_log) == kind;
+        let members: Vec<usize> = (0..servers.len()).filter(is_of_it).collect();
+        for mut members in parts(experiment, members, room) {
+            let ceiling = cores_seen
+                .insert(kind.0)
+                .then_some(Racer::Ceiling { cores: kind.0 });
+            let servers = members.drain(..).map(Racer::Server);
+            groups.push(servers.chain(ceiling).collect());
+        }
+    }
+    groups
+}
+
+/// `members` in parts of at most `room`, each with the reference.
+fn parts(experiment: &Experiment, members: Vec<usize>, room: usize) -> Vec<Vec<usize>> {
+    if members.len() <= room {
+        return vec![members];
+    }
+    let reference = reference(experiment, &members);
+    let others: Vec<usize> = members
+        .into_iter()
+        .filter(|index| *index != reference)
+        .collect();
+    others
+        .chunks(room - 1)
+        .map(|others| {
+            std::iter::once(reference)
+                .chain(others.iter().copied())
+                .collect()
+        })
+        .collect()
+}
+
+/// Whom the others are compared with: the first of the file, or else the first of its product.
+fn reference(experiment: &Experiment, members: &[usize]) -> usize {
+    let servers = experiment.servers();
+    let is_it = |index: &&usize| servers[**index].product == servers[0].product;
+    *members.iter().find(is_it).unwrap_or(&members[0])
 }
 
 /// The numbers of cores that occur, ascending.
@@ -104,7 +296,6 @@ fn cells_of(experiment: &Experiment, racer: Racer) -> Vec<Cell> {
         for &connections in &connections {
             for &rate in &rates {
                 cells.push(Cell {
-                    sequence: 0,
                     workload,
                     connections,
                     rate,
@@ -126,22 +317,14 @@ pub(crate) fn spread<T: Copy>(values: &[T], count: usize) -> Vec<T> {
     }
 }
 
-/// What one trial takes beside its window: new connections, the verifying exchange, meters, the
-/// generator's start and end, storing. Measured on two cores of 2.5 GHz.
-pub(crate) const OVERHEAD: Span = Span::from_ms(75);
-
-/// What a start takes: the server's own, the checks, the end.
-pub(crate) const START: Span = Span::from_ms(350);
-
 /// How long each trial's load runs before its window begins: its connections are new, its server
-/// is warm.
-pub fn settle(duration: Span) -> Span {
-    (duration / 10).clamp(Span::from_ms(20), Span::from_ms(500))
-}
-
-/// What one trial takes in all.
-pub(crate) fn trial_cost(experiment: &Experiment) -> Span {
-    settle(experiment.duration()) + experiment.duration() + OVERHEAD
+/// is warm. One that was frozen finds the caches as another left them.
+pub fn settle(experiment: &Experiment) -> Span {
+    let least = match experiment.order() {
+        Order::Cell => Span::from_ms(100),
+        Order::Server => Span::from_ms(20),
+    };
+    (experiment.duration() / 10).clamp(least, Span::from_ms(500))
 }
 
 #[cfg(test)]

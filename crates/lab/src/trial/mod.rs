@@ -9,7 +9,7 @@ use model::experiment::{ArrivalKind, Asked, Content, Workload};
 use model::plan::{Arrivals, Expectation, FORMAT, Level, Stop};
 use model::point::Point;
 use model::request::RequestFile;
-use model::trial::{Ceiling, Context};
+use model::trial::Context;
 use model::units::Rate;
 use model::{Condition, Environment, Event, Experiment, Outcome, PlanFile, Span, Trial, Usage};
 use verdict::words;
@@ -20,7 +20,7 @@ use crate::generator::Generator;
 use crate::meter::{self, Group, Reading};
 use crate::server::Running;
 use crate::site::{Document, Site};
-use crate::sweep::{Racer, settle};
+use crate::sweep::{Cell, Racer, settle};
 
 /// What is asked of a running server, and what right answers are.
 #[derive(Clone, Debug)]
@@ -180,27 +180,22 @@ impl Load {
     }
 
     /// A closed loop that only warms up.
-    pub fn warmup(experiment: &Experiment, length: Span, number: u64) -> Self {
+    pub fn warmup(experiment: &Experiment, connections: u32, length: Span, number: u64) -> Self {
         Self {
-            connections: experiment.connections().last().copied().unwrap_or(1),
+            connections,
             stop: Stop::DurationNs(length),
             ..Self::one_exchange(experiment.timeout(), number)
         }
     }
 
     /// The load of one cell.
-    pub fn of_cell(
-        experiment: &Experiment,
-        workload: &Workload,
-        connections: u32,
-        rate: Option<Rate>,
-        number: u64,
-    ) -> Self {
+    pub fn of_cell(experiment: &Experiment, cell: &Cell, number: u64) -> Self {
+        let workload = &experiment.workloads()[cell.workload];
         Self {
-            connections,
-            rate,
+            connections: cell.connections,
+            rate: cell.rate,
             arrivals: experiment.arrivals(),
-            settle: settle(experiment.duration()),
+            settle: settle(experiment),
             stop: Stop::DurationNs(experiment.duration()),
             timeout: experiment.timeout(),
             requests_per_connection: workload.requests_per_connection,
@@ -313,8 +308,6 @@ pub fn verify(
 pub struct Surroundings<'a> {
     /// The machine.
     pub environment: &'a Environment,
-    /// The ceiling at its point.
-    pub ceiling: Option<Ceiling>,
     /// How CPUs were divided.
     pub cpu_choice: &'a str,
     /// The generator's.
@@ -364,7 +357,8 @@ pub fn measure(
     trial.environment.time = Some(crate::environment::rfc3339(sys::clock::realtime()));
     trial.usage = meters.usage();
     trial.context = Context {
-        ceiling: surroundings.ceiling.clone(),
+        // Only the rest of the round can tell.
+        ceiling: None,
         cpu_choice: Some(surroundings.cpu_choice.to_owned()),
         shared_cpus: shared,
         server: Some(facts),

@@ -22,12 +22,16 @@ fn first_heat(overrides: &[&str]) -> Experiment {
 #[test]
 fn every_plan_of_a_lab_can_run() {
     let experiment = first_heat(&["mode=open", "rate=[\"2k\", 500]"]);
-    let workload = &experiment.workloads()[0];
+    let cell = |connections, rate| Cell {
+        workload: 0,
+        connections,
+        rate,
+    };
     for load in [
         Load::one_exchange(experiment.timeout(), 1),
-        Load::warmup(&experiment, Span::from_ms(100), 2),
-        Load::of_cell(&experiment, workload, 1, None, 3),
-        Load::of_cell(&experiment, workload, 64, Some(Rate::per_second(2_000)), 4),
+        Load::warmup(&experiment, 64, Span::from_ms(100), 2),
+        Load::of_cell(&experiment, &cell(1, None), 3),
+        Load::of_cell(&experiment, &cell(64, Some(Rate::per_second(2_000))), 4),
     ] {
         let plan = Plan::try_from(plan(&target(), &load, &[1, 2, 3])).unwrap();
         assert_eq!(plan.request().url.path, "/small/7.html");

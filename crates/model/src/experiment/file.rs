@@ -38,6 +38,9 @@ pub struct HeaderFile {
     /// need.
     #[serde(default)]
     pub rounds: u32,
+    /// What is measured next to what.
+    #[serde(default)]
+    pub order: Order,
     /// When servers are started afresh.
     #[serde(default)]
     pub restart: Restart,
@@ -58,6 +61,17 @@ const fn three_seconds() -> Span {
 
 const fn five_seconds() -> Span {
     Span::from_s(5)
+}
+
+/// What is measured next to what within a round.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// The servers of one cell: they are started together, and those that wait are frozen.
+    #[default]
+    Cell,
+    /// The cells of one server, which runs alone.
+    Server,
 }
 
 /// When servers are started afresh.
@@ -89,6 +103,9 @@ pub struct ServerFile {
     /// Whether and how it logs each request: one word or an axis.
     #[serde(default = "log_off")]
     pub access_log: OneOrMany<AccessLog>,
+    /// When this one is started afresh, where that differs from the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
 }
 
 fn tuned() -> String {

@@ -13,7 +13,7 @@ use crate::units::{Rate, Span};
 
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
-    LoadMode, OneOrMany, RateText, Restart, ServerFile, WorkloadFile,
+    LoadMode, OneOrMany, Order, RateText, Restart, ServerFile, WorkloadFile,
 };
 pub use results::{Gap, Manifest, Results};
 pub use workload::{Asked, Content, Workload};
@@ -51,6 +51,8 @@ pub struct ServerVariant {
     pub cores: u32,
     /// Whether and how it logs each request.
     pub access_log: AccessLog,
+    /// When it is started afresh.
+    pub restart: Restart,
 }
 
 /// An experiment that can be expanded.
@@ -79,7 +81,12 @@ impl Experiment {
         self.file.experiment.rounds
     }
 
-    /// When servers are started afresh.
+    /// What is measured next to what within a round.
+    pub const fn order(&self) -> Order {
+        self.file.experiment.order
+    }
+
+    /// When servers are started afresh that say nothing of their own.
     pub const fn restart(&self) -> Restart {
         self.file.experiment.restart
     }
@@ -130,7 +137,7 @@ impl TryFrom<ExperimentFile> for Experiment {
 
     fn try_from(file: ExperimentFile) -> Result<Self, ExperimentError> {
         check_header(&file.experiment)?;
-        let servers = expand_servers(&file.server)?;
+        let servers = expand_servers(&file.server, file.experiment.restart)?;
         let workloads = workload::read(&file.workload)?;
         let connections = read_connections(&file.load.connections)?;
         let rates = read_rates(&file.load)?;
@@ -172,7 +179,10 @@ fn check_header(header: &HeaderFile) -> Result<(), ExperimentError> {
     Ok(())
 }
 
-fn expand_servers(files: &[ServerFile]) -> Result<Vec<ServerVariant>, ExperimentError> {
+fn expand_servers(
+    files: &[ServerFile],
+    restart: Restart,
+) -> Result<Vec<ServerVariant>, ExperimentError> {
     if files.is_empty() {
         return Err(wrong("server", "give at least one [[server]]"));
     }
@@ -206,6 +216,7 @@ fn expand_servers(files: &[ServerFile]) -> Result<Vec<ServerVariant>, Experiment
                     preset: file.preset.clone(),
                     cores: count,
                     access_log,
+                    restart: file.restart.unwrap_or(restart),
                 });
             }
         }

@@ -36,6 +36,10 @@ pub struct Manifest {
     /// How the CPUs were divided, in words.
     #[serde(default)]
     pub cpu_choice: String,
+    /// The most servers that are started together; 0 where a version stored this that measured
+    /// server by server.
+    #[serde(default)]
+    pub at_once: u32,
 }
 
 impl Manifest {

@@ -52,6 +52,7 @@ fn manifest(rounds: u32) -> Manifest {
         server_cpus: vec![0],
         generator_cpus: vec![1],
         cpu_choice: "servers on CPU 0, the generator on CPU 1".to_owned(),
+        at_once: 16,
     }
 }
 

@@ -40,8 +40,9 @@ fn code_without(stream: &str, arguments: &[&str]) -> Option<i32> {
 }
 
 /// Overrides for the shortest lab there is, on origin alone.
-const LAB: [&str; 7] = [
+const LAB: [&str; 8] = [
     "lab",
+    "--no-lock",
     "first-heat",
     "server=origin",
     "rounds=1",

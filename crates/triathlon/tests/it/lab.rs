@@ -7,7 +7,8 @@ use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{need, not_run, slow, wait_until};
 
 /// Small enough for a test: one server, one connection, windows of 50 ms.
-const SMALL: [&str; 6] = [
+const SMALL: [&str; 7] = [
+    "--no-lock",
     "first-heat",
     "server=origin",
     "rounds=1",
@@ -61,7 +62,7 @@ fn lists_run_nothing() {
         assert!(run.stdout.contains(what), "{run:#?}");
     }
     let run = lab(&["first-heat", "--list"]).expect_code(0);
-    for word in ["7-byte file", "1, 16, 64, 256", "8 rounds", "about"] {
+    for word in ["7-byte file", "1, 64", "8 rounds", "about"] {
         assert!(run.stdout.contains(word), "{word}: {run:#?}");
     }
     let run = lab(&["first-heat", "rounds=1", "--list"]).expect_code(0);
@@ -176,7 +177,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_goes_on() {
             .expect_complaint(&["interrupted", "kept in", "--resume"]);
     let kept = files(folder.path(), "trials");
     assert!(kept.len() < 12, "{run:#?}");
-    lab(&["first-heat", "--resume", "--results", &results]).expect_measured();
+    lab(&["first-heat", "--no-lock", "--resume", "--results", &results]).expect_measured();
     let all = files(folder.path(), "trials");
     let gaps: Vec<String> = files(folder.path(), "gaps")
         .iter()
@@ -198,7 +199,8 @@ fn processes(wanted: impl Fn(u32, u32) -> bool) -> Vec<(u32, u32, String)> {
         .collect()
 }
 
-/// Waits until `lab` has a server under load; the sessions of its two children, which each leads.
+/// Waits until `lab` has a server under load, which is alone (order=server): the sessions of its
+/// two children, which each leads.
 fn under_load(lab: &mut Running) -> Vec<u32> {
     let own = lab.pid();
     // They stay the same for longer than any other phase takes.
@@ -219,7 +221,8 @@ fn check_killed(server: &str, overrides: &[&str]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let results = folder.path().display().to_string();
     let server = format!("server={server}");
-    let mut arguments = vec!["lab", "first-heat", &server, "rounds=1", "connections=[2]"];
+    let mut arguments = vec!["lab", "--no-lock", "first-heat", &server];
+    arguments.extend(["rounds=1", "connections=[2]", "order=server"]);
     arguments.extend(overrides);
     arguments.extend(["--results", &results]);
     let mut lab = Running::start(&mut command(&arguments));
@@ -251,12 +254,139 @@ fn a_lab_that_is_killed_leaves_no_process_behind() {
     }
 }
 
+/// All that descends from `lab`, in its session or in one of their own.
+fn descendants(lab: u32) -> Vec<(u32, u32, String)> {
+    let children = processes(|parent, _| parent == lab);
+    let sessions: Vec<u32> = children.iter().map(|(_, session, _)| *session).collect();
+    processes(|parent, session| parent == lab || sessions.contains(&session))
+}
+
+/// Waits until `lab` has `racers` servers up and loads one of them: they, the generator and the
+/// process that ends them when the lab is gone are its children.
+fn in_mid_block(lab: &mut Running, racers: usize) -> Vec<(u32, u32, String)> {
+    let own = lab.pid();
+    // They stay the same for longer than any other phase takes.
+    let mut seen = (Vec::new(), 0);
+    wait_until("several servers are up and one is under load", || {
+        assert!(!lab.ended(), "{}", lab.stderr());
+        let now = processes(|parent, _| parent == own);
+        seen.1 = if now == seen.0 { seen.1 + 1 } else { 0 };
+        seen.0 = now;
+        seen.0.len() == racers + 2 && seen.1 > 100
+    });
+    descendants(own)
+}
+
+/// A lab of all that there is, with a window that does not end unless something ends it.
+fn block_of(servers: &str, results: &str) -> Running {
+    let servers = format!("server={servers}");
+    let mut arguments = vec!["lab", "--no-lock", "first-heat", &servers];
+    arguments.extend(["rounds=1", "connections=[2]", "duration=20m", "warmup=0s"]);
+    arguments.extend(["--hiccups", "0s", "--results", results]);
+    Running::start(&mut command(&arguments))
+}
+
+#[test]
+fn a_lab_that_is_killed_in_mid_block_leaves_nobody_frozen_behind() {
+    let name = "a_lab_that_is_killed_in_mid_block_leaves_nobody_frozen_behind";
+    let Some([_, _, _]) = need(name, ["nginx", "apache2", "lighttpd"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let results = folder.path().display().to_string();
+    let mut lab = block_of("origin,nginx,apache,lighttpd", &results);
+    let before = in_mid_block(&mut lab, 5);
+    assert!(before.len() > 5 + 2, "workers, too: {before:?}");
+    let sessions: Vec<u32> = before.iter().map(|(_, session, _)| *session).collect();
+    lab.signal("KILL");
+    wait_until("all that the lab started has ended", || {
+        processes(|_, session| sessions.contains(&session)).is_empty()
+    });
+}
+
+#[test]
+fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
+    let name = "who_is_killed_in_mid_block_costs_one_trial";
+    let Some([_]) = need(name, ["nginx"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let results = folder.path().display().to_string();
+    let mut arguments = vec!["lab", "--no-lock", "first-heat", "server=origin,nginx"];
+    arguments.extend(["rounds=1", "connections=[2]", "duration=500ms", "warmup=0s"]);
+    arguments.extend(["timeout=2s", "--hiccups", "0s", "--results", &results]);
+    let mut lab = Running::start(&mut command(&arguments));
+    // The generator is the child that is not there all the time: it is killed once.
+    let own = lab.pid();
+    let mut killed = false;
+    wait_until("a generator is killed while it measures", || {
+        let stored =
+            folder.path().join("first-heat").is_dir() && !files(folder.path(), "trials").is_empty();
+        let children = processes(|parent, _| parent == own);
+        let generator = children.iter().find(|(pid, _, _)| {
+            let path = format!("/proc/{pid}/cmdline");
+            fs::read_to_string(path).is_ok_and(|line| line.contains("load\0--plan"))
+        });
+        if let (true, Some((pid, _, _))) = (stored, generator) {
+            let status = std::process::Command::new("/bin/kill")
+                .args(["-9", &pid.to_string()])
+                .status();
+            killed = status.is_ok_and(|status| status.success());
+        }
+        killed || lab.ended()
+    });
+    assert!(killed, "{}", lab.stderr());
+    let run = lab.finish();
+    let run = run.expect_complaint(&["not measured"]);
+    let kept = files(folder.path(), "trials");
+    assert!(
+        kept.len() >= 4,
+        "one of six at most is lost, the others go on: {run:#?}"
+    );
+    let resume = ["first-heat", "--no-lock", "--resume", "--results", &results];
+    lab_again(&resume);
+    let all = files(folder.path(), "trials");
+    assert_eq!(all.len(), 6, "{all:#?}");
+    assert!(kept.iter().all(|path| all.contains(path)));
+    assert_eq!(files(folder.path(), "gaps"), Vec::<PathBuf>::new());
+}
+
+fn lab_again(arguments: &[&str]) {
+    lab(arguments).expect_measured();
+}
+
+#[test]
+fn two_labs_do_not_measure_each_other() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (lock, results) = (at("lock"), at("results"));
+    let mut arguments = vec!["lab", "first-heat", "server=origin", "rounds=1"];
+    arguments.extend(["duration=20m", "order=server", "--hiccups", "0s"]);
+    arguments.extend(["--lock", &lock, "--results", &results]);
+    let mut first = Running::start(&mut command(&arguments));
+    under_load(&mut first);
+    let pid = format!("process {}, since 20", first.pid());
+    triathlon(&arguments).expect_code(1).expect_complaint(&[
+        "another lab measures on this machine",
+        &pid,
+        "--no-lock",
+    ]);
+    first.signal("KILL");
+    let gone = first.finish();
+    assert_eq!(gone.code, None, "{gone:#?}");
+    // A dead lab locks nobody out.
+    let mut small = vec!["lab", "--lock", &lock, "--results", &results];
+    small.extend(&SMALL[1..]);
+    triathlon(&small).expect_measured();
+}
+
 /// Starts a lab with `folder` for its temporary files, and returns once its server is under load.
 fn endless(folder: &Path) -> Running {
     let results = folder.join("results").display().to_string();
     let mut arguments = vec!["lab"];
     arguments.extend(SMALL);
-    arguments.extend(["duration=20m", "--hiccups", "0s", "--results", &results]);
+    arguments.extend(["duration=20m", "order=server", "--hiccups", "0s"]);
+    arguments.extend(["--results", &results]);
     let mut lab = Running::start(command(&arguments).env("TMPDIR", folder.join("tmp")));
     under_load(&mut lab);
     lab
@@ -328,7 +458,7 @@ fn a_server_that_was_named_and_not_measured_fails_the_lab() {
     let results = folder.path().join("results").display().to_string();
     let origin = ("origin", None);
     let measure = |file: &str, flag: Option<&str>| {
-        let words = [file, "--hiccups", "0s", "--results", &results];
+        let words = [file, "--no-lock", "--hiccups", "0s", "--results", &results];
         lab(&words.into_iter().chain(flag).collect::<Vec<_>>())
     };
     let one = experiment(folder.path(), &[origin]);
@@ -389,7 +519,8 @@ fn a_server_that_cannot_do_what_is_asked_fails_the_lab() {
         (nginx(many), true, 0, "nginx template.conf answers rightly"),
     ] {
         let file = experiment(folder, &[("origin", None), ("nginx", Some(&template))]);
-        let mut words = vec![file.as_str(), "--hiccups", "0s", "--results", &results];
+        let mut words = vec![file.as_str(), "--no-lock", "--hiccups", "0s"];
+        words.extend(["--results", &results]);
         words.extend(verify.then_some("--verify"));
         lab(&words).expect_code(code).expect_complaint(&[complaint]);
     }

@@ -144,6 +144,7 @@ fn what_is_resumed_is_what_was_begun() {
         "tool": {"version": "0.0.0", "commit": null, "debug_build": true, "traced": false},
         "time": "2026-11-20T10:00:00Z",
         "order_seed": 1,
+        "at_once": 16,
     });
     let path = folder.path().join("begun/manifest.json");
     fs::write(path, manifest.to_string()).expect("a file");

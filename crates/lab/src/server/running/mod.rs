@@ -4,6 +4,8 @@
 
 mod error_log;
 
+mod rest;
+
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::net::Ipv4Addr;
@@ -329,6 +331,8 @@ impl Running {
 
     /// Ends every process, those that ask before those that answer them.
     fn end(&mut self) -> Option<Ended> {
+        // Who stands still does not see that it shall leave.
+        self.thaw();
         let mut front = None;
         for (index, process) in self.processes.iter_mut().enumerate().rev() {
             let ended = process.stop(shared(self.leaf.as_ref(), index));

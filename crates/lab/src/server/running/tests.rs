@@ -488,7 +488,6 @@ fn workers_do_not_outlive_a_master_that_is_killed_in_the_middle_of_a_trial() {
         );
         let surroundings = Surroundings {
             environment: &model::Environment::default(),
-            ceiling: None,
             cpu_choice: "",
             generator_cpus: &[],
         };

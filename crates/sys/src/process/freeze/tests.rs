@@ -61,6 +61,7 @@ fn who_is_frozen_by_the_control_group_uses_no_cpu_and_goes_on_where_it_was() {
             check(Some(&leaf), Freezing::Cgroup);
         }
         Ok(leaf) => check(Some(&leaf), Freezing::Signals),
-        Err(error) => println!("not tested: {error}"),
+        // Where no group can be made, signals are what there is.
+        Err(_) => check(None, Freezing::Signals),
     }
 }

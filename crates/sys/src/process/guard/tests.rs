@@ -1,3 +1,4 @@
+use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -35,9 +36,9 @@ fn check_ended(leaf: Option<&Leaf>) {
 #[test]
 fn what_is_frozen_is_ended_when_we_are_gone() {
     check_ended(None);
-    match Leaf::create(&|_| Ok(())) {
-        Ok(leaf) => check_ended(Some(&leaf)),
-        Err(error) => println!("not tested with a control group: {error}"),
+    // Where no group can be made there is none to thaw.
+    if let Ok(leaf) = Leaf::create(&|_| Ok(())) {
+        check_ended(Some(&leaf));
     }
 }
 
@@ -50,7 +51,7 @@ fn one_that_does_not_want_to_leave_is_killed() {
         .stdout(Stdio::piped());
     let mut child = start(&mut command, Confinement::default()).unwrap();
     let mut up = [0; 3];
-    std::io::Read::read_exact(&mut child.take_stdout().unwrap(), &mut up).unwrap();
+    child.take_stdout().unwrap().read_exact(&mut up).unwrap();
     let guard = Guard::start().unwrap();
     guard.note(&child, None).unwrap();
     child.freeze(None).unwrap();

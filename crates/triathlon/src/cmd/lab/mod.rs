@@ -11,12 +11,13 @@ use lab::cpus::Division;
 use lab::environment;
 use lab::experiment::{ReadError, Source};
 use lab::generator::Local;
+use lab::lock::Lock;
 use lab::probe::question::{self, Question};
 use lab::run::{Lab, present, verify_all};
 use lab::scratch::Scratch;
 use lab::server::{Catalogue, Search};
 use lab::store::Store;
-use lab::sweep::{Cost, scale};
+use lab::sweep::{self, Cost, scale};
 use lab::{LabError, condition, cpus};
 use model::environment::Tool;
 use model::{Environment, Experiment, Manifest, Span};
@@ -44,8 +45,9 @@ pub(crate) struct Args {
     /// Where results go.
     #[arg(long, value_name = "DIR", default_value = "results")]
     results: PathBuf,
-    /// Make it take at most so long: thins points first, then windows, then rounds down to those
-    /// that its comparisons need, and says what it scaled.
+    /// Make it take at most so long: thins points first, then windows, then rounds down to
+    /// what the comparisons need, and says what it scaled. Trials that something disturbs are
+    /// measured again, up to twice; that comes on top.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
     /// Go on where an interrupted one stopped: in DIR, or in the newest folder of the experiment.
@@ -64,6 +66,12 @@ pub(crate) struct Args {
     /// at once, measure nothing.
     #[arg(long)]
     verify: bool,
+    /// Measure although another lab does so on this machine: both disturb each other.
+    #[arg(long)]
+    no_lock: bool,
+    /// The file by which labs of one machine know of each other.
+    #[arg(long, value_name = "FILE", default_value = lab::lock::PLACE, conflicts_with = "no_lock")]
+    lock: PathBuf,
     /// Watch the CPUs for this long before the first round, for pauses that no program makes
     /// (CPU-02); 0s watches none.
     #[arg(long, value_name = "TIME", default_value = "1s")]
@@ -73,7 +81,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   triathlon lab first-heat
-      every installed server, a small and a large file, about three minutes
+      every installed server, a small and a large file, less than four minutes
   triathlon lab first-heat server=origin,nginx 'connections=[1,64]' rounds=10
       the same question, asked more narrowly
   triathlon lab my.toml --budget 10m
@@ -115,8 +123,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let installed: Vec<usize> = (0..servers.len())
         .filter(|&index| servers[index].is_some())
         .collect();
-    asked.fit(&installed, args.budget)?;
-    let cost = Cost::of(&asked.experiment, &installed);
+    let at_once = asked.at_once(&environment);
+    asked.fit(&installed, at_once, args.budget)?;
+    let cost = Cost::of(&asked.experiment, &installed, at_once);
     let grid = listing::grid(&asked.experiment, &servers, &missing, cost, &division.words);
     if args.list {
         out::write(&grid)?;
@@ -127,12 +136,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         out::note(format_args!("scaled to the budget: {said}"));
     }
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
-    let watched = if args.verify {
-        Span::ZERO
-    } else {
-        args.hiccups
-    };
-    let environment = examine(environment, &args.results, watched);
+    let _alone = alone(args)?;
+    let environment = examine(environment, args);
     let scratch = Scratch::create()?;
     let results = if args.verify {
         scratch.path().join("results")
@@ -147,10 +152,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         manifest: &manifest,
         store: &store,
         scratch: &scratch,
-        environment,
+        environment: &|| now(&environment),
         search: &search,
         division: &division,
         generator: &mut generator,
+        is_void: &|trial| trial.void.is_some(),
         interrupted: &|| interrupt.is_raised(),
         news: &mut |news| screen.show(news),
     };
@@ -229,6 +235,13 @@ impl Asked {
         let folder = resumed_folder(args, resume.as_deref(), servers)?;
         let (store, manifest) = Store::open(&folder)?;
         refuse_another(args.experiment.as_deref(), &folder, &manifest, servers)?;
+        if manifest.at_once == 0 {
+            let why = format!(
+                "{} was begun by an earlier version, which measured in another order: begin anew",
+                folder.display()
+            );
+            return Err(LabError::Resume { why }.into());
+        }
         out::note(format_args!("going on in {}", folder.display()));
         let experiment = Experiment::try_from(manifest.experiment.clone())
             .with_context(|| format!("{} cannot be resumed", folder.display()))?;
@@ -240,12 +253,23 @@ impl Asked {
         })
     }
 
+    /// How many servers are started together: as it was begun, or as this machine allows.
+    fn at_once(&self, environment: &Environment) -> u32 {
+        let begun = self.stored.as_ref().map(|(_, manifest)| manifest.at_once);
+        begun.unwrap_or_else(|| sweep::at_once(environment.memory))
+    }
+
     /// Scales it down to the budget, if there is one.
-    fn fit(&mut self, installed: &[usize], budget: Option<Span>) -> anyhow::Result<()> {
+    fn fit(
+        &mut self,
+        installed: &[usize],
+        at_once: u32,
+        budget: Option<Span>,
+    ) -> anyhow::Result<()> {
         let Some(budget) = budget else {
             return Ok(());
         };
-        let scaled = scale(&self.experiment, installed, budget);
+        let scaled = scale(&self.experiment, installed, at_once, budget);
         if !scaled.fits {
             let experiment = &scaled.experiment;
             let error = LabError::Budget {
@@ -257,7 +281,7 @@ impl Asked {
                     words::plural(experiment.connections().len() as u64, "connection count"),
                     experiment.duration()
                 ),
-                least: Cost::of(experiment, installed).time,
+                least: Cost::of(experiment, installed, at_once).time,
             };
             return Err(UsageError(error.to_string()).into());
         }
@@ -293,6 +317,7 @@ impl Asked {
             server_cpus: division.server.clone(),
             generator_cpus: division.generator.clone(),
             cpu_choice: division.words.clone(),
+            at_once: sweep::at_once(environment.memory),
         };
         let text = self
             .source
@@ -376,11 +401,32 @@ fn tool() -> Tool {
     }
 }
 
+/// Keeps other labs from this machine while we measure.
+fn alone(args: &Args) -> Result<Option<Lock>, LabError> {
+    if args.no_lock || args.verify {
+        return Ok(None);
+    }
+    Lock::take(&args.lock).map(Some)
+}
+
+/// The machine as it is now; the doctor's part of it as it was found at the start.
+fn now(at_start: &Environment) -> Environment {
+    let mut now = environment::of_this_machine(tool());
+    now.doctor.clone_from(&at_start.doctor);
+    now.doctor_unknown.clone_from(&at_start.doctor_unknown);
+    now
+}
+
 /// Lets the doctor look at the machine first: what it finds is stored with every trial, and what it
 /// could not read. The servers have their turn when they are started.
-fn examine(mut environment: Environment, results: &Path, watched: Span) -> Environment {
+fn examine(mut environment: Environment, args: &Args) -> Environment {
+    let watched = if args.verify {
+        Span::ZERO
+    } else {
+        args.hiccups
+    };
     let roots = condition::Roots::default();
-    let mut condition = condition::read(&roots, environment.clone(), results, None);
+    let mut condition = condition::read(&roots, environment.clone(), &args.results, None);
     if !watched.is_zero() {
         out::note(format_args!(
             "watching the CPUs for {watched} for pauses that no program makes (--hiccups 0s: not)"

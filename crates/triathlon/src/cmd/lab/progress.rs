@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 
 use lab::run::{CEILING, News};
 use model::Span;
+use verdict::words;
 
 use crate::out;
 
@@ -42,14 +43,16 @@ impl Screen {
             News::Block {
                 round,
                 rounds,
-                server,
+                attempt,
+                servers,
+                trials,
             } => {
-                let name = if *server == CEILING {
-                    "the generator's ceiling"
-                } else {
-                    server
-                };
-                self.block = format!("round {round} of {rounds}: {name}");
+                self.block = format!("round {round} of {rounds}{}", who(servers));
+                if *attempt > 0 {
+                    let trials = words::plural(*trials as u64, "trial");
+                    self.block
+                        .push_str(&format!(": {trials} again, as something disturbed them"));
+                }
                 if self.live {
                     self.rewrite(&self.block);
                 } else {
@@ -63,17 +66,23 @@ impl Screen {
                 trial,
                 done,
                 all,
+                is_void,
                 left,
             } => {
                 self.left = Some(*left);
                 if let (true, Some(point)) = (self.live, &trial.point) {
                     self.rewrite(&format!(
-                        "{}, {}, {}: {:.0}/s, {} ({done} of {all}, {left} left)",
+                        "{}: {}, {}, {}: {:.0}/s, {} ({done} of {all}, {left} left)",
                         self.block,
+                        point.id.server,
                         point.id.workload,
                         point.id.load.text(),
                         trial.record.achieved_rate,
-                        trial.verdict.status
+                        if *is_void {
+                            "disturbed".to_owned()
+                        } else {
+                            trial.verdict.status.to_string()
+                        }
                     ));
                 }
             }
@@ -96,5 +105,14 @@ impl Screen {
 
     fn rewrite(&self, text: &str) {
         out::progress(format_args!("\r\x1b[2K{text}"));
+    }
+}
+
+/// Who runs alone; of several their number is enough, as each trial names its own.
+fn who(servers: &[&str]) -> String {
+    match servers {
+        [one] if *one == CEILING => ": the generator's ceiling".to_owned(),
+        [one] => format!(": {one}"),
+        several => format!(": {} servers in turn", several.len()),
     }
 }

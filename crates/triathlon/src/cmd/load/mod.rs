@@ -24,6 +24,17 @@ use self::output::Output;
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
+/// A lab on this machine measures us, and we measure it.
+fn tell_of_lab() {
+    if let Some(holder) = lab::lock::holder(Path::new(lab::lock::PLACE)) {
+        out::note(format_args!(
+            "a lab measures on this machine (process {}, since {}): it disturbs this run, and this \
+             run disturbs it",
+            holder.pid, holder.since
+        ));
+    }
+}
+
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
@@ -37,7 +48,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             context: trial::Context::default(),
             server: None,
         },
-        None => arguments::choose(args)?,
+        None => {
+            tell_of_lab();
+            arguments::choose(args)?
+        }
     };
     match measure(chosen, interrupt, &output, args.keep_secrets) {
         Ok(trial) => {

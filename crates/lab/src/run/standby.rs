@@ -1,0 +1,137 @@
+//! The servers of a block while they wait for their turns: all frozen, or none.
+//!
+//! They share CPUs, so who is not measured must not run: neither timers nor workers that clear up.
+//! Where not every one of them can be frozen none is, for that would be an advantage of some.
+
+use std::collections::BTreeMap;
+
+use model::trial::{Freezing, Standing};
+use sys::process::Guard;
+
+use crate::server::Running;
+use crate::sweep::Racer;
+
+/// Servers that have been started and are not being measured.
+#[derive(Debug, Default)]
+pub(super) struct Standby {
+    /// None where nothing is to be frozen.
+    guard: Option<Guard>,
+    waiting: BTreeMap<Racer, Waiting>,
+    /// How the last one was frozen.
+    freezing: Freezing,
+}
+
+/// A server between two trials.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) running: Running,
+    /// The most connections that it has held.
+    pub(super) held: u32,
+    /// As they were when it was frozen: pid and start time.
+    processes: Option<Vec<(u32, u64)>>,
+}
+
+impl Waiting {
+    pub(super) const fn new(running: Running, held: u32) -> Self {
+        Self {
+            running,
+            held,
+            processes: None,
+        }
+    }
+}
+
+impl Standby {
+    /// For blocks of several servers. Without a guard nothing is frozen: it would outlive us.
+    pub(super) fn new(is_shared: bool) -> Self {
+        Self {
+            guard: is_shared.then(|| Guard::start().ok()).flatten(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn has(&self, racer: Racer) -> bool {
+        self.waiting.contains_key(&racer)
+    }
+
+    /// Ends all but these.
+    pub(super) fn keep(&mut self, racers: &[Racer]) {
+        let others: Vec<Racer> = self.waiting.keys().copied().collect();
+        for racer in others.iter().filter(|racer| !racers.contains(racer)) {
+            if let Some(waiting) = self.waiting.remove(racer) {
+                self.end(waiting);
+            }
+        }
+    }
+
+    /// Ends one that was taken.
+    pub(super) fn end(&self, waiting: Waiting) {
+        waiting.running.stop_and_forget(self.guard.as_ref());
+    }
+
+    /// Lets a server run again and hands it out. Whether it was frozen, and so has to show that it
+    /// answers; or why it is not what it was.
+    pub(super) fn take(&mut self, racer: Racer) -> Option<(Waiting, Result<bool, String>)> {
+        let mut waiting = self.waiting.remove(&racer)?;
+        let Some(before) = waiting.processes.take() else {
+            return Some((waiting, Ok(false)));
+        };
+        waiting.running.thaw();
+        let state = if let Some(why) = waiting.running.ended("while it was frozen") {
+            Err(why)
+        } else if waiting.running.processes() == before {
+            Ok(true)
+        } else {
+            Err("not all of its processes outlived being frozen".to_owned())
+        };
+        Some((waiting, state))
+    }
+
+    /// What is to be stored about a server that was taken or started: `held` connections at most
+    /// were there before.
+    pub(super) fn standing(&self, held: u32) -> Standing {
+        let neighbours = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+        Standing {
+            neighbours,
+            freezing: if neighbours == 0 {
+                Freezing::None
+            } else {
+                self.freezing
+            },
+            connections_before: held,
+        }
+    }
+
+    /// Has a server wait, frozen if the others are and it is one of several. One that does not end
+    /// its connections is ended itself: it would go on with them later.
+    pub(super) fn put(&mut self, racer: Racer, mut waiting: Waiting, is_shared: bool) {
+        if is_shared {
+            if waiting.running.drain().is_err() {
+                return self.end(waiting);
+            }
+            self.freeze(&mut waiting);
+        }
+        self.waiting.insert(racer, waiting);
+    }
+
+    fn freeze(&mut self, waiting: &mut Waiting) {
+        let Some(guard) = &self.guard else {
+            return;
+        };
+        let processes = waiting.running.processes();
+        match waiting.running.freeze(guard) {
+            Ok(freezing) => {
+                self.freezing = freezing;
+                waiting.processes = Some(processes);
+            }
+            Err(_) => {
+                self.guard = None;
+                self.freezing = Freezing::None;
+                for waiting in self.waiting.values_mut() {
+                    waiting.running.thaw();
+                    waiting.processes = None;
+                }
+            }
+        }
+    }
+}

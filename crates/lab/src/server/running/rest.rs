@@ -1,0 +1,77 @@
+//! A server that waits while another one is measured: it has no connections left, and is frozen.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use model::trial::{Freezing, Standing};
+use sys::counters::socket;
+use sys::process::Guard;
+
+use super::{Running, shared};
+
+/// How long it may take to end connections that we have closed.
+const DRAIN_LIMIT: Duration = Duration::from_secs(3);
+
+impl Running {
+    /// Waits until it has ended every connection. Says what is left if that takes too long.
+    pub fn drain(&self) -> Result<(), String> {
+        let until = Instant::now() + DRAIN_LIMIT;
+        loop {
+            // Where the kernel does not tell, it has been asked for nothing for a moment.
+            let left = socket::connections(self.port()).unwrap_or(0);
+            if left == 0 {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                return Err(format!(
+                    "it still holds {left} connections {} s after they were closed",
+                    DRAIN_LIMIT.as_secs()
+                ));
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// Keeps all its processes from running; `guard` ends them should we be killed meanwhile. After
+    /// an error all of them run.
+    pub fn freeze(&mut self, guard: &Guard) -> io::Result<Freezing> {
+        self.freeze_all(guard).inspect_err(|_| self.thaw())
+    }
+
+    fn freeze_all(&mut self, guard: &Guard) -> io::Result<Freezing> {
+        for (index, process) in self.processes.iter().enumerate() {
+            guard.note(&process.child, shared(self.leaf.as_ref(), index))?;
+        }
+        for (index, process) in self.processes.iter_mut().enumerate() {
+            let freezing = process.child.freeze(shared(self.leaf.as_ref(), index))?;
+            if freezing == Freezing::Cgroup {
+                // The whole rig is in one control group.
+                return Ok(freezing);
+            }
+        }
+        Ok(Freezing::Signals)
+    }
+
+    /// Lets it run again, if it was frozen.
+    pub fn thaw(&mut self) {
+        for (index, process) in self.processes.iter_mut().enumerate() {
+            process.child.thaw(shared(self.leaf.as_ref(), index));
+        }
+    }
+
+    /// Ends it. `guard` forgets it: its pids may be others' soon.
+    pub fn stop_and_forget(self, guard: Option<&Guard>) {
+        let pids: Vec<u32> = self.processes.iter().map(|one| one.child.pid()).collect();
+        self.stop();
+        for pid in pids {
+            if let Some(guard) = guard {
+                guard.forget(pid);
+            }
+        }
+    }
+
+    /// What is to be stored about its time before a trial.
+    pub const fn set_standing(&mut self, standing: Standing) {
+        self.facts.standing = Some(standing);
+    }
+}
