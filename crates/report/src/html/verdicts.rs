@@ -23,8 +23,22 @@ const SAID: usize = 3;
 /// The section.
 pub(super) fn section(run: &Run) -> String {
     let mut html = String::new();
+    for sentence in run.in_the_way() {
+        let _ = writeln!(html, "<p class=\"missing\">{}</p>", escape(&sentence));
+    }
+    let with_void = run.comparisons_with_void();
     for comparison in run.comparisons() {
         html.push_str(&answer(&comparison));
+        let spoilt = with_void
+            .iter()
+            .find(|other| other.workload == comparison.workload);
+        if let Some(spoilt) = spoilt {
+            let _ = writeln!(
+                html,
+                "<p class=\"note\">With the trials that do not count: {}</p>",
+                escape(&spoilt.sentence())
+            );
+        }
     }
     html.push_str(&summary(run));
     for note in &run.notes {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::finding::Cause;
 use model::point::{CONNECTIONS, Point, PointId, RATE, Value};
 use model::record::{Example, Interval};
 use model::trial::Ceiling;
@@ -36,6 +37,12 @@ pub struct Digest {
     pub round: u32,
     /// Its place in the order of execution.
     pub sequence: u32,
+    /// How often its cell had been measured in this round before.
+    pub attempt: u32,
+    /// Why it does not count, whatever it measured.
+    pub void: Option<Cause>,
+    /// Whether its cell was measured again in this round.
+    pub repeated: bool,
     /// Whether it measures the ceiling.
     pub ceiling: bool,
     /// When it began, RFC 3339.
@@ -117,6 +124,9 @@ impl Digest {
             id: point.id,
             round: point.round,
             sequence: point.sequence,
+            attempt: point.attempt,
+            void: trial.void.clone(),
+            repeated: false,
             ceiling: point.ceiling,
             time: trial.environment.time.clone(),
             open_loop: trial.plan.arrivals.rate().is_some(),
@@ -200,6 +210,19 @@ impl Digest {
     /// How far a number that rests on `claim` may be believed. A claim that the trial does not
     /// make is not doubted.
     pub fn standing(&self, claim: Claim) -> Standing {
+        if self.is_left_out() {
+            return Standing::Struck;
+        }
+        self.worth(claim)
+    }
+
+    /// Whether it does not count, whatever it measured.
+    pub const fn is_left_out(&self) -> bool {
+        self.void.is_some() || self.repeated
+    }
+
+    /// What the rules say of `claim`.
+    fn worth(&self, claim: Claim) -> Standing {
         match self.claims.get(&claim).map(|(status, _)| *status) {
             Some(Status::Invalid) => Standing::Struck,
             Some(Status::Suspect) => Standing::Doubtful,
@@ -209,18 +232,26 @@ impl Digest {
 
     /// As a comparison sees it. In an open loop the rate was asked for, and times are compared.
     pub fn round(&self) -> Round<'_> {
+        let mut round = self.as_first_measured();
+        round.counts &= !self.is_left_out();
+        round
+    }
+
+    /// The same, whether or not something else spoilt it.
+    pub fn as_first_measured(&self) -> Round<'_> {
         let (value, standing) = if self.open_loop {
-            (self.response_us(0), self.standing(Claim::Latency))
+            (self.response_us(0), self.worth(Claim::Latency))
         } else {
-            (Some(self.rate), self.rate_standing())
+            (Some(self.rate), self.rate_worth())
         };
         Round {
             id: &self.id,
             round: self.round,
+            attempt: self.attempt,
             value,
             cpu_us: self
                 .cpu_us
-                .filter(|_| self.standing(Claim::Resources) != Standing::Struck),
+                .filter(|_| self.worth(Claim::Resources) != Standing::Struck),
             counts: standing != Standing::Struck,
             at_least: standing == Standing::AtLeast,
         }
@@ -228,7 +259,14 @@ impl Digest {
 
     /// How far its rate may be believed.
     pub fn rate_standing(&self) -> Standing {
-        match self.standing(Claim::Capacity) {
+        if self.is_left_out() {
+            return Standing::Struck;
+        }
+        self.rate_worth()
+    }
+
+    fn rate_worth(&self) -> Standing {
+        match self.worth(Claim::Capacity) {
             Standing::Struck if !self.generator_limited => Standing::Struck,
             _ if self.generator_limited => Standing::AtLeast,
             other => other,

@@ -5,6 +5,7 @@
 
 mod across;
 mod digest;
+mod left_out;
 mod point;
 
 use std::collections::BTreeMap;
@@ -44,6 +45,8 @@ pub struct Run {
     differences: BTreeMap<&'static str, Vec<String>>,
     heard: BTreeMap<(String, Severity), Heard>,
     unread: BTreeMap<String, (String, usize)>,
+    /// The last attempt at each round of a point.
+    attempts: BTreeMap<(PointId, u32), u32>,
 }
 
 /// A rule that spoke with some severity, and where.
@@ -124,7 +127,8 @@ impl Run {
 
     /// Takes what the report needs of `trial`.
     pub fn add(&mut self, trial: &Trial) {
-        let digest = Digest::of(trial, self.digests.len());
+        let mut digest = Digest::of(trial, self.digests.len());
+        self.note_attempt(&mut digest);
         if let Some(server) = &trial.context.server
             && !digest.ceiling
         {
@@ -277,8 +281,26 @@ impl Run {
 
     /// How the servers compare, workload by workload.
     pub fn comparisons(&self) -> Vec<Comparison> {
+        self.compared(Digest::round, |_| true)
+    }
+
+    /// The same of all trials as they were first measured, spoilt or not; empty where none was
+    /// spoilt.
+    pub fn comparisons_with_void(&self) -> Vec<Comparison> {
+        if self.digests.iter().all(|digest| digest.void.is_none()) {
+            return Vec::new();
+        }
+        self.compared(Digest::as_first_measured, |digest| digest.attempt == 0)
+    }
+
+    fn compared<'a>(
+        &'a self,
+        round: fn(&'a Digest) -> Round<'a>,
+        belongs: fn(&Digest) -> bool,
+    ) -> Vec<Comparison> {
         let servers = self.digests.iter().filter(|digest| !digest.ceiling);
-        let rounds: Vec<Round<'_>> = servers.map(Digest::round).collect();
+        let servers = servers.filter(|digest| belongs(digest));
+        let rounds: Vec<Round<'_>> = servers.map(round).collect();
         let mut comparisons = compare(&rounds, &self.server_order);
         let place = |name: &String| self.workloads().iter().position(|other| other == name);
         comparisons.sort_by_key(|comparison| place(&comparison.workload));

@@ -1,7 +1,18 @@
-use model::finding::Status;
+use model::finding::{Cause, Status};
 use model::fixture::Heat;
+use model::usage::Spender;
 
 use super::*;
+use crate::text::Style;
+
+fn of_trials(trials: &[Trial]) -> Run {
+    let mut run = Run::default();
+    for trial in trials {
+        run.add(trial);
+    }
+    run.sort();
+    run
+}
 
 #[test]
 fn names_are_ordered_as_people_count() {
@@ -53,6 +64,72 @@ fn a_point_keeps_its_worth_where_one_round_is_struck() {
     // The spoilt one is kept and struck, the others make the median.
     let rate = cells[0].rate().unwrap();
     assert_eq!((rate.struck(), rate.rounds.len()), (1, trials.len()));
+}
+
+#[test]
+fn a_trial_that_something_spoilt_does_not_count_and_is_told_first() {
+    let mut trials = Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        ..Heat::default()
+    }
+    .trials();
+    trials.retain(|trial| trial.point.as_ref().is_some_and(|point| !point.ceiling));
+    let of = |run: &Run| run.comparisons()[0].rivals[0].estimate.clone().unwrap();
+    let counting = |run: &Run| run.comparisons()[0].rivals[0].racer.counting();
+    let whole = of_trials(&trials);
+    assert!(whole.in_the_way().is_empty());
+    let cell: Vec<Trial> = trials
+        .iter()
+        .filter(|t| t.point.as_ref().unwrap().round == 1)
+        .cloned()
+        .collect();
+    assert_eq!(cell.len(), 2);
+    // Both are measured again; of the first attempt one was spoilt, and so slow as to be seen.
+    for trial in trials
+        .iter_mut()
+        .filter(|t| t.point.as_ref().unwrap().round == 1)
+    {
+        trial.record.achieved_rate /= 1_000.0;
+        if trial.point.as_ref().unwrap().id.server == "origin" {
+            trial.void = Some(Cause {
+                rule: "CPU-08".to_owned(),
+                who: vec![Spender {
+                    name: "cc1".to_owned(),
+                    ..Spender::default()
+                }],
+                ..Cause::default()
+            });
+        }
+    }
+    let first = of_trials(&trials);
+    let last = u32::try_from(trials.len()).unwrap();
+    for (mut trial, sequence) in cell.into_iter().zip(last + 1..) {
+        let point = trial.point.as_mut().unwrap();
+        (point.attempt, point.sequence) = (1, sequence);
+        trials.push(trial);
+    }
+    for order in ["as made", "as found"] {
+        let run = of_trials(&trials);
+        assert_eq!(of(&run), of(&whole), "{order}");
+        assert_eq!((counting(&first), counting(&run)), (5, 6), "{order}");
+        let said = run.in_the_way();
+        assert_eq!(said.len(), 1, "{said:?}");
+        for part in ["in 1 of ", "origin 1 of 7", "cc1 in 1", "measured again"] {
+            assert!(said[0].contains(part), "{part}: {said:?}");
+        }
+        let text = crate::text::lab(&run, Style { colour: false });
+        assert!(
+            text.find("cc1 in 1") < text.find("seven-bytes, at"),
+            "{text}"
+        );
+        assert!(
+            text.contains("With the trials that do not count: "),
+            "{text}"
+        );
+        trials.reverse();
+    }
 }
 
 #[test]

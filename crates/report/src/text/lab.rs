@@ -49,9 +49,21 @@ partial   valid, but some mandatory rule could not be evaluated
 /// How the servers compare, a sentence for each workload, and how certain that is.
 fn answers(run: &Run) -> String {
     let mut out = String::new();
+    for sentence in run.in_the_way() {
+        for line in wrap(&sentence, WIDTH) {
+            out.push_str(&format!("{line}\n"));
+        }
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    let with_void = run.comparisons_with_void();
     for comparison in run.comparisons() {
         let said = [comparison.sentence()].into_iter();
         let said = said.chain(comparison.certainty()).chain(comparison.cost());
+        let spoilt = with_void.iter().find(|o| o.workload == comparison.workload);
+        let said = said
+            .chain(spoilt.map(|o| format!("With the trials that do not count: {}", o.sentence())));
         for (place, sentence) in said.enumerate() {
             let indent = if place == 0 { "" } else { "  " };
             for line in wrap(&sentence, WIDTH - indent.len()) {

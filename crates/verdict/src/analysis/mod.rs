@@ -18,6 +18,9 @@ pub struct Round<'a> {
     pub id: &'a PointId,
     /// The round, from 1.
     pub round: u32,
+    /// How often its cell had been measured in this round before: rivals are compared within equal
+    /// attempts.
+    pub attempt: u32,
     /// What is compared: right answers per second; in an open loop, where that was asked for, the
     /// median response time.
     pub value: Option<f64>,
@@ -55,7 +58,8 @@ pub struct Racer {
     pub rounds: usize,
     /// Whether the generator set the rate in some round that counts: then it is a lower bound.
     pub at_least: bool,
-    values: BTreeMap<u32, f64>,
+    /// By round, with the attempt that it is of.
+    values: BTreeMap<u32, (u32, f64)>,
     costs: Vec<f64>,
 }
 
@@ -113,7 +117,7 @@ fn of_workload(
         .iter()
         .filter(|(id, _)| id.is_rival_of(reference))
         .map(|(_, racer)| Rival {
-            estimate: paired(&racer.values, &first.values),
+            estimate: racer.paired_with(first),
             racer: (*racer).clone().finished(),
             answer: None,
         })
@@ -193,9 +197,22 @@ impl Racer {
             self.at_least |= round.at_least;
             self.costs.extend(round.cpu_us);
             if let Some(value) = round.value {
-                self.values.insert(round.round, value);
+                self.values.insert(round.round, (round.attempt, value));
             }
         }
+    }
+
+    /// Within the rounds in which both were measured in the same attempt.
+    fn paired_with(&self, reference: &Self) -> Option<Estimate> {
+        let of = |racer: &Self, other: &Self| -> BTreeMap<u32, f64> {
+            let here = racer.values.iter();
+            let both = here.filter(|(round, (attempt, _))| {
+                let there = other.values.get(round);
+                there.is_some_and(|(theirs, _)| theirs == attempt)
+            });
+            both.map(|(round, (_, value))| (*round, *value)).collect()
+        };
+        paired(&of(self, reference), &of(reference, self))
     }
 
     fn finished(mut self) -> Self {

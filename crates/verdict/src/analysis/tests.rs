@@ -15,6 +15,7 @@ fn id(server: &str, connections: u32) -> PointId {
 fn rounds<'a>(ids: &'a [(PointId, f64)], count: u32) -> Vec<Round<'a>> {
     let of = |(id, rate): &'a (PointId, f64)| {
         (1..=count).map(move |round| Round {
+            attempt: 0,
             id,
             round,
             value: Some(rate * (1.0 + 0.001 * f64::from(round))),

@@ -33,18 +33,25 @@ pub struct PointSummary {
 }
 
 pub(super) fn points(entries: &[Entry]) -> Vec<PointSummary> {
-    let mut rounds: BTreeMap<&PointId, Vec<(u32, usize)>> = BTreeMap::new();
+    let mut rounds: BTreeMap<&PointId, Vec<(u32, u32, usize)>> = BTreeMap::new();
     for (position, entry) in entries.iter().enumerate() {
         if let Some(point) = &entry.point {
             let of_point = rounds.entry(&point.id).or_default();
-            of_point.push((point.round, position));
+            of_point.push((point.round, point.attempt, position));
         }
     }
     rounds
         .into_iter()
         .filter_map(|(id, mut positions)| {
             positions.sort_unstable();
-            let positions = positions.into_iter().map(|(_, position)| position);
+            // Of a round that was measured several times the last attempt is the round.
+            let last = positions.chunk_by(|(one, ..), (other, ..)| one == other);
+            let attempts: Vec<(u32, u32)> = last
+                .filter_map(|round| round.last())
+                .map(|(round, attempt, _)| (*round, *attempt))
+                .collect();
+            positions.retain(|(round, attempt, _)| attempts.contains(&(*round, *attempt)));
+            let positions = positions.into_iter().map(|(.., position)| position);
             summary(id.clone(), positions.collect(), entries)
         })
         .collect()

@@ -70,6 +70,13 @@ impl<'a> Cell<'a> {
         Measure::over(rounds)
     }
 
+    /// The rounds that count; all of them where none does.
+    fn judged(&self) -> impl Iterator<Item = &'a Digest> {
+        let all = self.rounds.iter().all(|digest| digest.is_left_out());
+        let rounds = self.rounds.iter().copied();
+        rounds.filter(move |digest| all || !digest.is_left_out())
+    }
+
     /// What the point is worth for each claim, by all its rounds, and whether that is only partly
     /// known.
     pub fn claims(&self) -> BTreeMap<Claim, (Status, bool)> {
@@ -79,16 +86,13 @@ impl<'a> Cell<'a> {
             .flat_map(|d| d.claims.keys().copied())
             .collect();
         let of_claim = |claim: Claim| {
-            let rounds = self.rounds.iter().filter_map(|digest| {
+            let rounds = self.judged().filter_map(|digest| {
                 let (status, _) = digest.claims.get(&claim)?;
                 let because = digest.because.get(&claim).into_iter().flatten();
                 Some((*status, because.map(String::as_str).collect()))
             });
             let partial = |digest: &Digest| digest.claims.get(&claim).is_some_and(|c| c.1);
-            (
-                worth(rounds),
-                self.rounds.iter().any(|digest| partial(digest)),
-            )
+            (worth(rounds), self.judged().any(partial))
         };
         made.into_iter()
             .map(|claim| (claim, of_claim(claim)))

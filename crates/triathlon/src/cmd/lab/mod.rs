@@ -156,9 +156,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         search: &search,
         division: &division,
         generator: &mut generator,
-        // Points and reports take each attempt for a round of its own. Until they know better
-        // nothing is measured again; then this is `trial.void.is_some()`.
-        is_void: &|_| false,
+        is_void: &|trial| trial.void.is_some(),
         interrupted: &|| interrupt.is_raised(),
         news: &mut |news| screen.show(news),
     };
