@@ -237,7 +237,8 @@ impl Digest {
         round
     }
 
-    /// The same, whether or not something else spoilt it.
+    /// The same, whether or not something else spoilt it, and whatever the rules say of a trial
+    /// that something spoilt.
     pub fn as_first_measured(&self) -> Round<'_> {
         let (value, standing) = if self.open_loop {
             (self.response_us(0), self.worth(Claim::Latency))
@@ -252,7 +253,7 @@ impl Digest {
             cpu_us: self
                 .cpu_us
                 .filter(|_| self.worth(Claim::Resources) != Standing::Struck),
-            counts: standing != Standing::Struck,
+            counts: standing != Standing::Struck || self.void.is_some(),
             at_least: standing == Standing::AtLeast,
         }
     }

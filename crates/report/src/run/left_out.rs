@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use model::Span;
 use model::usage::Spender;
 use verdict::cause::{VoidCount, void_shares};
+use verdict::words;
 
 use super::{Digest, Run};
 use crate::number::plural;
@@ -86,29 +88,34 @@ impl Run {
     }
 }
 
-/// By name, in how many trials; the first cause where nobody is known by name.
+/// By name, in how many trials, whoever used most CPU time first.
 fn takers(void: &[&Digest]) -> String {
-    let mut trials: BTreeMap<String, usize> = BTreeMap::new();
+    let mut takers: BTreeMap<String, (Span, usize)> = BTreeMap::new();
     for cause in void.iter().filter_map(|digest| digest.void.as_ref()) {
-        let mut names: Vec<String> = cause.who.iter().map(name).collect();
-        if names.is_empty() {
-            names.push(match cause.rule.as_str() {
-                "CPU-01" => "the hypervisor, for other machines".to_owned(),
-                _ => "nobody whose name is known".to_owned(),
-            });
+        let mut here: BTreeMap<String, Span> = BTreeMap::new();
+        for who in &cause.who {
+            *here.entry(name(who)).or_default() += who.cpu;
         }
-        names.dedup();
-        for name in names {
-            *trials.entry(name).or_default() += 1;
+        if here.is_empty() {
+            let unnamed = match cause.rule.as_str() {
+                "CPU-01" => "the hypervisor, for other machines",
+                _ => "nobody whose name is known",
+            };
+            here.insert(unnamed.to_owned(), Span::ZERO);
+        }
+        for (name, cpu) in here {
+            let (all, trials) = takers.entry(name).or_default();
+            *all += cpu;
+            *trials += 1;
         }
     }
-    let mut trials: Vec<(String, usize)> = trials.into_iter().collect();
-    trials.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-    let named = trials.iter().take(NAMED);
+    let mut takers: Vec<_> = takers.into_iter().collect();
+    takers.sort_by(|(_, one), (_, other)| other.cmp(one));
+    let named = takers.iter().take(NAMED);
     let named: Vec<String> = named
-        .map(|(name, count)| format!("{name} in {count}"))
+        .map(|(name, (_, trials))| format!("{name} in {trials}"))
         .collect();
-    named.join(", ")
+    words::list(&named)
 }
 
 fn name(who: &Spender) -> String {

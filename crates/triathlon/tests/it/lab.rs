@@ -39,6 +39,17 @@ pub(crate) fn files(results: &Path, folder: &str) -> Vec<PathBuf> {
     files
 }
 
+/// Whether a trial is stored below `folder`, which may not be there yet.
+fn any_trial(folder: &Path) -> bool {
+    let directories = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut trials = directories.map(|directory| directory.path().join("trials"));
+    let json = |path: PathBuf| path.extension().is_some_and(|end| end == "json");
+    trials.any(|trials| {
+        let mut files = fs::read_dir(trials).into_iter().flatten().flatten();
+        files.any(|file| json(file.path()))
+    })
+}
+
 fn only(folder: &Path) -> PathBuf {
     let mut found: Vec<PathBuf> = fs::read_dir(folder)
         .expect("a readable folder")
@@ -331,8 +342,7 @@ fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
     let own = lab.pid();
     let mut killed = false;
     wait_until("a generator is killed while it measures", || {
-        let stored =
-            folder.path().join("first-heat").is_dir() && !files(folder.path(), "trials").is_empty();
+        let stored = any_trial(&folder.path().join("first-heat"));
         let children = processes(|parent, _| parent == own);
         let generator = children.iter().find(|(pid, _, _)| {
             let path = format!("/proc/{pid}/cmdline");

@@ -13,7 +13,8 @@ use crate::support::process::{Run, triathlon};
 fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
     let server = format!("server={server}");
     let results = results.display().to_string();
-    let mut arguments = vec!["lab", "first-heat", &server, "rounds=1", "connections=[2]"];
+    let mut arguments = vec!["lab", "--no-lock", "first-heat", &server, "rounds=1"];
+    arguments.push("connections=[2]");
     arguments.extend(["duration=50ms", "warmup=20ms", "--hiccups", "0s"]);
     arguments.extend(["--results", &results]);
     arguments.extend(more);
@@ -199,7 +200,15 @@ connections = 2
     fs::write(&file, text).unwrap();
     let results = folder.path().join("results");
     let place = results.display().to_string();
-    let words = ["lab", &file, "--hiccups", "0s", "--results", &place];
+    let words = [
+        "lab",
+        "--no-lock",
+        &file,
+        "--hiccups",
+        "0s",
+        "--results",
+        &place,
+    ];
     let why = "origin does not offer 'cgi', which the workload needs; it offers static, http1";
     let run = triathlon(words)
         .expect_code(1)

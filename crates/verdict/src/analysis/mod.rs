@@ -274,12 +274,11 @@ impl Comparison {
     /// [1.72, 1.91]; lighttpd 1.10 times [1.08, 1.12].`
     pub fn sentence(&self) -> String {
         let mut each = Vec::new();
+        let mut apart = Vec::new();
         for rival in &self.rivals {
             let server = &rival.racer.server;
             let Some(ratio) = rival.ratio(&self.reference) else {
-                each.push(format!(
-                    "{server} cannot be compared, no round counts for both"
-                ));
+                apart.push(server.as_str());
                 continue;
             };
             let mut text = if each.is_empty() {
@@ -291,6 +290,13 @@ impl Comparison {
             text.extend(rival.interval().map(|interval| format!(" {interval}")));
             each.push(text);
         }
+        if !apart.is_empty() {
+            each.push(format!(
+                "{} cannot be compared with {}, for no round counts for both",
+                words::list(&apart),
+                self.reference.server
+            ));
+        }
         let (workload, load) = (&self.workload, self.load.text());
         format!("{workload}, at {load}: {}.", each.join("; "))
     }
@@ -298,7 +304,8 @@ impl Comparison {
     /// How certain that is, in a sentence for each answer, with the servers that it is about.
     pub fn certainty(&self) -> Vec<String> {
         let mut answers: Vec<(String, Vec<&str>)> = Vec::new();
-        for rival in &self.rivals {
+        let compared = |rival: &&Rival| rival.estimate.is_some();
+        for rival in self.rivals.iter().filter(compared) {
             let (said, server) = (self.answer(rival), rival.racer.server.as_str());
             match answers.iter_mut().find(|(other, _)| *other == said) {
                 Some((_, servers)) => servers.push(server),

@@ -72,6 +72,16 @@ pub fn plural(number: u64, noun: &str) -> String {
     }
 }
 
+/// Names as a sentence has them: `apache, nginx and origin`.
+pub fn list(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// Who used CPU time: `cc1`, `cc1 (3 processes)`, `short-lived processes of make`.
 pub fn spender(spender: &Spender) -> String {
     let Spender {
