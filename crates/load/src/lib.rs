@@ -11,6 +11,7 @@ mod flight;
 mod in_flight;
 mod limits;
 mod observer;
+mod parts;
 mod pool;
 pub mod progress;
 mod random;
@@ -23,4 +24,6 @@ mod thread_usage;
 mod wheel;
 pub mod worker;
 
-pub use run::{LoadError, Notice, run, settings, worker as worker_of};
+pub use limits::workers_needed;
+pub use parts::{divide, run_divided};
+pub use run::{LoadError, Notice, Part, run, run_part, settings, worker as worker_of};

@@ -15,7 +15,7 @@ use crate::run::Notice;
 
 /// How often a signal and finished intervals are looked for. Each look can take a worker's CPU for
 /// some 10 us; the end of a worker is told at once.
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// What the main thread does during a run.
 pub(crate) struct Observer<'a> {
@@ -56,9 +56,7 @@ impl<'a> Observer<'a> {
             notice(None);
             let over = is_over();
             let now = clock::monotonic();
-            while let Some((at, phase)) = self.phases.pop_if(|(at, _)| *at <= now) {
-                notice(Some(Notice::Phase(phase, at)));
-            }
+            self.tell_phases(now, notice);
             self.tell_intervals(notice);
             if over {
                 return;
@@ -69,6 +67,13 @@ impl<'a> Observer<'a> {
                 .map_or(Instant::FAR_FUTURE, |(at, _)| *at);
             let until = Duration::from_nanos(next.saturating_since(now).as_ns());
             thread::park_timeout(until.min(LOOK));
+        }
+    }
+
+    /// Tells the phases that have begun by `now`.
+    pub(crate) fn tell_phases(&mut self, now: Instant, notice: &mut dyn FnMut(Option<Notice>)) {
+        while let Some((at, phase)) = self.phases.pop_if(|(at, _)| *at <= now) {
+            notice(Some(Notice::Phase(phase, at)));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
@@ -69,6 +70,16 @@ pub enum LoadError {
         /// Each limit, and what to do.
         obstacles: String,
     },
+    /// A process with a part of the workers did not measure.
+    #[error("the process with workers {first} to {last}: {reason}")]
+    Part {
+        /// The first of them.
+        first: u32,
+        /// The last of them.
+        last: u32,
+        /// What it said, or how it ended.
+        reason: String,
+    },
     /// A worker cannot be given what it needs, or be bound to its CPU.
     #[error("cannot start worker {index}{cpu}: {reason}")]
     Worker {
@@ -90,6 +101,15 @@ pub enum Notice {
     Phase(Phase, Instant),
 }
 
+/// The part of a plan that one process has.
+pub struct Part<'a> {
+    /// Which of the plan's workers.
+    pub workers: Range<u32>,
+    /// Asked once they are ready, on the thread of [`run_part`]: when the first exchange may be,
+    /// on the machine's monotonic clock.
+    pub begin: &'a mut dyn FnMut() -> Instant,
+}
+
 /// Makes the load of `plan` and returns what was measured. `stop`, once set, ends the run early;
 /// `notice` is called on this thread:
 /// with what happened, and with nothing some fifty times a second.
@@ -102,23 +122,41 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
+    let whole = Part {
+        workers: 0..plan.file().workers,
+        begin: &mut || clock::monotonic() + LEAD,
+    };
+    run_part(plan, whole, stop, notice)
+}
+
+/// The same with some of the workers: others have the rest in other processes.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_part(
+    plan: &Plan,
+    part: Part<'_>,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
     let addresses = addresses(plan)?;
-    limits::check(plan, &addresses)?;
+    limits::check(plan, &part.workers, &addresses)?;
     let addresses = addresses.as_slice();
     let uring = |settings: &Settings| Uring::new(settings).map_err(io::Error::other);
     let readiness = |settings: &Settings| Readiness::new(settings);
     let unavailable = match plan.file().backend {
         Backend::Readiness => None,
-        Backend::Uring => return run_on("uring", uring, plan, addresses, stop, notice),
+        Backend::Uring => return run_on("uring", uring, plan, part, addresses, stop, notice),
         Backend::Auto => match Uring::new(&settings(1)) {
             Ok(ring) => {
                 drop(ring);
-                return run_on("uring", uring, plan, addresses, stop, notice);
+                return run_on("uring", uring, plan, part, addresses, stop, notice);
             }
             Err(unavailable) => Some(unavailable),
         },
     };
-    let mut record = run_on("readiness", readiness, plan, addresses, stop, notice)?;
+    let mut record = run_on("readiness", readiness, plan, part, addresses, stop, notice)?;
     if let Some(reason) = unavailable {
         record.notes.push(format!(
             "epoll is used, which carries less load per CPU than io_uring would: {reason}"
@@ -132,6 +170,7 @@ fn run_on<R: Reactor>(
     backend: &'static str,
     make: impl Fn(&Settings) -> io::Result<R> + Clone + Send,
     plan: &Plan,
+    part: Part<'_>,
     addresses: &[SocketAddr],
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
@@ -144,18 +183,18 @@ fn run_on<R: Reactor>(
         stop.load(Ordering::Relaxed)
     })?;
     drop(reactor);
-    let crew = Crew::new(plan, &findings, stop);
+    let crew = Crew::new(plan, &part.workers, &findings, stop);
     let mut record = thread::scope(|scope| {
-        let handles: Vec<_> = (0..plan.file().workers)
+        let handles: Vec<_> = (part.workers.clone())
             .map(|index| {
                 let (crew, make) = (&crew, make.clone());
                 scope.spawn(move || crew.work(index, &make))
             })
             .collect();
-        let start = crew.start_together();
+        let start = crew.start_together(part.begin);
         let mut stopped = None;
         let Some(start) = start else {
-            return Err(first_error(plan, handles));
+            return Err(first_error(plan, part.workers.start, handles));
         };
         Observer::new(plan, start, &crew.progress).watch(notice, || {
             if crew.wake_if_stopped() {
@@ -164,7 +203,7 @@ fn run_on<R: Reactor>(
             handles.iter().all(thread::ScopedJoinHandle::is_finished)
         });
         let mut record = Record::default();
-        for (index, handle) in (0..).zip(handles) {
+        for (index, handle) in (part.workers.start..).zip(handles) {
             let part = handle.join().expect("a worker does not panic");
             record.merge(part.map_err(|reason| worker_error(plan, index, reason))?);
         }
@@ -198,9 +237,10 @@ fn run_on<R: Reactor>(
 /// What kept the first of the workers that could not be prepared from it.
 fn first_error(
     plan: &Plan,
+    first: u32,
     handles: Vec<thread::ScopedJoinHandle<'_, io::Result<Record>>>,
 ) -> LoadError {
-    let mut results = (0..)
+    let mut results = (first..)
         .zip(handles)
         .map(|(index, handle)| (index, handle.join().expect("a worker does not panic")));
     let failed = results.find_map(|(index, result)| Some((index, result.err()?)));
@@ -218,7 +258,7 @@ fn worker_error(plan: &Plan, index: u32, reason: io::Error) -> LoadError {
 }
 
 /// Where to connect.
-fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
+pub(crate) fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     if !plan.file().addresses.is_empty() {
         return Ok(plan.file().addresses.clone());
     }
@@ -254,6 +294,8 @@ pub fn settings(connections: u32) -> Settings {
 /// What the workers of a run have in common.
 struct Crew<'a> {
     plan: &'a Plan,
+    /// The number of the first of them among the workers of the plan.
+    first: u32,
     findings: &'a Findings,
     stop: &'a Arc<AtomicBool>,
     progress: Vec<Arc<Progress>>,
@@ -270,15 +312,20 @@ struct Crew<'a> {
 }
 
 impl<'a> Crew<'a> {
-    fn new(plan: &'a Plan, findings: &'a Findings, stop: &'a Arc<AtomicBool>) -> Self {
-        let workers = plan.file().workers;
-        let everyone = workers as usize + 1;
+    fn new(
+        plan: &'a Plan,
+        workers: &Range<u32>,
+        findings: &'a Findings,
+        stop: &'a Arc<AtomicBool>,
+    ) -> Self {
+        let everyone = workers.len() + 1;
         Self {
             plan,
+            first: workers.start,
             findings,
             stop,
-            progress: (0..workers).map(|_| Arc::default()).collect(),
-            wakers: (0..workers).map(|_| OnceLock::new()).collect(),
+            progress: workers.clone().map(|_| Arc::default()).collect(),
+            wakers: workers.clone().map(|_| OnceLock::new()).collect(),
             ready: Barrier::new(everyone),
             failed: AtomicBool::new(false),
             go: Barrier::new(everyone),
@@ -287,12 +334,12 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Waits until all workers are ready, and sets the start shortly after now; none if one of them
+    /// Waits until all workers are ready, and sets the start as `begin` says; none if one of them
     /// could not be prepared.
-    fn start_together(&self) -> Option<Instant> {
+    fn start_together(&self, begin: &mut dyn FnMut() -> Instant) -> Option<Instant> {
         self.ready.wait();
         let failed = self.failed.load(Ordering::Relaxed);
-        let start = (!failed).then(|| *self.start.get_or_init(|| clock::monotonic() + LEAD));
+        let start = (!failed).then(|| *self.start.get_or_init(begin));
         self.go.wait();
         start
     }
@@ -345,8 +392,9 @@ impl<'a> Crew<'a> {
         }
         sys::cpu::set_precise_timers()?;
         let reactor = make(&settings(self.plan.connections_of(index)))?;
-        let _first = self.wakers[index as usize].set(reactor.waker()?);
-        let progress = Arc::clone(&self.progress[index as usize]);
+        let here = (index - self.first) as usize;
+        let _first = self.wakers[here].set(reactor.waker()?);
+        let progress = Arc::clone(&self.progress[here]);
         let stop = Arc::clone(self.stop);
         Ok(worker(
             self.plan,

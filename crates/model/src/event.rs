@@ -32,6 +32,8 @@ pub enum Event {
         /// On the machine's monotonic clock, so that meters in other processes line up.
         monotonic_ns: Instant,
     },
+    /// The workers of a part of a plan have all they need, and wait to be told when to begin.
+    Ready,
     /// What is seen so far of an interval that just ended: for live display, not for the record.
     Interval {
         /// Seconds since the window began.

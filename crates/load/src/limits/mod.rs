@@ -6,11 +6,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::path::Path;
 
 use model::plan::{Backend, Plan};
 use sys::reactor::Uring;
 
+use crate::pool::HALF_CLOSED;
 use crate::run::{LoadError, settings};
 
 /// Files that a run has open beside its connections: standard streams, results, the fetches before
@@ -34,40 +36,107 @@ struct Need<'a> {
     sources: &'a [IpAddr],
 }
 
-/// Raises the limit of open files as far as it goes, and looks at all limits.
+/// Raises the limit of open files as far as it goes, and looks at all limits that this process
+/// meets with `workers` of the plan.
 ///
 /// # Errors
 ///
 /// Some limit does not allow what the plan wants.
-pub(crate) fn check(plan: &Plan, targets: &[SocketAddr]) -> Result<(), LoadError> {
-    let file = plan.file();
-    let rooms = (0..file.workers).map(|index| settings(plan.connections_of(index)).connections);
-    let rooms: Vec<u64> = rooms.map(u64::from).collect();
-    let need = Need {
-        connections: u64::from(file.connections),
-        sockets: rooms.iter().sum(),
-        in_one_table: match file.backend {
-            Backend::Readiness => 0,
-            Backend::Auto | Backend::Uring => rooms.iter().copied().max().unwrap_or(0),
-        },
-        workers: u64::from(file.workers),
-        targets,
-        sources: &file.sources,
+pub(crate) fn check(
+    plan: &Plan,
+    workers: &Range<u32>,
+    targets: &[SocketAddr],
+) -> Result<(), LoadError> {
+    let need = Need::of(plan, workers.clone(), targets);
+    refuse(plan, need.obstacles(files_allowed(&need), proc()))
+}
+
+/// Divides the workers of `plan` into as few processes as their open files need.
+///
+/// # Errors
+///
+/// Some limit does not allow what the plan wants, however it is divided.
+pub(crate) fn divide(plan: &Plan, targets: &[SocketAddr]) -> Result<Vec<Range<u32>>, LoadError> {
+    let workers = plan.file().workers;
+    let whole = Need::of(plan, 0..workers, targets);
+    let Some(allowed) = files_allowed(&whole).filter(|allowed| *allowed < whole.files()) else {
+        return Ok(split(workers, 1));
     };
-    let raise = |wanted| sys::process::raise_open_files(wanted).ok();
-    // With a privilege there is more than the hard limit, but not more than is asked for.
-    let allowed = raise(u64::MAX).max(raise(need.files()));
-    let obstacles = need.obstacles(allowed, Path::new("/proc"));
+    // No worker has more than the first one.
+    let one = Need::of(plan, 0..1, targets);
+    let mut obstacles: Vec<String> = one.files_of_process(Some(allowed)).into_iter().collect();
+    obstacles.extend(whole.obstacles(None, proc()));
+    refuse(plan, obstacles)?;
+    let most = (allowed - FILES_BESIDE) / (one.files() - FILES_BESIDE);
+    let parts = u64::from(workers).div_ceil(most.max(1));
+    Ok(split(workers, u32::try_from(parts).unwrap_or(workers)))
+}
+
+/// Ranges of `workers`, as equal as can be.
+fn split(workers: u32, parts: u32) -> Vec<Range<u32>> {
+    let edge = |part: u32| {
+        let edge = u64::from(workers) * u64::from(part) / u64::from(parts);
+        u32::try_from(edge).unwrap_or(workers)
+    };
+    (0..parts).map(|part| edge(part)..edge(part + 1)).collect()
+}
+
+/// The least workers among which `connections` can be shared out, so that no process has more files
+/// open than it may.
+pub fn workers_needed(connections: u32) -> u32 {
+    let beside = FILES_BESIDE + FILES_PER_WORKER + HALF_CLOSED as u64;
+    let Some(allowed) = raise(u64::MAX).max(raise(u64::from(connections) + beside)) else {
+        return 1;
+    };
+    let room = allowed.saturating_sub(beside).max(1);
+    u32::try_from(u64::from(connections).div_ceil(room)).unwrap_or(u32::MAX)
+}
+
+fn refuse(plan: &Plan, obstacles: Vec<String>) -> Result<(), LoadError> {
     if obstacles.is_empty() {
         return Ok(());
     }
     Err(LoadError::Limits {
-        connections: file.connections,
+        connections: plan.file().connections,
         obstacles: obstacles.join("; "),
     })
 }
 
-impl Need<'_> {
+/// With a privilege there is more than the hard limit, but not more than is asked for.
+fn files_allowed(need: &Need<'_>) -> Option<u64> {
+    raise(u64::MAX).max(raise(need.files()))
+}
+
+fn raise(wanted: u64) -> Option<u64> {
+    sys::process::raise_open_files(wanted).ok()
+}
+
+fn proc() -> &'static Path {
+    Path::new("/proc")
+}
+
+impl<'a> Need<'a> {
+    /// What `workers` of the plan need.
+    fn of(plan: &'a Plan, workers: Range<u32>, targets: &'a [SocketAddr]) -> Self {
+        let file = plan.file();
+        let count = workers.len() as u64;
+        let held = workers.map(|index| plan.connections_of(index));
+        let held: Vec<u32> = held.collect();
+        let rooms = held.iter().map(|held| settings(*held).connections);
+        let rooms: Vec<u64> = rooms.map(u64::from).collect();
+        Self {
+            connections: held.iter().copied().map(u64::from).sum(),
+            sockets: rooms.iter().sum(),
+            in_one_table: match file.backend {
+                Backend::Readiness => 0,
+                Backend::Auto | Backend::Uring => rooms.iter().copied().max().unwrap_or(0),
+            },
+            workers: count,
+            targets,
+            sources: &file.sources,
+        }
+    }
+
     const fn files(&self) -> u64 {
         self.sockets + self.workers * FILES_PER_WORKER + FILES_BESIDE
     }
@@ -89,7 +158,7 @@ impl Need<'_> {
         let allowed = allowed.filter(|allowed| *allowed < needed)?;
         Some(format!(
             "this process may have {allowed} files open and needs {needed} (raise the limit: \
-             ulimit -n {needed}; or share the connections out among several runs at once: -c)"
+             ulimit -n {needed}; or use more workers, which may run in several processes: -t)"
         ))
     }
 

@@ -2,7 +2,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::{Need, ranges};
+use super::{Need, ranges, split};
 
 /// A machine with 20,000 files per process, 100,000 in all, 28,232 ports and 2 GiB.
 fn machine(folder: &Path) {
@@ -105,4 +105,18 @@ fn lists_of_ports_are_read() {
         [1, 2, 3, 8]
     );
     assert!(ranges("\n").is_empty());
+}
+
+#[test]
+fn workers_are_split_without_gap_or_overlap() {
+    for workers in 1..40 {
+        for parts in 1..=workers {
+            let ranges = split(workers, parts);
+            assert_eq!(ranges.len(), parts as usize);
+            let all: Vec<u32> = ranges.iter().cloned().flatten().collect();
+            assert_eq!(all, (0..workers).collect::<Vec<u32>>());
+            let most = workers.div_ceil(parts) as usize;
+            assert!(ranges.iter().all(|range| (1..=most).contains(&range.len())));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use model::event::Event;
@@ -10,7 +11,7 @@ use model::record::Interval;
 use model::{Outcome, Span};
 
 use crate::serve::Served;
-use crate::support::process::Running;
+use crate::support::process::{Running, TRIATHLON};
 use crate::support::{need, not_run, plan, wait_until};
 
 const CONNECTIONS: u32 = 15_000;
@@ -131,5 +132,46 @@ fn fifteen_thousand_connections_at_once() {
         memory[0] / all,
         memory[1].saturating_sub(server_before) / all,
         server_before
+    );
+}
+
+/// A process may hold 1,500 files here, and the load wants 4,000 connections: several processes
+/// make it, and it is one load.
+#[test]
+fn more_connections_than_a_process_may_hold() {
+    let name = "more_connections_than_a_process_may_hold";
+    let Some([_]) = need(name, ["setpriv"]) else {
+        return;
+    };
+    let served = Served::start(&[("a", b"1234567")], "--connections 5000");
+    // Whoever may raise the limit gives that up.
+    let script = "ulimit -n 1500; if (ulimit -Hn 1501) 2>/dev/null; then \
+        exec setpriv --bounding-set -sys_resource \"$@\"; fi; exec \"$@\"";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, "sh", TRIATHLON, "load", &served.url("/a")]);
+    command.args([
+        "-c",
+        "4000",
+        "-n",
+        "20000",
+        "--timeout",
+        "30s",
+        "--json",
+        "-",
+    ]);
+    let run = Running::start(&mut command).finish().expect_measured();
+    let record = run.trial().record;
+    assert_eq!(record.total.outcomes[Outcome::Ok], 20_000, "{run:#?}");
+    assert_eq!(record.total.connections.established, 4_000, "{run:#?}");
+    let numbers: Vec<u32> = record.workers.iter().map(|worker| worker.index).collect();
+    let wanted: Vec<u32> = (0..run.trial().plan.workers).collect();
+    assert_eq!(numbers, wanted, "each worker once");
+    assert!(
+        record
+            .notes
+            .iter()
+            .any(|note| note.contains("processes made this load")),
+        "{:?}",
+        record.notes
     );
 }

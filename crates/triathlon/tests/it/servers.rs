@@ -21,11 +21,13 @@ fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
     triathlon(arguments)
 }
 
+/// Those that were not measured again because something disturbed them.
 fn trials(results: &Path) -> Vec<Trial> {
     let read = |path| fs::read_to_string(path).expect("a readable trial");
     let trials = files(results, "trials").into_iter().map(read);
     trials
         .map(|text| serde_json::from_str(&text).expect("a trial"))
+        .filter(|trial: &Trial| trial.point.as_ref().is_none_or(|point| point.attempt == 0))
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! The flags of `triathlon load`, and the plan that they mean.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -162,6 +163,11 @@ pub(crate) struct Args {
     /// plan says everything: flags that would say it otherwise are refused
     #[arg(long, value_name = "FILE|-", conflicts_with_all = SAID_BY_THE_PLAN)]
     pub(super) plan: Option<PathBuf>,
+
+    /// Of the plan's workers, these are this process's. It writes `ready`, reads the start (ns on
+    /// the monotonic clock) from a line of stdin and begins.
+    #[arg(long, value_name = "FIRST..END", hide = true, requires = "plan", value_parser = part)]
+    pub(super) part: Option<Range<u32>>,
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
@@ -191,6 +197,14 @@ const SAID_BY_THE_PLAN: [&str; 24] = [
     "timeout",
     "warmup",
 ];
+
+fn part(text: &str) -> Result<Range<u32>, &'static str> {
+    let (first, end) = text.split_once("..").unwrap_or((text, ""));
+    match (first.parse(), end.parse()) {
+        (Ok(first), Ok(end)) if first < end => Ok(first..end),
+        _ => Err("write the first worker and the one after the last, as in 0..4"),
+    }
+}
 
 fn source_address(text: &str) -> Result<std::net::IpAddr, &'static str> {
     let form = "write an IP address of this machine, as in 127.0.0.2";
@@ -254,6 +268,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
     let workers = args.threads.unwrap_or_else(|| {
         u32::try_from(cpus.len())
             .unwrap_or(u32::MAX)
+            .max(load::workers_needed(args.connections))
             .min(args.connections.max(1))
     });
     cpus.truncate(workers as usize);

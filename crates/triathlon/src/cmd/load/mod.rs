@@ -5,16 +5,21 @@ mod meter;
 mod output;
 mod server;
 
+use std::ops::Range;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
-use load::Notice;
+use load::{LoadError, Notice, Part};
 use model::event::Event;
 use model::finding::Status;
 use model::plan::{Plan, PlanFile};
+use model::record::Record;
+use model::units::Instant;
 use model::{Trial, trial};
+use sys::clock;
 use sys::process::Interrupt;
 
 pub(crate) use self::arguments::Args;
@@ -44,7 +49,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let output = Output::new(args);
     let chosen = match &args.plan {
         Some(path) => Chosen {
-            plan: read_plan(path)?,
+            plan: read_plan(path, args.part.is_some())?,
             context: trial::Context::default(),
             server: None,
         },
@@ -53,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             arguments::choose(args)?
         }
     };
-    match measure(chosen, interrupt, &output, args.keep_secrets) {
+    match measure(chosen, interrupt, &output, args) {
         Ok(trial) => {
             let exit = exit_of(&trial);
             match output.finish(args, trial) {
@@ -64,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             Ok(exit)
         }
         Err(error) if args.plan.is_some() => {
-            output.event(&Event::Failed {
+            output::write_event(&Event::Failed {
                 error: format!("{error:#}"),
             })?;
             Err(error)
@@ -73,9 +78,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
 }
 
-fn read_plan(path: &Path) -> anyhow::Result<Plan> {
+/// From a line of standard input where more lines follow, as with a part.
+fn read_plan(path: &Path, is_line: bool) -> anyhow::Result<Plan> {
     let text = if path == Path::new("-") {
-        std::io::read_to_string(std::io::stdin()).context("cannot read the plan from stdin")?
+        let mut line = String::new();
+        let read = if is_line {
+            std::io::stdin().read_line(&mut line).map(|_| line)
+        } else {
+            std::io::read_to_string(std::io::stdin())
+        };
+        read.context("cannot read the plan from stdin")?
     } else {
         std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the plan {}", path.display()))?
@@ -90,14 +102,14 @@ fn measure(
     chosen: Chosen,
     interrupt: Interrupt,
     output: &Output,
-    keeps_secrets: bool,
+    args: &Args,
 ) -> anyhow::Result<Trial> {
     let stop = Arc::new(AtomicBool::new(false));
     // Started with a plan, it is metered by whoever started it.
     let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server));
     let environment = output::environment(output.is_for_programs());
     let mut failed = None;
-    let record = load::run(&chosen.plan, &stop, &mut |notice| {
+    let record = make_load(&chosen.plan, args, &stop, &mut |notice| {
         if interrupt.is_raised() {
             stop.store(true, Ordering::Relaxed);
         }
@@ -125,11 +137,56 @@ fn measure(
         void: None,
     };
     // Before anything else reads it: no finding can repeat what is not there.
-    if !keeps_secrets {
+    if !args.keep_secrets {
         trial.redact();
     }
     trial.verdict = verdict::judge(&trial);
     Ok(trial)
+}
+
+/// Makes the load here, or in as many processes as it needs.
+fn make_load(
+    plan: &Plan,
+    args: &Args,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
+    if let Some(workers) = &args.part {
+        let part = Part {
+            workers: workers.clone(),
+            begin: &mut || begin(stop),
+        };
+        return load::run_part(plan, part, stop, notice);
+    }
+    let parts = load::divide(plan)?;
+    if parts.len() == 1 {
+        return load::run(plan, stop, notice);
+    }
+    load::run_divided(plan, &parts, &mut command_of, stop, notice)
+}
+
+/// This program, for a part of the workers. Its examples are redacted where those of the whole run
+/// are.
+fn command_of(workers: &Range<u32>) -> Command {
+    let program = std::env::current_exe().unwrap_or_else(|_| "triathlon".into());
+    let mut command = Command::new(program);
+    command.args(["load", "--plan", "-", "--keep-secrets", "--part"]);
+    command.arg(format!("{}..{}", workers.start, workers.end));
+    command
+}
+
+/// Says that the workers of this part are ready, and waits to be told when all parts begin. Where
+/// nobody tells, nobody takes the result.
+fn begin(stop: &AtomicBool) -> Instant {
+    let told = output::write_event(&Event::Ready).and_then(|()| {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line)?;
+        Ok(Instant::from_ns(line.trim().parse()?))
+    });
+    told.unwrap_or_else(|_| {
+        stop.store(true, Ordering::Relaxed);
+        clock::monotonic()
+    })
 }
 
 /// What the exit code says of a measured trial.

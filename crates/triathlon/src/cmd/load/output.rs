@@ -40,7 +40,7 @@ impl Output {
     /// Something happened during the run.
     pub(super) fn notice(&self, notice: &Notice) -> anyhow::Result<()> {
         if self.events {
-            self.event(&event_of(notice))?;
+            write_event(&event_of(notice))?;
         }
         if self.live {
             live_line(notice);
@@ -69,17 +69,6 @@ impl Output {
         Ok(())
     }
 
-    /// Writes one line of JSON.
-    pub(super) fn event(&self, event: &Event) -> anyhow::Result<()> {
-        let mut line = serde_json::to_vec(event).context("cannot write an event as JSON")?;
-        line.push(b'\n');
-        let mut stdout = std::io::stdout().lock();
-        stdout
-            .write_all(&line)
-            .and_then(|()| stdout.flush())
-            .context("cannot write to stdout")
-    }
-
     /// The run is over.
     pub(super) fn finish(&self, args: &Args, mut trial: Trial) -> anyhow::Result<()> {
         // The text first: where a file cannot be written, what was measured has been said; and
@@ -95,7 +84,7 @@ impl Output {
             write_samples(path, &mut trial)?;
         }
         if self.events {
-            return self.event(&Event::Trial(Box::new(trial)));
+            return write_event(&Event::Trial(Box::new(trial)));
         }
         if let Some(path) = &args.json {
             let text = serde_json::to_string(&trial).context("cannot write the trial as JSON")?;
@@ -107,6 +96,17 @@ impl Output {
         }
         told
     }
+}
+
+/// Writes one line of JSON to stdout.
+pub(super) fn write_event(event: &Event) -> anyhow::Result<()> {
+    let mut line = serde_json::to_vec(event).context("cannot write an event as JSON")?;
+    line.push(b'\n');
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(&line)
+        .and_then(|()| stdout.flush())
+        .context("cannot write to stdout")
 }
 
 /// Opens `path` as if to write it; what is there stays as it is.
