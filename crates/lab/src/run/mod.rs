@@ -148,7 +148,7 @@ impl Lab<'_> {
             }
         }
         for (index, round) in rounds.iter().enumerate() {
-            let outcome = self.run_round(&rounds[index..], &mut ground, &mut progress);
+            let outcome = self.run_round(&rounds, index, &mut ground, &mut progress);
             // What was interrupted has some ceilings, too.
             let completed = match &outcome {
                 Ok(false) if !is_resumed => Ok(()),
@@ -160,20 +160,18 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Measures what is open in the first of `rounds`, and again what was spoilt. Returns whether
-    /// there was anything.
+    /// Measures what is open in one of `rounds`, and again what was spoilt. Returns whether there
+    /// was anything.
     fn run_round(
         &mut self,
         rounds: &[Round],
+        index: usize,
         ground: &mut Ground,
         progress: &mut Progress,
     ) -> Result<bool, LabError> {
-        let Some(round) = rounds.first() else {
-            return Ok(false);
-        };
         let mut standby = None;
         for attempt in 0..=sweep::REPEATS_MAX {
-            let blocks = progress.attempt(round, attempt, ground);
+            let blocks = progress.attempt(rounds, index, attempt, ground);
             if blocks.is_empty() {
                 continue;
             }

@@ -47,9 +47,16 @@ impl Progress {
         ground.installed(slot.racer).is_some() && !self.done.contains(&slot.sequence)
     }
 
-    /// The blocks of an attempt, if anything in them is open.
-    pub(super) fn attempt(&self, round: &Round, attempt: u32, ground: &Ground) -> Vec<Block> {
-        let blocks = round.attempt(attempt, &|sequence| self.void.contains(&sequence));
+    /// The blocks of an attempt at one of the rounds, if anything in them is open.
+    pub(super) fn attempt(
+        &self,
+        rounds: &[Round],
+        index: usize,
+        attempt: u32,
+        ground: &Ground,
+    ) -> Vec<Block> {
+        let is_void = |sequence| self.void.contains(&sequence);
+        let blocks = sweep::attempt(rounds, index, attempt, &is_void);
         let mut slots = blocks.iter().flat_map(|block| &block.slots);
         if slots.any(|slot| self.is_open(slot, ground)) {
             blocks
@@ -60,19 +67,20 @@ impl Progress {
 
     /// Whether nothing is left of any attempt that is known to be needed.
     pub(super) fn is_complete(&self, rounds: &[Round], ground: &Ground) -> bool {
-        let is_over = |round: &Round| {
-            (0..=sweep::REPEATS_MAX).all(|attempt| self.attempt(round, attempt, ground).is_empty())
+        let is_over = |index: usize| {
+            let mut attempts = 0..=sweep::REPEATS_MAX;
+            attempts.all(|attempt| self.attempt(rounds, index, attempt, ground).is_empty())
         };
-        rounds.iter().all(is_over)
+        (0..rounds.len()).all(is_over)
     }
 
     /// Counts what is left to do, in predicted time: repeats that are known to be needed, too.
     pub(super) fn plan(&mut self, experiment: &Experiment, rounds: &[Round], ground: &Ground) {
         self.all = self.done.len();
         self.cost_left = Span::ZERO;
-        for round in rounds {
+        for index in 0..rounds.len() {
             for attempt in 0..=sweep::REPEATS_MAX {
-                for block in self.attempt(round, attempt, ground) {
+                for block in self.attempt(rounds, index, attempt, ground) {
                     let is_open = |slot: &Slot| self.is_open(slot, ground);
                     let open = block.slots.iter().filter(|slot| is_open(slot)).count();
                     let cost = sweep::block_cost(experiment, &block, &is_open);

@@ -694,7 +694,7 @@ fn turns(store: &Store) -> Vec<(u32, String, u32)> {
 }
 
 #[test]
-fn the_cell_of_a_void_trial_is_measured_again_for_everybody_up_to_twice() {
+fn the_cell_of_a_void_trial_is_measured_again_for_everybody_while_that_helps() {
     for order in ["order=cell", "order=server"] {
         let overrides = [TWO, &["rounds=1", "connections=[1]", order]].concat();
         let Some(bench) = needs_two_servers(&overrides) else {
@@ -716,20 +716,19 @@ fn the_cell_of_a_void_trial_is_measured_again_for_everybody_up_to_twice() {
         assert_eq!(again.len(), 2, "{order}: {again:?}");
         assert!(again.iter().all(|(_, _, attempt)| *attempt == 1));
         assert_ne!(again[0].1, again[1].1, "{order}: one of each server");
-        // Spoilt for ever: the trials are kept, and it ends.
+        // Spoilt for ever: the trials are kept, and it ends once a repeat did not help.
         let ever = bench.store();
         let all: Vec<u32> = (0..1_000).collect();
         bench.run(&ever, &mut with(&all)).0.unwrap();
-        assert_eq!(turns(&ever).len(), 3 * size, "{order}");
         let attempts: Vec<u32> = turns(&ever)
             .iter()
             .map(|(_, _, attempt)| *attempt)
             .collect();
-        assert_eq!(attempts, [[0; 4], [1; 4], [2; 4]].concat(), "{order}");
+        assert_eq!(attempts, [[0; 4], [1; 4]].concat(), "{order}");
         // Nothing is owed any more.
         let mut after = with(&all);
         bench.run(&ever, &mut after).0.unwrap();
-        assert_eq!(turns(&ever).len(), 3 * size, "{order}");
+        assert_eq!(turns(&ever).len(), 2 * size, "{order}");
     }
 }
 

@@ -124,16 +124,11 @@ pub fn schedule(experiment: &Experiment, seed: u64, at_once: u32) -> Vec<Round> 
 impl Round {
     /// What is to be measured in this attempt. Of a repeat that are the cells of which a trial of
     /// the attempt before is void: all racers of such a cell run again, so that pairs stay pairs.
-    pub fn attempt(&self, attempt: u32, is_void: &dyn Fn(u32) -> bool) -> Vec<Block> {
+    fn attempt(&self, attempt: u32, is_void: &dyn Fn(u32) -> bool) -> Vec<Block> {
         let Some(last) = attempt.checked_sub(1) else {
             return self.blocks.clone();
         };
-        let all = self.blocks.iter();
-        let cells: BTreeSet<(usize, Cell)> = all
-            .flat_map(|block| block.slots.iter().map(move |slot| (block.group, slot)))
-            .filter(|(_, slot)| is_void(slot.sequence + last * self.size))
-            .map(|(group, slot)| (group, slot.cell))
-            .collect();
+        let cells = self.void_cells(last, is_void);
         let again = |block: &Block| {
             let wanted = |slot: &&Slot| cells.contains(&(block.group, slot.cell));
             let slots = block.slots.iter().filter(wanted).map(|slot| Slot {
@@ -149,6 +144,61 @@ impl Round {
         let mut blocks: Vec<Block> = self.blocks.iter().map(again).collect();
         blocks.retain(|block| !block.slots.is_empty());
         blocks
+    }
+
+    /// The cells of which a trial of that attempt is void.
+    fn void_cells(&self, attempt: u32, is_void: &dyn Fn(u32) -> bool) -> BTreeSet<(usize, Cell)> {
+        let void = |slot: &&Slot| is_void(slot.sequence + attempt * self.size);
+        let slots = |block: &'_ Block| {
+            let cells = block
+                .slots
+                .iter()
+                .filter(void)
+                .map(|slot| (block.group, slot.cell));
+            cells.collect::<Vec<_>>()
+        };
+        self.blocks.iter().flat_map(slots).collect()
+    }
+
+    fn cells(&self) -> usize {
+        self.void_cells(0, &|_| true).len()
+    }
+}
+
+/// What is to be measured in an attempt at `rounds[index]`. Repeats go on as long as they help:
+/// nobody measures three times as long because somebody else has the CPUs all the time. Only what
+/// spoilt trials decides it, never what they measured.
+pub fn attempt(
+    rounds: &[Round],
+    index: usize,
+    attempt: u32,
+    is_void: &dyn Fn(u32) -> bool,
+) -> Vec<Block> {
+    if helps(rounds, index, attempt, is_void) {
+        rounds[index].attempt(attempt, is_void)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether there is hope for an attempt: the repeat before it, or else the round before, made at
+/// least half of its cells good.
+fn helps(rounds: &[Round], index: usize, attempt: u32, is_void: &dyn Fn(u32) -> bool) -> bool {
+    let void = |index: usize, attempt| rounds[index].void_cells(attempt, is_void).len();
+    // Whether the first attempts of a round are repeated depends on the round before it.
+    let mut is_hopeful = true;
+    for before in 0..index {
+        let spoilt = void(before, 0);
+        is_hopeful = if is_hopeful && spoilt > 0 {
+            2 * void(before, 1) <= spoilt
+        } else {
+            2 * spoilt <= rounds[before].cells()
+        };
+    }
+    match attempt {
+        0 => true,
+        1 => is_hopeful,
+        _ => is_hopeful && 2 * void(index, attempt - 1) <= void(index, attempt - 2),
     }
 }
 

@@ -360,3 +360,46 @@ fn rounds_that_are_not_given_are_as_many_as_the_comparisons_need() {
     assert_eq!(first_heat(&["server=origin,nginx"]).rounds(), 7);
     assert_eq!(first_heat(&["server=origin,nginx", "rounds=3"]).rounds(), 3);
 }
+
+/// Which attempts of which rounds are made where trials are void as `is_void` says.
+fn attempts(rounds: &[Round], is_void: &dyn Fn(&Slot) -> bool) -> Vec<Vec<u32>> {
+    let mut void = BTreeSet::new();
+    let mut made = Vec::new();
+    for index in 0..rounds.len() {
+        made.push(Vec::new());
+        for number in 0..=REPEATS_MAX {
+            let blocks = attempt(rounds, index, number, &|sequence| void.contains(&sequence));
+            for slot in blocks.iter().flat_map(|block| &block.slots) {
+                void.extend(is_void(slot).then_some(slot.sequence));
+            }
+            if !blocks.is_empty() {
+                made[index].push(number);
+            }
+        }
+    }
+    made
+}
+
+#[test]
+fn repeats_end_where_they_do_not_help_and_come_back_when_they_may() {
+    let rounds = schedule(&first_heat(&["rounds=6"]), 1, AT_ONCE);
+    let begin = |index: usize| rounds[index].blocks[0].slots[0].sequence;
+    let never = attempts(&rounds, &|_| false);
+    assert_eq!(never, vec![vec![0]; 6]);
+    // Somebody has the CPUs all the time: one repeat of one round shows that it does not help.
+    let always = attempts(&rounds, &|_| true);
+    assert_eq!(always[0], [0, 1]);
+    assert_eq!(always[1..], vec![vec![0]; 5]);
+    // He leaves before the fourth round, in which one cell is spoilt all the same: as the round
+    // before was no better for waiting, it is not repeated, but that of the fifth one is.
+    let one_cell = |slot: &Slot| slot.cell == rounds[0].blocks[0].slots[0].cell;
+    let leaves = attempts(&rounds, &|slot| {
+        let is_repeat = rounds.iter().any(|round| {
+            let end = round.blocks[0].slots[0].sequence + round.size;
+            (end..end + 2 * round.size).contains(&slot.sequence)
+        });
+        slot.sequence < begin(3) || (one_cell(slot) && !is_repeat)
+    });
+    assert_eq!(leaves[..3], [vec![0, 1], vec![0], vec![0]]);
+    assert_eq!(leaves[3..], [vec![0], vec![0, 1], vec![0, 1]]);
+}

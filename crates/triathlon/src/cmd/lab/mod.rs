@@ -47,7 +47,7 @@ pub(crate) struct Args {
     results: PathBuf,
     /// Make it take at most so long: thins points first, then windows, then rounds down to
     /// what the comparisons need, and says what it scaled. Trials that something disturbs are
-    /// measured again, up to twice; that comes on top.
+    /// measured again, up to twice and while that helps; that comes on top.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
     /// Go on where an interrupted one stopped: in DIR, or in the newest folder of the experiment.
