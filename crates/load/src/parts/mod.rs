@@ -46,7 +46,7 @@ pub fn divide(plan: &Plan) -> Result<Vec<Range<u32>>, LoadError> {
 
 /// Makes the load of `plan` in a process for each of `parts`, which `command` starts: one that
 /// reads the plan and the start from its standard input and calls [`run_part`](crate::run_part).
-/// Otherwise as [`run`](crate::run); progress is told without quantiles.
+/// Otherwise as [`run`](crate::run()); progress is told without quantiles.
 ///
 /// # Errors
 ///
