@@ -184,21 +184,22 @@ pub fn attempt(
 /// Whether there is hope for an attempt: the repeat before it, or else the round before, made at
 /// least half of its cells good.
 fn helps(rounds: &[Round], index: usize, attempt: u32, is_void: &dyn Fn(u32) -> bool) -> bool {
-    let void = |index: usize, attempt| rounds[index].void_cells(attempt, is_void).len();
+    let void = |round: &Round, attempt| round.void_cells(attempt, is_void).len();
     // Whether the first attempts of a round are repeated depends on the round before it.
     let mut is_hopeful = true;
-    for before in 0..index {
+    for before in &rounds[..index] {
         let spoilt = void(before, 0);
         is_hopeful = if is_hopeful && spoilt > 0 {
             2 * void(before, 1) <= spoilt
         } else {
-            2 * spoilt <= rounds[before].cells()
+            2 * spoilt <= before.cells()
         };
     }
+    let round = &rounds[index];
     match attempt {
         0 => true,
         1 => is_hopeful,
-        _ => is_hopeful && 2 * void(index, attempt - 1) <= void(index, attempt - 2),
+        _ => is_hopeful && 2 * void(round, attempt - 1) <= void(round, attempt - 2),
     }
 }
 
