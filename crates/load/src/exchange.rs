@@ -104,6 +104,8 @@ pub enum Cause {
     Protocol(ProtocolError),
     /// The run ended before a connection was free for it.
     ShedAtEnd,
+    /// It was due for so long, and not sent.
+    ShedDeadline(Span),
     /// The backlog was full.
     ShedFull(usize),
     /// Another status than expected.
@@ -136,7 +138,7 @@ impl Cause {
             Self::Connect(_) | Self::ConnectTimeout(_) => Outcome::Connect,
             Self::Ended { .. } | Self::GivenUp => Outcome::Read,
             Self::Protocol(_) => Outcome::Protocol,
-            Self::ShedAtEnd | Self::ShedFull(_) => Outcome::Shed,
+            Self::ShedAtEnd | Self::ShedDeadline(_) | Self::ShedFull(_) => Outcome::Shed,
             Self::Status { .. } => Outcome::Status,
             Self::Timeout { .. } => Outcome::Timeout,
             Self::Unfinished => Outcome::Unfinished,
@@ -174,6 +176,7 @@ impl fmt::Display for Cause {
             }
             Self::Protocol(error) => error.fmt(f),
             Self::ShedAtEnd => f.write_str("no connection became free for it before the end"),
+            Self::ShedDeadline(after) => write!(f, "it was due for {after} and not sent"),
             Self::ShedFull(bound) => write!(f, "{bound} were waiting already"),
             Self::Status { actual, expected } => {
                 write!(f, "status {actual} instead of {expected}")

@@ -21,6 +21,7 @@ pub mod request;
 mod run;
 pub mod schedule;
 mod thread_usage;
+mod users;
 mod wheel;
 pub mod worker;
 

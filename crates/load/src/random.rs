@@ -22,6 +22,11 @@ impl Random {
         ((self.bits.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
+    /// From 0 up to but not including 1.
+    pub(crate) const fn below_one(&mut self) -> f64 {
+        self.bits.unit()
+    }
+
     /// Below `bound`, which is not 0.
     #[inline]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {

@@ -23,6 +23,7 @@ use crate::recorder;
 use crate::reference::{self, Findings};
 use crate::request::Requests;
 use crate::schedule::{Schedule, share};
+use crate::users::Users;
 use crate::worker::{Parts, Share, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
@@ -225,6 +226,9 @@ fn run_on<R: Reactor>(
         Ok(record)
     })?;
     notice(Some(Notice::Phase(Phase::Done, clock::monotonic())));
+    for interval in &mut record.intervals {
+        interval.scheduled = plan.scheduled(interval.start, interval.length);
+    }
     record.reference_phase = findings.tally;
     for (class, reference) in record.classes.iter_mut().zip(&findings.references) {
         class.reference.clone_from(reference);
@@ -425,6 +429,8 @@ pub fn worker<R: Reactor>(
     Worker::new(Parts {
         share: Share {
             open_loop: plan.is_open_loop(),
+            chains: !plan.is_open_loop() && file.think.is_none(),
+            deadline: file.deadline,
             count,
             warmup: file.warmup,
             requests_per_connection: file.requests_per_connection,
@@ -453,6 +459,10 @@ pub fn worker<R: Reactor>(
         shared: h1::Shared::new(file.pipeline, requests.len() * 2, h1::HEAD_BYTES),
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
+        users: file.think.map(|think| {
+            let count = plan.connections_of(index);
+            Users::new(think, file.seed, u64::from(index), count)
+        }),
         requests,
         reactor,
         stop,
@@ -466,7 +476,10 @@ fn backlog(plan: &Plan) -> usize {
         return 0;
     };
     let arrivals = match file.stop {
-        Stop::DurationNs(span) => rate * (file.warmup + span),
+        // With stages, the rate of the warm-up is another one than their mean.
+        Stop::DurationNs(span) if file.stages.is_empty() => rate * (file.warmup + span),
+        // So there is room for any number.
+        Stop::DurationNs(_) => BACKLOG_LONGEST * u64::from(file.workers),
         Stop::Count(count) => count + rate * file.warmup,
     };
     let most = (arrivals / u64::from(file.workers) + 1).min(BACKLOG_LONGEST);

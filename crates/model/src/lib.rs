@@ -26,6 +26,7 @@ pub mod redact;
 pub mod request;
 #[cfg(test)]
 mod schema;
+pub mod threshold;
 pub mod trial;
 pub mod units;
 pub mod usage;

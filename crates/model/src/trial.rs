@@ -12,6 +12,7 @@ use crate::finding::{Cause, Claim, Finding, Verdict};
 use crate::plan::PlanFile;
 use crate::point::Point;
 use crate::record::Record;
+use crate::threshold::Judged;
 use crate::usage::Usage;
 
 /// Plan + environment + record + usage, and what they are worth.
@@ -40,6 +41,9 @@ pub struct Trial {
     /// from causes alone, never from what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void: Option<Cause>,
+    /// The conditions that it had to meet, each with the value it met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<Judged>,
 }
 
 impl Trial {

@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Usage,
     /// Measured, but every claim that the run makes is invalid.
     Invalid,
-    /// Compared, and a limit that was given failed.
+    /// Measured or compared, and a limit that was given failed.
     Threshold,
     /// Interrupted; what was measured is kept.
     Interrupted,

@@ -238,7 +238,9 @@ impl<'a> Facts<'a> {
     /// rate and window make if that is more.
     pub(crate) fn intended(&self) -> f64 {
         let due = number(self.record.total.due);
-        let rate = self.trial.plan.arrivals.rate();
+        let plan = &self.trial.plan;
+        // Where the rate changes, what a part of the window should have had is another number.
+        let rate = plan.arrivals.rate().filter(|_| plan.stages.is_empty());
         let planned = rate.map_or(0.0, |rate| {
             rate.as_per_second_f64() * self.record.window.as_s_f64()
         });

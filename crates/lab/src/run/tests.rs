@@ -100,6 +100,7 @@ impl Generator for Fake {
             context: model::trial::Context::default(),
             verdict: model::Verdict::default(),
             void: None,
+            thresholds: Vec::new(),
         })
     }
 }

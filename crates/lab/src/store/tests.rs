@@ -50,6 +50,7 @@ fn trial(sequence: u32) -> Trial {
         context: Context::default(),
         verdict: Verdict::default(),
         void: None,
+        thresholds: Vec::new(),
     }
 }
 

@@ -4,8 +4,12 @@
 //! arrivals are in closed form, the k-th of all at k / rate, and worker w of T takes each k with
 //! k mod T = w, so that workers never fire in step. Poisson arrivals are the running sum of seeded
 //! exponential gaps, independent in each worker; together they are Poisson at the full rate.
+//! Where the rate changes, the same arrivals at rate 1 lie on the integral of the rate: when that
+//! reaches k, the k-th is due. Uniform arrivals lie at random in their places, each by the seed and
+//! its own position, so that however many workers there are, together they send the same.
 //! Closed loop: at the end of the previous one, which is no schedule at all.
 
+use model::plan::pace::Curve;
 use model::plan::{self, Plan, Stop};
 use model::units::{Instant, Rate, Span};
 
@@ -53,6 +57,30 @@ enum Kind {
         mean_gap_ns: f64,
         since_start_ns: f64,
     },
+    Curved {
+        curve: Curve,
+        spacing: Spacing,
+    },
+}
+
+/// How arrivals lie on the integral of a rate that changes.
+#[derive(Clone, Debug)]
+enum Spacing {
+    /// At each whole number, or at random behind it.
+    Placed {
+        /// The position of the next among those of all workers.
+        position: u64,
+        workers: u64,
+        /// What the places within positions are drawn from; none: at their beginning.
+        seed: Option<u64>,
+    },
+    /// With exponential gaps.
+    Poisson {
+        random: Random,
+        workers: f64,
+        /// Where the one lies that was drawn last.
+        at: f64,
+    },
 }
 
 impl Schedule {
@@ -61,17 +89,25 @@ impl Schedule {
     pub fn new(plan: &Plan, index: u32) -> Self {
         let file = plan.file();
         let workers = u64::from(file.workers);
-        let kind = match file.arrivals {
-            plan::Arrivals::Closed => Kind::Closed,
-            plan::Arrivals::Fixed { rate_per_1000_s } => Kind::Fixed {
+        let kind = match (file.arrivals, plan.curve()) {
+            (plan::Arrivals::Closed, _) => Kind::Closed,
+            (plan::Arrivals::Fixed { rate_per_1000_s }, None) => Kind::Fixed {
                 rate: rate_per_1000_s,
                 position: u64::from(index),
                 workers,
             },
-            plan::Arrivals::Poisson { rate_per_1000_s } => Kind::Poisson {
+            (plan::Arrivals::Poisson { rate_per_1000_s }, None) => Kind::Poisson {
                 random: Random::new(file.seed, u64::from(index)),
                 mean_gap_ns: mean_gap_ns(rate_per_1000_s, workers),
                 since_start_ns: 0.0,
+            },
+            (plan::Arrivals::Uniform { rate_per_1000_s }, None) => Kind::Curved {
+                curve: Curve::constant(rate_per_1000_s),
+                spacing: Spacing::new(plan, index),
+            },
+            (_, Some(curve)) => Kind::Curved {
+                curve,
+                spacing: Spacing::new(plan, index),
             },
         };
         let (end, left) = match file.stop {
@@ -153,14 +189,7 @@ impl Schedule {
                 let turn_ns = u128::from(*workers) * 1_000_000_000_000;
                 let turns = u128::from(to_go.as_ns()) * u128::from(rate.as_per_1000_s()) / turn_ns;
                 let turns = u64::try_from(turns).unwrap_or(u64::MAX);
-                let most = match self.left {
-                    None => u64::MAX,
-                    Some(left) if taken.first >= self.counted_from => left,
-                    // Where some count and others do not, they are taken one by one.
-                    Some(_) => 0,
-                };
-                // The last few are taken one by one, so that rounding cannot skip one.
-                let turns = turns.min(most).saturating_sub(2);
+                let turns = skippable(turns, self.left, taken.first >= self.counted_from);
                 *position += turns * *workers;
                 taken.count += turns;
                 if let Some(left) = &mut self.left {
@@ -171,6 +200,23 @@ impl Schedule {
                     taken.last = self.start + latest;
                     let next = self.start + instant_of(*position - *workers, *rate);
                     self.next = Some(next);
+                }
+            }
+            Kind::Curved { curve, spacing } => {
+                let before_end = curve.count_until(end.saturating_since(self.start));
+                let is_counted = taken.first >= self.counted_from;
+                let turns = spacing.skip(before_end, self.left, is_counted);
+                if turns > 0 {
+                    taken.count += turns;
+                    if let Some(left) = &mut self.left {
+                        *left -= turns;
+                    }
+                    let at = |number| curve.instant_of(number).unwrap_or_default();
+                    taken.last = (self.start + at(spacing.last(before_end))).max(taken.first);
+                    self.next = spacing.next().map(|next| self.start + at(next));
+                    if self.next.is_none() {
+                        self.advance();
+                    }
                 }
             }
             Kind::Poisson {
@@ -221,6 +267,13 @@ impl Schedule {
                 *since_start_ns += random.exponential() * *mean_gap_ns;
                 whole_ns(*since_start_ns)
             }
+            Kind::Curved { curve, spacing } => match curve.instant_of(spacing.take()) {
+                Some(at) => at,
+                None => {
+                    self.next = None;
+                    return;
+                }
+            },
         };
         let due = self.start + since_start;
         let exhausted = self.left == Some(0);
@@ -231,6 +284,122 @@ impl Schedule {
         }
         self.next = (!exhausted && due < self.end).then_some(due);
     }
+}
+
+impl Spacing {
+    /// That of worker `index`.
+    fn new(plan: &Plan, index: u32) -> Self {
+        let file = plan.file();
+        let is_uniform = matches!(file.arrivals, plan::Arrivals::Uniform { .. });
+        match file.arrivals {
+            plan::Arrivals::Poisson { .. } => Self::Poisson {
+                random: Random::new(file.seed, u64::from(index)),
+                workers: f64::from(file.workers),
+                at: 0.0,
+            },
+            _ => Self::Placed {
+                position: u64::from(index),
+                workers: u64::from(file.workers),
+                seed: is_uniform.then_some(file.seed),
+            },
+        }
+    }
+
+    /// Draws the next one: where it lies.
+    fn take(&mut self) -> f64 {
+        match self {
+            Self::Placed {
+                position,
+                workers,
+                seed,
+            } => {
+                let at = place(*position, *seed);
+                *position += *workers;
+                at
+            }
+            Self::Poisson {
+                random,
+                workers,
+                at,
+            } => {
+                *at += random.exponential() * *workers;
+                *at
+            }
+        }
+    }
+
+    /// Takes most of those before `end` at once, the one that was drawn last first; how many.
+    fn skip(&mut self, end: f64, left: Option<u64>, is_counted: bool) -> u64 {
+        match self {
+            Self::Placed {
+                position, workers, ..
+            } => {
+                let to_go = whole(end).saturating_sub(*position - *workers);
+                let turns = skippable(to_go / *workers, left, is_counted);
+                *position += turns * *workers;
+                turns
+            }
+            Self::Poisson {
+                random,
+                workers,
+                at,
+            } => {
+                let expected = (end - *at) / *workers;
+                if expected <= DRAWN || left.is_some() {
+                    return 0;
+                }
+                // As where the rate is constant.
+                let after_first = expected + random.normal() * expected.sqrt();
+                *at = end;
+                1 + whole((after_first + 0.5).max(1.0))
+            }
+        }
+    }
+
+    /// Where the last of those lies that were taken at once.
+    fn last(&mut self, end: f64) -> f64 {
+        match self {
+            Self::Placed {
+                position,
+                workers,
+                seed,
+            } => place(*position - 2 * *workers, *seed),
+            // Backwards from any point, too, a gap is exponential.
+            Self::Poisson {
+                random, workers, ..
+            } => end - random.exponential() * *workers,
+        }
+    }
+
+    /// Where the one lies that follows them, if it is not to be drawn.
+    fn next(&self) -> Option<f64> {
+        match self {
+            Self::Placed {
+                position,
+                workers,
+                seed,
+            } => Some(place(*position - *workers, *seed)),
+            Self::Poisson { .. } => None,
+        }
+    }
+}
+
+/// Where the arrival at `position` lies: there, or by `seed` at random before the next position.
+#[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
+fn place(position: u64, seed: Option<u64>) -> f64 {
+    let within = seed.map_or(0.0, |seed| Random::new(seed, position).below_one());
+    position as f64 + within
+}
+
+/// How many of `turns` may be taken at once: the last few are taken one by one, so that rounding
+/// cannot skip one, and where some count and others do not, all are.
+fn skippable(turns: u64, left: Option<u64>, is_counted: bool) -> u64 {
+    let most = match left {
+        None => u64::MAX,
+        Some(left) if is_counted => left,
+        Some(_) => 0,
+    };
+    turns.min(most).saturating_sub(2)
 }
 
 /// How many of `count` fall to worker `index` of `workers`: the total is always exact.
@@ -262,6 +431,15 @@ fn mean_gap_ns(rate: Rate, workers: u64) -> f64 {
 )]
 const fn whole_ns(ns: f64) -> Span {
     Span::from_ns(ns as u64)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative, and below 2^53"
+)]
+const fn whole(number: f64) -> u64 {
+    number as u64
 }
 
 #[cfg(test)]

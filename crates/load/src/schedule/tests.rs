@@ -1,5 +1,5 @@
 use model::fixture;
-use model::plan::{Arrivals, Plan, PlanFile, Stop};
+use model::plan::{Arrivals, Plan, PlanFile, Stop, pace};
 use model::units::{Instant, Rate, Span};
 use proptest::prelude::*;
 
@@ -100,6 +100,7 @@ fn any_number_of_arrivals_is_taken_at_once() {
     for arrivals in [
         Arrivals::Fixed { rate_per_1000_s },
         Arrivals::Poisson { rate_per_1000_s },
+        Arrivals::Uniform { rate_per_1000_s },
     ] {
         let plan = plan(arrivals, 1, Stop::DurationNs(Span::from_s(3_600)), 5);
         let mut schedule = Schedule::new(&plan, 0);
@@ -147,7 +148,173 @@ fn arrivals_that_are_drawn_together_are_as_many_as_those_taken_one_by_one() {
     assert!((after - 0.833).abs() < 0.02, "{after} us");
 }
 
+/// Arrivals of `kind` at a rate that changes by `stages`, after `warmup`.
+fn staged(kind: u8, stages: &str, warmup: Span, workers: u32, seed: u64) -> Plan {
+    let stages: Vec<_> = stages.split(',').map(|one| one.parse().unwrap()).collect();
+    let rate_per_1000_s = pace::mean_rate(&stages);
+    Plan::try_from(PlanFile {
+        arrivals: match kind {
+            0 => Arrivals::Fixed { rate_per_1000_s },
+            1 => Arrivals::Uniform { rate_per_1000_s },
+            _ => Arrivals::Poisson { rate_per_1000_s },
+        },
+        stop: Stop::DurationNs(pace::length(&stages)),
+        stages,
+        workers,
+        seed,
+        warmup,
+        connections: 64,
+        ..fixture::plan("http://127.0.0.1:1/", &[])
+    })
+    .unwrap()
+}
+
+/// What all workers send, in order.
+fn together(plan: &Plan) -> Vec<Instant> {
+    let each = (0..plan.file().workers).flat_map(|worker| all(plan, worker));
+    let mut all: Vec<Instant> = each.collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn a_ramp_and_a_step_are_where_they_should_be() {
+    // 0 to 10/s within 2 s: the k-th at sqrt(k / 2.5). Then 2/s for a second.
+    let plan = staged(0, "2s:10,1s:=2", Span::ZERO, 1, 0);
+    let at: Vec<f64> = all(&plan, 0)
+        .into_iter()
+        .map(|at| (at - Instant::from_ns(500)).as_s_f64())
+        .collect();
+    let mut expected: Vec<f64> = (0..10).map(|k| (f64::from(k) / 2.5).sqrt()).collect();
+    expected.extend([2.0, 2.5]);
+    assert_eq!(at.len(), expected.len(), "{at:?}");
+    for (at, expected) in at.iter().zip(expected) {
+        assert!((at - expected).abs() < 1e-8, "{at} for {expected}");
+    }
+}
+
+/// A jump to ten times the rate, of which half has gone after each half-life.
+#[test]
+fn a_flash_crowd_decays() {
+    for kind in 0..3 {
+        let plan = staged(kind, "10s:=1000,10s:!11000/1s", Span::ZERO, 3, 11);
+        let all = together(&plan);
+        for second in 0u32..10 {
+            let from = Instant::from_ns(500) + Span::from_s(10 + u64::from(second));
+            let count = all
+                .iter()
+                .filter(|at| (from..from + Span::from_s(1)).contains(at))
+                .count();
+            // The integral of 1000 + 10000 x 2^-t.
+            let more = 10_000.0 / std::f64::consts::LN_2 * 0.5f64.powi(second.cast_signed() + 1);
+            let expected = 1_000.0 + more;
+            let off = (count as f64 - expected).abs();
+            let allowed = if kind == 2 {
+                5.0 * expected.sqrt()
+            } else {
+                2.0
+            };
+            assert!(
+                off < allowed,
+                "{kind}, {second}: {count} for {expected}, seed 11"
+            );
+        }
+    }
+}
+
+#[test]
+fn uniform_arrivals_lie_each_in_its_place_at_random() {
+    let arrivals = Arrivals::Uniform {
+        rate_per_1000_s: Rate::per_second(1_000),
+    };
+    let plan = plan(arrivals, 3, Stop::DurationNs(Span::from_s(20)), 9);
+    let all = together(&plan);
+    assert_eq!(all.len(), 20_000);
+    let mut sum = 0.0;
+    for (at, position) in all.iter().zip(0u64..) {
+        let within = *at - (Instant::from_ns(500) + Span::from_ms(position));
+        assert!(within < Span::from_ms(1), "{at:?} at {position}, seed 9");
+        sum += within.as_us_f64();
+    }
+    // The mean of 20,000 draws from 0 to 1000, with a standard deviation of 2.
+    assert!((sum / 20_000.0 - 500.0).abs() < 10.0, "{sum}, seed 9");
+}
+
+/// A warm-up, and stages enough that a schedule is taken in pieces of all kinds.
+const STAGES: [&str; 4] = [
+    "300ms:2k,500ms:=100,200ms:0",
+    "100ms:=0,400ms:!9k/50ms",
+    "1s:30k",
+    "200ms:=500,300ms:!1/100ms,500ms:2k",
+];
+
 proptest! {
+    /// Where the place of each arrival is a matter of its position, it is none of the workers.
+    #[test]
+    fn workers_together_send_what_one_would(
+        kind in 0u8..2,
+        stages in 0usize..4,
+        seed in any::<u64>(),
+        workers in 2u32..9,
+        warmup in 0u64..50,
+    ) {
+        let plan = |workers| staged(kind, STAGES[stages], Span::from_ms(warmup), workers, seed);
+        prop_assert_eq!(together(&plan(1)), together(&plan(workers)));
+    }
+
+    /// Between any two instants there are as many as the integral of the rate makes.
+    #[test]
+    fn the_count_is_the_integral_of_a_rate_that_changes(
+        kind in 0u8..3,
+        stages in 0usize..4,
+        workers in 1u32..5,
+        from in 0u64..1_000,
+        length in 0u64..1_000,
+    ) {
+        let plan = staged(kind, STAGES[stages], Span::ZERO, workers, 5);
+        let curve = plan.curve().unwrap();
+        let (from, to) = (Span::from_ms(from), Span::from_ms(from + length));
+        let expected = curve.count_until(to) - curve.count_until(from);
+        let start = Instant::from_ns(500);
+        let window = start + from..start + to;
+        let count = together(&plan).iter().filter(|at| window.contains(at)).count();
+        let off = (count as f64 - expected).abs();
+        let allowed = if kind == 2 { 6.0 * expected.sqrt() + 6.0 } else { 2.0 };
+        prop_assert!(off <= allowed, "{count} for {expected}");
+    }
+
+    /// To take many of a changing rate at once takes those that would have been taken one by one.
+    #[test]
+    fn arrivals_of_a_changing_rate_are_taken_together(
+        kind in 0u8..3,
+        stages in 0usize..4,
+        workers in 1u32..5,
+        cuts in proptest::collection::vec(0u64..1_100_000_000, 1..6),
+    ) {
+        let plan = staged(kind, STAGES[stages], Span::ZERO, workers, 3);
+        let mut together = Schedule::new(&plan, 0);
+        let mut alone = Schedule::new(&plan, 0);
+        together.begin(Instant::from_ns(500));
+        alone.begin(Instant::from_ns(500));
+        let mut cuts = cuts;
+        cuts.sort_unstable();
+        for end in cuts.into_iter().map(Instant::from_ns) {
+            let mut single = Vec::new();
+            while alone.next().is_some_and(|due| due < end) {
+                single.extend(alone.take_due(end));
+            }
+            let taken = together.take_all_before(end);
+            // A process that draws its count at once draws others.
+            if kind == 2 && taken.is_some_and(|taken| taken.count > 9_000) {
+                return Ok(());
+            }
+            prop_assert_eq!(taken.map_or(0, |taken| taken.count), single.len() as u64);
+            prop_assert_eq!(taken.map(|taken| taken.first), single.first().copied());
+            prop_assert_eq!(taken.map(|taken| taken.last), single.last().copied());
+            prop_assert_eq!(together.next(), alone.next());
+        }
+    }
+
     #[test]
     fn the_count_is_the_integral_of_the_rate(
         per_1000_s in 1u64..3_000_000,

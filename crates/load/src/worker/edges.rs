@@ -59,9 +59,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         let pending = match self.is_waited_for() {
             true => None,
-            false => self.claim(now),
+            false => self.claim(place, now),
         };
-        let is_needed = pending.is_some() || self.is_waited_for();
+        let is_needed = pending.is_some() || self.is_waited_for() || self.has_users();
         *self.pool.connection(place) = if is_needed {
             Connection::Waiting { pending }
         } else {
@@ -75,7 +75,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if self.fresh >= self.fresh_end {
             return false;
         }
-        let pending = (!self.share.open_loop).then_some(self.start);
+        let pending = self.share.chains.then_some(self.start);
         if let Some(due) = pending {
             self.recorder.arrive(due);
         }
@@ -277,10 +277,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         // What waits already is asked first.
         let pending = match self.is_waited_for() {
             true => None,
-            false => self.claim(at),
+            false => self.claim(place, at),
         };
         if self.share.open_loop || pending.is_some() || self.is_waited_for() {
             self.pool.want(place, pending);
+        } else {
+            self.think(place, at);
         }
     }
 
@@ -312,11 +314,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The alarm of a connection went off: what it was set for may have ended long ago.
     fn look_at(&mut self, place: u32, now: Instant) {
         let timeout = self.share.timeout;
+        let asks = self.wake_user(place, now);
         let due = match self.pool.connection(place) {
             Connection::Absent | Connection::Waiting { .. } => return,
             Connection::BackingOff { until } => *until,
             Connection::Connecting { asked, .. } => asked.unwrap_or(now) + timeout,
-            Connection::Open(open) if open.in_flight == 0 => Instant::FAR_FUTURE,
+            Connection::Open(open) if open.in_flight == 0 => asks,
             Connection::Open(_) => self.deadline(place),
         };
         if due <= now {

@@ -6,11 +6,11 @@
 //! them: what was never handed in, and what stands behind an answer that announced the close
 //! (RFC 9112 §9.6), asks again on another connection, and is sent when it is sent there.
 
-use model::units::{Bytes, Instant};
+use model::units::{Bytes, Instant, Span};
 use sys::reactor::Reactor;
 use wire::{Client, ProtocolError};
 
-use super::{Again, Arrival, Worker};
+use super::{Again, Arrival, TURN, Worker};
 use crate::exchange::{Cause, Exchange};
 use crate::flight::{Flight, Seen};
 
@@ -133,6 +133,31 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             }
         }
         self.break_off(place, now, |flight| flight.cause.unwrap_or(Cause::GivenUp));
+    }
+
+    /// Open loop: what was due for `deadline` or longer and was not sent is given up, that which
+    /// waits as well as that which comes to be released now.
+    #[cold]
+    pub(super) fn shed_overdue(&mut self, now: Instant, deadline: Span) {
+        let cause = Cause::ShedDeadline(deadline);
+        for _ in 0..TURN {
+            let overdue = |due: &Instant| *due + deadline <= now;
+            if !self.backlog.front().is_some_and(overdue) {
+                break;
+            }
+            if let Some(due) = self.backlog.pop_front() {
+                self.never_sent(Arrival::new(due), now, cause);
+            }
+        }
+        self.shed_until(now - deadline + Span::from_ns(1), now, cause);
+    }
+
+    /// When the first of those that wait has been due for too long.
+    pub(super) fn next_overdue(&self) -> Instant {
+        match (self.share.deadline, self.backlog.front()) {
+            (Some(deadline), Some(due)) => *due + deadline,
+            _ => Instant::FAR_FUTURE,
+        }
     }
 
     /// Records an exchange that waited and was never sent.

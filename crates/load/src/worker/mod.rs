@@ -15,6 +15,7 @@ mod edges;
 mod endings;
 mod nap;
 mod phases;
+mod thinking;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use crate::recorder::Recorder;
 use crate::request::Requests;
 use crate::schedule::Schedule;
 use crate::thread_usage::ThreadUsage;
+use crate::users::Users;
 
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
@@ -50,6 +52,11 @@ const TURN: usize = 1_024;
 pub(crate) struct Share {
     /// Whether arrivals are independent of completions.
     pub(crate) open_loop: bool,
+    /// Whether a connection asks again at once when its answer has come: a closed loop whose users
+    /// do not think.
+    pub(crate) chains: bool,
+    /// What an open loop has not sent so long after it was due is given up; none: nothing is.
+    pub(crate) deadline: Option<Span>,
     /// How many exchanges it makes in the window; none: as many as come.
     pub(crate) count: Option<u64>,
     /// How long the same load runs before anything counts.
@@ -107,6 +114,8 @@ pub struct Worker<C: Client, R> {
     stored: Box<[Stored]>,
     names: Box<[String]>,
     schedule: Schedule,
+    /// Those of a closed loop, if they think.
+    users: Option<Users>,
     recorder: Recorder,
     usage: ThreadUsage,
     nap: Nap,
@@ -335,20 +344,23 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         while let Some(open) = self.pool.open(place)
             && open.client.free() > 0
         {
-            match self.next_arrival(at) {
+            match self.next_arrival(place, at) {
                 Some(arrival) => self.begin(place, arrival, arrival.due.max(at), at),
-                None => return self.pool.has_room(place),
+                None => {
+                    self.think(place, at);
+                    return self.pool.has_room(place);
+                }
             }
         }
     }
 
     #[inline]
-    fn next_arrival(&mut self, at: Instant) -> Option<Arrival> {
+    fn next_arrival(&mut self, place: u32, at: Instant) -> Option<Arrival> {
         if self.stopping {
             return None;
         }
         let waiting = self.take_waiting();
-        waiting.or_else(|| self.claim(at).map(Arrival::new))
+        waiting.or_else(|| self.claim(place, at).map(Arrival::new))
     }
 
     /// Takes what has waited for longest, before it what begins again.
@@ -369,10 +381,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         !self.backlog.is_empty() || !self.again.is_empty()
     }
 
-    /// A closed loop's next exchange, due now, if there is to be one.
+    /// A closed loop's next exchange, due now, or when the user in `place` had thought, if there is
+    /// to be one.
     #[inline]
-    fn claim(&mut self, at: Instant) -> Option<Instant> {
-        if self.share.open_loop || self.stopping || self.remaining == 0 {
+    fn claim(&mut self, place: u32, at: Instant) -> Option<Instant> {
+        if !self.share.chains {
+            return match self.users {
+                None => None,
+                Some(_) => self.claim_for_user(place, at),
+            };
+        }
+        if self.stopping || self.remaining == 0 {
             return None;
         }
         self.remaining -= 1;

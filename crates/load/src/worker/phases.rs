@@ -17,6 +17,7 @@ use crate::recorder::{self, Recorder};
 use crate::request::Requests;
 use crate::schedule::Schedule;
 use crate::thread_usage::ThreadUsage;
+use crate::users::Users;
 
 /// How long what is under way may go on after a signal.
 const INTERRUPTED_TIME: Span = Span::from_ms(500);
@@ -30,6 +31,7 @@ pub(crate) struct Parts<C: Client, R> {
     /// What reports call the requests.
     pub(crate) names: Box<[String]>,
     pub(crate) schedule: Schedule,
+    pub(crate) users: Option<Users>,
     pub(crate) recorder: recorder::Settings,
     pub(crate) pool: pool::Settings,
     pub(crate) stop: Arc<AtomicBool>,
@@ -45,6 +47,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             requests,
             names,
             schedule,
+            users,
             recorder,
             pool,
             stop,
@@ -85,6 +88,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             shared,
             requests,
             schedule,
+            users,
             stop,
         }
     }
@@ -98,7 +102,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let count = self.share.count.filter(|_| self.share.warmup.is_zero());
             self.remaining = count.unwrap_or(u64::MAX);
             let first = u64::from(self.pool.len()).min(self.remaining);
-            self.remaining -= first;
+            if self.share.chains {
+                self.remaining -= first;
+            }
             self.fresh_end = u32::try_from(first).unwrap_or(u32::MAX);
         }
         self.recorder.begin(window_start);
@@ -130,6 +136,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             .min(self.pool.next_half_closed())
             .min(self.pool.dial_again)
             .min(self.stalled_until)
+            .min(self.next_overdue())
             .min(self.give_up);
         Some(wakeup)
     }
@@ -153,13 +160,18 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.schedule.cut(now);
             self.recorder.end_window(now);
         }
+        if let Some(deadline) = self.share.deadline {
+            self.shed_overdue(now, deadline);
+        }
         let before = std::mem::replace(&mut self.phase, self.recorder.phase());
         let after = self.phase;
         if before == Phase::Warmup && after != Phase::Warmup {
             self.usage.start(&self.reactor);
             self.backlog_at_start = self.backlog.len();
             if let Some(count) = self.share.count.filter(|_| !self.share.open_loop) {
-                let to_come = u64::from(self.fresh_end - self.fresh);
+                // Users who think ask for themselves.
+                let chains = self.share.chains.then_some(self.fresh_end - self.fresh);
+                let to_come = u64::from(chains.unwrap_or(0));
                 self.remaining = count.saturating_sub(self.recorder.outstanding() + to_come);
             }
         }
@@ -204,9 +216,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         } else {
             Cause::ShedFull(self.share.backlog)
         };
-        let now_included = now + Span::from_ns(1);
+        self.shed_until(now + Span::from_ns(1), now, cause);
+    }
+
+    /// What is due before `end` is given up unsent.
+    pub(super) fn shed_until(&mut self, end: Instant, now: Instant, cause: Cause) {
         // What was due before the window began is not mixed with what was due in it.
-        for end in [self.recorder.window_start().min(now_included), now_included] {
+        for end in [self.recorder.window_start().min(end), end] {
             if let Some(arrivals) = self.schedule.take_all_before(end) {
                 self.recorder.shed(&arrivals, now, cause);
                 self.last_end = self.last_end.max(now);

@@ -6,6 +6,7 @@ mod early;
 mod failures;
 mod harness;
 mod mixture;
+mod models;
 mod overload;
 mod pipeline;
 mod reference;

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 pub use crate::request::{Request, RequestFile};
 use crate::units::{Rate, Span};
 
+pub mod pace;
 mod url;
 
-pub use url::Url;
+use self::pace::Curve;
+pub use self::pace::{Stage, Think};
+pub use self::url::Url;
 
 /// The version of the plan and trial files that this program writes.
 pub const FORMAT: u32 = 2;
@@ -46,6 +49,21 @@ pub struct PlanFile {
     pub protocol: Protocol,
     /// When exchanges become due.
     pub arrivals: Arrivals,
+    /// How the rate of an open loop changes; empty: not at all. The rate of the arrivals is then
+    /// the mean of the stages, and the measurement as long as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+    /// How long each user of a closed loop, of whom each connection has one, waits before a
+    /// request; none: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
+    /// Open loop: what was due for so long and was not sent is given up; none: nothing is.
+    #[serde(
+        rename = "deadline_ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub deadline: Option<Span>,
     /// When the measurement ends.
     pub stop: Stop,
     /// How long the same load runs before anything counts.
@@ -122,6 +140,11 @@ pub enum Arrivals {
         /// In total, over all workers.
         rate_per_1000_s: Rate,
     },
+    /// Open loop: the k-th at a random instant between k / rate and (k + 1) / rate.
+    Uniform {
+        /// In total, over all workers.
+        rate_per_1000_s: Rate,
+    },
 }
 
 impl Arrivals {
@@ -129,9 +152,9 @@ impl Arrivals {
     pub const fn rate(self) -> Option<Rate> {
         match self {
             Self::Closed => None,
-            Self::Fixed { rate_per_1000_s } | Self::Poisson { rate_per_1000_s } => {
-                Some(rate_per_1000_s)
-            }
+            Self::Fixed { rate_per_1000_s }
+            | Self::Poisson { rate_per_1000_s }
+            | Self::Uniform { rate_per_1000_s } => Some(rate_per_1000_s),
         }
     }
 }
@@ -272,6 +295,19 @@ impl Plan {
         self.rate().is_some()
     }
 
+    /// How many arrivals until when, from the start of the warm-up, where the rate changes.
+    pub fn curve(&self) -> Option<Curve> {
+        let PlanFile { stages, warmup, .. } = &self.file;
+        (!stages.is_empty()).then(|| Curve::new(*warmup, stages))
+    }
+
+    /// The rate at which requests are to be sent in a part of the window, where that changes.
+    pub fn scheduled(&self, start: Span, length: Span) -> Option<Rate> {
+        let from = self.file.warmup + start;
+        self.curve()
+            .map(|curve| curve.mean_rate(from, from + length))
+    }
+
     /// The CPU of worker `index`, if workers are pinned.
     pub fn cpu_of(&self, index: usize) -> Option<u32> {
         let cpus = &self.file.cpus;
@@ -325,8 +361,44 @@ impl TryFrom<PlanFile> for Plan {
             ));
         }
         check_numbers(&file)?;
+        check_pace(&file)?;
         Ok(Self { file, requests })
     }
+}
+
+/// What says when requests are due fits together.
+fn check_pace(file: &PlanFile) -> Result<(), PlanError> {
+    let open = file.arrivals.rate();
+    if file.think.is_some() && open.is_some() {
+        return Err(field("think", "users of an open loop wait for nothing"));
+    }
+    if file.think.is_some() && file.pipeline > 1 {
+        return Err(field("think", "a user has one request under way"));
+    }
+    if file.deadline.is_some() && open.is_none() {
+        return Err(field(
+            "deadline",
+            "only an open loop has requests that wait",
+        ));
+    }
+    if file.deadline.is_some_and(Span::is_zero) {
+        return Err(field("deadline", "give more than 0"));
+    }
+    if file.stages.is_empty() {
+        return Ok(());
+    }
+    let why = match open {
+        None => "a closed loop has no rate",
+        Some(_) if file.stages.iter().any(Stage::is_instant) => "each lasts more than 0",
+        Some(_) if file.stop != Stop::DurationNs(pace::length(&file.stages)) => {
+            "the measurement is as long as they are"
+        }
+        Some(rate) if rate != pace::mean_rate(&file.stages) => {
+            "the rate of the arrivals is their mean"
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(field("stages", why))
 }
 
 fn check_numbers(file: &PlanFile) -> Result<(), PlanError> {

@@ -8,6 +8,9 @@ fn file() -> PlanFile {
         sources: Vec::new(),
         protocol: Protocol::Http1,
         arrivals: Arrivals::Closed,
+        stages: Vec::new(),
+        think: None,
+        deadline: None,
         stop: Stop::DurationNs(Span::from_s(10)),
         warmup: Span::ZERO,
         connections: 64,
@@ -164,4 +167,69 @@ fn the_file_form_is_read_back() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("conections"), "{error}");
+}
+
+#[test]
+fn what_says_when_requests_are_due_fits_together() {
+    let staged = || PlanFile {
+        arrivals: Arrivals::Poisson {
+            rate_per_1000_s: Rate::per_second(50),
+        },
+        stages: vec!["10s:100".parse().unwrap()],
+        ..file()
+    };
+    assert!(Plan::try_from(staged()).is_ok());
+    let think = Some("exp:100ms".parse().unwrap());
+    assert!(Plan::try_from(PlanFile { think, ..file() }).is_ok());
+    let check = |change: fn(&mut PlanFile), expected: &str| {
+        let mut file = staged();
+        change(&mut file);
+        let error = Plan::try_from(file).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(|f| f.arrivals = Arrivals::Closed, "stages: a closed loop");
+    check(
+        |f| f.stop = Stop::DurationNs(Span::from_s(9)),
+        "as long as they are",
+    );
+    check(
+        |f| {
+            f.arrivals = Arrivals::Fixed {
+                rate_per_1000_s: Rate::per_second(51),
+            };
+        },
+        "their mean",
+    );
+    check(|f| f.stages[0].length = Span::ZERO, "more than 0");
+    check(|f| f.think = "1s".parse().ok(), "think: users of an open");
+    check(|f| f.deadline = Some(Span::ZERO), "deadline: give more");
+    check(
+        |f| {
+            *f = PlanFile {
+                deadline: Some(Span::from_s(1)),
+                ..file()
+            };
+        },
+        "deadline: only an open loop",
+    );
+    check(
+        |f| {
+            *f = PlanFile {
+                think: "1s".parse().ok(),
+                pipeline: 2,
+                ..file()
+            };
+        },
+        "one request under way",
+    );
+}
+
+/// Plans of earlier programs say nothing of it, and those that use none of it read as before.
+#[test]
+fn a_plan_without_changes_of_pace_is_written_as_before() {
+    let text = serde_json::to_string(&file()).unwrap();
+    for word in ["stages", "think", "deadline"] {
+        assert!(!text.contains(word), "{text}");
+    }
+    assert_eq!(serde_json::from_str::<PlanFile>(&text).unwrap(), file());
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::distribution::{Distribution, Shape};
 use crate::outcome::{Outcome, OutcomeCounts};
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Rate, Span};
 
 /// At most so many intervals are kept; when full, neighbours merge and the interval doubles.
 pub const INTERVALS_MAX: usize = 600;
@@ -155,6 +155,13 @@ pub struct Interval {
     pub tally: Tally,
     /// Response times of the right answers that ended in it, coarser than the total.
     pub response_time: Distribution,
+    /// The rate at which requests were to be sent in it, where the plan changes that.
+    #[serde(
+        rename = "scheduled_rate_per_1000_s",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub scheduled: Option<Rate>,
 }
 
 /// One worker: a thread of the generator.
@@ -534,6 +541,7 @@ impl Interval {
             length,
             tally: Tally::default(),
             response_time: Distribution::new(Shape::INTERVAL),
+            scheduled: None,
         }
     }
 }

@@ -7,6 +7,7 @@
 mod lab;
 mod latency;
 mod result;
+mod thresholds;
 mod times;
 mod worth;
 

@@ -1,11 +1,12 @@
 //! One run: what was asked, what it is worth, and the numbers.
 
-use model::plan::{Arrivals, Stop};
+use model::plan::{Arrivals, PlanFile, Stop};
 use model::record::{ConnectionCounts, Tally};
 use model::{Claim, Outcome, Status, Trial};
 use verdict::summary::{cpu_per_request, median};
 use verdict::words;
 
+use super::thresholds::thresholds;
 use super::times::{classes, times};
 use super::worth::{coverage, notes, verdict};
 use super::{Style, labelled};
@@ -17,6 +18,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     }
     let mut out = verdict(&trial.verdict, style);
     out.push('\n');
+    out.push_str(&thresholds(trial, style));
     out.push_str(&asked(trial, style));
     out.push('\n');
     out.push_str(&rates(trial, style));
@@ -60,17 +62,7 @@ fn asked(trial: &Trial, style: Style) -> String {
     {
         title.push_str(&format!("  ({server})"));
     }
-    let how = match plan.arrivals {
-        Arrivals::Closed => "closed loop".to_owned(),
-        Arrivals::Fixed { rate_per_1000_s } => format!(
-            "open loop, {}/s evenly spaced",
-            words::rate(rate_per_1000_s.as_per_second_f64())
-        ),
-        Arrivals::Poisson { rate_per_1000_s } => format!(
-            "open loop, {}/s at random (Poisson)",
-            words::rate(rate_per_1000_s.as_per_second_f64())
-        ),
-    };
+    let how = how(plan);
     let each = plan
         .requests_per_connection
         .map_or_else(String::new, |each| {
@@ -105,6 +97,34 @@ fn asked(trial: &Trial, style: Style) -> String {
         line.push_str("; INTERRUPTED: only what was measured until then");
     }
     format!("{}\n{}", style.bold(&title), indent(&line))
+}
+
+/// When requests become due, in words.
+fn how(plan: &PlanFile) -> String {
+    let (rate, spacing) = match (plan.arrivals, plan.think) {
+        (Arrivals::Closed, None) => return "closed loop".to_owned(),
+        (Arrivals::Closed, Some(think)) => {
+            return format!("closed loop of users who think {think}");
+        }
+        (Arrivals::Fixed { rate_per_1000_s }, _) => (rate_per_1000_s, "evenly spaced"),
+        (Arrivals::Poisson { rate_per_1000_s }, _) => (rate_per_1000_s, "at random (Poisson)"),
+        (Arrivals::Uniform { rate_per_1000_s }, _) => {
+            (rate_per_1000_s, "each at random in its place")
+        }
+    };
+    let rate = words::rate(rate.as_per_second_f64());
+    let mut how = format!("open loop, {rate}/s {spacing}");
+    if !plan.stages.is_empty() {
+        let stages: Vec<String> = plan.stages.iter().map(ToString::to_string).collect();
+        how = format!(
+            "open loop, stages {}, {rate}/s on average, {spacing}",
+            stages.join(",")
+        );
+    }
+    if let Some(deadline) = plan.deadline {
+        how.push_str(&format!(", given up if not sent within {deadline}"));
+    }
+    how
 }
 
 fn indent(text: &str) -> String {

@@ -123,6 +123,26 @@ fn exactly_so_many_requests_on_a_connection() {
     }
 }
 
+/// Each request of a pipeline is one line in the server's log, and one answer in our books.
+#[test]
+fn pipelined_requests_are_counted_one_by_one() {
+    for (backend, n) in [
+        (Backend::Readiness, None),
+        (Backend::Uring, None),
+        (Backend::Auto, Some(40)),
+    ] {
+        check(
+            "pipelined_requests_are_counted_one_by_one",
+            b"seven!\n",
+            |plan| {
+                plan.backend = backend;
+                plan.pipeline = 16;
+                plan.requests_per_connection = n;
+            },
+        );
+    }
+}
+
 #[test]
 fn a_server_stopped_for_two_seconds_is_seen_by_those_who_wait() {
     let name = "a_server_stopped_for_two_seconds_is_seen_by_those_who_wait";

@@ -24,6 +24,7 @@ mod gone;
 mod hostile;
 mod lab;
 mod many;
+mod models;
 mod outputs;
 mod probe;
 mod publish;

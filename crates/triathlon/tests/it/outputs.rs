@@ -112,7 +112,9 @@ fn a_plan_says_everything() {
             "--expect" => "body",
             "--spin" | "--backend" => "auto",
             "--interface" => "127.0.0.1",
-            "--duration" | "--timeout" | "--warmup" => "1s",
+            "--duration" | "--timeout" | "--warmup" | "--deadline" | "--think" => "1s",
+            "--stages" => "1s:1",
+            "--threshold" => "rate>1",
             _ => "1",
         };
         let mut load = vec!["load", "--plan", "plan.json", flag];

@@ -27,6 +27,10 @@ const INTERVALS_MIN: usize = 10;
 const Z_99: f64 = 2.575_829;
 
 fn judge(facts: &Facts<'_>) -> Judgement {
+    if !facts.trial.plan.stages.is_empty() {
+        // The plan itself is not steady.
+        return Judgement::NotApplicable;
+    }
     let open = facts.is_open_loop();
     let intervals = &facts.record.intervals;
     let usual = intervals.first().map(|interval| interval.length);

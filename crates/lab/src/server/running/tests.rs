@@ -462,6 +462,7 @@ impl Generator for Killer {
             context: model::trial::Context::default(),
             verdict: model::Verdict::default(),
             void: None,
+            thresholds: Vec::new(),
         })
     }
 }

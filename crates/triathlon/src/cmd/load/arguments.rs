@@ -7,13 +7,15 @@ use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use model::plan::{
-    Arrivals, Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Protocol,
-    RequestFile, Spin, Stop, Url,
+    Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Protocol, RequestFile, Spin,
+    Stop, Url, pace,
 };
 use model::redact::{self, REDACTED};
+use model::threshold::Threshold;
 use model::trial::Context;
-use model::units::{Rate, Span};
+use model::units::Span;
 
+use super::pace::Pace;
 use super::server::{Asked, Choice};
 use crate::exit::UsageError;
 
@@ -25,9 +27,18 @@ Examples:
       2,000 independent arrivals per second: how long does an answer take?
   triathlon load http://127.0.0.1:8080/form -c 8 -n 1000 -H 'Accept: */*' --data @form.txt
       exactly 1,000 POSTs over 8 connections
+  triathlon load http://127.0.0.1:8080/ -c 16 --pipeline 16
+      up to 16 requests in flight on each of 16 connections
+  triathlon load http://127.0.0.1:8080/ --stages '30s:1k,2m:5k,30s:0' --deadline 2s
+      up to 5,000 arrivals per second and down again; what waits for 2 seconds is given up
+  triathlon load http://127.0.0.1:8080/ -c 500 --think exp:1s
+      500 users who think for a second on average before each request
+  triathlon load http://127.0.0.1:8080/ -R 2000 --threshold 'p(99)<5ms' --threshold 'errors<0.1%'
+      exit code 4 unless 99 % wait less than 5 ms and 99.9 % get a right answer
 
 Exit codes: 0 measured, 1 the world failed (no server, no permission), 2 wrong usage,
-3 measured but every claim the run makes is invalid, 130 interrupted (what was measured is shown).";
+3 measured but every claim the run makes is invalid, 4 a threshold failed, 130 interrupted (what was
+measured is shown).";
 
 /// Make load on a web server and measure how it answers.
 #[derive(clap::Args, Debug)]
@@ -61,14 +72,8 @@ pub(crate) struct Args {
     )]
     requests: Option<u64>,
 
-    /// Open loop: arrivals per second in total, 2000 or 2k, whether or not answers come
-    /// [default: closed loop, each connection asks again when its answer has come]
-    #[arg(short = 'R', long, value_name = "RATE")]
-    rate: Option<Rate>,
-
-    /// With --rate: independent arrivals (exponential gaps) instead of evenly spaced ones
-    #[arg(long, requires = "rate")]
-    poisson: bool,
+    #[command(flatten)]
+    pace: Pace,
 
     /// A header field, 'Name: value'; may be given several times
     #[arg(short = 'H', long = "header", value_name = "FIELD")]
@@ -110,6 +115,13 @@ pub(crate) struct Args {
     /// [default: as many as the server allows]
     #[arg(long, value_name = "N", value_parser = at_least_one())]
     requests_per_connection: Option<u32>,
+
+    /// A condition that the run has to meet, else the exit code is 4: p(99)<5ms, errors<0.1%,
+    /// rate>1000, count, or avg, min, med and max of a time; 'service_time: p(99)<5ms' is about
+    /// another time than the response time, '{NAME}: p(99)<5ms' about one request of several. May
+    /// be given several times
+    #[arg(long = "threshold", value_name = "CONDITION")]
+    pub(super) thresholds: Vec<Threshold>,
 
     /// CPUs for the threads, in turn: 1,3 or 2-5 [default: see --threads]
     #[arg(long, value_name = "LIST")]
@@ -171,11 +183,12 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 24] = [
+const SAID_BY_THE_PLAN: [&str; 30] = [
     "backend",
     "connections",
     "cpus",
     "data",
+    "deadline",
     "duration",
     "expect",
     "expect_length",
@@ -184,6 +197,7 @@ const SAID_BY_THE_PLAN: [&str; 24] = [
     "headers",
     "json",
     "latency",
+    "pipeline",
     "poisson",
     "rate",
     "request",
@@ -193,8 +207,12 @@ const SAID_BY_THE_PLAN: [&str; 24] = [
     "seed",
     "sources",
     "spin",
+    "stages",
+    "think",
     "threads",
+    "thresholds",
     "timeout",
+    "uniform",
     "warmup",
 ];
 
@@ -277,30 +295,22 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         .shared_cpus
         .as_ref()
         .is_none_or(|shared| !shared.is_empty());
-    let arrivals = match (args.rate, args.poisson) {
-        (None, _) => Arrivals::Closed,
-        (Some(rate_per_1000_s), false) => Arrivals::Fixed { rate_per_1000_s },
-        (Some(rate_per_1000_s), true) => Arrivals::Poisson { rate_per_1000_s },
-    };
-    let (stop, warmup) = match args.requests {
-        Some(count) => (Stop::Count(count), Span::ZERO),
-        None => (
-            Stop::DurationNs(args.duration.unwrap_or(Span::from_s(10))),
-            Span::from_s(1),
-        ),
-    };
+    let (stop, warmup) = stop(args);
     let file = PlanFile {
         format: FORMAT,
         requests: vec![request(args, url)?],
         addresses: Vec::new(),
         sources: args.sources.clone(),
         protocol: Protocol::Http1,
-        arrivals,
+        arrivals: args.pace.arrivals(),
+        stages: args.pace.stages.clone(),
+        think: args.pace.think,
+        deadline: args.pace.deadline,
         stop,
         warmup: args.warmup.unwrap_or(warmup),
         connections: args.connections,
         requests_per_connection: args.requests_per_connection,
-        pipeline: 1,
+        pipeline: args.pace.pipeline,
         timeout: args.timeout,
         seed: args.seed,
         workers,
@@ -321,11 +331,48 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         interval: Span::from_s(1),
     };
     let plan = Plan::try_from(file).map_err(|error| by_flag(&error))?;
+    check_names(&args.thresholds, &plan)?;
     Ok(Chosen {
         plan,
         context,
         server: asked.pid(),
     })
+}
+
+/// When the measurement ends, and how long the warm-up is by default.
+fn stop(args: &Args) -> (Stop, Span) {
+    if !args.pace.stages.is_empty() {
+        return (
+            Stop::DurationNs(pace::length(&args.pace.stages)),
+            Span::ZERO,
+        );
+    }
+    match args.requests {
+        Some(count) => (Stop::Count(count), Span::ZERO),
+        None => (
+            Stop::DurationNs(args.duration.unwrap_or(Span::from_s(10))),
+            Span::from_s(1),
+        ),
+    }
+}
+
+/// Each condition is about a request that there is.
+fn check_names(thresholds: &[Threshold], plan: &Plan) -> Result<(), UsageError> {
+    let names: Vec<&str> = match plan.requests() {
+        [_] => Vec::new(),
+        several => several.iter().map(|one| one.name.as_str()).collect(),
+    };
+    let mut asked = thresholds.iter().filter_map(Threshold::request);
+    match asked.find(|name| !names.contains(name)) {
+        None => Ok(()),
+        Some(_) if names.is_empty() => Err(UsageError(
+            "--threshold: there is one request, so leave out {NAME}:".to_owned(),
+        )),
+        Some(name) => Err(UsageError(format!(
+            "--threshold: no request is called '{name}'; there are {}",
+            names.join(", ")
+        ))),
+    }
 }
 
 /// What is wrong with the plan, by the flag that says it.
@@ -338,7 +385,11 @@ fn by_flag(error: &PlanError) -> UsageError {
         "expect.sha256" => "--expect-sha256",
         "headers" => "-H/--header",
         "method" => "--request",
+        "deadline" => "--deadline",
+        "pipeline" => "--pipeline",
         "rate" => "--rate",
+        "stages" => "--stages",
+        "think" => "--think",
         "requests_per_connection" => "--requests-per-connection",
         "stop" => "--duration",
         "timeout" => "--timeout",

@@ -3,6 +3,7 @@
 mod arguments;
 mod meter;
 mod output;
+mod pace;
 mod server;
 
 use std::ops::Range;
@@ -135,12 +136,15 @@ fn measure(
         context: chosen.context,
         verdict: model::Verdict::default(),
         void: None,
+        thresholds: Vec::new(),
     };
     // Before anything else reads it: no finding can repeat what is not there.
     if !args.keep_secrets {
         trial.redact();
     }
     trial.verdict = verdict::judge(&trial);
+    let thresholds = args.thresholds.iter();
+    trial.thresholds = thresholds.map(|one| one.judge(&trial.record)).collect();
     Ok(trial)
 }
 
@@ -195,6 +199,8 @@ fn exit_of(trial: &Trial) -> Exit {
         Exit::Interrupted
     } else if trial.verdict.status == Status::Invalid && trial.verdict.nothing_left() {
         Exit::Invalid
+    } else if trial.thresholds.iter().any(|one| !one.met) {
+        Exit::Threshold
     } else {
         Exit::Done
     }

@@ -1,0 +1,130 @@
+//! Users of a closed loop who think: each connection has one, who waits before every request.
+//!
+//! The wait begins when the answer has come, or with the connection. It is the user's, not the
+//! connection's: if the server closes the connection meanwhile, a new one is made when the user
+//! asks. Draws depend on the plan's seed and the worker alone.
+
+use model::plan::Think;
+use model::units::{Instant, Span};
+
+use crate::random::Random;
+
+/// The users of one worker, by the place of their connection.
+#[derive(Debug)]
+pub(crate) struct Users {
+    think: Think,
+    random: Random,
+    /// When each asks next; [`Instant::FAR_FUTURE`] while that is open.
+    asks: Box<[Instant]>,
+}
+
+impl Users {
+    /// `count` of them. `stream` keeps the draws of one worker apart from those of the others.
+    pub(crate) fn new(think: Think, seed: u64, stream: u64, count: u32) -> Self {
+        Self {
+            think,
+            random: Random::new(seed, stream ^ 0x7415_4b5a_0f75_e125),
+            asks: vec![Instant::FAR_FUTURE; count as usize].into(),
+        }
+    }
+
+    /// The user in `place` begins to think at `at`, unless that is so already; when that is over.
+    pub(crate) fn think(&mut self, place: u32, at: Instant) -> Instant {
+        let asks = &mut self.asks[place as usize];
+        if *asks == Instant::FAR_FUTURE {
+            *asks = at + draw(self.think, &mut self.random);
+        }
+        *asks
+    }
+
+    /// When the user in `place` asks next.
+    pub(crate) fn asks(&self, place: u32) -> Instant {
+        self.asks[place as usize]
+    }
+
+    /// The user in `place` asks, if it is time.
+    pub(crate) fn take(&mut self, place: u32, now: Instant) -> Option<Instant> {
+        let asks = &mut self.asks[place as usize];
+        (*asks <= now).then(|| std::mem::replace(asks, Instant::FAR_FUTURE))
+    }
+}
+
+fn draw(think: Think, random: &mut Random) -> Span {
+    match think {
+        Think::Constant { time } => time,
+        Think::Exponential { mean } => scaled(mean, random.exponential()),
+        Think::LogNormal {
+            median,
+            sigma_per_1000,
+        } => {
+            let sigma = f64::from(sigma_per_1000) / 1e3;
+            scaled(median, (sigma * random.normal()).exp())
+        }
+        Think::Uniform { from, to } => {
+            let wide = (to - from).as_ns().saturating_add(1);
+            from + Span::from_ns(random.below(wide))
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "not negative; beyond 584 years it is 584 years"
+)]
+fn scaled(span: Span, factor: f64) -> Span {
+    Span::from_ns((span.as_ns() as f64 * factor) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The share of 100,000 think times that are shorter than each bound.
+    fn check(think: &str, expected: &[(Span, f64)]) {
+        let mut users = Users::new(think.parse().unwrap(), 7, 0, 1);
+        let drawn: Vec<Span> = (0..100_000)
+            .map(|_| {
+                let asks = users.think(0, Instant::ZERO);
+                assert_eq!(users.take(0, asks), Some(asks));
+                asks - Instant::ZERO
+            })
+            .collect();
+        for (bound, share) in expected {
+            let below = drawn.iter().filter(|span| *span < bound).count();
+            let below = below as f64 / 100_000.0;
+            assert!(
+                (below - share).abs() < 0.01,
+                "{think}: {below} < {bound}, seed 7"
+            );
+        }
+    }
+
+    #[test]
+    fn think_times_have_the_law_they_should() {
+        let ms = Span::from_ms;
+        check("20ms", &[(ms(20), 0.0), (ms(21), 1.0)]);
+        check("exp:20ms", &[(ms(20), 0.632), (ms(60), 0.950)]);
+        check(
+            "uniform:10ms-30ms",
+            &[(ms(10), 0.0), (ms(15), 0.25), (ms(31), 1.0)],
+        );
+        // One sigma above the median is e times it.
+        check(
+            "lognormal:20ms/1",
+            &[(ms(20), 0.5), (Span::from_us(54_366), 0.841)],
+        );
+    }
+
+    #[test]
+    fn a_user_thinks_once_and_asks_once() {
+        let mut users = Users::new("exp:1s".parse().unwrap(), 1, 0, 2);
+        let asks = users.think(1, Instant::ZERO);
+        assert_eq!(users.think(1, Instant::from_ns(5)), asks);
+        assert_eq!((users.asks(1), users.asks(0)), (asks, Instant::FAR_FUTURE));
+        assert_eq!(users.take(1, asks - Span::from_ns(1)), None);
+        assert_eq!(users.take(1, asks), Some(asks));
+        assert_eq!(users.take(1, asks), None);
+    }
+}

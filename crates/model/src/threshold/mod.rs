@@ -1,0 +1,443 @@
+//! Conditions that a run has to meet, in k6's grammar: `p(99)<5ms`, `errors<0.1%`, `rate>1000`.
+//!
+//! `[REQUEST:][TIME:]WHAT OPERATOR VALUE`. What: `avg`, `min`, `med`, `max` and `p(N)` of a time
+//! (`response_time` unless `service_time`, `first_byte_time`, `blocked_time`, `late_time` or
+//! `connect_time` stands before it); `rate` (right answers per second), `count` (right answers),
+//! `errors` (the share of exchanges that got no right answer). A time without a unit is in
+//! milliseconds, as in k6. `{NAME}:` before it means one request of several.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::Distribution;
+use crate::outcome::{Outcome, OutcomeCounts};
+use crate::record::Record;
+use crate::units::{Rate, Span};
+
+/// A condition that can be judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    text: String,
+    /// The name of a request; none: all of them together.
+    request: Option<String>,
+    what: What,
+    operator: Operator,
+    /// In microseconds, per second, as a share, or a count.
+    bound: f64,
+}
+
+/// A condition with the value it met, as a trial stores it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Judged {
+    /// As it was written.
+    pub threshold: String,
+    /// What was measured; none where there is no such value, as the median of no answers.
+    pub value: Option<f64>,
+    /// What the value is.
+    pub unit: Unit,
+    /// Whether the condition holds. Without a value it does not.
+    pub met: bool,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// So many.
+    Count,
+    /// So many per second.
+    PerSecond,
+    /// A part of 1.
+    Share,
+    /// Microseconds.
+    Us,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What {
+    Count,
+    Errors,
+    Rate,
+    Time(Time, Statistic),
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Time {
+    Blocked,
+    Connect,
+    FirstByte,
+    Late,
+    Response,
+    Service,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Statistic {
+    Max,
+    Mean,
+    Min,
+    /// From 0 to 1.
+    Quantile(f64),
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Operator {
+    Equal,
+    Less,
+    LessOrEqual,
+    More,
+    MoreOrEqual,
+    NotEqual,
+}
+
+/// Each operator as it is written; the longer ones first.
+const OPERATORS: [(&str, Operator); 7] = [
+    ("===", Operator::Equal),
+    ("==", Operator::Equal),
+    ("!=", Operator::NotEqual),
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::MoreOrEqual),
+    ("<", Operator::Less),
+    (">", Operator::More),
+];
+
+const TIMES: [(&str, Time); 6] = [
+    ("blocked_time", Time::Blocked),
+    ("connect_time", Time::Connect),
+    ("first_byte_time", Time::FirstByte),
+    ("late_time", Time::Late),
+    ("response_time", Time::Response),
+    ("service_time", Time::Service),
+];
+
+/// What is wrong with a condition, and where.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ParseThresholdError {
+    text: String,
+    /// In characters, from 0.
+    column: usize,
+    why: String,
+}
+
+impl std::error::Error for ParseThresholdError {}
+
+impl fmt::Display for ParseThresholdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, column, why } = self;
+        write!(f, "column {}: {why}\n\n    {text}\n    ", column + 1)?;
+        write!(f, "{:column$}^", "")
+    }
+}
+
+/// A text that is read from the left.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_blanks(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn take(&mut self, words: &str) -> bool {
+        let is_next = self.rest().starts_with(words);
+        self.at += if is_next { words.len() } else { 0 };
+        is_next
+    }
+
+    /// What comes before the first character that `ends` it.
+    fn until(&mut self, ends: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let taken = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        self.at += taken.len();
+        taken
+    }
+
+    fn error(&self, at: usize, why: impl Into<String>) -> ParseThresholdError {
+        ParseThresholdError {
+            text: self.text.to_owned(),
+            column: self.text[..at].chars().count(),
+            why: why.into(),
+        }
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = ParseThresholdError;
+
+    fn from_str(text: &str) -> Result<Self, ParseThresholdError> {
+        let mut reader = Reader { text, at: 0 };
+        reader.skip_blanks();
+        let request = read_request(&mut reader)?;
+        let what = read_what(&mut reader)?;
+        reader.skip_blanks();
+        let found = OPERATORS
+            .iter()
+            .find(|(written, _)| reader.take(written))
+            .map(|(_, operator)| *operator);
+        let operator = found
+            .ok_or_else(|| reader.error(reader.at, "an operator is missing: < <= > >= == or !="))?;
+        reader.skip_blanks();
+        let at = reader.at;
+        let value = reader.rest().trim_end();
+        let bound = match what {
+            What::Time(..) => read_time(value),
+            What::Rate => read_number::<Rate>(value, |rate| rate.as_per_second_f64()),
+            What::Count => read_plain(value),
+            What::Errors => read_share(value),
+        };
+        Ok(Self {
+            text: text.trim().to_owned(),
+            request,
+            what,
+            operator,
+            bound: bound.map_err(|why| reader.error(at, why))?,
+        })
+    }
+}
+
+/// `{NAME}:`, if it stands there.
+fn read_request(reader: &mut Reader<'_>) -> Result<Option<String>, ParseThresholdError> {
+    let start = reader.at;
+    if !reader.take("{") {
+        return Ok(None);
+    }
+    let name = reader.until(|c| c == '}').to_owned();
+    if !reader.take("}") {
+        return Err(reader.error(start, "this brace is not closed: write {NAME}: ..."));
+    }
+    if !reader.take(":") {
+        return Err(reader.error(reader.at, "a colon is missing after the name of a request"));
+    }
+    reader.skip_blanks();
+    Ok(Some(name))
+}
+
+fn read_what(reader: &mut Reader<'_>) -> Result<What, ParseThresholdError> {
+    let mut time = None;
+    loop {
+        let start = reader.at;
+        let name = reader.until(|c| !(c.is_ascii_alphanumeric() || c == '_'));
+        let statistic = match name {
+            "count" if time.is_none() => return Ok(What::Count),
+            "errors" if time.is_none() => return Ok(What::Errors),
+            "rate" if time.is_none() => return Ok(What::Rate),
+            "avg" => Statistic::Mean,
+            "max" => Statistic::Max,
+            "med" => Statistic::Quantile(0.5),
+            "min" => Statistic::Min,
+            "p" => Statistic::Quantile(read_quantile(reader)?),
+            // `p99` and `p99.9` are read as what they mean.
+            _ if name.len() > 1 && name.starts_with('p') && is_number(&name[1..]) => {
+                reader.at = start + 1;
+                let digits = reader.until(|c| !(c.is_ascii_digit() || c == '.'));
+                Statistic::Quantile(quantile(reader, start + 1, digits)?)
+            }
+            _ => match TIMES.iter().find(|(written, _)| *written == name) {
+                Some((_, found)) if time.is_none() => {
+                    time = Some(*found);
+                    if !reader.take(":") {
+                        return Err(reader.error(reader.at, "a colon is missing after the time"));
+                    }
+                    reader.skip_blanks();
+                    continue;
+                }
+                _ => return Err(reader.error(start, unknown(name, time.is_some()))),
+            },
+        };
+        return Ok(What::Time(time.unwrap_or(Time::Response), statistic));
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn unknown(name: &str, in_time: bool) -> String {
+    let what = if name.is_empty() {
+        "something to judge is missing".to_owned()
+    } else {
+        format!("'{name}' is nothing that can be judged")
+    };
+    let more = if in_time { "" } else { ", rate, count, errors" };
+    format!("{what}: write avg, min, med, max, p(99){more}")
+}
+
+/// `(99.9)`.
+fn read_quantile(reader: &mut Reader<'_>) -> Result<f64, ParseThresholdError> {
+    if !reader.take("(") {
+        return Err(reader.error(reader.at, "a quantile is p(N), as in p(99)"));
+    }
+    let at = reader.at;
+    let digits = reader.until(|c| c == ')');
+    if !reader.take(")") {
+        return Err(reader.error(at - 1, "this bracket is not closed: write p(99)"));
+    }
+    quantile(reader, at, digits)
+}
+
+fn quantile(reader: &Reader<'_>, at: usize, digits: &str) -> Result<f64, ParseThresholdError> {
+    let percent: Option<f64> = digits.trim().parse().ok();
+    percent
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| reader.error(at, format!("'{digits}' is not a per cent from 0 to 100")))
+}
+
+/// In microseconds; a bare number is milliseconds.
+fn read_time(value: &str) -> Result<f64, String> {
+    match value.parse::<f64>() {
+        Ok(ms) if ms.is_finite() && ms >= 0.0 => Ok(ms * 1e3),
+        _ => read_number::<Span>(value, |span| span.as_us_f64()),
+    }
+}
+
+fn read_number<T: FromStr<Err: ToString>>(
+    value: &str,
+    as_number: impl Fn(T) -> f64,
+) -> Result<f64, String> {
+    value
+        .parse::<T>()
+        .map(as_number)
+        .map_err(|error| error.to_string())
+}
+
+fn read_plain(value: &str) -> Result<f64, String> {
+    let number = value.parse::<f64>().ok();
+    number
+        .filter(|number| number.is_finite() && *number >= 0.0)
+        .ok_or_else(|| format!("'{value}' is not a number"))
+}
+
+fn read_share(value: &str) -> Result<f64, String> {
+    let (number, whole) = match value.strip_suffix('%') {
+        Some(percent) => (percent.trim(), 100.0),
+        None => (value, 1.0),
+    };
+    read_plain(number)
+        .ok()
+        .map(|number| number / whole)
+        .filter(|share| *share <= 1.0)
+        .ok_or_else(|| format!("'{value}' is not a share: write 0.1% or 0.001"))
+}
+
+impl Threshold {
+    /// The name of the request it is about, if it is not about all.
+    pub fn request(&self) -> Option<&str> {
+        self.request.as_deref()
+    }
+
+    /// Whether it holds for `record`.
+    pub fn judge(&self, record: &Record) -> Judged {
+        let value = self.value(record);
+        Judged {
+            threshold: self.text.clone(),
+            value,
+            unit: self.unit(),
+            met: value.is_some_and(|value| self.operator.holds(value, self.bound)),
+        }
+    }
+
+    const fn unit(&self) -> Unit {
+        match self.what {
+            What::Count => Unit::Count,
+            What::Errors => Unit::Share,
+            What::Rate => Unit::PerSecond,
+            What::Time(..) => Unit::Us,
+        }
+    }
+
+    fn value(&self, record: &Record) -> Option<f64> {
+        let class = match &self.request {
+            None => None,
+            Some(name) => Some(record.classes.iter().find(|class| class.name == *name)?),
+        };
+        let outcomes = class.map_or(&record.total.outcomes, |class| &class.outcomes);
+        let seconds = record.window.as_s_f64();
+        let right = match class {
+            None => number(record.total.right_in_it()),
+            Some(class) => number(class.outcomes[Outcome::Ok]),
+        };
+        match self.what {
+            What::Count => Some(right),
+            What::Rate => (seconds > 0.0).then(|| right / seconds),
+            What::Errors => errors(outcomes),
+            What::Time(time, statistic) => {
+                let of_class = class.map(|class| match time {
+                    Time::Response => Some(&class.response_time),
+                    Time::Service => Some(&class.service_time),
+                    Time::FirstByte => Some(&class.first_byte_time),
+                    // Before it is known which request it is.
+                    Time::Blocked | Time::Connect | Time::Late => None,
+                });
+                let distribution = match of_class {
+                    Some(of_class) => of_class?,
+                    None => time.of(record),
+                };
+                statistic.of(distribution).map(Span::as_us_f64)
+            }
+        }
+    }
+}
+
+/// The share of exchanges that got no right answer; those that the end of the run cut short are
+/// none.
+fn errors(outcomes: &OutcomeCounts) -> Option<f64> {
+    let ended = outcomes.total() - outcomes[Outcome::Unfinished];
+    (ended > 0).then(|| number(ended - outcomes[Outcome::Ok]) / number(ended))
+}
+
+impl Time {
+    const fn of(self, record: &Record) -> &Distribution {
+        match self {
+            Self::Blocked => &record.blocked_time,
+            Self::Connect => &record.connect_time,
+            Self::FirstByte => &record.first_byte_time,
+            Self::Late => &record.late_time,
+            Self::Response => &record.response_time,
+            Self::Service => &record.service_time,
+        }
+    }
+}
+
+impl Statistic {
+    fn of(self, distribution: &Distribution) -> Option<Span> {
+        match self {
+            Self::Max => distribution.quantile(1.0),
+            Self::Mean => distribution.mean(),
+            Self::Min => distribution.min(),
+            Self::Quantile(q) => distribution.quantile(q),
+        }
+    }
+}
+
+impl Operator {
+    #[expect(clippy::float_cmp, reason = "whoever writes == means it")]
+    fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::Equal => value == bound,
+            Self::Less => value < bound,
+            Self::LessOrEqual => value <= bound,
+            Self::More => value > bound,
+            Self::MoreOrEqual => value >= bound,
+            Self::NotEqual => value != bound,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
+const fn number(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use super::*;
+use crate::record::Class;
+
+fn record() -> Record {
+    let mut record = Record {
+        window: Span::from_s(10),
+        ..Record::default()
+    };
+    record.total.outcomes[Outcome::Ok] = 990;
+    record.total.outcomes[Outcome::Timeout] = 10;
+    record.total.outcomes[Outcome::Unfinished] = 5;
+    record.response_time.record_n(Span::from_ms(1), 900);
+    record.response_time.record_n(Span::from_ms(4), 90);
+    record.response_time.record_censored_n(10);
+    record.service_time.record_n(Span::from_us(500), 990);
+    let mut class = Class {
+        name: "GET /slow".to_owned(),
+        ..Class::default()
+    };
+    class.outcomes[Outcome::Ok] = 90;
+    class.response_time.record_n(Span::from_ms(4), 90);
+    record.classes.push(class);
+    record
+}
+
+#[test]
+fn conditions_are_judged_with_their_value() {
+    let check = |text: &str, value: Option<f64>, met: bool| {
+        let judged = text.parse::<Threshold>().unwrap().judge(&record());
+        let near = match (judged.value, value) {
+            (Some(is), Some(should)) => (is / should - 1.0).abs() < 0.01,
+            (is, should) => is == should,
+        };
+        assert!(near && judged.met == met, "{text}: {judged:?}");
+        assert_eq!(judged.threshold, text.trim());
+    };
+    check("p(90)<5ms", Some(1_000.0), true);
+    check("p(99) < 5ms", Some(4_000.0), true);
+    check("p(99)<4", Some(4_000.0), false);
+    check("p99<5ms", Some(4_000.0), true);
+    check("p99.9<5ms", None, false);
+    check("p(99.9)<5ms", None, false);
+    check("max>1", None, false);
+    check("med<=1.1ms", Some(1_000.0), true);
+    check("min>=500us", Some(1_000.0), true);
+    check("avg<2", Some(1_272.7), true);
+    check("service_time: p(99)<600us", Some(500.0), true);
+    check("errors<0.1%", Some(0.01), false);
+    check("errors<=1%", Some(0.01), true);
+    check("errors<0.02", Some(0.01), true);
+    check(" rate>98.5 ", Some(99.0), true);
+    check("rate>1k", Some(99.0), false);
+    check("count==990", Some(990.0), true);
+    check("count===990", Some(990.0), true);
+    check("count!=990", Some(990.0), false);
+    check("{GET /slow}:p(50)<5ms", Some(4_000.0), true);
+    check("{GET /slow}: rate>10", Some(9.0), false);
+    check("{GET /fast}:rate>10", None, false);
+}
+
+#[test]
+fn a_mistake_is_pointed_at() {
+    let check = |text: &str, column: usize, words: &str| {
+        let error = text.parse::<Threshold>().unwrap_err();
+        assert_eq!(error.column + 1, column, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    check("", 1, "something to judge is missing");
+    check("p99", 4, "operator");
+    check("p(99)", 6, "operator");
+    check("p(99)<", 7, "is not a time");
+    check("p(99)<5mx", 7, "'5mx' is not a time");
+    check("p(101)<5ms", 3, "from 0 to 100");
+    check("p(99<5ms", 2, "not closed");
+    check("q(99)<5ms", 1, "'q' is nothing");
+    check("rate=5", 5, "operator");
+    check("rate>fast", 6, "a rate per second");
+    check("errors<10", 8, "write 0.1%");
+    check("response_time p(99)<1", 14, "colon");
+    check("response_time: rate>1", 16, "'rate' is nothing");
+    check("{a: p(99)<1", 1, "brace");
+    let shown = "  p(99)<5mx".parse::<Threshold>().unwrap_err().to_string();
+    assert!(
+        shown.ends_with("\n      p(99)<5mx\n            ^"),
+        "{shown}"
+    );
+}

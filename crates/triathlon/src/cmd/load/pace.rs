@@ -1,0 +1,70 @@
+//! The flags that say when requests become due: rates, stages, users, deadlines, pipelines.
+
+use model::plan::{Arrivals, PIPELINE_MAX, Stage, Think, pace};
+use model::units::{Rate, Span};
+
+/// When requests become due.
+#[derive(clap::Args, Debug)]
+pub(super) struct Pace {
+    /// Open loop: arrivals per second in total, 2000 or 2k, whether or not answers come
+    /// [default: closed loop, each connection asks again when its answer has come]
+    #[arg(short = 'R', long, value_name = "RATE", group = "pace")]
+    rate: Option<Rate>,
+
+    /// With --rate or --stages: independent arrivals (exponential gaps) instead of evenly spaced
+    /// ones
+    #[arg(long, requires = "pace", conflicts_with = "uniform")]
+    poisson: bool,
+
+    /// With --rate or --stages: each arrival at a random instant between its place and the next
+    /// one's, where evenly spaced ones would keep step with something
+    #[arg(long, requires = "pace")]
+    uniform: bool,
+
+    /// Open loop at a rate that changes, stage by stage: 30s:1k goes evenly to 1,000/s within 30 s,
+    /// from 0 at first; 30s:=1k jumps there and stays; 60s:!9k/5s is a flash crowd, which jumps to
+    /// 9,000/s and of whose excess half goes every 5 s. The measurement is as long as all of them,
+    /// without warm-up by default
+    #[arg(
+        long,
+        value_name = "STAGE,...",
+        value_delimiter = ',',
+        conflicts_with_all = ["duration", "rate", "requests"],
+        group = "pace"
+    )]
+    pub(super) stages: Vec<Stage>,
+
+    /// Closed loop of users, one on each connection, who wait before each request: 100ms,
+    /// exp:100ms, uniform:50ms-150ms or lognormal:100ms/1.2 (median and sigma)
+    #[arg(long, value_name = "TIME|LAW", conflicts_with = "pace")]
+    pub(super) think: Option<Think>,
+
+    /// Open loop: give up a request that was due for so long and could not be sent, and count it as
+    /// shed [default: it waits until the end]
+    #[arg(long, value_name = "TIME", requires = "pace")]
+    pub(super) deadline: Option<Span>,
+
+    /// Exchanges in flight on one connection: requests are sent before the answers to those before
+    /// them have come (RFC 9112 §9.3.2)
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(PIPELINE_MAX))
+    )]
+    pub(super) pipeline: u32,
+}
+
+impl Pace {
+    /// As a plan has it.
+    pub(super) fn arrivals(&self) -> Arrivals {
+        let mean = || pace::mean_rate(&self.stages);
+        let rate = self.rate.or_else(|| (!self.stages.is_empty()).then(mean));
+        match (rate, self.poisson, self.uniform) {
+            (None, ..) => Arrivals::Closed,
+            (Some(rate_per_1000_s), true, _) => Arrivals::Poisson { rate_per_1000_s },
+            (Some(rate_per_1000_s), _, true) => Arrivals::Uniform { rate_per_1000_s },
+            (Some(rate_per_1000_s), ..) => Arrivals::Fixed { rate_per_1000_s },
+        }
+    }
+}
