@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capacity;
 pub mod ceiling;
 pub mod condition;
 pub mod cpus;

@@ -9,6 +9,7 @@ pub mod chart;
 pub mod compare;
 pub mod csv;
 pub mod doctor;
+pub mod hdr;
 pub mod html;
 pub mod number;
 pub mod plots;

@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Report(cmd::report::Args),
     /// Serve the files of a folder: origin, the embedded web server.
     Serve(cmd::serve::Args),
+    /// Take the command line of wrk, and print what it prints.
+    Wrk(cmd::wrk::Args),
 }
 
 impl Command {
@@ -49,6 +51,7 @@ impl Command {
             Self::Probe(args) => cmd::probe::run(&args),
             Self::Report(args) => cmd::report::run(&args),
             Self::Serve(args) => cmd::serve::run(args),
+            Self::Wrk(args) => cmd::wrk::run(&args),
         }
     }
 }

@@ -18,8 +18,11 @@ use clap::Parser as _;
 use self::secrets::Secrets;
 
 fn main() -> ExitCode {
-    let words: Vec<_> = std::env::args_os().collect();
+    let mut words: Vec<_> = std::env::args_os().collect();
     let secrets = Secrets::hide(&words);
+    if is_named(&words, "wrk") {
+        words.insert(1, "wrk".into());
+    }
     let ended = match cli::Cli::try_parse_from(words) {
         Ok(cli) => cli.command.run(),
         Err(said) if said.use_stderr() && !secrets.is_empty() => {
@@ -38,6 +41,12 @@ fn main() -> ExitCode {
             exit::Exit::of(&error).into()
         }
     }
+}
+
+/// Whether the program was started by this name, as by a link to it.
+fn is_named(words: &[std::ffi::OsString], name: &str) -> bool {
+    let program = words.first().map(std::path::Path::new);
+    program.and_then(std::path::Path::file_name) == Some(name.as_ref())
 }
 
 /// Prints what was asked of the command line itself: help, a version.

@@ -2,6 +2,7 @@
 //! them.
 
 use std::ffi::OsString;
+use std::ops::Range;
 
 use model::redact::{self, REDACTED};
 
@@ -22,7 +23,8 @@ impl Secrets {
         let mut parts = Vec::new();
         for (index, word) in words.iter().enumerate() {
             let Some(word) = word.to_str() else { continue };
-            if let Some(part) = redact::in_word(word) {
+            let before = index.checked_sub(1).and_then(|index| words[index].to_str());
+            if let Some(part) = of_flag(before, word).or_else(|| redact::in_word(word)) {
                 secrets.push(word[part.clone()].to_owned());
                 parts.push((index, part));
             }
@@ -48,5 +50,32 @@ impl Secrets {
             text = text.replace(secret, REDACTED);
         }
         text
+    }
+}
+
+/// Flags whose whole value is a secret.
+const FLAGS: [&str; 2] = ["--bearer", "--user"];
+
+/// Where the secret stands in the value of such a flag: behind it, or in the word after it.
+fn of_flag(before: Option<&str>, word: &str) -> Option<Range<usize>> {
+    if before.is_some_and(|before| FLAGS.contains(&before)) {
+        return Some(0..word.len()).filter(|range| !range.is_empty());
+    }
+    let (flag, value) = word.split_once('=')?;
+    let is_secret = FLAGS.contains(&flag) && !value.is_empty();
+    is_secret.then(|| word.len() - value.len()..word.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_flags_are_secrets() {
+        assert_eq!(of_flag(Some("--user"), "me:x"), Some(0..4));
+        assert_eq!(of_flag(Some("-c"), "64"), None);
+        assert_eq!(of_flag(None, "--bearer=abc"), Some(9..12));
+        assert_eq!(of_flag(None, "--bearer="), None);
+        assert_eq!(of_flag(None, "--url=abc"), None);
     }
 }

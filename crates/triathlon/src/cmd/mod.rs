@@ -11,3 +11,4 @@ mod publish;
 pub(crate) mod report;
 pub(crate) mod serve;
 mod stored;
+pub(crate) mod wrk;

@@ -18,6 +18,7 @@ mod compare;
 mod counts;
 mod doctor;
 mod door;
+mod exports;
 mod first_heat;
 mod generate;
 mod gone;
@@ -34,3 +35,4 @@ mod serve;
 mod servers;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
+mod targets;

@@ -114,6 +114,8 @@ fn a_plan_says_everything() {
             "--interface" => "127.0.0.1",
             "--duration" | "--timeout" | "--warmup" | "--deadline" | "--think" => "1s",
             "--stages" => "1s:1",
+            "--capacity" => "rate>1",
+            "--metrics" => "127.0.0.1:1",
             "--threshold" => "rate>1",
             _ => "1",
         };

@@ -3,20 +3,17 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use model::plan::{
-    Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Protocol, RequestFile, Spin,
-    Stop, Url, pace,
+    Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Protocol, Spin, Stop, Url, pace,
 };
-use model::redact::{self, REDACTED};
 use model::threshold::Threshold;
 use model::trial::Context;
 use model::units::Span;
 
+use super::exports::Exports;
 use super::pace::Pace;
 use super::server::{Asked, Choice};
+use super::targets::Targets;
 use crate::exit::UsageError;
 
 const EXAMPLES: &str = "\
@@ -35,6 +32,12 @@ Examples:
       500 users who think for a second on average before each request
   triathlon load http://127.0.0.1:8080/ -R 2000 --threshold 'p(99)<5ms' --threshold 'errors<0.1%'
       exit code 4 unless 99 % wait less than 5 ms and 99.9 % get a right answer
+  triathlon load http://127.0.0.1:8080/a http://127.0.0.1:8080/b --weights 9,1
+      nine of ten requests ask for /a; --urls FILE reads longer lists, and vegeta's targets
+  triathlon load http://example.test/ --connect-to example.test:80:127.0.0.1:8080 --user me:secret
+      another address than the name has, and credentials that no result holds
+  triathlon load http://127.0.0.1:8080/ --capacity 'p(99)<5ms,errors<0.1%'
+      the highest rate at which both hold, as an interval (some minutes)
 
 Exit codes: 0 measured, 1 the world failed (no server, no permission), 2 wrong usage,
 3 measured but every claim the run makes is invalid, 4 a threshold failed, 130 interrupted (what was
@@ -44,10 +47,8 @@ measured is shown).";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What to ask: an http URL with host, port and path. A host with several addresses is asked at
-    /// all that answer.
-    #[arg(required_unless_present = "plan", conflicts_with = "plan")]
-    url: Option<String>,
+    #[command(flatten)]
+    targets: Targets,
 
     /// Threads that make load, each on a CPU of its own [default: one per CPU that the server does
     /// not use where that can be read, else one per two CPUs]
@@ -60,7 +61,7 @@ pub(crate) struct Args {
 
     /// How long to measure, after the warm-up: 500ms, 10s, 2m [default: 10s]
     #[arg(short, long, value_name = "TIME")]
-    duration: Option<Span>,
+    pub(super) duration: Option<Span>,
 
     /// Measure exactly so many exchanges instead of for a time; the warm-up is then 0 by default
     #[arg(
@@ -73,19 +74,7 @@ pub(crate) struct Args {
     requests: Option<u64>,
 
     #[command(flatten)]
-    pace: Pace,
-
-    /// A header field, 'Name: value'; may be given several times
-    #[arg(short = 'H', long = "header", value_name = "FIELD")]
-    headers: Vec<String>,
-
-    /// The content to send, or @FILE; the method is then POST by default
-    #[arg(long, value_name = "TEXT|@FILE")]
-    data: Option<String>,
-
-    /// The method [default: GET, or POST with --data]
-    #[arg(long, value_name = "METHOD")]
-    request: Option<String>,
+    pub(super) pace: Pace,
 
     /// How long an exchange may take from the moment it is sent, and a connect
     #[arg(long, value_name = "TIME", default_value = "5s")]
@@ -142,7 +131,7 @@ pub(crate) struct Args {
 
     /// What the randomness of arrivals starts from
     #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    pub(super) seed: u64,
 
     /// Write the trial as JSON, to FILE or to stdout (-) instead of the report
     #[arg(long, value_name = "FILE|-")]
@@ -165,6 +154,9 @@ pub(crate) struct Args {
     )]
     samples_max: u32,
 
+    #[command(flatten)]
+    pub(super) exports: Exports,
+
     /// Keep credentials in what is written, and in the list of processes: the values of
     /// Authorization, Cookie, Proxy-Authorization and fields like them. Without this they are
     /// sent, and the trial says (redacted) in their place
@@ -183,8 +175,11 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 30] = [
+const SAID_BY_THE_PLAN: [&str; 43] = [
     "backend",
+    "bearer",
+    "capacity",
+    "connect_to",
     "connections",
     "cpus",
     "data",
@@ -194,17 +189,25 @@ const SAID_BY_THE_PLAN: [&str; 30] = [
     "expect_length",
     "expect_sha256",
     "expect_status",
+    "forms",
     "headers",
+    "hgrm",
+    "hlog",
     "json",
     "latency",
+    "list",
+    "metrics",
     "pipeline",
     "poisson",
     "rate",
+    "raw",
     "request",
     "requests",
     "requests_per_connection",
+    "resolve",
     "samples_max",
     "seed",
+    "series",
     "sources",
     "spin",
     "stages",
@@ -213,7 +216,9 @@ const SAID_BY_THE_PLAN: [&str; 30] = [
     "thresholds",
     "timeout",
     "uniform",
+    "user",
     "warmup",
+    "weights",
 ];
 
 fn part(text: &str) -> Result<Range<u32>, &'static str> {
@@ -280,8 +285,8 @@ pub(super) struct Chosen {
 
 /// The plan that the flags mean.
 pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
-    let url = args.url.clone().unwrap_or_default();
-    let (asked, choice) = choose_cpus(args, &url)?;
+    let asks = args.targets.read()?;
+    let (asked, choice) = choose_cpus(args, &asks.place)?;
     let mut cpus = choice.cpus;
     let workers = args.threads.unwrap_or_else(|| {
         u32::try_from(cpus.len())
@@ -298,14 +303,14 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
     let (stop, warmup) = stop(args);
     let file = PlanFile {
         format: FORMAT,
-        requests: vec![request(args, url)?],
-        addresses: Vec::new(),
+        requests: asks.requests,
+        addresses: asks.addresses,
         sources: args.sources.clone(),
         protocol: Protocol::Http1,
         arrivals: args.pace.arrivals(),
         stages: args.pace.stages.clone(),
         think: args.pace.think,
-        deadline: args.pace.deadline,
+        deadline: args.pace.deadline.filter(|_| args.pace.capacity.is_empty()),
         stop,
         warmup: args.warmup.unwrap_or(warmup),
         connections: args.connections,
@@ -332,6 +337,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
     };
     let plan = Plan::try_from(file).map_err(|error| by_flag(&error))?;
     check_names(&args.thresholds, &plan)?;
+    check_names(&args.pace.capacity, &plan)?;
     Ok(Chosen {
         plan,
         context,
@@ -394,15 +400,16 @@ fn by_flag(error: &PlanError) -> UsageError {
         "stop" => "--duration",
         "timeout" => "--timeout",
         "workers" => "--threads",
+        "requests" => "URL",
+        "weight" => "--weights",
         field => field,
     };
     UsageError(format!("{flag}: {why}"))
 }
 
 /// Who is asked, and the CPUs to ask from.
-fn choose_cpus(args: &Args, url: &str) -> anyhow::Result<(Asked, Choice)> {
-    let url = Url::parse(url).map_err(|error| UsageError(error.to_string()))?;
-    let asked = Asked::at(&url);
+fn choose_cpus(args: &Args, url: &Url) -> anyhow::Result<(Asked, Choice)> {
+    let asked = Asked::at(url);
     let allowed = sys::cpu::allowed()?;
     let choice = match &args.cpus {
         Some(list) => Choice {
@@ -426,50 +433,6 @@ fn expectation(args: &Args) -> Expectation {
         length: args.expect_length,
         sha256: args.expect_sha256.clone(),
     }
-}
-
-fn request(args: &Args, url: String) -> anyhow::Result<RequestFile> {
-    let content = match args.data.as_deref() {
-        None => None,
-        Some(text) => Some(match text.strip_prefix('@') {
-            None => text.as_bytes().to_vec(),
-            Some(path) => {
-                std::fs::read(path).with_context(|| format!("--data: cannot read {path}"))?
-            }
-        }),
-    };
-    let headers = args
-        .headers
-        .iter()
-        .map(|line| {
-            line.split_once(':')
-                .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
-                .ok_or_else(|| without_colon(line))
-        })
-        .collect::<Result<_, _>>()?;
-    let default_method = if content.is_some() { "POST" } else { "GET" };
-    Ok(RequestFile {
-        method: args
-            .request
-            .clone()
-            .unwrap_or_else(|| default_method.to_owned()),
-        headers,
-        body_base64: content.map(|bytes| BASE64.encode(bytes)),
-        ..RequestFile::get(url)
-    })
-}
-
-/// What is wrong with a field that is no field, without what may be its secret.
-fn without_colon(line: &str) -> UsageError {
-    let name = line.split_whitespace().next().unwrap_or_default();
-    let shown = if redact::is_secret(name) {
-        format!("{name} {REDACTED}")
-    } else {
-        line.to_owned()
-    };
-    UsageError(format!(
-        "-H/--header: '{shown}' has no colon: write 'Name: value'"
-    ))
 }
 
 /// The CPUs of `list`, each of which this process may use.

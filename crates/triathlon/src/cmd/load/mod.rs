@@ -1,10 +1,16 @@
 //! `triathlon load`: makes load and says what came of it.
 
 mod arguments;
+mod capacity;
+mod exports;
+mod form;
+mod lists;
 mod meter;
+mod metrics;
 mod output;
 mod pace;
 mod server;
+mod targets;
 
 use std::ops::Range;
 use std::path::Path;
@@ -26,6 +32,7 @@ use sys::process::Interrupt;
 pub(crate) use self::arguments::Args;
 use self::arguments::Chosen;
 use self::meter::Meter;
+use self::metrics::Metrics;
 use self::output::Output;
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -39,6 +46,19 @@ fn tell_of_lab() {
             holder.pid, holder.since
         ));
     }
+}
+
+/// Measures what the flags say, and leaves the telling to whoever asked.
+pub(crate) fn measured(args: &Args) -> anyhow::Result<Trial> {
+    let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
+    sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
+    tell_of_lab();
+    measure(
+        arguments::choose(args)?,
+        &interrupt,
+        &Output::new(args),
+        args,
+    )
 }
 
 /// Runs it.
@@ -59,7 +79,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             arguments::choose(args)?
         }
     };
-    match measure(chosen, interrupt, &output, args) {
+    if !args.pace.capacity.is_empty() {
+        return capacity::search(args, &chosen, &interrupt);
+    }
+    match measure(chosen, &interrupt, &output, args) {
         Ok(trial) => {
             let exit = exit_of(&trial);
             match output.finish(args, trial) {
@@ -101,7 +124,7 @@ fn read_plan(path: &Path, is_line: bool) -> anyhow::Result<Plan> {
 /// Makes the load and puts the trial together.
 fn measure(
     chosen: Chosen,
-    interrupt: Interrupt,
+    interrupt: &Interrupt,
     output: &Output,
     args: &Args,
 ) -> anyhow::Result<Trial> {
@@ -109,6 +132,7 @@ fn measure(
     // Started with a plan, it is metered by whoever started it.
     let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server));
     let environment = output::environment(output.is_for_programs());
+    let mut metrics = args.exports.metrics.map(Metrics::listen).transpose()?;
     let mut failed = None;
     let record = make_load(&chosen.plan, args, &stop, &mut |notice| {
         if interrupt.is_raised() {
@@ -117,6 +141,9 @@ fn measure(
         let Some(notice) = notice else { return };
         if let (Some(meter), Notice::Phase(phase, at)) = (&mut meter, &notice) {
             meter.enter(*phase, *at);
+        }
+        if let Some(metrics) = &mut metrics {
+            metrics.notice(&notice);
         }
         if let Err(error) = output.notice(&notice) {
             failed.get_or_insert(error);
@@ -194,7 +221,7 @@ fn begin(stop: &AtomicBool) -> Instant {
 }
 
 /// What the exit code says of a measured trial.
-fn exit_of(trial: &Trial) -> Exit {
+pub(crate) fn exit_of(trial: &Trial) -> Exit {
     if trial.record.interrupted {
         Exit::Interrupted
     } else if trial.verdict.status == Status::Invalid && trial.verdict.nothing_left() {

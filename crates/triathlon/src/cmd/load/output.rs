@@ -61,7 +61,7 @@ impl Output {
             return Err(UsageError(why).into());
         }
         let files = [&args.json, &args.samples];
-        for path in files.into_iter().flatten() {
+        for path in files.into_iter().flatten().chain(args.exports.files()) {
             if path.as_path() != Path::new("-") {
                 try_out(path).with_context(|| format!("cannot write {}", path.display()))?;
             }
@@ -80,6 +80,7 @@ impl Output {
         } else {
             print_report(args, &trial)
         };
+        args.exports.write(&trial)?;
         if let Some(path) = &args.samples {
             write_samples(path, &mut trial)?;
         }
@@ -175,7 +176,7 @@ fn event_of(notice: &Notice) -> Event {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]
-fn rate(count: u64, length: Span) -> f64 {
+pub(super) fn rate(count: u64, length: Span) -> f64 {
     if length.is_zero() {
         0.0
     } else {

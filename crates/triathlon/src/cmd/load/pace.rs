@@ -1,6 +1,7 @@
 //! The flags that say when requests become due: rates, stages, users, deadlines, pipelines.
 
 use model::plan::{Arrivals, PIPELINE_MAX, Stage, Think, pace};
+use model::threshold::Threshold;
 use model::units::{Rate, Span};
 
 /// When requests become due.
@@ -44,6 +45,18 @@ pub(super) struct Pace {
     #[arg(long, value_name = "TIME", requires = "pace")]
     pub(super) deadline: Option<Span>,
 
+    /// Search the highest rate at which these conditions (see --threshold) hold, by MLRsearch
+    /// (RFC 9971): trials of --duration [default: 20s] at rates that double and then halve what is
+    /// between, several at each rate, and fresh ones of the answer, which is an interval
+    #[arg(
+        long,
+        value_name = "CONDITION,...",
+        value_delimiter = ',',
+        conflicts_with_all = ["rate", "requests", "stages", "thresholds"],
+        group = "pace"
+    )]
+    pub(super) capacity: Vec<Threshold>,
+
     /// Exchanges in flight on one connection: requests are sent before the answers to those before
     /// them have come (RFC 9112 §9.3.2)
     #[arg(
@@ -59,12 +72,18 @@ impl Pace {
     /// As a plan has it.
     pub(super) fn arrivals(&self) -> Arrivals {
         let mean = || pace::mean_rate(&self.stages);
-        let rate = self.rate.or_else(|| (!self.stages.is_empty()).then(mean));
-        match (rate, self.poisson, self.uniform) {
-            (None, ..) => Arrivals::Closed,
-            (Some(rate_per_1000_s), true, _) => Arrivals::Poisson { rate_per_1000_s },
-            (Some(rate_per_1000_s), _, true) => Arrivals::Uniform { rate_per_1000_s },
-            (Some(rate_per_1000_s), ..) => Arrivals::Fixed { rate_per_1000_s },
+        match self.rate.or_else(|| (!self.stages.is_empty()).then(mean)) {
+            None => Arrivals::Closed,
+            Some(rate) => self.arrivals_at(rate),
+        }
+    }
+
+    /// An open loop at `rate_per_1000_s`.
+    pub(super) const fn arrivals_at(&self, rate_per_1000_s: Rate) -> Arrivals {
+        match (self.poisson, self.uniform) {
+            (true, _) => Arrivals::Poisson { rate_per_1000_s },
+            (false, true) => Arrivals::Uniform { rate_per_1000_s },
+            (false, false) => Arrivals::Fixed { rate_per_1000_s },
         }
     }
 }

@@ -1,0 +1,176 @@
+//! What a run measures, as Prometheus reads it, while it goes on: one thread, one page.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use load::Notice;
+use model::units::Span;
+
+use crate::out;
+
+/// How long somebody who asks may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The quantiles of the last interval that are told.
+const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"), (0.999, "0.999")];
+
+/// The page, as it is now.
+#[derive(Debug)]
+pub(super) struct Metrics {
+    page: Arc<Mutex<String>>,
+    right: u64,
+    failed: u64,
+}
+
+impl Metrics {
+    /// Listens at `address`, and says where.
+    pub(super) fn listen(address: SocketAddr) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(address)
+            .with_context(|| format!("--metrics: cannot listen at {address}"))?;
+        let bound = listener
+            .local_addr()
+            .context("--metrics: cannot read the address")?;
+        let page = Arc::new(Mutex::new(page(0, 0, None)));
+        let shown = Arc::clone(&page);
+        std::thread::Builder::new()
+            .name("metrics".to_owned())
+            .spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let page = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    // Whoever goes away has no answer.
+                    let _gone = answer(stream, &page);
+                }
+            })
+            .context("--metrics: cannot start a thread")?;
+        out::note(format_args!("metrics at http://{bound}/metrics"));
+        Ok(Self {
+            page,
+            right: 0,
+            failed: 0,
+        })
+    }
+
+    /// An interval is over.
+    pub(super) fn notice(&mut self, notice: &Notice) {
+        let Notice::Interval(interval) = notice else {
+            return;
+        };
+        self.right += interval.ok;
+        self.failed += interval.failures;
+        let page = page(self.right, self.failed, Some(interval));
+        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = page;
+    }
+}
+
+/// Reads a request head, whatever it asks, and sends the page.
+fn answer(mut stream: TcpStream, page: &str) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let (mut head, mut buffer) = (Vec::new(), [0; 1_024]);
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < 16 * 1_024 {
+        match stream.read(&mut buffer)? {
+            0 => return Ok(()),
+            count => head.extend_from_slice(&buffer[..count]),
+        }
+    }
+    let length = page.len();
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{page}"
+    )
+}
+
+fn page(right: u64, failed: u64, last: Option<&load::progress::Published>) -> String {
+    let mut out = String::new();
+    let mut tell = |name: &str, kind: &str, help: &str, lines: &[String]| {
+        let head = format!("# HELP triathlon_{name} {help}\n# TYPE triathlon_{name} {kind}\n");
+        out.push_str(&head);
+        for line in lines {
+            out.push_str("triathlon_");
+            out.push_str(name);
+            out.push_str(line);
+            out.push('\n');
+        }
+    };
+    tell(
+        "exchanges_total",
+        "counter",
+        "Exchanges that ended in the window.",
+        &[
+            format!("{{outcome=\"right\"}} {right}"),
+            format!("{{outcome=\"failed\"}} {failed}"),
+        ],
+    );
+    let Some(last) = last else { return out };
+    tell(
+        "connections",
+        "gauge",
+        "Connections that are open.",
+        &[format!(" {}", last.connections)],
+    );
+    let rate = super::output::rate(last.ok, last.length);
+    tell(
+        "right_answers_per_second",
+        "gauge",
+        "Right answers per second of the last interval.",
+        &[format!(" {rate}")],
+    );
+    let mut lines = Vec::new();
+    for (q, name) in QUANTILES {
+        let mut line = format!("{{quantile=\"{name}\"}} ");
+        let seconds = last.response_time.quantile(q).map(Span::as_s_f64);
+        // A quantile that falls among those that failed is longer than anything seen.
+        let seconds = seconds.map_or_else(|| "+Inf".to_owned(), |s| s.to_string());
+        line.push_str(&seconds);
+        lines.push(line);
+    }
+    tell(
+        "response_time_seconds",
+        "gauge",
+        "Response times of the last interval.",
+        &lines,
+    );
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Distribution;
+    use model::distribution::Shape;
+
+    use super::*;
+
+    #[test]
+    fn a_page_is_what_prometheus_reads() {
+        let mut response_time = Distribution::new(Shape::INTERVAL);
+        response_time.record_n(Span::from_ms(2), 10);
+        let last = load::progress::Published {
+            start: Span::ZERO,
+            length: Span::from_s(1),
+            ok: 10,
+            failures: 1,
+            connections: 4,
+            response_time,
+        };
+        let text = page(10, 1, Some(&last));
+        for line in text.lines() {
+            let is_comment = line.starts_with("# HELP triathlon_") || line.starts_with("# TYPE ");
+            let value = line
+                .rsplit(' ')
+                .next()
+                .and_then(|word| word.parse::<f64>().ok());
+            assert!(is_comment || value.is_some(), "{line}");
+        }
+        for expected in [
+            "triathlon_exchanges_total{outcome=\"right\"} 10\n",
+            "triathlon_connections 4\n",
+            "triathlon_right_answers_per_second 10\n",
+            "triathlon_response_time_seconds{quantile=\"0.99\"} 0.00",
+        ] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The flags that say what is asked, and of whom: URLs, lists of them, requests in files, fields,
+//! content, credentials, other addresses.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use model::plan::{RequestFile, Url};
+use model::redact::{self, REDACTED};
+
+use super::form::{self, Part};
+use super::lists;
+use crate::exit::UsageError;
+
+/// What is asked, and of whom.
+#[derive(clap::Args, Debug)]
+pub(super) struct Targets {
+    /// What to ask: an http URL with host, port and path, or several, which are mixed. A host with
+    /// several addresses is asked at all that answer
+    #[arg(
+        value_name = "URL",
+        required_unless_present_any = ["plan", "list", "raw"],
+        conflicts_with = "plan"
+    )]
+    urls: Vec<String>,
+
+    /// How often each URL is asked in relation to the others, in their order: 9,1
+    /// [default: equally often]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "urls")]
+    weights: Vec<u32>,
+
+    /// Read what to ask from FILE, or stdin (-): a URL on each line, with a weight behind it or
+    /// not; or vegeta's targets, as text or as JSON. A path alone is one of the server of URL
+    #[arg(
+        long = "urls",
+        value_name = "FILE|-",
+        id = "list",
+        conflicts_with = "weights"
+    )]
+    list: Option<PathBuf>,
+
+    /// Read one request from FILE as it goes over the wire: request line, fields, an empty line,
+    /// content. Whom to ask say its Host field or URL
+    #[arg(
+        long,
+        value_name = "FILE",
+        id = "raw",
+        conflicts_with_all = ["list", "weights", "data", "request", "forms"]
+    )]
+    raw: Option<PathBuf>,
+
+    /// A header field, 'Name: value'; may be given several times
+    #[arg(short = 'H', long = "header", value_name = "FIELD")]
+    headers: Vec<String>,
+
+    /// The content to send, or @FILE; the method is then POST by default
+    #[arg(long, value_name = "TEXT|@FILE")]
+    data: Option<String>,
+
+    /// A field of a form, 'name=value', or 'name=@FILE' for a file; may be given several times.
+    /// The method is then POST, the content urlencoded, or with a file multipart/form-data
+    #[arg(long = "form", value_name = "FIELD", conflicts_with = "data")]
+    forms: Vec<String>,
+
+    /// The method [default: GET, or POST with --data or --form]
+    #[arg(long, value_name = "METHOD")]
+    request: Option<String>,
+
+    /// A name and a password, NAME:PASSWORD, for basic authentication. Other users of this machine
+    /// do not see them, and no result holds them
+    #[arg(long, value_name = "NAME:PASSWORD", conflicts_with = "bearer")]
+    user: Option<String>,
+
+    /// A token for bearer authentication, kept from others as --user is
+    #[arg(long, value_name = "TOKEN")]
+    bearer: Option<String>,
+
+    /// Connect elsewhere than the URL says, HOST:PORT:OTHER-HOST:OTHER-PORT as curl has it; an
+    /// empty HOST or PORT stands for any. The Host field stays
+    #[arg(long, value_name = "HOST:PORT:HOST:PORT")]
+    connect_to: Vec<String>,
+
+    /// Use these addresses for a host and port, HOST:PORT:ADDRESS[,ADDRESS], as curl has it
+    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
+    resolve: Vec<String>,
+}
+
+/// What the flags of this file come to.
+pub(super) struct Asks {
+    pub(super) requests: Vec<RequestFile>,
+    pub(super) addresses: Vec<SocketAddr>,
+    /// Where the server is, for whoever looks for its process.
+    pub(super) place: Url,
+}
+
+impl Targets {
+    /// The requests and the addresses.
+    pub(super) fn read(&self) -> anyhow::Result<Asks> {
+        let fields = self.fields()?;
+        let mut requests = self.requests()?;
+        for request in &mut requests {
+            request.headers.extend(fields.iter().cloned());
+        }
+        let first = requests.first().ok_or_else(|| {
+            UsageError("--urls: there is nothing to ask: write a URL on each line".to_owned())
+        })?;
+        let mut place = parse(&first.url)?;
+        let addresses = self.addresses(&place)?;
+        if let Some(address) = addresses.first() {
+            place.host = address.ip().to_string();
+            place.port = address.port();
+        }
+        Ok(Asks {
+            requests,
+            addresses,
+            place,
+        })
+    }
+
+    fn requests(&self) -> anyhow::Result<Vec<RequestFile>> {
+        let base = self.urls.first().map(String::as_str);
+        if let Some(path) = &self.raw {
+            let bytes = std::fs::read(path)
+                .with_context(|| format!("--raw: cannot read {}", path.display()))?;
+            let request = lists::raw(&bytes, base);
+            return Ok(vec![
+                request.map_err(|why| named("--raw", path.display(), &why))?,
+            ]);
+        }
+        let mut requests = match &self.list {
+            Some(path) => lists::read(path, base)?,
+            None => self.urls.iter().map(RequestFile::get).collect(),
+        };
+        self.weigh(&mut requests)?;
+        let (content, kind) = self.content()?;
+        for request in &mut requests {
+            if content.is_some() {
+                "POST".clone_into(&mut request.method);
+            }
+            if let Some(method) = &self.request {
+                request.method.clone_from(method);
+            }
+            if let Some(content) = &content {
+                request.body_base64 = Some(BASE64.encode(content));
+            }
+            if let Some(kind) = &kind {
+                let field = ("Content-Type".to_owned(), kind.clone());
+                request.headers.push(field);
+            }
+        }
+        Ok(requests)
+    }
+
+    fn weigh(&self, requests: &mut [RequestFile]) -> Result<(), UsageError> {
+        if self.weights.is_empty() {
+            return Ok(());
+        }
+        if self.weights.len() != requests.len() {
+            return Err(UsageError(format!(
+                "--weights: {} for {} URLs: give one for each",
+                self.weights.len(),
+                requests.len()
+            )));
+        }
+        for (request, weight) in requests.iter_mut().zip(&self.weights) {
+            request.weight = *weight;
+        }
+        Ok(())
+    }
+
+    /// The content, and its type where that is known.
+    fn content(&self) -> anyhow::Result<(Option<Vec<u8>>, Option<String>)> {
+        if !self.forms.is_empty() {
+            let parts: Vec<Part> = self
+                .forms
+                .iter()
+                .map(|one| part(one))
+                .collect::<Result<_, _>>()?;
+            let (content, kind) = form::encode(&parts);
+            return Ok((Some(content), Some(kind)));
+        }
+        let content = match self.data.as_deref() {
+            None => None,
+            Some(text) => Some(match text.strip_prefix('@') {
+                None => text.as_bytes().to_vec(),
+                Some(path) => {
+                    std::fs::read(path).with_context(|| format!("--data: cannot read {path}"))?
+                }
+            }),
+        };
+        Ok((content, None))
+    }
+
+    /// What is sent with every request.
+    fn fields(&self) -> Result<Vec<(String, String)>, UsageError> {
+        let mut fields: Vec<(String, String)> = self
+            .headers
+            .iter()
+            .map(|line| {
+                line.split_once(':')
+                    .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+                    .ok_or_else(|| without_colon(line))
+            })
+            .collect::<Result<_, _>>()?;
+        let credentials = match (&self.user, &self.bearer) {
+            (Some(user), _) if !user.contains(':') => {
+                let why = "--user: there is no colon: write NAME:PASSWORD";
+                return Err(UsageError(why.to_owned()));
+            }
+            // RFC 7617 §2.
+            (Some(user), _) => format!("Basic {}", BASE64.encode(user)),
+            // RFC 6750 §2.1.
+            (None, Some(token)) => format!("Bearer {token}"),
+            (None, None) => return Ok(fields),
+        };
+        fields.push(("Authorization".to_owned(), credentials));
+        Ok(fields)
+    }
+
+    /// Where to connect instead of where the URL says.
+    fn addresses(&self, url: &Url) -> anyhow::Result<Vec<SocketAddr>> {
+        for rule in &self.resolve {
+            let form = || {
+                UsageError(format!(
+                    "--resolve: '{rule}' is not HOST:PORT:ADDRESS, as in example.test:80:127.0.0.1"
+                ))
+            };
+            let (host, rest) = split_host(rule).ok_or_else(form)?;
+            let (port, addresses) = rest.split_once(':').ok_or_else(form)?;
+            let port: u16 = port.parse().map_err(|_| form())?;
+            let addresses: Vec<SocketAddr> = addresses
+                .split(',')
+                .map(|address| {
+                    let bare = address.trim_start_matches('[').trim_end_matches(']');
+                    let address = bare.parse::<IpAddr>().map_err(|_| form());
+                    address.map(|address| SocketAddr::new(address, port))
+                })
+                .collect::<Result<_, _>>()?;
+            if host.eq_ignore_ascii_case(&url.host) && port == url.port {
+                return Ok(addresses);
+            }
+        }
+        for rule in &self.connect_to {
+            let form = || {
+                UsageError(format!(
+                    "--connect-to: '{rule}' is not HOST:PORT:OTHER-HOST:OTHER-PORT, as in \
+                     example.test:80:127.0.0.1:8080"
+                ))
+            };
+            let (host, rest) = split_host(rule).ok_or_else(form)?;
+            let (port, rest) = rest.split_once(':').ok_or_else(form)?;
+            let (other, other_port) = split_host(rest).ok_or_else(form)?;
+            let is_host = host.is_empty() || host.eq_ignore_ascii_case(&url.host);
+            let is_port = port.is_empty() || port.parse() == Ok(url.port);
+            if !is_host || !is_port {
+                continue;
+            }
+            let other = if other.is_empty() {
+                url.host.as_str()
+            } else {
+                other
+            };
+            let other_port: u16 = match other_port {
+                "" => url.port,
+                text => text.parse().map_err(|_| form())?,
+            };
+            let found = (other, other_port).to_socket_addrs();
+            let found = found.with_context(|| format!("--connect-to: cannot find '{other}'"))?;
+            return Ok(found.collect());
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// A host and what follows its colon; an IPv6 address is in brackets, which go.
+fn split_host(text: &str) -> Option<(&str, &str)> {
+    match text.strip_prefix('[') {
+        Some(rest) => rest.split_once("]:"),
+        None => text.split_once(':'),
+    }
+}
+
+fn parse(url: &str) -> Result<Url, UsageError> {
+    Url::parse(url).map_err(|error| UsageError(error.to_string()))
+}
+
+/// One field of a form.
+fn part(written: &str) -> anyhow::Result<Part> {
+    let (name, value) = written.split_once('=').ok_or_else(|| {
+        UsageError(format!(
+            "--form: '{written}' has no equals sign: write 'name=value' or 'name=@FILE'"
+        ))
+    })?;
+    Ok(match value.strip_prefix('@') {
+        None => Part::text(name, value),
+        Some(path) => {
+            let bytes =
+                std::fs::read(path).with_context(|| format!("--form: cannot read {path}"))?;
+            Part::file(name, path, bytes)
+        }
+    })
+}
+
+fn named(flag: &str, of: impl std::fmt::Display, why: &str) -> UsageError {
+    UsageError(format!("{flag}: {of}: {why}"))
+}
+
+/// What is wrong with a field that is no field, without what may be its secret.
+fn without_colon(line: &str) -> UsageError {
+    let name = line.split_whitespace().next().unwrap_or_default();
+    let shown = if redact::is_secret(name) {
+        format!("{name} {REDACTED}")
+    } else {
+        line.to_owned()
+    };
+    UsageError(format!(
+        "-H/--header: '{shown}' has no colon: write 'Name: value'"
+    ))
+}

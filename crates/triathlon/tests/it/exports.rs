@@ -1,0 +1,278 @@
+//! What a run writes for other programs, and the searches and personalities that it can have.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use model::Outcome;
+
+use crate::serve::Served;
+use crate::support::process::{MEASURED, Running, TRIATHLON, command, triathlon};
+use crate::support::stub::{Next, RIGHT, Stub, read_head, send};
+use crate::support::{find, need, not_run, wait_until};
+
+fn right() -> Stub {
+    Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    })
+}
+
+#[test]
+fn files_for_other_programs_come_from_one_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = right();
+    let url = server.url();
+    let flags = "-R 200 -d 2s --warmup 0s -c 2 -t 1 --json t.json --hgrm t.hgrm --hlog t.hlog \
+                 --series t.ndjson";
+    let words = ["load", &url].into_iter().chain(flags.split_whitespace());
+    let run = Running::start(command(words).current_dir(folder.path())).finish();
+    let run = run.expect_measured();
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it is written");
+    let trial: model::Trial = serde_json::from_str(&read("t.json")).expect("a trial");
+    let right = trial.record.total.outcomes[Outcome::Ok];
+    let hgrm = read("t.hgrm");
+    assert!(
+        hgrm.starts_with("       Value     Percentile TotalCount"),
+        "{hgrm}"
+    );
+    assert!(
+        hgrm.contains(&format!("Total count    = {right:12}]")),
+        "{run:#?} {hgrm}"
+    );
+    let hlog = read("t.hlog");
+    assert!(
+        hlog.starts_with("#[Histogram log format version 1.3]\n"),
+        "{hlog}"
+    );
+    let intervals = trial.record.intervals.len();
+    let lines = hlog
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    assert_eq!(lines.count(), intervals);
+    let series: Vec<serde_json::Value> = read("t.ndjson")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(series.len(), intervals);
+    let due: u64 = series.iter().filter_map(|line| line["due"].as_u64()).sum();
+    assert_eq!(due, 400, "{series:#?}");
+    triathlon(["load", &url, "-n", "1", "--series", "/nowhere/x"])
+        .expect_code(1)
+        .expect_complaint(&["/nowhere/x"]);
+}
+
+#[test]
+fn metrics_are_told_while_it_runs() {
+    let server = right();
+    let url = server.url();
+    let flags = "-d 10m --warmup 0s -c 1 -t 1 -R 100 --metrics 127.0.0.1:0";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let mut running = Running::start(&mut command(words));
+    let mut address = String::new();
+    wait_until("it says where", || {
+        let said = running.stderr();
+        let found = said
+            .split_once("metrics at http://")
+            .map(|(_, rest)| rest.to_owned());
+        address = found.unwrap_or_default();
+        address.contains("/metrics\n")
+    });
+    let (address, _) = address.split_once('/').expect("a path");
+    let ask = || {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            .expect("it reads");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("it answers");
+        text
+    };
+    wait_until("a second is told", || {
+        ask().contains("triathlon_response_time_seconds{quantile=\"0.99\"}")
+    });
+    let page = ask();
+    assert!(
+        page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain"),
+        "{page}"
+    );
+    assert!(
+        page.contains("triathlon_exchanges_total{outcome=\"right\"} "),
+        "{page}"
+    );
+    running.signal("INT");
+    running.finish().expect_code(130);
+}
+
+/// A server that has so many answers to give per second and refuses the others, by a bucket of
+/// four: more than that rate cannot be met, however fast the machine is.
+#[test]
+fn a_capacity_is_an_interval_below_what_the_server_gives() {
+    let name = "a_capacity_is_an_interval_below_what_the_server_gives";
+    let Some([]) = need(name, []) else { return };
+    const GIVES: f64 = 200.0;
+    let bucket = Arc::new(Mutex::new((4.0_f64, Instant::now())));
+    let server = Stub::start_raw(move |mut stream, _| {
+        // The first answer on a connection is free, so that every trial has its reference.
+        let mut is_free = true;
+        while read_head(&mut stream).is_some() {
+            let mut bucket = bucket.lock().expect("nobody panicked");
+            let gained = bucket.1.elapsed().as_secs_f64() * GIVES;
+            *bucket = ((bucket.0 + gained).min(4.0), Instant::now());
+            if std::mem::take(&mut is_free) || bucket.0 >= 1.0 {
+                bucket.0 = (bucket.0 - 1.0).max(0.0);
+                send(&mut stream, RIGHT);
+            } else {
+                send(
+                    &mut stream,
+                    b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n",
+                );
+            }
+        }
+    });
+    let url = server.url();
+    let flags = "--capacity errors<2% -d 400ms --warmup 0s -c 4 -t 1 --json -";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let run = Running::start(&mut command(words))
+        .finish()
+        .expect_one_of(&[0, 3, 4]);
+    let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let trials = found["trials"].as_array().expect("a list");
+    assert!(trials.len() > 10, "{run:#?}");
+    if found["answer"]["kind"] == "between" {
+        let rate = |key: &str| found["answer"][key].as_f64().expect("a rate") / 1e3;
+        let (lower, upper) = (rate("lower_per_1000_s"), rate("upper_per_1000_s"));
+        assert!(
+            lower < upper && upper <= lower * 1.02 + 0.01,
+            "{lower} to {upper}"
+        );
+        // In 0.4 s the bucket gives 80, the four that were in it and one to each of four
+        // connections, and 2 % may fail.
+        assert!(lower <= 88.0 / 0.4 * 1.03, "{lower} to {upper}");
+        assert_eq!(found["answer"]["fresh"], 5);
+    }
+}
+
+#[test]
+fn a_capacity_that_nobody_has_is_told() {
+    let server = right();
+    let url = server.url();
+    let flags = "--capacity rate>1000M -d 40ms --warmup 0s -c 1 -t 1";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let run = triathlon(words).expect_one_of(&[3, 4]);
+    assert!(run.stdout.contains("capacity    "), "{run:#?}");
+    triathlon(["load", &url, "--capacity", "rate>1", "-R", "5"])
+        .expect_code(2)
+        .expect_complaint(&["--capacity", "--rate"]);
+}
+
+/// The lines of wrk, by the subcommand and by the name of the program.
+#[test]
+fn wrk_prints_what_wrk_prints() {
+    let served = Served::start(&[("a", b"seven!\n")], "");
+    let url = served.url("/a");
+    let flags = [
+        "-t",
+        "1",
+        "-c",
+        "2",
+        "-d",
+        "1s",
+        "--latency",
+        "-H",
+        "X-A: 1",
+        "--timeout",
+        "3s",
+    ];
+    let words = ["wrk"].into_iter().chain(flags).chain([url.as_str()]);
+    let run = triathlon(words).expect_one_of(MEASURED);
+    check_wrk(&run.stdout, &url);
+    assert!(
+        run.stderr.contains("capacity") && !run.stdout.contains("valid"),
+        "{run:#?}"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let link = folder.path().join("wrk");
+    symlink(TRIATHLON, &link).expect("a link");
+    let mut by_name = Command::new(&link);
+    by_name.args(["-c2", "-t1", "-d1", "-L", &url]);
+    let run = Running::start(&mut by_name)
+        .finish()
+        .expect_one_of(MEASURED);
+    check_wrk(&run.stdout, &url);
+}
+
+/// What harnesses read of wrk, in its order.
+#[track_caller]
+fn check_wrk(text: &str, url: &str) {
+    let mut rest = text;
+    for expected in [
+        &format!("Running 1s test @ {url}\n"),
+        "  1 threads and 2 connections\n",
+        "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n",
+        "    Latency  ",
+        "    Req/Sec  ",
+        "  Latency Distribution\n     50% ",
+        "\n     75% ",
+        "\n     90% ",
+        "\n     99% ",
+        " requests in ",
+        "B read\nRequests/sec: ",
+        "\nTransfer/sec: ",
+    ] {
+        let found = rest.split_once(expected);
+        rest = found
+            .unwrap_or_else(|| panic!("no {expected:?} in {text}"))
+            .1;
+    }
+}
+
+/// Each flag of the real program is done or refused: here is what becomes of it.
+const FLAGS_OF_WRK: [(&str, bool); 8] = [
+    ("--connections", true),
+    ("--duration", true),
+    ("--header", true),
+    ("--latency", true),
+    ("--script", false),
+    ("--threads", true),
+    ("--timeout", true),
+    ("--version", true),
+];
+
+#[test]
+fn every_flag_of_wrk_is_done_or_refused() {
+    let ours = triathlon(["wrk", "--help"]).expect_code(0).stdout;
+    for (flag, is_done) in FLAGS_OF_WRK {
+        assert!(ours.contains(flag), "{flag}");
+        if !is_done {
+            triathlon(["wrk", flag, "x.lua", "http://127.0.0.1:1/"])
+                .expect_code(2)
+                .expect_complaint(&[flag, "not supported yet"]);
+        }
+    }
+    triathlon(["wrk", "-c", "1", "-t", "2", "http://127.0.0.1:1/"])
+        .expect_code(2)
+        .expect_complaint(&["connections must be >= threads"]);
+    let Some(program) = find("wrk") else {
+        return not_run(
+            "every_flag_of_wrk_is_done_or_refused",
+            "wrk is not installed",
+        );
+    };
+    let said = Command::new(program)
+        .arg("--help")
+        .output()
+        .expect("wrk starts");
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let words = said
+        .split_whitespace()
+        .map(|word| word.trim_end_matches(','));
+    for flag in words.filter(|word| word.starts_with("--")) {
+        let known = FLAGS_OF_WRK.iter().any(|(known, _)| *known == flag);
+        assert!(known, "{flag} of wrk is in no table");
+    }
+}
