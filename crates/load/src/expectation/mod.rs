@@ -104,14 +104,14 @@ impl Expectation {
         let known = self.content.len() as u64;
         if known > 0 {
             let what = if self.length == Some(known) {
-                "body".to_owned()
+                "all bytes of the body".to_owned()
             } else {
-                format!("first {known} bytes of the body")
+                format!("the first {known} bytes of the body")
             };
             parts.push(if self.compares(1) {
-                format!("{what}, byte by byte")
+                what
             } else {
-                format!("{what} of one answer in {LARGE_ONE_IN}")
+                format!("{what} in one answer of {LARGE_ONE_IN}")
             });
         }
         parts.join(", ")

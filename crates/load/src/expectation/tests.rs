@@ -72,12 +72,14 @@ fn large_content_is_compared_once_in_a_thousand() {
     assert!(!large.compares(1) && !large.compares(1_999));
     assert!(hello().compares(1));
     assert!(
-        large.describe().ends_with("one answer in 1000"),
+        large
+            .describe()
+            .ends_with("all bytes of the body in one answer of 1000"),
         "{}",
         large.describe()
     );
     assert_eq!(
         hello().describe(),
-        "framing, status 200, length 5, body, byte by byte"
+        "framing, status 200, length 5, all bytes of the body"
     );
 }

@@ -37,15 +37,57 @@ pub(super) fn section(run: &Run) -> String {
     if table.is_empty() {
         let _ = writeln!(
             html,
-            "<p>None: each of {} exchanges ended with a complete answer of the expected status, length and body.</p>",
+            "<p>None: each of {} exchanges ended with an answer in which everything that was checked was right.</p>",
             number::count(total)
         );
     } else {
         html.push_str("<p>A failed exchange is a result about the server unless a rule above says otherwise. It does not count as goodput.</p>\n");
         html.push_str(&table.finish());
     }
+    html.push_str(&checked(run));
     html.push_str(&logs(run));
     html
+}
+
+/// What was checked of each answer, by workload where that differs.
+fn checked(run: &Run) -> String {
+    let mut ways: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for workload in run.workloads() {
+        for cell in run.cells(&workload) {
+            for digest in &cell.rounds {
+                let place = ways.iter().position(|(way, _)| *way == digest.checked);
+                let place = place.unwrap_or_else(|| {
+                    ways.push((digest.checked.clone(), Vec::new()));
+                    ways.len() - 1
+                });
+                let (_, workloads) = &mut ways[place];
+                if !workloads.contains(&workload) {
+                    workloads.push(workload.clone());
+                }
+            }
+        }
+    }
+    let items: Vec<String> = match ways.as_slice() {
+        [] => return String::new(),
+        [(way, _)] => way.iter().map(|part| escape(part)).collect(),
+        ways => ways
+            .iter()
+            .map(|(way, workloads)| {
+                let names = verdict::words::list(workloads);
+                format!("{}: {}", escape(&names), escape(&way.join("; ")))
+            })
+            .collect(),
+    };
+    match items.as_slice() {
+        [one] => format!("<p>Checked of each answer: {one}.</p>\n"),
+        items => {
+            let items: String = items
+                .iter()
+                .map(|item| format!("<li>{item}</li>"))
+                .collect();
+            format!("<p>Checked of each answer:</p>\n<ul>{items}</ul>\n")
+        }
+    }
 }
 
 fn rows(table: &mut Table, workload: &str, cell: &Cell<'_>) {

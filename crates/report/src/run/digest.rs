@@ -10,6 +10,7 @@ use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
 use verdict::analysis::Round;
 use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
+use super::checked;
 use crate::chart::Standing;
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
@@ -63,6 +64,8 @@ pub struct Digest {
     pub outcomes: OutcomeCounts,
     /// The first example of each way to fail.
     pub examples: Vec<Example>,
+    /// What was checked of the answers to each request, in words.
+    pub checked: Vec<String>,
     /// The server's user CPU time per exchange that ended, in microseconds.
     pub user_us: Option<f64>,
     /// Its system CPU time per right answer.
@@ -137,6 +140,7 @@ impl Digest {
             late_p99_us: record.late_time.quantile(0.99).map(Span::as_us_f64),
             outcomes: record.total.outcomes,
             examples: record.examples.clone(),
+            checked: checked(trial),
             user_us: split.map(|(user, _)| user),
             system_us: split.map(|(_, system)| system),
             cpu_us: cost.map(|cost| cost.total_us),

@@ -4,6 +4,7 @@
 //! thousands is read one by one and never held whole.
 
 mod across;
+mod checked;
 mod digest;
 mod left_out;
 mod point;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 
 pub use across::Across;
 pub(crate) use across::per_second;
+pub(crate) use checked::checked;
 pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Measure};
 

@@ -404,8 +404,11 @@ fn remarks(trial: &Trial) -> String {
             &format!("{backend}, waits to the nearest {}", record.wait_resolution),
         ));
     }
-    if let Some(reference) = &record.reference {
-        out.push_str(&labelled("checked", &reference.checked));
+    for (position, checked) in crate::run::checked(trial).iter().enumerate() {
+        out.push_str(&labelled(
+            if position == 0 { "checked" } else { "" },
+            checked,
+        ));
     }
     if let Some(choice) = &trial.context.cpu_choice {
         out.push_str(&labelled("CPUs", choice));
