@@ -143,6 +143,8 @@ limits! {
     IDLE_GENERATOR: "SRV-05", "generator_busy_share", Some(0.70), None, None, "Policy";
     /// Failed exchanges in terms of all that ended.
     FAILED_SHARE: "HTTP-01", "failed_share", Some(0.0), Some(0.001), Some(0.01), "Policy";
+    /// The part of the window in which no connection was accepted.
+    OUTAGE_SHARE: "HTTP-01", "outage_share", Some(0.0), Some(0.001), Some(0.10), "Policy";
     /// Closes by the server per exchange. At one in two, connections are not kept at all.
     CLOSED_SHARE: "HTTP-09", "closed_share", Some(1e-4), Some(0.999e-3), Some(0.5),
         "Policy; a new connection costs as much as about ten requests";

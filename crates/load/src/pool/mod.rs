@@ -284,7 +284,7 @@ impl<C: Client> Pool<C> {
         self.open += 1;
         recorder.set_open_connections(self.open);
         recorder.connected(took);
-        recorder.connections_at(at).established += 1;
+        recorder.established(at);
         *self.connection(place) = Connection::Open(Open::new(key, client, at, took));
         pending
     }
@@ -296,7 +296,7 @@ impl<C: Client> Pool<C> {
         at: Instant,
         recorder: &mut Recorder,
     ) -> Option<Instant> {
-        recorder.connections_at(at).failed += 1;
+        recorder.connect_failed(at);
         let pending = self.take_pending(place);
         if let Connection::Connecting { key, .. } = *self.connection(place) {
             self.owners[key.index()] = Owner::Nobody;
@@ -408,12 +408,13 @@ impl<C: Client> Pool<C> {
     }
 
     /// The next connect of `place` waits.
-    pub(crate) fn back_off(&mut self, place: u32, at: Instant) {
+    pub(crate) fn back_off(&mut self, place: u32, at: Instant, recorder: &mut Recorder) {
         let here = &mut self.places[place as usize];
         let doublings = here.failures.min(10);
         here.failures += 1;
         let until = at + (BACKOFF_FIRST * (1 << doublings)).min(BACKOFF_LONGEST);
         here.connection = Connection::BackingOff { until };
+        recorder.back_off(at, until);
         self.alarms.arm(place, until);
     }
 

@@ -14,6 +14,7 @@
 //! and nothing at an edge of the window or of an interval that grows with what is under way.
 
 mod intervals;
+mod outages;
 mod samples;
 mod telling;
 
@@ -26,6 +27,7 @@ use model::record::{ConnectionCounts, Passed, Tally};
 use model::units::{Bytes, Instant, Span};
 
 use self::intervals::Intervals;
+use self::outages::Outages;
 use self::samples::{Place, Samples};
 use crate::exchange::{Cause, Exchange};
 use crate::in_flight::InFlight;
@@ -77,6 +79,9 @@ pub struct Recorder {
     /// The first exchange that ended in each way, and when.
     first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
     samples: Samples,
+    outages: Outages,
+    /// How long connections backed off in the window, summed up.
+    backed_off: Span,
     /// Due and not ended.
     outstanding: u64,
     in_flight: InFlight,
@@ -120,6 +125,8 @@ impl Recorder {
             batch_time: Distribution::default(),
             first: [None; Outcome::ALL.len()],
             samples: Samples::new(settings.samples),
+            outages: Outages::new(),
+            backed_off: Span::ZERO,
             outstanding: 0,
             in_flight: InFlight::new(far, far),
             age_at_start: None,
@@ -241,6 +248,27 @@ impl Recorder {
     /// A connection was established.
     pub fn connected(&mut self, took: Span) {
         self.connect_time.record(took);
+    }
+
+    /// A connect succeeded at `at`.
+    #[inline]
+    pub fn established(&mut self, at: Instant) {
+        self.connections_at(at).established += 1;
+        self.outages.established(at);
+    }
+
+    /// A connect failed at `at`.
+    #[cold]
+    pub fn connect_failed(&mut self, at: Instant) {
+        self.connections_at(at).failed += 1;
+        self.outages.failed(at);
+    }
+
+    /// A connection backs off from `at` until `until`.
+    #[cold]
+    pub fn back_off(&mut self, at: Instant, until: Instant) {
+        let (from, to) = (at.max(self.window_start), until.min(self.window_end));
+        self.backed_off += to.saturating_since(from);
     }
 
     /// A batch of events has been handled.

@@ -54,6 +54,8 @@ impl Recorder {
                 outstanding_integral_ns: self.in_flight.integral_ns(),
                 age_at_start: self.age_at_start,
                 age_at_end: self.age_at_end,
+                outages: self.outages.finish(start, self.window_end),
+                backed_off: self.backed_off,
                 ..record::Worker::default()
             }],
             examples,

@@ -103,7 +103,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.never_sent(arrival, at, cause);
         }
         if !self.stopping {
-            self.pool.back_off(place, at);
+            self.pool.back_off(place, at, &mut self.recorder);
         }
     }
 
@@ -210,7 +210,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.pool.close(place, at, reactor, recorder);
         self.hand_over(at);
         if is_broken && !self.stopping {
-            self.pool.back_off(place, at);
+            self.pool.back_off(place, at, &mut self.recorder);
         } else if !is_broken {
             self.reconnect(place, at);
         }

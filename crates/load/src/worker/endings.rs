@@ -26,7 +26,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.pool.close(place, at, reactor, recorder);
         self.hand_over(at);
         if !self.stopping {
-            self.pool.back_off(place, at);
+            self.pool.back_off(place, at, &mut self.recorder);
         }
     }
 

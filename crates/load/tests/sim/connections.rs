@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use model::outcome::Outcome;
 use model::plan::PlanFile;
 use model::record::{ConnectionCounts, Record};
+use model::units::Span;
 use sys::Errno;
 use sys::reactor::sim::{Kernel, Reply, Service, SimServer, Then};
 
 use crate::harness::{
-    HELLO, all, answering, count, hello, ms, numbered, open, s, simulate, simulate_on,
+    HELLO, all, answering, closed, count, hello, ms, numbered, open, s, simulate, simulate_on,
 };
 
 fn connections(record: &Record) -> ConnectionCounts {
@@ -234,4 +235,31 @@ fn connects_that_fail_at_once_are_counted_one_after_the_other() {
     assert_eq!(record.total.outcomes[Outcome::Connect], 30_000);
     let counts = connections(&record);
     assert_eq!((counts.asked, counts.failed), (30_000, 30_000));
+}
+
+#[test]
+fn a_time_without_connections_is_told_with_its_start_and_length() {
+    let refused = Errno::new(111);
+    for plan in [closed(1, s(2)), open(1, 400, s(2))] {
+        let kind = plan.arrivals;
+        let plan = PlanFile {
+            requests_per_connection: Some(1),
+            ..plan
+        };
+        let closing = move |_: &[u8]| Some(Reply::new(CLOSING).then(Then::Finish));
+        let server = SimServer::new(Service::Constant(ms(1)), closing)
+            .refusing(move |_, number| (100..105).contains(&number).then_some(refused));
+        let record = simulate(plan, server);
+        let outages = record.outages();
+        assert_eq!(outages.len(), 1, "{kind:?}: {outages:?}");
+        // Waits of 10, 20, 40, 80 and 160 ms.
+        let backed_off: Span = record.workers.iter().map(|worker| worker.backed_off).sum();
+        assert_eq!(backed_off, ms(310), "{kind:?}");
+        let outage = outages[0];
+        assert!(outage.start > ms(50) && outage.start < s(1), "{outage:?}");
+        assert!(
+            outage.length >= ms(310) && outage.length < ms(330),
+            "{outage:?}"
+        );
+    }
 }

@@ -209,7 +209,29 @@ pub struct Worker {
     pub age_at_end: Option<Span>,
     /// Its share of the plan's connections.
     pub connections: u32,
+    /// When none of its connects succeeded, at most the 32 longest of such times in the window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
+    /// How long its connections waited in the window before they were made again, because the one
+    /// before had failed or broken, summed up.
+    #[serde(rename = "backed_off_ns", default)]
+    pub backed_off: Span,
 }
+
+/// A time in which connects failed and none succeeded.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Outage {
+    /// When it began, from the start of the measured window.
+    #[serde(rename = "start_ns")]
+    pub start: Span,
+    /// How long it was; at most to the end of the window.
+    #[serde(rename = "length_ns")]
+    pub length: Span,
+}
+
+/// A shorter time without a connection is one failed connect, and told as that.
+const OUTAGE_MIN: Span = Span::from_ms(5);
 
 /// The first exchange that ended in some way, told for people.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -402,6 +424,29 @@ impl Record {
     /// Whether it was interrupted before its window began.
     pub const fn measured_nothing(&self) -> bool {
         self.interrupted && self.window.is_zero()
+    }
+
+    /// Times in which connects failed and none succeeded, of all workers together: what overlaps is
+    /// one.
+    pub fn outages(&self) -> Vec<Outage> {
+        let mut all: Vec<Outage> = self
+            .workers
+            .iter()
+            .flat_map(|worker| worker.outages.iter().copied())
+            .filter(|outage| outage.length >= OUTAGE_MIN)
+            .collect();
+        all.sort_by_key(|outage| outage.start);
+        let mut together: Vec<Outage> = Vec::new();
+        for outage in all {
+            let end = outage.start + outage.length;
+            match together.last_mut() {
+                Some(last) if outage.start <= last.start + last.length => {
+                    last.length = last.length.max(end - last.start);
+                }
+                _ => together.push(outage),
+            }
+        }
+        together
     }
 
     /// The busiest worker, and its busy share.

@@ -1,8 +1,8 @@
 //! GEN-05: in a closed loop, a connection that is neither asking nor being answered is our fault.
 //!
 //! Each worker integrates its exchanges in flight; what is missing to all connections all the time,
-//! less the time in which a connection had to be made anew, is the generator's own dead time:
-//! Z = C/X − R by Little's law.
+//! less the time in which a connection had to be made anew or waited after a refusal, is the
+//! generator's own dead time: Z = C/X − R by Little's law.
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity;
@@ -46,7 +46,12 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::unknown("the integral of exchanges in flight");
     }
     let blocked = facts.record.blocked_time.sum().as_s_f64();
-    let idle = (available - in_flight - blocked).max(0.0);
+    // Who was refused waits before it asks again: that is the server's time.
+    let backed_off: f64 = workers
+        .iter()
+        .map(|worker| worker.backed_off.as_s_f64())
+        .sum();
+    let idle = (available - in_flight - blocked - backed_off).max(0.0);
     let share = idle / available;
     let Some(severity) = DEAD_TIME.severity(share) else {
         return Judgement::Silent;

@@ -1,11 +1,12 @@
-//! HTTP-01: exchanges that failed, and runs in which nothing was measured.
+//! HTTP-01: exchanges that failed, times in which no connection was accepted, and runs in which
+//! nothing was measured.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
-use model::{Outcome, Record};
+use model::{Outcome, Record, Span};
 
-use crate::check::{Check, Facts, Found, Judge, Judgement, number};
-use crate::thresholds::FAILED_SHARE;
+use crate::check::{Check, Facts, Found, Judge, Judgement, number, part};
+use crate::thresholds::{FAILED_SHARE, OUTAGE_SHARE};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -26,23 +27,35 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let failures = record.total.outcomes.failures();
     // An overloaded server's answers may all be to arrivals from before the window.
     let share = number(failures) / number(ended.max(1));
-    let Some(severity) = FAILED_SHARE.severity(share) else {
+    let outages = record.outages();
+    let down: Span = outages.iter().map(|outage| outage.length).sum();
+    let down = part(down, record.window);
+    let worst = FAILED_SHARE
+        .severity(share)
+        .max(OUTAGE_SHARE.severity(down));
+    let Some(severity) = worst else {
         return Judgement::Silent;
     };
-    let found = Found::all(
-        CHECK.claims,
-        severity,
-        format!(
+    let mut say = Vec::new();
+    if failures > 0 {
+        say.push(format!(
             "{} of {} exchanges failed ({}): {}.",
             words::count(failures),
             words::count(ended),
             words::share(share),
             ways(record)
-        ),
-    )
-    .evidence("failed_share", share)
-    .limit(&FAILED_SHARE)
-    .fix(
+        ));
+    }
+    if !outages.is_empty() {
+        say.push(format!("{}.", words::outages(&outages)));
+    }
+    let mut found = Found::all(CHECK.claims, severity, say.join(" "))
+        .evidence("failed_share", share)
+        .limit(&FAILED_SHARE);
+    if !outages.is_empty() {
+        found = found.evidence("outage_share", down).limit(&OUTAGE_SHARE);
+    }
+    let found = found.fix(
         "The first example of each way is listed under failures; mend the cause or lower the load",
     );
     with_outcomes(found, record).into()

@@ -1,7 +1,8 @@
 //! Numbers as people read them in findings and tables.
 
-use model::Record;
+use model::record::Outage;
 use model::usage::Spender;
+use model::{Record, Span};
 
 /// A whole number with commas: `412,345`.
 pub fn count(number: u64) -> String {
@@ -32,6 +33,38 @@ pub fn rate(per_second: f64) -> String {
         format!("{per_second:.1}")
     } else {
         format!("{per_second:.2}")
+    }
+}
+
+/// At most so many outages are named; the others are counted.
+const OUTAGES_NAMED: usize = 3;
+
+/// `No connection was accepted from 2.1 s to 3.1 s`, instants from the start of the window.
+pub fn outages(outages: &[Outage]) -> String {
+    let named: Vec<String> = outages
+        .iter()
+        .take(OUTAGES_NAMED)
+        .map(|outage| {
+            let end = outage.start + outage.length;
+            format!("from {} to {}", seconds(outage.start), seconds(end))
+        })
+        .collect();
+    let more = outages.len().saturating_sub(OUTAGES_NAMED) as u64;
+    let more = match more {
+        0 => String::new(),
+        1 => ", and one more time".to_owned(),
+        more => format!(", and {more} more times"),
+    };
+    format!("No connection was accepted {}{more}", list(&named))
+}
+
+/// Seconds, to the tenth or, below one, to the hundredth.
+fn seconds(span: Span) -> String {
+    let seconds = span.as_s_f64();
+    if seconds < 1.0 {
+        format!("{seconds:.2} s")
+    } else {
+        format!("{seconds:.1} s")
     }
 }
 

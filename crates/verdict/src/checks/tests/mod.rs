@@ -5,14 +5,16 @@
 mod answers;
 mod generator;
 mod machine;
+mod page;
 mod statistics;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use model::Trial;
-use model::finding::{Finding, Verdict};
+use model::finding::{Finding, Severity, Verdict};
 use model::fixture::{self, Heat};
+use model::record::Outage;
 use model::units::Span;
 
 use crate::{judge, judge_set};
@@ -166,6 +168,33 @@ fn each_rule_says_what_it_could_not_read() {
             case.rule
         );
         assert_eq!(finding(&verdict, case.rule), None, "{}", case.rule);
+    }
+}
+
+/// One worker, all of whose connections were refused for a second.
+fn an_outage(trial: &mut Trial) {
+    let length = Span::from_s(1);
+    let worker = &mut trial.record.workers[0];
+    worker.outages = vec![Outage {
+        start: Span::from_ms(2_100),
+        length,
+    }];
+    worker.backed_off = length * u64::from(worker.connections);
+    worker.outstanding_integral_ns -= worker.backed_off.as_ns();
+}
+
+#[test]
+fn an_outage_is_named_and_is_not_the_generators_fault() {
+    for mut trials in [closed(), open()] {
+        let trial = &mut trials[0];
+        an_outage(trial);
+        let verdict = judge(trial);
+        let found = finding(&verdict, "HTTP-01").expect("an outage is told");
+        let said = "No connection was accepted from 2.1 s to 3.1 s.";
+        assert!(found.say.ends_with(said), "{}", found.say);
+        assert!(found.worst() >= Severity::Suspect);
+        assert_eq!(finding(&verdict, "GEN-05"), None);
+        assert!(!verdict.generator_limited);
     }
 }
 
