@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use model::plan::{FORMAT, FORMAT_OLDEST};
+
 use crate::experiment::ReadError;
 use crate::lock::Holder;
 
@@ -60,6 +62,18 @@ pub enum LabError {
         what: &'static str,
         /// What is wrong.
         why: String,
+    },
+    /// A file among the results has the form of another version.
+    #[error(
+        "{} has format {format}, and this program reads formats {FORMAT_OLDEST} to {FORMAT}: use \
+         the version that stored it",
+        path.display()
+    )]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The format that it names.
+        format: u64,
     },
     /// A server does not start or does not answer rightly.
     #[error("{server}: {why}")]

@@ -6,11 +6,14 @@
 //! A file is written under a temporary name, brought to the disk and renamed; then its folder is
 //! brought to the disk too. What carries its final name is complete, whatever happens.
 
+pub mod digests;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use model::plan::{FORMAT, FORMAT_OLDEST};
 use model::{Experiment, Gap, Manifest, Trial};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,6 +41,7 @@ impl Store {
             fs::create_dir(&path).map_err(LabError::file("create", path))?;
         }
         store.write("experiment.toml", experiment.as_bytes())?;
+        store.write(digests::FILE, b"")?;
         // The manifest comes last: a folder that has one is a folder that can be resumed.
         store.write_json("manifest.json", manifest)?;
         Ok(store)
@@ -48,7 +52,7 @@ impl Store {
         let store = Self {
             directory: directory.to_owned(),
         };
-        let manifest = read_json(&directory.join("manifest.json"), "a manifest")?;
+        let manifest = read_manifest(directory)?;
         Ok((store, manifest))
     }
 
@@ -80,7 +84,7 @@ impl Store {
             slug(&point.id.workload),
             point.id.load.slug()
         );
-        let path = self.write_json(&name, trial)?;
+        let path = self.write_trial(&name, trial)?;
         for name in self.names("gaps") {
             let file = self.directory.join("gaps").join(name);
             let gap: Gap = read_json(&file, "a gap")?;
@@ -126,7 +130,7 @@ impl Store {
 
     /// What was run.
     pub fn manifest(&self) -> Result<Manifest, LabError> {
-        read_json(&self.directory.join("manifest.json"), "a manifest")
+        read_manifest(&self.directory)
     }
 
     /// Every trial in the order of execution, read one by one: one of them can take megabytes.
@@ -163,7 +167,7 @@ impl Store {
             let name = format!("trials/{name}");
             let mut trial = read_json(&self.directory.join(&name), "a trial")?;
             if complete(&mut trial) {
-                self.write_json(&name, &trial)?;
+                self.write_trial(&name, &trial)?;
             }
         }
         Ok(())
@@ -202,14 +206,28 @@ impl Store {
         names
     }
 
+    /// Writes a trial, and its digest into the list.
+    fn write_trial(&self, name: &str, trial: &Trial) -> Result<PathBuf, LabError> {
+        let bytes = self.json(name, trial)?;
+        let path = self.write(name, &bytes)?;
+        let list = self.directory.join(digests::FILE);
+        digests::add(&self.directory, name, &bytes).map_err(LabError::file("write", list))?;
+        Ok(path)
+    }
+
     fn write_json(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, LabError> {
+        let bytes = self.json(name, value)?;
+        self.write(name, &bytes)
+    }
+
+    fn json(&self, name: &str, value: &impl Serialize) -> Result<Vec<u8>, LabError> {
         let mut bytes = serde_json::to_vec(value).map_err(|error| LabError::Damaged {
             path: self.directory.join(name),
             what: "writable",
             why: error.to_string(),
         })?;
         bytes.push(b'\n');
-        self.write(name, &bytes)
+        Ok(bytes)
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, LabError> {
@@ -217,6 +235,24 @@ impl Store {
         write_whole(&path, bytes).map_err(LabError::file("write", &path))?;
         Ok(path)
     }
+}
+
+/// The manifest of a results folder. One of another format is refused before anything else in it is
+/// looked at.
+pub fn read_manifest(folder: &Path) -> Result<Manifest, LabError> {
+    #[derive(serde::Deserialize)]
+    struct Format {
+        format: u64,
+    }
+    let path = folder.join("manifest.json");
+    let text = fs::read_to_string(&path).map_err(LabError::file("read", &path))?;
+    let readable = u64::from(FORMAT_OLDEST)..=u64::from(FORMAT);
+    if let Ok(Format { format }) = serde_json::from_str(&text)
+        && !readable.contains(&format)
+    {
+        return Err(LabError::Format { path, format });
+    }
+    parse_json(&path, &text, "a manifest")
 }
 
 /// Whether a folder holds no trial, and none of its servers could be measured at all.
@@ -271,7 +307,15 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn read_json<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, LabError> {
     let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
-    serde_json::from_str(&text).map_err(|error| LabError::Damaged {
+    parse_json(path, &text, what)
+}
+
+fn parse_json<T: DeserializeOwned>(
+    path: &Path,
+    text: &str,
+    what: &'static str,
+) -> Result<T, LabError> {
+    serde_json::from_str(text).map_err(|error| LabError::Damaged {
         path: path.to_owned(),
         what,
         why: error.to_string(),

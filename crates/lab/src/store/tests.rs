@@ -8,7 +8,7 @@ use crate::experiment;
 fn manifest() -> Manifest {
     let source = experiment::read("first-heat", &[]).unwrap();
     Manifest {
-        format: model::plan::FORMAT,
+        format: FORMAT,
         experiment: source.experiment.file().clone(),
         source: source.name,
         command: vec!["triathlon".to_owned(), "lab".to_owned()],

@@ -1,10 +1,11 @@
 //! `triathlon compare A B`: two results laid over each other.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lab::probe::shelf;
-use model::Manifest;
+use lab::store::read_manifest;
 use model::probe::ProbeResult;
 use report::probe::Side as ProbeSide;
 use serde::Serialize;
@@ -21,6 +22,8 @@ Examples:
       two files of 'triathlon load --json': exit code 4 if it became worse beyond doubt
   triathlon compare results/probe/2026-11-20T10-00-00Z results/probe/2026-11-20T11-00-00Z
       two kernels, with their curves in --html FILE
+  triathlon compare results/proxy --servers before,after --fail-on 'rate:-3%'
+      two servers of one lab, round by round
   triathlon compare A B --markdown - >> \"$GITHUB_STEP_SUMMARY\"
       tables for a review
 
@@ -44,8 +47,15 @@ pub(crate) struct Args {
     #[arg(value_name = "A")]
     first: PathBuf,
     /// The second.
-    #[arg(value_name = "B")]
-    second: PathBuf,
+    #[arg(
+        value_name = "B",
+        required_unless_present = "servers",
+        conflicts_with = "servers"
+    )]
+    second: Option<PathBuf>,
+    /// Compare two servers of A, by their labels, within its rounds: the first is A, the second B.
+    #[arg(long, value_name = "LABEL,LABEL", value_parser = two_labels)]
+    servers: Option<(String, String)>,
     /// Write the page here, or to stdout (-).
     #[arg(long, value_name = "FILE|-")]
     html: Option<PathBuf>,
@@ -65,8 +75,7 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let is_taken = stdout_is_taken(args)?;
-    let (first, second) = (read(&args.first)?, read(&args.second)?);
-    let names = names([(&args.first, &first), (&args.second, &second)]);
+    let (first, second, names) = read_both(args)?;
     let [a, b] = [(&first, &names[0]), (&second, &names[1])].map(|(read, name)| read.side(name));
     if a.kind() != b.kind() {
         let (a, b) = (a.kind().command(), b.kind().command());
@@ -112,6 +121,69 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         Exit::Done
     })
+}
+
+fn two_labels(text: &str) -> Result<(String, String), String> {
+    match text.split_once(',') {
+        Some((one, other)) if !one.is_empty() && !other.is_empty() && one != other => {
+            Ok((one.trim().to_owned(), other.trim().to_owned()))
+        }
+        _ => Err("give the labels of two servers: --servers before,after".to_owned()),
+    }
+}
+
+/// Both sides, with what they are called.
+fn read_both(args: &Args) -> anyhow::Result<(Found, Found, [String; 2])> {
+    if let Some((one, other)) = &args.servers {
+        let sides = read_servers(&args.first, [one, other])?;
+        let [first, second] = sides.map(|side| Found::Trials(Box::new(side)));
+        return Ok((first, second, [one.clone(), other.clone()]));
+    }
+    let path = args
+        .second
+        .as_ref()
+        .expect("it is required without --servers");
+    let (first, second) = (read(&args.first)?, read(path)?);
+    let names = names([(&args.first, &first), (path, &second)]);
+    Ok((first, second, names))
+}
+
+/// What two servers did in one result.
+fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Side; 2]> {
+    let folder = if path.is_dir() {
+        one_execution(path)?
+    } else {
+        path.to_owned()
+    };
+    if !folder.join("manifest.json").is_file() {
+        let why = format!(
+            "--servers: {} is no results folder of triathlon lab",
+            path.display()
+        );
+        return Err(UsageError(why).into());
+    }
+    let place = format!("{} against {}", labels[1], labels[0]);
+    let mut sides = labels.map(|label| Side::of_server(label, &place));
+    let manifest = read_manifest(&folder)?;
+    let mut there = BTreeSet::new();
+    each_trial(&folder, &mut |trial| {
+        if let Some(point) = trial.point.as_ref().filter(|point| !point.ceiling) {
+            there.insert(point.id.server.clone());
+        }
+        sides.iter_mut().for_each(|side| side.add(trial));
+    })?;
+    for label in labels {
+        if !there.contains(label) {
+            let there: Vec<String> = there.into_iter().collect();
+            let why = format!(
+                "--servers: {} has no trial of a server '{label}'; there are {}",
+                manifest.experiment.experiment.name,
+                there.join(", ")
+            );
+            return Err(UsageError(why).into());
+        }
+    }
+    Ok(sides)
 }
 
 /// Whether one of the documents goes to standard output, in the place of the text.
@@ -221,14 +293,20 @@ fn one_execution(folder: &Path) -> anyhow::Result<PathBuf> {
 }
 
 fn read_execution(folder: &Path) -> anyhow::Result<Found> {
-    let path = folder.join("manifest.json");
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    let manifest: Manifest = serde_json::from_str(&text)
-        .with_context(|| format!("{} is not a manifest", path.display()))?;
+    let manifest = read_manifest(folder)?;
     let mut side = Side::new("", Kind::Lab);
     side.describe(&manifest);
+    each_trial(folder, &mut |trial| side.add(trial))?;
+    if side.is_empty() {
+        anyhow::bail!("{} holds no trial", folder.display());
+    }
+    Ok(Found::Trials(Box::new(side)))
+}
+
+/// Hands over every trial of a results folder.
+fn each_trial(folder: &Path, take: &mut dyn FnMut(&model::Trial)) -> anyhow::Result<()> {
     let trials = folder.join("trials");
+    super::stored::differences(folder)?;
     let files = if trials.is_dir() {
         json_files(&trials)?
     } else {
@@ -236,15 +314,12 @@ fn read_execution(folder: &Path) -> anyhow::Result<Found> {
     };
     for file in files {
         match read_trial(&file) {
-            Ok(trial) => side.add(&trial),
+            Ok(trial) => take(&trial),
             // One that cannot be read takes nothing from the others.
             Err(error) => out::note(format_args!("{error:#}")),
         }
     }
-    if side.is_empty() {
-        anyhow::bail!("{} holds no trial", folder.display());
-    }
-    Ok(Found::Trials(Box::new(side)))
+    Ok(())
 }
 
 fn read_file(path: &Path) -> anyhow::Result<Found> {

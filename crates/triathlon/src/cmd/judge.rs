@@ -36,6 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     for path in &args.trials {
         set.add(&read(path)?);
     }
+    super::stored::differences_around(&args.trials)?;
     let verdicts = set.verdicts();
     for (path, verdict) in args.trials.iter().zip(&verdicts) {
         print(path, verdict, args.json)?;

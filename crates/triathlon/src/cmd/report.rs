@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use anyhow::Context as _;
 use lab::probe::shelf;
 use lab::scratch::Scratch;
-use model::experiment::{Gap, Manifest};
+use lab::store::read_manifest;
+use model::experiment::Gap;
 use model::{Execution, Trial};
 use report::Run;
 use report::probe::Side;
@@ -282,11 +283,16 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Page>> {
     for folder in folders {
         let mut run = Run::default();
         describe(&folder, &mut run)?;
+        for said in stored::differences(&folder)? {
+            run.notes
+                .push(format!("The results are not as they were stored: {said}."));
+        }
         let mut files = Vec::new();
         find(&folder, DEPTH_MAX, &mut files)?;
         files.sort();
         pages.extend(read_files(&files, Some(&folder), &run)?);
     }
+    stored::differences_around(&named)?;
     pages.extend(read_files(&named, None, &Run::default())?);
     Ok(pages)
 }
@@ -385,8 +391,7 @@ fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     let read = |path: &Path| {
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
     };
-    let written: Manifest = serde_json::from_str(&read(&manifest)?)
-        .with_context(|| format!("{} is not a manifest", manifest.display()))?;
+    let written = read_manifest(folder)?;
     let mut files = Vec::new();
     let gaps = folder.join("gaps");
     if gaps.is_dir() {

@@ -14,8 +14,10 @@
 mod addresses;
 mod bad_input;
 mod calls;
+mod ci;
 mod compare;
 mod counts;
+mod digests;
 mod doctor;
 mod door;
 mod exports;
@@ -27,6 +29,7 @@ mod lab;
 mod many;
 mod models;
 mod outputs;
+mod own;
 mod probe;
 mod publish;
 mod report;

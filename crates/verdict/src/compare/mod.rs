@@ -1,8 +1,8 @@
 //! Two results laid over each other: what differs around them, and by how much they differ.
 //!
-//! The two were measured apart, so no round of the one belongs to a round of the other: ratios are
-//! over all differences, with the interval of Mann and Whitney, which does not cover what changed
-//! in between. One comparison for each server and workload is declared beforehand; only these have
+//! Where the two were measured apart, no round of the one belongs to a round of the other: ratios
+//! are over all differences, with the interval of Mann and Whitney, which does not cover what changed
+//! in between. Two servers of one experiment are compared within its rounds. One comparison for each server and workload is declared beforehand; only these have
 //! an answer, and all others stand with their own intervals.
 
 mod facts;
@@ -19,7 +19,7 @@ pub use limit::{Crossed, Limit, LimitError};
 pub use metric::{METRICS, Metric, Quantity, metric_named};
 pub use side::{Kind, Side};
 
-use crate::pairs::{Answer, Estimate, Family, Precision, declared_connections, unpaired};
+use crate::pairs::{Answer, Estimate, Family, Precision, declared_connections, paired, unpaired};
 use crate::summary::median;
 use crate::words;
 use side::{Spot, Values};
@@ -32,6 +32,10 @@ pub const DRIFT: &str = "The two were measured apart. The intervals cover how mu
 each differ among themselves. They do not cover what changed between the two sessions: other \
 programs, neighbours on the same hardware, temperature. To see how much that is, measure A a \
 second time and compare the two; to avoid it, measure both in one lab.";
+
+/// What an interval over rounds of one lab covers.
+pub const TOGETHER: &str = "Both were measured in one lab, in the same rounds: each ratio is taken \
+within a round, so that what changes between rounds bends none of them.";
 
 /// What single values lack.
 pub const SINGLE: &str = "A single trial has no rounds and so no interval: there is a ratio, and \
@@ -119,9 +123,13 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
     let (ours, theirs) = (one.values(), other.values());
     let both: Vec<&(Spot, usize)> = ours.keys().filter(|key| theirs.contains_key(key)).collect();
     let members = declared(&both);
+    let is_paired = one.only.is_some() && other.only.is_some();
     let mut drafts: Vec<Draft<'_>> = both
         .iter()
-        .map(|key| Draft::new(key, &ours[*key], &theirs[*key], members.contains(key)))
+        .map(|key| {
+            let sides = [&ours[*key], &theirs[*key]];
+            Draft::new(key, sides, members.contains(key), is_paired)
+        })
         .collect();
     drafts.sort_by_key(|draft| !draft.is_declared);
     let family = Family::of(members.len().max(1));
@@ -146,7 +154,11 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
         configuration: facts::differences(&one.configuration, &other.configuration),
         declared: sentence(one.kind(), &family),
         family,
-        caveat: if is_single { SINGLE } else { DRIFT },
+        caveat: match (is_single, is_paired) {
+            (true, _) => SINGLE,
+            (false, true) => TOGETHER,
+            (false, false) => DRIFT,
+        },
         only: only(&ours, &theirs, "A")
             .into_iter()
             .chain(only(&theirs, &ours, "B"))
@@ -227,12 +239,20 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new((spot, metric): &'a (Spot, usize), a: &Values, b: &Values, is_declared: bool) -> Self {
+    fn new(
+        (spot, metric): &'a (Spot, usize),
+        [a, b]: [&Values; 2],
+        is_declared: bool,
+        is_paired: bool,
+    ) -> Self {
         Self {
             spot,
             metric: &METRICS[*metric],
             sides: [value(a), value(b)],
-            estimate: unpaired(&b.counted, &a.counted),
+            estimate: match is_paired {
+                true => paired(&b.by_round, &a.by_round),
+                false => unpaired(&b.counted, &a.counted),
+            },
             is_declared,
         }
     }

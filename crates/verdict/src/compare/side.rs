@@ -42,8 +42,10 @@ pub(super) type Spot = PointId;
 /// What the rounds of a spot have of one metric.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
-    /// Those that count, by round.
+    /// Those that count, in the order of rounds.
     pub(super) counted: Vec<f64>,
+    /// The same by round, the last attempt of each, where they are of an experiment.
+    pub(super) by_round: BTreeMap<u32, f64>,
     /// Those of trials whose claim is invalid.
     pub(super) struck: Vec<f64>,
     /// Whether the generator was the limit in one that counts.
@@ -60,6 +62,8 @@ pub struct Side {
     pub(super) configuration: Facts,
     set: TrialSet,
     trials: Vec<Kept>,
+    /// The one server that it is about, and the name of its place.
+    pub(super) only: Option<(String, String)>,
     /// Passes of probes.
     passes: BTreeMap<(Spot, usize), Vec<f64>>,
 }
@@ -68,11 +72,22 @@ pub struct Side {
 #[derive(Clone, Debug)]
 struct Kept {
     spot: Spot,
+    /// From 1; 0 where there are no rounds.
+    round: u32,
     is_open_loop: bool,
     values: [Option<f64>; METRICS.len()],
 }
 
 impl Side {
+    /// An empty one for what `label` did in an experiment with others: rounds of both belong
+    /// together, and both have the same place, `place`.
+    pub fn of_server(label: &str, place: &str) -> Self {
+        Self {
+            only: Some((label.to_owned(), place.to_owned())),
+            ..Self::new(label, Kind::Lab)
+        }
+    }
+
     /// An empty one for trials of `kind`; give each of them to [`add`](Self::add).
     pub fn new(name: &str, kind: Kind) -> Self {
         Self {
@@ -82,6 +97,7 @@ impl Side {
             configuration: Facts::new(),
             set: TrialSet::default(),
             trials: Vec::new(),
+            only: None,
             passes: BTreeMap::new(),
         }
     }
@@ -103,7 +119,16 @@ impl Side {
 
     /// Takes what is compared of `trial`. The ceiling's own trials are not compared.
     pub fn add(&mut self, trial: &Trial) {
-        let point = trial.point.as_ref();
+        let mut point = trial.point.clone();
+        if let (Some((label, place)), Some(point)) = (&self.only, &mut point)
+            && !point.ceiling
+        {
+            if point.id.server != *label {
+                return;
+            }
+            place.clone_into(&mut point.id.server);
+        }
+        let point = point.as_ref();
         self.set.add(trial);
         if self.environment.is_empty() {
             self.environment = facts::of_environment(&trial.environment);
@@ -125,6 +150,7 @@ impl Side {
         self.trials.push(Kept {
             // Of the ceiling, too, so that verdicts and trials stay side by side.
             spot: point.map_or_else(Spot::default, |point| spot(point, trial)),
+            round: point.map_or(0, |point| point.round),
             is_open_loop: trial.plan.arrivals.rate().is_some(),
             values: if is_ceiling {
                 [None; METRICS.len()]
@@ -190,6 +216,7 @@ impl Side {
                     values.struck.push(value);
                 } else {
                     values.counted.push(value);
+                    values.by_round.insert(trial.round, value);
                     values.is_bound |= is_bound;
                 }
             }

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
+use lab::store::digests::{self, Digests};
 use model::Trial;
 use model::environment::settings::{is_setting, without_foreign_values};
 use serde_json::Value;
@@ -57,6 +58,7 @@ pub(super) fn publish(
     let mut words = collector.finish();
     prepare(bundle)?;
     let mut taken = BTreeSet::new();
+    let mut digests = NewDigests::of(paths)?;
     for (source, text) in texts {
         let clean = match source.path.extension() {
             Some(ending) if ending == "json" => json(&text, &mut words)
@@ -64,15 +66,60 @@ pub(super) fn publish(
             _ => words.replace(&text),
         };
         words.count_credentials(&text, &clean);
-        let target = bundle.join(free_name(&source.name, &mut words, &mut taken));
-        write(&target, clean.as_bytes())?;
+        let name = free_name(&source.name, &mut words, &mut taken);
+        write(&bundle.join(&name), clean.as_bytes())?;
+        digests.note(&source.name, &text, &name, &clean);
     }
+    digests.write(bundle)?;
     let page = bundle.join(PAGE);
     make_page(bundle, &page)?;
     taken.insert(PathBuf::from(PAGE));
     tell(&words, &left_out)?;
     tell_what_is_left(&words, bundle, &taken)?;
     out::line(page.display())
+}
+
+/// The list of digests for the bundle: what was as it was stored has a new digest, what was missing
+/// or changed has its old one, so that the bundle tells that too.
+#[derive(Default)]
+struct NewDigests {
+    old: Option<Digests>,
+    new: Digests,
+}
+
+impl NewDigests {
+    fn of(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let [folder] = paths else {
+            return Ok(Self::default());
+        };
+        let old = match folder.is_dir() {
+            true => Digests::read(folder)
+                .with_context(|| format!("cannot read {}", folder.join(digests::FILE).display()))?,
+            false => None,
+        };
+        let new = old.clone().unwrap_or_default();
+        Ok(Self { old, new })
+    }
+
+    fn note(&mut self, name: &Path, text: &str, new_name: &Path, clean: &str) {
+        let (name, new_name) = (name.to_string_lossy(), new_name.to_string_lossy());
+        let Some(stored) = self.old.as_ref().and_then(|old| old.of(&name)) else {
+            return;
+        };
+        let is_as_stored = stored == digests::digest(text.as_bytes());
+        let digest = match is_as_stored {
+            true => digests::digest(clean.as_bytes()),
+            false => stored.to_owned(),
+        };
+        self.new.rename(&name, &new_name, digest);
+    }
+
+    fn write(&self, bundle: &Path) -> anyhow::Result<()> {
+        if self.old.is_none() {
+            return Ok(());
+        }
+        write(&bundle.join(digests::FILE), self.new.text().as_bytes())
+    }
 }
 
 /// The files to copy, by their names in the bundle.
@@ -112,7 +159,7 @@ fn collect(
         let kind = entry.file_type().with_context(cannot)?;
         let name = below.join(entry.file_name());
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if is_hidden || name == Path::new(PAGE) {
+        if is_hidden || name == Path::new(PAGE) || name == Path::new(digests::FILE) {
             continue;
         }
         if kind.is_dir() && depth > 0 {
