@@ -20,6 +20,9 @@ pub(super) struct Misnomer {
 /// The first server that cannot be meant.
 pub(super) fn check(experiment: &Experiment, servers: &Catalogue) -> Result<(), Misnomer> {
     for (index, written) in experiment.file().server.iter().enumerate() {
+        if written.url.is_some() {
+            continue;
+        }
         if let Err(near) = servers.product(&written.product) {
             return Err(Misnomer {
                 key: format!("server[{index}].product"),

@@ -3,7 +3,7 @@
 //! Four passes, each with its own kind of mistake: the shape (TOML), the keys (against one table),
 //! the values (serde, then [`Experiment::try_from`]), the names of servers (against their table).
 
-mod keys;
+pub mod keys;
 mod known;
 mod overrides;
 
@@ -12,11 +12,12 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use model::experiment::ServerFile;
+use model::experiment::{AskedFile, ServerFile};
 use model::{Experiment, ExperimentFile};
 use toml::de::{DeTable, DeValue};
 
 use crate::server::Catalogue;
+use crate::site::given;
 use crate::sweep::rounds_needed;
 
 pub use keys::nearest;
@@ -26,6 +27,9 @@ pub const BUILT_IN: &[(&str, &str)] = &[(
     "first-heat",
     include_str!("../../../../experiments/first-heat.toml"),
 )];
+
+/// A commented experiment to begin with.
+pub const NEW: &str = include_str!("new.toml");
 
 /// Why an experiment cannot be understood.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -201,11 +205,41 @@ fn parse_with(
         why,
         nearest,
     };
+    list_sites(&mut written).map_err(|(key, why)| mistake(&key, why, None))?;
     let experiment =
         Experiment::try_from(written).map_err(|error| mistake(&error.key, error.why, None))?;
     known::check(&experiment, servers)
         .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
     Ok(experiment)
+}
+
+/// Workloads with a folder and no requests ask for all that lies in it. What is wrong is told with
+/// its key.
+fn list_sites(written: &mut ExperimentFile) -> Result<(), (String, String)> {
+    for (index, workload) in written.workload.iter_mut().enumerate() {
+        let Some(site) = &workload.site else {
+            continue;
+        };
+        let there = given::files(Path::new(site))
+            .map_err(|why| (format!("workload[{index}].site"), why))?;
+        for (number, asked) in workload.request.iter().enumerate() {
+            let Some(file) = asked.file.as_ref().filter(|file| !file.contains("..")) else {
+                continue;
+            };
+            if !Path::new(site).join(file).is_file() {
+                let key = format!("workload[{index}].request[{number}].file");
+                return Err((key, format!("there is no file {file} in {site}")));
+            }
+        }
+        if workload.request.is_empty() && workload.body.is_none() {
+            let asked = |file: String| AskedFile {
+                file: Some(file),
+                ..AskedFile::default()
+            };
+            workload.request = there.into_iter().map(asked).collect();
+        }
+    }
+    Ok(())
 }
 
 /// As many rounds as the comparisons of `written` need.
@@ -287,7 +321,7 @@ impl<'a> Page<'a> {
         let key = table
             .and_then(|table| key_at(table, &span))
             .unwrap_or_default();
-        let (why, nearest) = keys::explain(error.message());
+        let (why, nearest) = keys::explain_at(&key, error.message());
         ReadError::Mistake {
             place: self.place(span),
             key,

@@ -3,7 +3,7 @@
 use model::ExperimentFile;
 use toml::{Table, Value};
 
-use super::keys;
+use super::keys::{self, Kind};
 use super::{Place, ReadError};
 
 /// The experiment in `text` (which is known to be right) with all `overrides` applied in order.
@@ -15,8 +15,9 @@ pub(super) fn apply(text: &str, overrides: &[String]) -> Result<ExperimentFile, 
     for written in overrides {
         apply_one(&mut table, written)?;
         let read: ExperimentFile = table.clone().try_into().map_err(|error: toml::de::Error| {
-            let (why, nearest) = keys::explain(error.message());
             let key = written.split('=').next().unwrap_or_default().trim();
+            let path = resolve(written, key).unwrap_or_default().join(".");
+            let (why, nearest) = keys::explain_at(&path, error.message());
             mistake(written, key, why, nearest)
         })?;
         file = Some(read);
@@ -63,7 +64,10 @@ fn apply_one(table: &mut Table, written: &str) -> Result<(), ReadError> {
         return Ok(());
     }
     let path = resolve(written, name)?;
-    let value = read_value(value);
+    let value = match keys::key(&path.join(".")) {
+        Some(key) if key.kind.is_list() => read_list(key.kind, value),
+        _ => read_value(value),
+    };
     refuse_whole_table(written, name, &path, &value)?;
     let (last, parents) = path.split_last().expect("a path has a last part");
     let home = place(table, parents).ok_or_else(|| {
@@ -129,18 +133,23 @@ fn resolve(written: &str, name: &str) -> Result<Vec<String>, ReadError> {
     for part in path.iter().filter(|part| part.parse::<usize>().is_err()) {
         let known = keys::of(&schema).unwrap_or_default();
         if !known.contains(&part.as_str()) {
+            if path.len() == 1
+                && let Some(home) = home_of(part)
+            {
+                let value = written
+                    .split_once('=')
+                    .map_or("...", |(_, value)| value.trim());
+                let why = format!("this is a key of each {home}: write {home}[0].{name}={value}");
+                return Err(mistake(written, name, why, None));
+            }
             let words = if path.len() == 1 {
-                let tables = ["experiment", "load"].into_iter().filter_map(keys::of);
-                tables.flatten().copied().collect()
+                let tables = ["", "experiment", "load"].into_iter().filter_map(keys::of);
+                tables.flatten().collect()
             } else {
-                known.to_vec()
+                known
             };
-            return Err(mistake(
-                written,
-                name,
-                "no such key".to_owned(),
-                keys::nearest(part, words.into_iter()).map(str::to_owned),
-            ));
+            let nearest = keys::nearest(part, words.into_iter()).map(str::to_owned);
+            return Err(mistake(written, name, "no such key".to_owned(), nearest));
         }
         if !schema.is_empty() {
             schema.push('.');
@@ -148,6 +157,25 @@ fn resolve(written: &str, name: &str) -> Result<Vec<String>, ReadError> {
         schema.push_str(part);
     }
     Ok(path)
+}
+
+/// The table of several to which a key belongs that was given alone.
+fn home_of(key: &str) -> Option<&'static str> {
+    ["server", "workload"]
+        .into_iter()
+        .find(|table| keys::of(table).is_some_and(|keys| keys.contains(&key)))
+}
+
+/// The values of an axis as people type them: `1,64` is `[1, 64]`.
+fn read_list(kind: Kind, text: &str) -> Value {
+    let is_toml = text.starts_with(['[', '{', '"', '\'']);
+    if is_toml || (!text.contains(',') && kind != Kind::Texts) {
+        return read_value(text);
+    }
+    text.split(',')
+        .map(|part| read_value(part.trim()))
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// A TOML value where it is one, else text: `10`, `[1, 16]`, `5s`.

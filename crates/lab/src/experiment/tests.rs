@@ -46,8 +46,8 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
     check(
         "cores = [1, 2]",
         "core = 1",
-        "x.toml:12: server[1].core: no such key here; there are product, label, preset, cores, \
-         access_log, restart; did you mean 'cores'?",
+        "x.toml:12: server[1].core: no such key here; there are product, url, pid, label, \
+         preset, cores, access_log, restart; did you mean 'cores'?",
     );
     check(
         "[load]",
@@ -64,13 +64,37 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
     check(
         "access_log = \"on\"",
         "access_log = \"bufered\"",
-        "x.toml:13: server[1].access_log: unknown variant 'bufered', expected one of 'buffered', \
-         'off', 'on'; did you mean 'buffered'?",
+        "x.toml:13: server[1].access_log: write \"off\", \"on\" or \"buffered\", or a list of \
+         these, not \"bufered\"; did you mean 'buffered'?",
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_told_what_may_stand_there() {
+    let check = |from: &str, to: &str, expected: &str| {
+        assert!(GOOD.contains(from), "{from}");
+        assert_eq!(error_of(&GOOD.replacen(from, to, 1), &[]), expected);
+    };
+    check(
+        "access_log = \"on\"",
+        "access_log = true",
+        "x.toml:13: server[1].access_log: write \"off\", \"on\" or \"buffered\", or a list of \
+         these, not true",
     );
     check(
         "rounds = 6",
         "rounds = \"six\"",
-        "x.toml:4: experiment.rounds: write a whole number, 0 or more, not \"six\"",
+        "x.toml:4: experiment.rounds: write a whole number, 1 or more, not \"six\"",
+    );
+    check(
+        "rounds = 6",
+        "rounds = 1.5",
+        "x.toml:4: experiment.rounds: write a whole number, 1 or more, not 1.5",
+    );
+    check(
+        "[[workload]]",
+        "[workload]",
+        "x.toml:15: workload: write [[workload]], in two brackets: there may be several",
     );
     check(
         "duration = \"350ms\"",
@@ -140,6 +164,10 @@ fn overrides_change_one_value() {
         Span::from_s(2)
     );
     assert_eq!(read(&["connections=[1,4]"]).connections(), [1, 4]);
+    assert_eq!(read(&["connections=1,64"]).connections(), [1, 64]);
+    assert_eq!(read(&["mode=open", "rate=500,2k"]).rates().len(), 2);
+    let logs = read(&["server[0].access_log=off,on"]);
+    assert_eq!(logs.servers()[1].label, "nginx log on");
     assert_eq!(read(&["load.connections.step=20"]).connections(), [10, 30]);
     assert_eq!(read(&["server[1].cores=1"]).servers()[1].cores, 1);
     assert_eq!(read(&["server.1.cores=3"]).servers()[1].cores, 3);
@@ -163,10 +191,22 @@ fn a_wrong_override_is_told_as_such() {
         "rouds=9",
         "'rouds=9': rouds: no such key; did you mean 'rounds'?",
     );
+    check(
+        "servers=nginx",
+        "'servers=nginx': servers: no such key; did you mean 'server'?",
+    );
+    check(
+        "cores=2",
+        "'cores=2': cores: this is a key of each server: write server[0].cores=2",
+    );
+    check(
+        "rounds=1.5",
+        "'rounds=1.5': rounds: write a whole number, 1 or more, not 1.5",
+    );
     check("rounds=0", "'rounds=0': experiment.rounds: give at least 1");
     check(
         "workload=small",
-        "'workload=small': workload: this has keys of its own: name, body, \
+        "'workload=small': workload: this has keys of its own: name, body, site, \
          request, needs, requests_per_connection; set one of them, as in workload[0].name=...",
     );
     check(
@@ -176,7 +216,7 @@ fn a_wrong_override_is_told_as_such() {
     );
     check(
         "rounds=-1",
-        "'rounds=-1': rounds: write a whole number, 0 or more, not -1",
+        "'rounds=-1': rounds: write a whole number, 1 or more, not -1",
     );
     check(
         "server=origin,nginxx",
@@ -194,8 +234,8 @@ fn a_wrong_override_is_told_as_such() {
     );
     check(
         "load.mode=opne",
-        "'load.mode=opne': load.mode: unknown variant 'opne', expected 'closed' or 'open'; \
-         did you mean 'open'?",
+        "'load.mode=opne': load.mode: write \"closed\" or \"open\", not \"opne\"; did you mean \
+         'open'?",
     );
     check(
         "server[7].cores=1",
@@ -209,6 +249,26 @@ fn every_built_in_experiment_is_right() {
         let experiment = parse(name, text, &[]).unwrap();
         assert_eq!(experiment.name(), *name);
     }
+}
+
+#[test]
+fn the_experiment_to_begin_with_is_right_also_with_what_it_only_suggests() {
+    assert_eq!(parse("new.toml", NEW, &[]).unwrap().name(), "mine");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("index.html"), "hello").unwrap();
+    let site = format!("site = \"{}\"", folder.path().display());
+    let is_suggested = |line: &str| line.starts_with("# ") && line.contains(['=', '[']);
+    let all: Vec<&str> = NEW
+        .lines()
+        .map(|line| if is_suggested(line) { &line[2..] } else { line })
+        .collect();
+    let all = all.join("\n").replace("site = \"www\"", &site);
+    let experiment = parse("new.toml", &all, &[]).unwrap();
+    assert_eq!(
+        (experiment.servers().len(), experiment.workloads().len()),
+        (4, 3)
+    );
+    assert_eq!(experiment.rates().len(), 2);
 }
 
 #[test]
@@ -227,10 +287,11 @@ fn the_table_of_keys_is_that_of_the_types() {
     let full = r#"{
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
             "restart": "round", "warmup": "1s", "duration": "1s", "seed": 1 },
-        "server": [{ "product": "p", "label": "l", "preset": "p", "cores": 1, "access_log": "off",
+        "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p", "cores": 1, "access_log": "off",
             "restart": "trial" }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
-            "needs": ["static"], "request": [{ "body": { "bytes": 1 }, "path": "/", "method": "GET",
+            "needs": ["static"], "site": "w",
+            "request": [{ "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
                 "headers": [["a", "b"]], "weight": 1,
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
         "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
@@ -238,7 +299,8 @@ fn the_table_of_keys_is_that_of_the_types() {
     }"#;
     let file: ExperimentFile = serde_json::from_str(full).unwrap();
     let value = serde_json::to_value(file).unwrap();
-    for (path, keys) in keys::KEYS {
+    for section in keys::SECTIONS {
+        let path = section.path;
         let mut place = &value;
         for part in path.split('.').filter(|part| !part.is_empty()) {
             place = &place[part];
@@ -252,6 +314,7 @@ fn the_table_of_keys_is_that_of_the_types() {
             .keys()
             .map(String::as_str)
             .collect();
-        assert_eq!(written, keys.iter().copied().collect(), "{path}");
+        let known = section.keys.iter().map(|key| key.name).collect();
+        assert_eq!(written, known, "{path}");
     }
 }

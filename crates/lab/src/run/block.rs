@@ -120,7 +120,7 @@ impl Lab<'_> {
         let share = self.experiment.warmup() / u64::try_from(workloads.len()).unwrap_or(1);
         if !share.is_zero() {
             for workload in workloads {
-                let target = Target::of(racer, running.port(), workload, &ground.site);
+                let target = Target::of(racer, running.place(), workload, &ground.site);
                 let number = progress.next_number();
                 let load = Load::warmup(self.experiment, connections, share, number);
                 let plan = trial::plan(&target, &load, &self.division.generator);
@@ -187,7 +187,7 @@ impl Lab<'_> {
         progress: &mut Progress,
     ) -> Result<(), LabError> {
         let workload = &self.experiment.workloads()[slot.cell.workload];
-        let target = Target::of(slot.racer, running.port(), workload, &ground.site);
+        let target = Target::of(slot.racer, running.place(), workload, &ground.site);
         if was_frozen {
             let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
             let asked = trial::verify(self.generator, &target, &load, &self.division.generator);

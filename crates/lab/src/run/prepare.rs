@@ -84,6 +84,9 @@ fn find(
     search: &Search,
     division: &Division,
 ) -> Result<Installed, (String, Option<String>)> {
+    if let Some(url) = &variant.url {
+        return server::external(url, variant.pid).map_err(|absent| (absent.why, absent.remedy));
+    }
     let product = search
         .catalogue
         .product(&variant.product)
@@ -262,14 +265,18 @@ impl Lab<'_> {
             return Err(LabError::Server {
                 server: label,
                 why: format!(
-                    "port {} belongs to {}, not to the server that was started",
+                    "port {} belongs to {}, not to {}",
                     running.port(),
-                    facts.listener_owner.as_deref().unwrap_or("nobody")
+                    facts.listener_owner.as_deref().unwrap_or("nobody"),
+                    match &running.installed().external {
+                        Some(_) => "the process that was named",
+                        None => "the server that was started",
+                    }
                 ),
             });
         }
         for workload in ground.workloads(racer, self.experiment) {
-            let target = Target::of(racer, running.port(), workload, &ground.site);
+            let target = Target::of(racer, running.place(), workload, &ground.site);
             let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
             let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
             self.check_interrupt()?;
@@ -300,7 +307,7 @@ impl Lab<'_> {
         let Some(&workload) = ground.workloads(racer, self.experiment).first() else {
             return Ok(());
         };
-        let target = Target::of(racer, running.port(), workload, &ground.site);
+        let target = Target::of(racer, running.place(), workload, &ground.site);
         let load = Load::crowd(self.experiment, progress.next_number());
         let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
         self.check_interrupt()?;

@@ -5,6 +5,7 @@
 //! business.
 
 mod catalogue;
+mod external;
 mod file;
 mod product;
 mod running;
@@ -24,6 +25,7 @@ use sys::process::Signal;
 use crate::error::LabError;
 
 pub use catalogue::{Catalogue, null_responder};
+pub use external::{External, external};
 pub use product::{Product, ServerError};
 pub use running::{Running, Start};
 
@@ -170,6 +172,8 @@ pub struct Installed {
     pub programs: Vec<PathBuf>,
     /// Its version as it says itself; of a rig, that of each process that tells one.
     pub version: String,
+    /// Where it is, if it already runs.
+    pub external: Option<External>,
 }
 
 /// Why a product cannot be run here.
@@ -206,6 +210,7 @@ pub fn installed(product: Arc<Product>, search: &Search) -> Result<Installed, Ab
         product,
         programs,
         version: versions.join(", "),
+        external: None,
     })
 }
 

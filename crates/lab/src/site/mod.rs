@@ -3,6 +3,8 @@
 //! Contents are drawn from the length alone, so that a file of one length is the same on every
 //! machine, and neither compresses nor repeats.
 
+pub mod given;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,8 @@ pub struct Document {
 pub struct Site {
     root: PathBuf,
     documents: BTreeMap<u64, Document>,
+    /// Files of folders that were given, by folder and path below it.
+    files: BTreeMap<(String, String), Document>,
 }
 
 impl Site {
@@ -65,12 +69,20 @@ impl Site {
         Ok(Self {
             root: root.to_owned(),
             documents,
+            files: given::copy(root, experiment)?,
         })
     }
 
     /// The folder that servers serve.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The copy of a file of a folder that was given.
+    pub fn file(&self, site: &str, file: &str) -> &Document {
+        self.files
+            .get(&(site.to_owned(), file.to_owned()))
+            .expect("every workload's files were copied")
     }
 
     /// The document of that length.

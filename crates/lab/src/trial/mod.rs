@@ -25,10 +25,30 @@ use crate::sweep::{Cell, Racer, settle};
 /// What is asked of a running server, and what right answers are.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Where it listens, on 127.0.0.1.
-    pub port: u16,
+    /// Where it is.
+    pub place: Place,
     /// At least one request.
     pub requests: Vec<Wanted>,
+}
+
+/// Where a server is asked.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Place {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its URL without a path.
+    pub url: String,
+}
+
+impl Place {
+    /// One on this machine.
+    pub fn local(port: u16) -> Self {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Self {
+            address,
+            url: format!("http://{address}"),
+        }
+    }
 }
 
 /// One request to a running server.
@@ -66,7 +86,7 @@ impl Wanted {
 
 impl Target {
     /// The requests of `workload`, as this racer has them.
-    pub fn of(racer: Racer, port: u16, workload: &Workload, site: &Site) -> Self {
+    pub fn of(racer: Racer, place: Place, workload: &Workload, site: &Site) -> Self {
         let from_memory = |length: u64| {
             let path = format!("/.triathlon/null?bytes={length}");
             Wanted::file(path, length, None)
@@ -76,6 +96,20 @@ impl Target {
                 weight: asked.weight,
                 ..from_memory(bytes.count())
             },
+            (Racer::Ceiling { .. }, Content::File { site: folder, file }) => Wanted {
+                weight: asked.weight,
+                ..from_memory(site.file(folder, file).bytes.count())
+            },
+            (Racer::Server(_), Content::File { site: folder, file }) => {
+                let found = site.file(folder, file);
+                let (length, digest) = (found.bytes.count(), found.sha256.clone());
+                Wanted {
+                    method: asked.method.clone(),
+                    headers: asked.headers.clone(),
+                    weight: asked.weight,
+                    ..Wanted::file(&found.path, length, Some(digest))
+                }
+            }
             // Where nobody knows how long the answer is, an empty one is as fast as it gets.
             (Racer::Ceiling { .. }, Content::Path { expect, .. }) => Wanted {
                 weight: asked.weight,
@@ -99,19 +133,19 @@ impl Target {
             },
         };
         Self {
-            port,
+            place,
             requests: workload.requests.iter().map(wanted).collect(),
         }
     }
 
     /// Its requests as a plan has them: what a right answer is stands with each where there are
     /// several, and else with the plan.
-    fn requests(&self, address: SocketAddr) -> (Vec<RequestFile>, Expectation) {
+    fn requests(&self) -> (Vec<RequestFile>, Expectation) {
         let file = |wanted: &Wanted| RequestFile {
             method: wanted.method.clone(),
             headers: wanted.headers.clone(),
             weight: wanted.weight,
-            ..RequestFile::get(format!("http://{address}{}", wanted.path))
+            ..RequestFile::get(format!("{}{}", self.place.url, wanted.path))
         };
         match self.requests.as_slice() {
             [one] => {
@@ -209,18 +243,21 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
     let workers = u32::try_from(cpus.len())
         .unwrap_or(u32::MAX)
         .clamp(1, load.connections.max(1));
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, target.port));
+    let address = target.place.address;
     let arrivals = match (load.rate, load.arrivals) {
         (None, _) => Arrivals::Closed,
         (Some(rate_per_1000_s), ArrivalKind::Fixed) => Arrivals::Fixed { rate_per_1000_s },
         (Some(rate_per_1000_s), ArrivalKind::Poisson) => Arrivals::Poisson { rate_per_1000_s },
     };
-    let (requests, expect) = target.requests(address);
+    let (requests, expect) = target.requests();
     PlanFile {
         format: FORMAT,
         requests,
         addresses: vec![address],
-        sources: sources(load),
+        sources: match address.ip() {
+            IpAddr::V4(ip) if ip.is_loopback() => sources(load),
+            _ => Vec::new(),
+        },
         protocol: model::plan::Protocol::Http1,
         arrivals,
         stages: Vec::new(),
@@ -329,11 +366,7 @@ pub fn measure(
     let mut meters = Meters::default();
     let mut trial = generator.run(plan, &mut |event, generator| {
         running.end_if_headless();
-        let server = Group {
-            pid: running.pid(),
-            leaf: running.leaf(),
-        };
-        meters.see(event, generator, server);
+        meters.see(event, generator, running.group());
     })?;
     let mut facts = running.look_after();
     if let Some(server) = running.condition() {
@@ -364,7 +397,7 @@ pub fn measure(
         ceiling: None,
         cpu_choice: Some(surroundings.cpu_choice.to_owned()),
         shared_cpus: shared,
-        server: Some(facts),
+        server: (!running.is_elsewhere()).then_some(facts),
     };
     trial.void = verdict::void(&trial);
     trial.verdict = verdict::judge(&trial);
@@ -381,7 +414,7 @@ struct Meters {
 }
 
 impl Meters {
-    fn see(&mut self, event: &Event, generator: Option<Group<'_>>, server: Group<'_>) {
+    fn see(&mut self, event: &Event, generator: Option<Group<'_>>, server: Option<Group<'_>>) {
         let Event::Phase {
             phase,
             monotonic_ns: edge,
@@ -393,25 +426,25 @@ impl Meters {
         let first = self.first.get_or_insert_with(|| meter::Before::look(root));
         match phase {
             Phase::Measurement => {
-                self.before = Some(meter::read(root, *edge, generator, Some(server)));
+                self.before = Some(meter::read(root, *edge, generator, server));
             }
             // A plan that ends after a count has no drain of its own.
             Phase::Drain | Phase::Done if self.after.is_none() => {
-                let reading = meter::read(root, *edge, generator, Some(server));
+                let reading = meter::read(root, *edge, generator, server);
                 let mut usage = self
                     .before
                     .as_ref()
                     .map(|before| meter::between(before, &reading))
                     .unwrap_or_default();
                 for (group, usage) in [
-                    (Some(server), &mut usage.server),
+                    (server, &mut usage.server),
                     (generator, &mut usage.generator),
                 ] {
                     if let (Some(group), Some(usage)) = (group, usage) {
                         meter::memory(root, group, usage);
                     }
                 }
-                let groups: Vec<Group<'_>> = generator.into_iter().chain([server]).collect();
+                let groups: Vec<Group<'_>> = generator.into_iter().chain(server).collect();
                 first.complete(root, &groups, &mut usage);
                 self.after = Some((reading, usage));
             }

@@ -89,8 +89,15 @@ pub enum Restart {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerFile {
-    /// A row of the lab's table.
+    /// A row of the lab's table; empty where there is a URL.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub product: String,
+    /// Where a server answers that already runs: it is neither started nor stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Its process, whose consumption is metered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
     /// Its name in charts, where the product's own is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -153,6 +160,9 @@ pub struct WorkloadFile {
     /// What is fetched, where that is one file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
+    /// A folder whose files are served and fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
     /// What is asked, where that is several things, or no file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<AskedFile>,
@@ -165,12 +175,15 @@ pub struct WorkloadFile {
 }
 
 /// `[[workload.request]]`.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AskedFile {
     /// A file that the lab makes, and whose right answer it knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
+    /// A file of the workload's folder, by its path below that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Anything else that the server answers: a path and its query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,

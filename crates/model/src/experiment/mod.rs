@@ -9,6 +9,7 @@ mod workload;
 
 use std::collections::BTreeSet;
 
+use crate::plan::Url;
 use crate::units::{Rate, Span};
 
 pub use file::{
@@ -43,8 +44,12 @@ fn wrong(key: impl Into<String>, why: impl Into<String>) -> ExperimentError {
 pub struct ServerVariant {
     /// Unique in the experiment: `nginx`, `nginx 2 cores log on`.
     pub label: String,
-    /// A row of the lab's table.
+    /// A row of the lab's table; of one that already runs its address, as in `127.0.0.1:8080`.
     pub product: String,
+    /// Where it answers, if it already runs.
+    pub url: Option<Url>,
+    /// Its process then, where that is known.
+    pub pid: Option<u32>,
     /// `stock`, `tuned` or the path of a template.
     pub preset: String,
     /// How many cores it gets.
@@ -190,6 +195,8 @@ fn expand_servers(
     let mut labels = BTreeSet::new();
     for (index, file) in files.iter().enumerate() {
         let key = |name: &str| format!("server[{index}].{name}");
+        let url = read_url(file).map_err(|(name, why)| wrong(key(name), why))?;
+        let product = url.as_ref().map_or(&file.product, |url| &url.authority);
         let cores = file.cores.as_slice();
         let logs = file.access_log.as_slice();
         if cores.is_empty() || cores.contains(&0) {
@@ -203,7 +210,7 @@ fn expand_servers(
         }
         for &count in cores {
             for &access_log in logs {
-                let label = label_of(file, count, access_log);
+                let label = label_of(file, product, count, access_log);
                 if !labels.insert(label.clone()) {
                     return Err(wrong(
                         key("product"),
@@ -212,7 +219,9 @@ fn expand_servers(
                 }
                 variants.push(ServerVariant {
                     label,
-                    product: file.product.clone(),
+                    product: product.clone(),
+                    url: url.clone(),
+                    pid: file.pid,
                     preset: file.preset.clone(),
                     cores: count,
                     access_log,
@@ -224,14 +233,52 @@ fn expand_servers(
     Ok(variants)
 }
 
+/// Where a server answers that already runs; none where the lab starts one. What is wrong is told
+/// with its key.
+fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
+    let Some(url) = &file.url else {
+        if file.product.is_empty() {
+            let why = "say which server: product = \"nginx\", or url = \"http://127.0.0.1:8080\" of \
+                       one that already runs";
+            return Err(("product", why.to_owned()));
+        }
+        return match file.pid {
+            Some(_) => Err((
+                "pid",
+                "it goes with a url: the lab knows whom it starts".to_owned(),
+            )),
+            None => Ok(None),
+        };
+    };
+    if !file.product.is_empty() {
+        let why = "give a product, which the lab starts, or the url of a server that already runs";
+        return Err(("url", why.to_owned()));
+    }
+    let is_plain = file.preset == "tuned"
+        && file.cores == OneOrMany::One(1)
+        && file.access_log == OneOrMany::One(AccessLog::Off)
+        && file.restart.is_none();
+    if !is_plain {
+        let why = "a server that already runs is as it is: leave out preset, cores, access_log and \
+                   restart";
+        return Err(("url", why.to_owned()));
+    }
+    let url = Url::parse(url).map_err(|error| ("url", error.to_string()))?;
+    if url.path != "/" {
+        let why = "give no path: those are in the workloads, as in path = \"/search\"";
+        return Err(("url", why.to_owned()));
+    }
+    Ok(Some(url))
+}
+
 /// What tells this configuration from its siblings, and nothing else.
-fn label_of(file: &ServerFile, cores: u32, access_log: AccessLog) -> String {
+fn label_of(file: &ServerFile, product: &str, cores: u32, access_log: AccessLog) -> String {
     let mut label = match &file.label {
         Some(label) => label.clone(),
-        None if file.preset == "tuned" => file.product.clone(),
+        None if file.preset == "tuned" => product.to_owned(),
         None => {
             let preset = file.preset.rsplit('/').next().unwrap_or_default();
-            format!("{} {preset}", file.product)
+            format!("{product} {preset}")
         }
     };
     if file.cores.as_slice().len() > 1 {

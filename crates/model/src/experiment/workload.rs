@@ -42,6 +42,13 @@ pub struct Asked {
 pub enum Content {
     /// A file of that length, which the lab makes: its content is known.
     Document(Bytes),
+    /// A file of a folder that was given.
+    File {
+        /// The folder.
+        site: String,
+        /// Its path below that, with slashes.
+        file: String,
+    },
     /// Something that the server makes.
     Path {
         /// The path and its query.
@@ -58,17 +65,31 @@ impl Workload {
             .iter()
             .filter_map(|asked| match asked.content {
                 Content::Document(bytes) => Some(bytes),
-                Content::Path { .. } => None,
+                Content::File { .. } | Content::Path { .. } => None,
             })
     }
 
-    /// What it asks for, for people: `7 B`, `7 B and 100.0 KiB`.
+    /// The files of folders that it asks for: folder and path below it.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.requests
+            .iter()
+            .filter_map(|asked| match &asked.content {
+                Content::File { site, file } => Some((site.as_str(), file.as_str())),
+                Content::Document(_) | Content::Path { .. } => None,
+            })
+    }
+
+    /// What it asks for, for people: `7 B`, `7 B and 100.0 KiB`, `31 files of www`.
     pub fn contents(&self) -> String {
+        if let Some((site, _)) = self.files().nth(1) {
+            return format!("{} files of {site}", self.files().count());
+        }
         let contents: Vec<String> = self
             .requests
             .iter()
             .map(|asked| match &asked.content {
                 Content::Document(bytes) => bytes.to_string(),
+                Content::File { file, .. } => file.clone(),
                 Content::Path { path, .. } => path.clone(),
             })
             .collect();
@@ -101,14 +122,21 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
             return Err(wrong(key("requests_per_connection"), "give at least 1"));
         }
         let requests = match (&file.body, file.request.as_slice()) {
+            (Some(_), _) if file.site.is_some() => {
+                return Err(wrong(key("site"), "give a body or a site, not both"));
+            }
             (Some(body), []) => vec![document(body, &key("body"))?],
-            (None, [_, ..]) => read_requests(&file.request, &key("request"))?,
+            (None, [_, ..]) => read_requests(file, &key("request"))?,
+            (None, []) if file.site.is_some() => {
+                return Err(wrong(key("site"), "there is no file in this folder"));
+            }
             (Some(_), _) => {
                 let why = "give a body or requests, not both: a request has a body of its own";
                 return Err(wrong(key("body"), why));
             }
             (None, []) => {
-                let why = "say what is fetched: body = { bytes = 7 }, or [[workload.request]]";
+                let why = "say what is fetched: body = { bytes = 7 }, site = \"FOLDER\" or \
+                           [[workload.request]]";
                 return Err(wrong(key("name"), why));
             }
         };
@@ -118,7 +146,8 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
             needs: file.needs.clone(),
             requests_per_connection: file.requests_per_connection,
         };
-        if workload.needs.is_empty() && workload.documents().next().is_some() {
+        let has_files = workload.documents().next().is_some() || workload.files().next().is_some();
+        if workload.needs.is_empty() && has_files {
             workload.needs.push(STATIC.to_owned());
         }
         workloads.push(workload);
@@ -138,43 +167,64 @@ fn document(body: &Body, key: &str) -> Result<Asked, ExperimentError> {
     })
 }
 
-fn read_requests(files: &[AskedFile], parent: &str) -> Result<Vec<Asked>, ExperimentError> {
+fn read_requests(workload: &WorkloadFile, parent: &str) -> Result<Vec<Asked>, ExperimentError> {
     let mut requests = Vec::new();
-    for (index, file) in files.iter().enumerate() {
+    for (index, file) in workload.request.iter().enumerate() {
         let key = |name: &str| format!("{parent}[{index}].{name}");
         if file.weight == Some(0) {
             return Err(wrong(key("weight"), "give at least 1"));
         }
-        let content = match (&file.body, &file.path) {
-            (Some(body), None) => {
-                if file.expect.is_some() {
-                    let why = "the lab makes this file and knows the right answer";
-                    return Err(wrong(key("expect"), why));
-                }
-                document(body, &key("body"))?.content
-            }
-            (None, Some(path)) if !path.starts_with('/') => {
-                return Err(wrong(key("path"), "begin it with '/'"));
-            }
-            (None, Some(path)) => Content::Path {
-                path: path.clone(),
-                expect: file.expect.clone().unwrap_or_else(|| Expectation {
-                    level: Level::Body,
-                    status: Some(200),
-                    ..Expectation::default()
-                }),
-            },
-            _ => {
-                let why = "give either a body, which is a file of the lab's, or a path";
-                return Err(wrong(format!("{parent}[{index}]"), why));
-            }
-        };
         requests.push(Asked {
-            content,
+            content: read_content(workload, file, &format!("{parent}[{index}]"))?,
             method: file.method.clone().unwrap_or_else(|| "GET".to_owned()),
             headers: file.headers.clone(),
             weight: file.weight.unwrap_or(1),
         });
     }
     Ok(requests)
+}
+
+fn read_content(
+    workload: &WorkloadFile,
+    asked: &AskedFile,
+    parent: &str,
+) -> Result<Content, ExperimentError> {
+    let key = |name: &str| format!("{parent}.{name}");
+    if asked.expect.is_some() && asked.path.is_none() {
+        let why = "the lab knows the right answer: it has the file";
+        return Err(wrong(key("expect"), why));
+    }
+    match (&asked.body, &asked.file, &asked.path) {
+        (Some(body), None, None) => Ok(document(body, &key("body"))?.content),
+        (None, Some(file), None) => {
+            let Some(site) = &workload.site else {
+                return Err(wrong(key("file"), "name its folder: site = \"FOLDER\""));
+            };
+            let is_below =
+                !file.is_empty() && file.split('/').all(|part| !matches!(part, "" | "." | ".."));
+            if !is_below {
+                let why = "give the path of a file below the site's folder, as in css/main.css";
+                return Err(wrong(key("file"), why));
+            }
+            Ok(Content::File {
+                site: site.clone(),
+                file: file.clone(),
+            })
+        }
+        (None, None, Some(path)) if !path.starts_with('/') => {
+            Err(wrong(key("path"), "begin it with '/'"))
+        }
+        (None, None, Some(path)) => Ok(Content::Path {
+            path: path.clone(),
+            expect: asked.expect.clone().unwrap_or_else(|| Expectation {
+                level: Level::Body,
+                status: Some(200),
+                ..Expectation::default()
+            }),
+        }),
+        _ => {
+            let why = "give one of: a body, which the lab makes, a file of the site, or a path";
+            Err(wrong(parent, why))
+        }
+    }
 }

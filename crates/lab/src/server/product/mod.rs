@@ -170,6 +170,29 @@ impl Product {
         })
     }
 
+    /// One that already runs and is not the lab's to start.
+    pub(super) fn running(name: &str) -> Self {
+        let none = BTreeMap::new;
+        Self {
+            name: name.to_owned(),
+            install: String::new(),
+            foreground: String::new(),
+            // Whoever froze it would stop it for others, too.
+            bears_freezing: false,
+            access_log_file: String::new(),
+            processes: Vec::new(),
+            kinds: Kinds {
+                access_log: none(),
+                handler: none(),
+                preset: none(),
+                protocol: none(),
+            },
+            files: BTreeMap::new(),
+            engine: template::engine(),
+            always: None,
+        }
+    }
+
     /// This product under another name, always with that handler.
     pub(super) fn always(&self, name: &str, handler: &'static str) -> Self {
         Self {
@@ -224,6 +247,17 @@ impl Product {
 
     /// The first of `needs` that it does not offer, in a sentence.
     pub fn lacks<'n>(&self, mut needs: impl Iterator<Item = &'n str>) -> Option<String> {
+        if self.processes.is_empty() {
+            // Whoever runs it knows what else it offers.
+            let wants_files = needs.any(|need| need == "static");
+            return wants_files.then(|| {
+                format!(
+                    "{} already runs: the lab cannot give it files; ask it for a path \
+                     ([[workload.request]] path = \"/...\")",
+                    self.name
+                )
+            });
+        }
         let missing = needs.find(|need| self.offer(need).is_none())?;
         let [_, (_, handlers), (_, protocols)] = self.supports();
         let offers: Vec<&str> = handlers.into_iter().chain(protocols).collect();

@@ -20,11 +20,13 @@ use model::trial::Server;
 use sys::counters::{process, socket};
 use sys::process::{Child, Confinement, Ended, Leaf, Signal};
 
-use super::{Installed, LaunchProcess, Preset, Setup, check_path};
+use super::{External, Installed, LaunchProcess, Preset, Setup, check_path};
 use crate::condition;
 use crate::error::LabError;
+use crate::meter::Group;
 use crate::scratch::Scratch;
 use crate::site::open_to_all;
+use crate::trial::Place;
 use error_log::ErrorLog;
 
 /// What to start, and how.
@@ -64,6 +66,8 @@ pub struct Running {
     /// What the doctor looks at, once somebody has asked for it.
     condition: Option<ServerCondition>,
     error_log: ErrorLog,
+    /// Where it is, if somebody else started it: then it has no processes of ours.
+    external: Option<External>,
     /// Removed with everything in it when the server has ended: fields are dropped in this order.
     directory: tempfile::TempDir,
 }
@@ -100,6 +104,9 @@ impl Running {
         check_path(directory.path())?;
         // A server that root starts gives up its rights and must still read what is here.
         open_to_all(directory.path(), 0o755)?;
+        if let Some(external) = &start.installed.external {
+            return Self::already(start, external, directory);
+        }
         let mut ports = Vec::new();
         let mut kept = Vec::new();
         for _ in start.installed.product.processes() {
@@ -137,6 +144,7 @@ impl Running {
             facts: facts_of(start, launch.files),
             condition: None,
             error_log,
+            external: None,
             directory,
         };
         for process in launch.processes {
@@ -144,6 +152,29 @@ impl Running {
         }
         drop(kept);
         Ok(running)
+    }
+
+    /// One that somebody else started: there is nothing to do but to ask it.
+    fn already(
+        start: &Start<'_>,
+        external: &External,
+        directory: tempfile::TempDir,
+    ) -> Result<Self, LabError> {
+        Ok(Self {
+            label: start.label.to_owned(),
+            processes: Vec::new(),
+            leaf: None,
+            installed: start.installed.clone(),
+            facts: Server {
+                product: start.installed.product.name().to_owned(),
+                preset: "as it runs".to_owned(),
+                ..Server::default()
+            },
+            condition: None,
+            error_log: ErrorLog::create(directory.path().join("error.log"))?,
+            external: Some(external.clone()),
+            directory,
+        })
     }
 
     fn start_process(&mut self, launch: LaunchProcess, cpus: &[u32]) -> Result<(), LabError> {
@@ -178,19 +209,55 @@ impl Running {
         self.wait_until_it_listens(before)
     }
 
-    /// Where it listens, on 127.0.0.1.
-    pub fn port(&self) -> u16 {
-        self.front().launch.port
+    /// Where it is asked.
+    pub fn place(&self) -> Place {
+        match &self.external {
+            Some(external) => Place {
+                address: external.address,
+                url: external.url.clone(),
+            },
+            None => Place::local(self.port()),
+        }
     }
 
-    /// Its first process: of a rig, that of the part that is asked.
-    pub fn pid(&self) -> u32 {
-        self.front().child.pid()
+    /// Where it listens; one that we started, on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        match &self.external {
+            Some(external) => external.address.port(),
+            None => self.front().launch.port,
+        }
+    }
+
+    /// Its first process: of a rig, that of the part that is asked. None where nobody told it.
+    pub fn pid(&self) -> Option<u32> {
+        match &self.external {
+            Some(external) => external.process.map(|(pid, _)| pid),
+            None => Some(self.front().child.pid()),
+        }
+    }
+
+    /// Whose consumption is metered.
+    pub fn group(&self) -> Option<Group<'_>> {
+        Some(Group {
+            pid: self.pid()?,
+            leaf: self.leaf(),
+        })
+    }
+
+    /// Whether it may be far away: then this machine's counters say nothing of it.
+    pub fn is_elsewhere(&self) -> bool {
+        let external = self.external.as_ref();
+        external.is_some_and(|one| one.process.is_none() && !one.address.ip().is_loopback())
     }
 
     fn front(&self) -> &Process {
         let last = self.processes.last();
         last.expect("a server that started has a process")
+    }
+
+    /// What was started, or found.
+    pub const fn installed(&self) -> &Installed {
+        &self.installed
     }
 
     /// Its control group, if it has one.
@@ -215,8 +282,9 @@ impl Running {
             None => Vec::new(),
         };
         if found.is_empty() {
-            let ours = self.processes.iter();
-            let trees = ours.flat_map(|ours| process::tree(root, ours.child.pid()));
+            let ours = self.processes.iter().map(|ours| ours.child.pid());
+            let theirs = self.external.as_ref().and_then(|_| self.pid());
+            let trees = ours.chain(theirs).flat_map(|pid| process::tree(root, pid));
             found = trees.map(|stat| (stat.pid, stat.start_time)).collect();
         }
         found.sort_unstable();
@@ -225,8 +293,8 @@ impl Running {
 
     /// Reads its limits, listeners and CPUs for the doctor: once, outside of every window.
     pub fn read_condition(&mut self) {
-        let condition = condition::of_server(Path::new("/proc"), self.pid());
-        self.condition = Some(condition);
+        let root = Path::new("/proc");
+        self.condition = self.pid().map(|pid| condition::of_server(root, pid));
     }
 
     /// What was read of it for the doctor.
@@ -244,8 +312,11 @@ impl Running {
             .filter_map(|&pid| process::open_files_limit(root, pid).ok().flatten())
             .min();
         self.facts.cpus_allowed = cpus_allowed(root, &pids);
-        self.look_at_listener(&pids);
-        self.facts.processes_before = Some(processes);
+        let is_known = self.pid().is_some();
+        if is_known {
+            self.look_at_listener(&pids);
+        }
+        self.facts.processes_before = is_known.then_some(processes);
         self.facts.processes_after = None;
         self.facts.exit = None;
         self.error_log.skip();
@@ -254,7 +325,7 @@ impl Running {
 
     /// Looks at it after a window, and returns all that is known.
     pub fn look_after(&mut self) -> Server {
-        self.facts.processes_after = Some(self.processes());
+        self.facts.processes_after = self.pid().map(|_| self.processes());
         let ended = self.processes.iter_mut().find_map(|one| one.child.ended());
         self.facts.exit = ended.map(|ended| ended.to_string());
         let (lines, count) = self.error_log.gained();
@@ -286,6 +357,9 @@ impl Running {
     /// That it ended unasked, if it has, what it said and what to do about it. `when` is "at once"
     /// or "by itself". What it left is ended, too.
     pub fn ended(&mut self, when: &str) -> Option<String> {
+        if let Some(external) = &self.external {
+            return external.ended();
+        }
         let ended = self
             .processes
             .iter_mut()

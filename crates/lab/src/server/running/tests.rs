@@ -131,7 +131,7 @@ fn every_server_starts_answers_and_leaves_nothing_behind() {
             assert!(facts.listen_backlog > Some(100), "{name}: {facts:?}");
             assert!(facts.open_files_limit > Some(100), "{name}");
             assert_eq!((facts.exit, facts.error_log_lines), (None, 0), "{name}");
-            let pid = running.pid();
+            let pid = running.pid().unwrap();
             running.stop();
             assert_eq!(
                 process::session_members(Path::new("/proc"), pid),
@@ -476,11 +476,11 @@ fn workers_do_not_outlive_a_master_that_is_killed_in_the_middle_of_a_trial() {
         // Helpers of others, as h2o's, may end by themselves when their master has gone.
         let leaves_workers = ["nginx", "apache"].contains(&name.as_str());
         let mut killer = Killer {
-            pid: running.pid(),
+            pid: running.pid().unwrap(),
             left: Vec::new(),
         };
         let target = Target {
-            port: running.port(),
+            place: running.place(),
             requests: vec![Wanted::file("/", 0, None)],
         };
         let plan = trial::plan(

@@ -1,9 +1,12 @@
 //! What could be run: products, experiments, and the points of one with their cost in time.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
-use lab::experiment::BUILT_IN;
+use anyhow::Context as _;
+use lab::experiment::{BUILT_IN, NEW};
 use lab::probe::question;
 use lab::run::Missing;
 use lab::server::{Absent, Installed, Search, installed};
@@ -11,6 +14,7 @@ use lab::sweep::{Cost, untold};
 use model::Experiment;
 use verdict::words;
 
+use crate::exit::UsageError;
 use crate::out;
 
 /// Prints every product: its version or how to install it, and what it can do.
@@ -61,6 +65,28 @@ pub(super) fn experiments() -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes an experiment to begin with, where there is no file yet.
+pub(super) fn begin(file: &Path) -> anyhow::Result<()> {
+    if file == Path::new("-") {
+        return out::write(NEW);
+    }
+    let mut options = std::fs::OpenOptions::new();
+    match options.write(true).create_new(true).open(file) {
+        Ok(mut new) => new
+            .write_all(NEW.as_bytes())
+            .with_context(|| format!("cannot write {}", file.display()))?,
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let why = format!("{} exists already; name another file", file.display());
+            return Err(UsageError(why).into());
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot create {}", file.display()));
+        }
+    }
+    let file = file.display();
+    out::line(format_args!("{file}: next, triathlon lab {file} --list"))
 }
 
 /// The points of an experiment, who takes part, and what it costs.

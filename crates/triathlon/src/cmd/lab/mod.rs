@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use lab::cpus::Division;
 use lab::environment;
-use lab::experiment::{ReadError, Source};
+use lab::experiment::{ReadError, Source, keys};
 use lab::generator::Local;
 use lab::lock::Lock;
 use lab::probe::question::{self, Question};
@@ -58,6 +58,12 @@ pub(crate) struct Args {
     /// built-in ones. `--list servers`: print the products and which of them are installed.
     #[arg(long)]
     list: bool,
+    /// Print every key of an experiment: what it does, what it takes, what holds without it.
+    #[arg(long, conflicts_with_all = ["experiment", "list", "resume", "verify"])]
+    keys: bool,
+    /// Write a commented experiment to begin with here, or to stdout (-); run nothing.
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["experiment", "keys", "list", "resume", "verify"])]
+    new: Option<PathBuf>,
     /// A folder of more servers, a folder each: its server.toml and templates. One that is called
     /// like a built-in server replaces it.
     #[arg(long, value_name = "DIR")]
@@ -82,8 +88,10 @@ const EXAMPLES: &str = "\
 Examples:
   triathlon lab first-heat
       every installed server, a small and a large file, less than four minutes
-  triathlon lab first-heat server=origin,nginx 'connections=[1,64]' rounds=10
+  triathlon lab first-heat server=origin,nginx connections=1,64 rounds=10
       the same question, asked more narrowly
+  triathlon lab --new my.toml
+      write an experiment to begin with; --keys prints all that can stand in one
   triathlon lab my.toml --budget 10m
       as much of it as fits into ten minutes
   triathlon lab first-heat --resume
@@ -180,9 +188,15 @@ fn search_of(own: PathBuf, folders: &[PathBuf]) -> anyhow::Result<Search> {
     Ok(search)
 }
 
-/// `--list` alone, or of servers: what there is to choose from; false if it is not that.
+/// What runs nothing and asks for no experiment: `--keys`, `--new`, `--list` alone or of servers.
+/// False if it is none of these.
 fn list_what_exists(args: &Args, search: &Search) -> anyhow::Result<bool> {
+    if let Some(file) = &args.new {
+        listing::begin(file)?;
+        return Ok(true);
+    }
     match args.experiment.as_deref() {
+        _ if args.keys => out::write(&keys::pages::text())?,
         _ if !args.list => return Ok(false),
         None => listing::experiments()?,
         Some("servers") => listing::servers(search)?,

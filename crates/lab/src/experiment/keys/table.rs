@@ -1,0 +1,419 @@
+//! The one table of the keys of an experiment: the reader, its messages, the pages and the schema
+//! all follow from it.
+
+use super::Kind::{
+    Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Word,
+};
+use super::{Key, Section};
+
+const fn key(
+    name: &'static str,
+    kind: super::Kind,
+    default: &'static str,
+    example: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        name,
+        kind,
+        default,
+        example,
+        meaning,
+    }
+}
+
+/// A key that must be given has no default.
+const MUST: &str = "";
+/// One that may be left out, where leaving it out is a choice of its own.
+const NONE: &str = "none";
+
+const LOGS: super::Kind = Word(&["off", "on", "buffered"]);
+const RESTARTS: super::Kind = Word(&["round", "trial"]);
+
+/// Each table by its path, with its keys. A test holds this against the types in `model`.
+pub const SECTIONS: &[Section] = &[
+    Section {
+        path: "",
+        written: "",
+        meaning: "An experiment has four tables. Servers and workloads may be several: each has a \
+                  table of its own, in two brackets.",
+        keys: &[
+            key(
+                "experiment",
+                Table,
+                MUST,
+                "[experiment]",
+                "What is asked, and how often.",
+            ),
+            key(
+                "server",
+                Tables,
+                MUST,
+                "[[server]]",
+                "Who is asked: a table for each server.",
+            ),
+            key(
+                "workload",
+                Tables,
+                MUST,
+                "[[workload]]",
+                "What is fetched: a table for each.",
+            ),
+            key("load", Table, MUST, "[load]", "How hard."),
+        ],
+    },
+    Section {
+        path: "experiment",
+        written: "[experiment]",
+        meaning: "What is asked, and how often.",
+        keys: &[
+            key(
+                "name",
+                Text,
+                MUST,
+                "name = \"logs\"",
+                "Names its folder of results too: letters, digits, '-', '_' and '.'.",
+            ),
+            key(
+                "question",
+                Text,
+                MUST,
+                "question = \"What does an access log cost?\"",
+                "What the experiment answers, in a sentence. It is the first line of the report.",
+            ),
+            key(
+                "rounds",
+                Count(1),
+                "as many as the comparisons need",
+                "rounds = 10",
+                "Complete repetitions of all points. A comparison needs 6 or more.",
+            ),
+            key(
+                "order",
+                Word(&["cell", "server"]),
+                "\"cell\"",
+                "order = \"server\"",
+                "What is measured next to what within a round: the servers of one point, or the \
+                 points of one server, which then runs alone.",
+            ),
+            key(
+                "restart",
+                RESTARTS,
+                "\"round\"",
+                "restart = \"trial\"",
+                "When servers are started afresh: once in each round, or before each trial.",
+            ),
+            key(
+                "warmup",
+                Time,
+                "\"3s\"",
+                "warmup = \"1s\"",
+                "How long a server is warmed up after its start, before anything counts.",
+            ),
+            key(
+                "duration",
+                Time,
+                MUST,
+                "duration = \"10s\"",
+                "How long each trial is measured: at least 10ms, better seconds.",
+            ),
+            key(
+                "seed",
+                Count(0),
+                "taken from the clock, and stored",
+                "seed = 7",
+                "What the random order is drawn from: the same seed gives the same order.",
+            ),
+        ],
+    },
+    Section {
+        path: "server",
+        written: "[[server]]",
+        meaning: "Who is asked. The lab starts a product of its own for each, or asks one that \
+                  already runs.",
+        keys: &[
+            key(
+                "product",
+                Text,
+                "none: give it, or a url",
+                "product = \"nginx\"",
+                "A server that the lab can start: triathlon lab --list servers prints them.",
+            ),
+            key(
+                "url",
+                Text,
+                NONE,
+                "url = \"http://127.0.0.1:8080\"",
+                "In the place of a product: a server that already runs. It is neither started nor \
+                 stopped, the lab makes no files for it, and its workloads ask for paths.",
+            ),
+            key(
+                "pid",
+                Count(1),
+                NONE,
+                "pid = 4711",
+                "With a url: the process whose CPU time and memory are read, with its children. \
+                 Without it they are unknown.",
+            ),
+            key(
+                "label",
+                Text,
+                "the product, and what tells it from others",
+                "label = \"old\"",
+                "Its name in the report.",
+            ),
+            key(
+                "preset",
+                Text,
+                "\"tuned\"",
+                "preset = \"stock\"",
+                "How it is configured: stock (as it is delivered), tuned (by its own manual), or \
+                 the path of a template of yours.",
+            ),
+            key(
+                "cores",
+                Axis(&Count(1)),
+                "1",
+                "cores = [1, 2]",
+                "How many CPUs it gets; a list makes a server of each.",
+            ),
+            key(
+                "access_log",
+                Axis(&LOGS),
+                "\"off\"",
+                "access_log = [\"off\", \"on\"]",
+                "Whether it logs each request: not, line by line, or many lines at a time; a list \
+                 makes a server of each.",
+            ),
+            key(
+                "restart",
+                RESTARTS,
+                "that of [experiment]",
+                "restart = \"trial\"",
+                "When this one is started afresh, where that differs from the others.",
+            ),
+        ],
+    },
+    Section {
+        path: "workload",
+        written: "[[workload]]",
+        meaning: "What is fetched: one file that the lab makes (body), the files of a folder of \
+                  yours (site), or several requests with weights.",
+        keys: &[
+            key(
+                "name",
+                Text,
+                MUST,
+                "name = \"7-byte file\"",
+                "Its name in the report.",
+            ),
+            key(
+                "body",
+                Table,
+                NONE,
+                "body = { bytes = 7 }",
+                "One file of that length, which the lab makes and checks.",
+            ),
+            key(
+                "site",
+                Text,
+                NONE,
+                "site = \"www\"",
+                "A folder of yours: its files are copied, served and checked by their digests. \
+                 Without requests all of them are asked for, equally often; requests with file \
+                 name some of them, with weights.",
+            ),
+            key(
+                "request",
+                Tables,
+                NONE,
+                "[[workload.request]]",
+                "Several requests, each with its weight.",
+            ),
+            key(
+                "needs",
+                Texts,
+                "[\"static\"] for files",
+                "needs = [\"echo\"]",
+                "What a server must offer for it; one that does not becomes a row with the reason.",
+            ),
+            key(
+                "requests_per_connection",
+                Count(1),
+                "as many as come",
+                "requests_per_connection = 1",
+                "Exactly so many requests on a connection, which the generator then closes.",
+            ),
+        ],
+    },
+    Section {
+        path: "workload.body",
+        written: "body = { ... }",
+        meaning: "The content of a file that the lab makes.",
+        keys: &[key(
+            "bytes",
+            Size,
+            MUST,
+            "bytes = \"100k\"",
+            "Its length, at most 1G.",
+        )],
+    },
+    Section {
+        path: "workload.request",
+        written: "[[workload.request]]",
+        meaning: "One request of a workload: a body, a file or a path.",
+        keys: &[
+            key(
+                "body",
+                Table,
+                NONE,
+                "body = { bytes = \"1k\" }",
+                "A file that the lab makes.",
+            ),
+            key(
+                "file",
+                Text,
+                NONE,
+                "file = \"css/main.css\"",
+                "A file of the workload's site, by its path below that folder.",
+            ),
+            key(
+                "path",
+                Text,
+                NONE,
+                "path = \"/search?q=a\"",
+                "Anything else that the server answers.",
+            ),
+            key(
+                "method",
+                Text,
+                "\"GET\"",
+                "method = \"HEAD\"",
+                "The method of the request.",
+            ),
+            key(
+                "headers",
+                Fields,
+                NONE,
+                "headers = [[\"Accept-Encoding\", \"gzip\"]]",
+                "Fields that are sent, each a name and a value.",
+            ),
+            key(
+                "weight",
+                Count(1),
+                "1",
+                "weight = 9",
+                "How often it is sent, in relation to the weights of the others.",
+            ),
+            key(
+                "expect",
+                Table,
+                "status 200 for a path",
+                "expect = { status = 204 }",
+                "What a right answer to a path is; of files the lab knows it.",
+            ),
+        ],
+    },
+    Section {
+        path: "workload.request.body",
+        written: "body = { ... }",
+        meaning: "The content of a file that the lab makes.",
+        keys: &[key(
+            "bytes",
+            Size,
+            MUST,
+            "bytes = 7",
+            "Its length, at most 1G.",
+        )],
+    },
+    Section {
+        path: "workload.request.expect",
+        written: "expect = { ... }",
+        meaning: "What a right answer to a path is. What is not given is taken from two fetches \
+                  before the run.",
+        keys: &[
+            key(
+                "level",
+                Word(&["none", "status", "length", "body"]),
+                "\"body\"",
+                "level = \"status\"",
+                "How closely answers are checked: that they are complete, their status too, their \
+                 length too, their content too.",
+            ),
+            key(
+                "status",
+                Count(100),
+                "that of the fetches",
+                "status = 404",
+                "The status.",
+            ),
+            key(
+                "length",
+                Count(0),
+                "that of the fetches",
+                "length = 512",
+                "The length of the content in bytes.",
+            ),
+            key(
+                "sha256",
+                Text,
+                NONE,
+                "sha256 = \"9f86d0...\"",
+                "The SHA-256 of the content, hexadecimal: the fetches must match it.",
+            ),
+        ],
+    },
+    Section {
+        path: "load",
+        written: "[load]",
+        meaning: "How hard the servers are loaded.",
+        keys: &[
+            key(
+                "mode",
+                Word(&["closed", "open"]),
+                "\"closed\"",
+                "mode = \"open\"",
+                "What makes a request due: the end of the one before on its connection, or a \
+                 schedule that does not wait for answers.",
+            ),
+            key(
+                "connections",
+                Numbers,
+                MUST,
+                "connections = [1, 64]",
+                "Connections in total; each number of a list is a point.",
+            ),
+            key(
+                "rate",
+                Axis(&Rate),
+                "none; must be given for mode = \"open\"",
+                "rate = [\"1k\", \"2k\"]",
+                "The intended load in requests per second; each of a list is a point.",
+            ),
+            key(
+                "arrivals",
+                Word(&["poisson", "fixed"]),
+                "\"poisson\"",
+                "arrivals = \"fixed\"",
+                "How requests of an open loop are spaced: at random, or evenly.",
+            ),
+            key(
+                "timeout",
+                Time,
+                "\"5s\"",
+                "timeout = \"1s\"",
+                "How long an answer may take from the first byte sent to the last received.",
+            ),
+        ],
+    },
+    Section {
+        path: "load.connections",
+        written: "connections = { ... }",
+        meaning: "Evenly spaced points, in the place of a list.",
+        keys: &[
+            key("from", Count(1), MUST, "from = 10", "The first."),
+            key("to", Count(1), MUST, "to = 1000", "The last."),
+            key("step", Count(1), MUST, "step = 10", "From one to the next."),
+        ],
+    },
+];

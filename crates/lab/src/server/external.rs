@@ -1,0 +1,61 @@
+//! A server that already runs: whoever started it stops it, and the lab only asks.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use model::plan::Url;
+use sys::counters::process;
+
+use super::Product;
+use super::{Absent, Installed};
+
+/// Where a server is that already runs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct External {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its URL without a path: `http://localhost:8080`.
+    pub url: String,
+    /// Its process and when that began, where it is known.
+    pub process: Option<(u32, u64)>,
+}
+
+/// Finds the server at `url`, whose process is `pid`.
+pub fn external(url: &Url, pid: Option<u32>) -> Result<Installed, Absent> {
+    let absent = |why: String| Absent { why, remedy: None };
+    let address = (url.host.as_str(), url.port)
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut found| found.next())
+        .ok_or_else(|| absent(format!("the host {} has no address", url.host)))?;
+    let process = match pid {
+        None => None,
+        Some(pid) => {
+            let stat = process::stat(Path::new("/proc"), pid)
+                .map_err(|_| absent(format!("there is no process {pid}")))?;
+            Some((pid, stat.start_time))
+        }
+    };
+    let url_text = url.to_string();
+    Ok(Installed {
+        product: Arc::new(Product::running(&url.authority)),
+        programs: Vec::new(),
+        version: "already running".to_owned(),
+        external: Some(External {
+            address,
+            url: url_text.trim_end_matches('/').to_owned(),
+            process,
+        }),
+    })
+}
+
+impl External {
+    /// That its process is gone, if it is.
+    pub(super) fn ended(&self) -> Option<String> {
+        let (pid, start_time) = self.process?;
+        let is_it = process::stat(Path::new("/proc"), pid)
+            .is_ok_and(|stat| stat.start_time == start_time && stat.state != 'Z');
+        (!is_it).then(|| format!("its process {pid} is gone"))
+    }
+}
