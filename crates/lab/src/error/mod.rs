@@ -16,8 +16,10 @@ pub enum LabError {
     Experiment(#[from] ReadError),
     /// The budget is too small for the smallest honest form of the experiment.
     #[error(
-        "{experiment} cannot be done in {budget}: its smallest form ({form}) takes about {least}; \
-         give it that much, or fewer servers (server=NAME,NAME)"
+        "{experiment} cannot be done in {}: its smallest form ({form}) takes about {}; \
+         give it that much, or fewer servers (server=NAME,NAME)",
+        budget.people(),
+        least.people()
     )]
     Budget {
         /// The experiment's name.

@@ -134,6 +134,28 @@ impl Span {
         self.ns as f64 / 1e9
     }
 
+    /// As people say it: `22 s`, `2 min 13 s`, `1 h 5 min`; below a second with its unit, without
+    /// digits that say nothing: `1 ns`, `2.5 ms`.
+    pub fn people(self) -> String {
+        let seconds = self.ns.saturating_add(500_000_000) / 1_000_000_000;
+        match seconds {
+            _ if self.ns < 1_000_000_000 => {
+                let text = self.to_string();
+                let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+                let number = match number.contains('.') {
+                    true => number.trim_end_matches('0').trim_end_matches('.'),
+                    false => number,
+                };
+                format!("{number} {unit}")
+            }
+            0..=119 => format!("{seconds} s"),
+            120..=3_599 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+            120..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
+            _ if seconds % 3_600 < 60 => format!("{} h", seconds / 3_600),
+            _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+        }
+    }
+
     /// Whether this is no time at all.
     pub const fn is_zero(self) -> bool {
         self.ns == 0

@@ -58,3 +58,18 @@ fn spans_print_in_the_unit_a_person_would_choose() {
     assert_eq!(Span::from_s(10).to_string(), "10.0 s");
     assert_eq!(Span::from_s(600).to_string(), "10.0 min");
 }
+
+#[test]
+fn times_are_said_as_people_say_them() {
+    let check = |span: Span, expected: &str| assert_eq!(span.people(), expected);
+    check(Span::from_ns(1), "1 ns");
+    check(Span::from_us(1), "1 us");
+    check(Span::from_us(2_500), "2.5 ms");
+    check(Span::from_ms(710), "710 ms");
+    check(Span::from_ms(22_100), "22 s");
+    check(Span::from_s(100), "100 s");
+    check(Span::from_s(133), "2 min 13 s");
+    check(Span::from_s(180), "3 min");
+    check(Span::from_s(3_600), "1 h");
+    check(Span::from_s(3_900), "1 h 5 min");
+}

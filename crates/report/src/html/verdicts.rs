@@ -310,7 +310,10 @@ fn place(run: &Run, heard: &Heard) -> String {
         .filter(|digest| !digest.ceiling)
         .count();
     if heard.trials == all && all > 1 {
-        return format!("all {all} trials");
+        return match all {
+            2 => "both trials".to_owned(),
+            all => format!("all {all} trials"),
+        };
     }
     let mut servers: Vec<&str> = heard
         .points

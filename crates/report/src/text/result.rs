@@ -401,7 +401,10 @@ fn remarks(trial: &Trial) -> String {
     if !backend.is_empty() {
         out.push_str(&labelled(
             "backend",
-            &format!("{backend}, waits to the nearest {}", record.wait_resolution),
+            &format!(
+                "{backend}, with timers to {}",
+                record.wait_resolution.people()
+            ),
         ));
     }
     for (position, checked) in crate::run::checked(trial).iter().enumerate() {

@@ -386,7 +386,9 @@ fn progress() -> impl FnMut(Progress<'_>) {
         Progress::Begins { pass, all, .. } => {
             if pass != round {
                 round = pass;
-                out::note(format_args!("pass {pass}, {all} in all"));
+                out::note(format_args!(
+                    "pass {pass} ({all} measurements in all passes)"
+                ));
             }
         }
         Progress::Failed { job, why } => {

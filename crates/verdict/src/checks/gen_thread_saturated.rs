@@ -36,7 +36,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Capacity, capacity), (Latency, severity)],
         format!(
-            "{} was {} busy: its queue is measured too.",
+            "{} was {} busy: response times include the queue in the generator.",
             words::worker(worker.index, facts.record),
             words::share(busy)
         ),

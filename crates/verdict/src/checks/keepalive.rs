@@ -44,7 +44,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let severity: Vec<_> = severity.into_iter().collect();
     let mut say = if capacity.is_some() {
         format!(
-            "The server closed {}, one for each {}.",
+            "The server closed {}, one in every {}.",
             words::plural(entry.connections.closed_by_server, "connection"),
             requests(share)
         )
@@ -56,14 +56,14 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     }
     if let Some((server, other, _)) = &unlike {
         say += &format!(
-            " {server} closed one for each {}: they do not do the same work.",
+            " {server} closed one in every {}: they do not do the same work.",
             if *other > 0.0 {
                 requests(*other)
             } else {
                 "none".to_owned()
             }
         );
-        say = say.replace("closed one for each none", "closed none");
+        say = say.replace("closed one in every none", "closed none");
     }
     Found::new(&severity, say)
         .evidence("closed_share", share)
@@ -80,9 +80,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
 
 /// `100 requests`, or `request`: on each of the connections of which `share` per request close.
 fn requests(share: f64) -> String {
-    match words::rate(1.0 / share).as_str() {
+    match words::rate((1.0 / share).round()).trim_end_matches(".0") {
         "1.00" => "request".to_owned(),
-        each => format!("{each} requests"),
+        each => format!("{} requests", each.trim_end_matches(".00")),
     }
 }
 

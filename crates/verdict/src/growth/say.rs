@@ -96,7 +96,7 @@ pub(super) fn falling(growth: &Growth) -> String {
 /// A class by its name.
 pub(super) fn named(growth: &Growth, curve: &Curve) -> String {
     let times = format!(
-        "{:.2} times as dear at the end (95 % bounds {:.2} and {:.2}), Akaike weight {:.2}",
+        "{:.2} times the cost at the end (95 % bounds {:.2} and {:.2}), Akaike weight {:.2}",
         growth.ratio.0, growth.ratio.1, growth.ratio.2, growth.confidence
     );
     let shape = match *curve {
@@ -142,7 +142,7 @@ pub(super) fn between(growth: &Growth, why: &str) -> String {
         format!("growth is named from {GROWING_RATIO} on")
     };
     format!(
-        "{}: {why}; {} {:.2} times as dear at the end (95 % bounds {:.2} and {:.2}; {named})",
+        "{}: {why}; {} {:.2} times the cost at the end (95 % bounds {:.2} and {:.2}; {named})",
         growth.word(),
         range(growth),
         growth.ratio.0,

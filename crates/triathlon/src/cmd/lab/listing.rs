@@ -150,7 +150,7 @@ pub(super) fn grid(
             experiment.duration(),
             cost.ceilings,
             words::plural(u64::from(cost.starts), "start"),
-            cost.time
+            cost.time.people()
         ),
     );
     let present = (0..servers.len()).filter(|index| servers[*index].is_some());

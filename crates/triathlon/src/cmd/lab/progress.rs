@@ -8,6 +8,9 @@ use verdict::words;
 
 use crate::out;
 
+/// What is left below this is not worth a word.
+const SHORT: Span = Span::from_s(1);
+
 /// Where progress is shown.
 pub(super) struct Screen {
     live: bool,
@@ -58,7 +61,8 @@ impl Screen {
                 } else {
                     let left = self
                         .left
-                        .map_or_else(String::new, |left| format!(", {left} left"));
+                        .filter(|left| *left >= SHORT)
+                        .map_or_else(String::new, |left| format!(", {} left", left.people()));
                     out::note(format_args!("{}{left}", self.block));
                 }
             }
@@ -72,7 +76,7 @@ impl Screen {
                 self.left = Some(*left);
                 if let (true, Some(point)) = (self.live, &trial.point) {
                     self.rewrite(&format!(
-                        "{}: {}, {}, {}: {:.0}/s, {} ({done} of {all}, {left} left)",
+                        "{}: {}, {}, {}: {:.0}/s, {} ({done} of {all}{})",
                         self.block,
                         point.id.server,
                         point.id.workload,
@@ -82,6 +86,10 @@ impl Screen {
                             "disturbed".to_owned()
                         } else {
                             trial.verdict.status.to_string()
+                        },
+                        match *left >= SHORT {
+                            true => format!(", {} left", left.people()),
+                            false => String::new(),
                         }
                     ));
                 }

@@ -180,7 +180,8 @@ fn an_outage(trial: &mut Trial) {
         length,
     }];
     worker.backed_off = length * u64::from(worker.connections);
-    worker.outstanding_integral_ns -= worker.backed_off.as_ns();
+    let backed_off = worker.backed_off.as_ns();
+    worker.outstanding_integral_ns = worker.outstanding_integral_ns.saturating_sub(backed_off);
 }
 
 #[test]

@@ -32,11 +32,15 @@ is measured. In a lab their findings are stored with each trial.
 
 /// What the rule's own file says of it.
 fn meaning(check: &Check) -> String {
-    let file = check.name.replace('-', "_");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/checks");
-    let path = sources.join(format!("{file}.rs"));
-    let text = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{} is not in {}: {error}", check.id, path.display()));
+    let files = std::fs::read_dir(sources)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut texts = files.filter_map(|path| std::fs::read_to_string(path).ok());
+    let id = format!("id: \"{}\"", check.id);
+    let text = texts
+        .find(|text| text.contains(&id))
+        .expect("each rule has a file");
     let lines: Vec<&str> = text
         .lines()
         .map_while(|line| line.strip_prefix("//!"))
