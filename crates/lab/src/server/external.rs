@@ -1,14 +1,18 @@
 //! A server that already runs: whoever started it stops it, and the lab only asks.
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use model::plan::Url;
 use sys::counters::process;
 
 use super::Product;
 use super::{Absent, Installed};
+
+/// How long an address may take to accept a connection, where a host has several.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where a server is that already runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,11 +28,12 @@ pub struct External {
 /// Finds the server at `url`, whose process is `pid`.
 pub fn external(url: &Url, pid: Option<u32>) -> Result<Installed, Absent> {
     let absent = |why: String| Absent { why, remedy: None };
-    let address = (url.host.as_str(), url.port)
-        .to_socket_addrs()
-        .ok()
-        .and_then(|mut found| found.next())
-        .ok_or_else(|| absent(format!("the host {} has no address", url.host)))?;
+    let found = (url.host.as_str(), url.port).to_socket_addrs();
+    let found: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();
+    let listens = |address: &&SocketAddr| TcpStream::connect_timeout(address, PATIENCE).is_ok();
+    // A name like localhost has several, and a server listens on one of them.
+    let address = found.iter().find(listens).or_else(|| found.first());
+    let address = *address.ok_or_else(|| absent(format!("the host {} has no address", url.host)))?;
     let process = match pid {
         None => None,
         Some(pid) => {

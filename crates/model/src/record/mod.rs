@@ -3,11 +3,15 @@
 //! Each worker keeps one record of its own; [`Record::merge`] adds them up and is associative and
 //! commutative, so the order in which workers or machines report does not matter.
 
+mod worker;
+
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::{Distribution, Shape};
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::units::{Bytes, Rate, Span};
+
+pub use worker::{Outage, Worker};
 
 /// At most so many intervals are kept; when full, neighbours merge and the interval doubles.
 pub const INTERVALS_MAX: usize = 600;
@@ -163,75 +167,6 @@ pub struct Interval {
     )]
     pub scheduled: Option<Rate>,
 }
-
-/// One worker: a thread of the generator.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Worker {
-    /// Its position among the workers, from 0.
-    pub index: u32,
-    /// The CPU it was pinned to.
-    pub cpu: Option<u32>,
-    /// Its thread id, so that meters find it.
-    pub thread_id: Option<u32>,
-    /// Right answers in the measured window.
-    pub ok: u64,
-    /// The part of the window that this record covers.
-    #[serde(rename = "window_ns")]
-    pub window: Span,
-    /// Time outside waits and empty polls: GEN-01 reads its share of the window.
-    #[serde(rename = "busy_ns")]
-    pub busy: Span,
-    /// CPU time burnt in empty polls.
-    #[serde(rename = "spin_ns")]
-    pub spin: Span,
-    /// CPU time of the thread in the window, from its own clock; none if unreadable.
-    #[serde(rename = "cpu_ns")]
-    pub cpu_time: Option<Span>,
-    /// Time spent runnable but not running in the window; none if unreadable.
-    #[serde(rename = "runqueue_wait_ns")]
-    pub runqueue_wait: Option<Span>,
-    /// Batches of events handled and events in them.
-    pub batches: u64,
-    /// Events handled.
-    pub events: u64,
-    /// How long handling one batch took.
-    pub batch_time: Option<Distribution>,
-    /// The integral of exchanges in flight over the window, in exchange-nanoseconds, kept
-    /// independently of the distributions: Little's law is checked against it.
-    pub outstanding_integral_ns: u64,
-    /// How long the exchanges that were in flight when the window began had been by then, summed
-    /// up; none if unknown.
-    #[serde(rename = "age_at_start_ns", default)]
-    pub age_at_start: Option<Span>,
-    /// The same of those in flight when the window ended.
-    #[serde(rename = "age_at_end_ns", default)]
-    pub age_at_end: Option<Span>,
-    /// Its share of the plan's connections.
-    pub connections: u32,
-    /// When none of its connects succeeded, at most the 32 longest of such times in the window.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outages: Vec<Outage>,
-    /// How long its connections waited in the window before they were made again, because the one
-    /// before had failed or broken, summed up.
-    #[serde(rename = "backed_off_ns", default)]
-    pub backed_off: Span,
-}
-
-/// A time in which connects failed and none succeeded.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Outage {
-    /// When it began, from the start of the measured window.
-    #[serde(rename = "start_ns")]
-    pub start: Span,
-    /// How long it was; at most to the end of the window.
-    #[serde(rename = "length_ns")]
-    pub length: Span,
-}
-
-/// A shorter time without a connection is one failed connect, and told as that.
-const OUTAGE_MIN: Span = Span::from_ms(5);
 
 /// The first exchange that ended in some way, told for people.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -401,52 +336,10 @@ pub struct Record {
     pub samples_dropped: u64,
 }
 
-impl Worker {
-    /// Its time outside waits and empty polls, as a share of its window, less what it was kept from
-    /// its CPU meanwhile: a thread that had half a CPU was not busy for the other half. One that got
-    /// answers without being busy did not measure how busy it was.
-    pub fn busy_share(&self) -> Option<f64> {
-        let measured = !self.window.is_zero() && (!self.busy.is_zero() || self.ok == 0);
-        measured.then(|| self.busy_on_cpu().as_s_f64() / self.window.as_s_f64())
-    }
-
-    /// Busy time is told by the clock on the wall. What is missing of it on the thread's own clock
-    /// was somebody else's, as far as the thread was ready meanwhile.
-    fn busy_on_cpu(&self) -> Span {
-        let (Some(cpu), Some(wait)) = (self.cpu_time, self.runqueue_wait) else {
-            return self.busy;
-        };
-        self.busy.min(cpu.max(self.busy.saturating_sub(wait)))
-    }
-}
-
 impl Record {
     /// Whether it was interrupted before its window began.
     pub const fn measured_nothing(&self) -> bool {
         self.interrupted && self.window.is_zero()
-    }
-
-    /// Times in which connects failed and none succeeded, of all workers together: what overlaps is
-    /// one.
-    pub fn outages(&self) -> Vec<Outage> {
-        let mut all: Vec<Outage> = self
-            .workers
-            .iter()
-            .flat_map(|worker| worker.outages.iter().copied())
-            .filter(|outage| outage.length >= OUTAGE_MIN)
-            .collect();
-        all.sort_by_key(|outage| outage.start);
-        let mut together: Vec<Outage> = Vec::new();
-        for outage in all {
-            let end = outage.start + outage.length;
-            match together.last_mut() {
-                Some(last) if outage.start <= last.start + last.length => {
-                    last.length = last.length.max(end - last.start);
-                }
-                _ => together.push(outage),
-            }
-        }
-        together
     }
 
     /// The busiest worker, and its busy share.

@@ -3,11 +3,11 @@
 //! for certain, in reverse order.
 
 mod error_log;
-
+mod look;
 mod rest;
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -21,7 +21,6 @@ use sys::counters::{process, socket};
 use sys::process::{Child, Confinement, Ended, Leaf, Signal};
 
 use super::{External, Installed, LaunchProcess, Preset, Setup, check_path};
-use crate::condition;
 use crate::error::LabError;
 use crate::meter::Group;
 use crate::scratch::Scratch;
@@ -291,49 +290,6 @@ impl Running {
         found
     }
 
-    /// Reads its limits, listeners and CPUs for the doctor: once, outside of every window.
-    pub fn read_condition(&mut self) {
-        let root = Path::new("/proc");
-        self.condition = self.pid().map(|pid| condition::of_server(root, pid));
-    }
-
-    /// What was read of it for the doctor.
-    pub const fn condition(&self) -> Option<&ServerCondition> {
-        self.condition.as_ref()
-    }
-
-    /// Looks at it before a window: processes, limits, listener; forgets what was logged so far.
-    pub fn look_before(&mut self) {
-        let root = Path::new("/proc");
-        let processes = self.processes();
-        let pids: Vec<u32> = processes.iter().map(|(pid, _)| *pid).collect();
-        self.facts.open_files_limit = pids
-            .iter()
-            .filter_map(|&pid| process::open_files_limit(root, pid).ok().flatten())
-            .min();
-        self.facts.cpus_allowed = cpus_allowed(root, &pids);
-        let is_known = self.pid().is_some();
-        if is_known {
-            self.look_at_listener(&pids);
-        }
-        self.facts.processes_before = is_known.then_some(processes);
-        self.facts.processes_after = None;
-        self.facts.exit = None;
-        self.error_log.skip();
-        self.cut_access_log();
-    }
-
-    /// Looks at it after a window, and returns all that is known.
-    pub fn look_after(&mut self) -> Server {
-        self.facts.processes_after = self.pid().map(|_| self.processes());
-        let ended = self.processes.iter_mut().find_map(|one| one.child.ended());
-        self.facts.exit = ended.map(|ended| ended.to_string());
-        let (lines, count) = self.error_log.gained();
-        self.facts.error_log = lines;
-        self.facts.error_log_lines = count;
-        self.facts.clone()
-    }
-
     /// Ends what is left of it if a first process of it has ended unasked: workers without their
     /// master would go on answering, and nobody would know what was measured.
     pub fn end_if_headless(&mut self) {
@@ -469,44 +425,6 @@ impl Running {
         ))
     }
 
-    /// SRV-01: whoever owns the listening socket must be in the tree that we started.
-    fn look_at_listener(&mut self, pids: &[u32]) {
-        let root = Path::new("/proc");
-        let Ok(listeners) = socket::listeners(self.port()) else {
-            self.facts.listener_is_ours = None;
-            return;
-        };
-        self.facts.listen_backlog = listeners.iter().map(|listener| listener.queue_limit).min();
-        let ours: Vec<u64> = pids
-            .iter()
-            .filter_map(|&pid| process::sockets(root, pid).ok())
-            .flatten()
-            .collect();
-        let stranger = listeners
-            .iter()
-            .find(|listener| !ours.contains(&listener.inode));
-        self.facts.listener_is_ours = Some(!listeners.is_empty() && stranger.is_none());
-        self.facts.listener_owner = stranger.and_then(|listener| {
-            process::all(root).into_iter().find_map(|pid| {
-                let owns = process::sockets(root, pid).is_ok_and(|s| s.contains(&listener.inode));
-                let name = process::stat(root, pid).ok().filter(|_| owns)?.name;
-                Some(format!("{name} (pid {pid})"))
-            })
-        });
-    }
-
-    /// A log at 100,000 lines per second would fill a disk within a long experiment.
-    fn cut_access_log(&self) {
-        let path = self
-            .directory
-            .path()
-            .join(self.installed.product.access_log_file());
-        if let Ok(log) = OpenOptions::new().write(true).open(path) {
-            // A log that cannot be cut is a big file in a folder that is removed soon.
-            let _kept = log.set_len(0);
-        }
-    }
-
     fn failed(&self, why: String) -> LabError {
         LabError::Server {
             server: self.label.clone(),
@@ -539,18 +457,6 @@ fn facts_of(start: &Start<'_>, files: Vec<(String, String)>) -> Server {
         access_log: start.access_log.name().to_owned(),
         ..Server::default()
     }
-}
-
-/// The CPUs that any thread of the tree may use: more than it was given means it re-pinned itself.
-fn cpus_allowed(root: &Path, pids: &[u32]) -> Option<Vec<u32>> {
-    let mut cpus: Vec<u32> = pids
-        .iter()
-        .filter_map(|&pid| process::status(root, pid).ok()?.cpus_allowed)
-        .flatten()
-        .collect();
-    cpus.sort_unstable();
-    cpus.dedup();
-    (!cpus.is_empty()).then_some(cpus)
 }
 
 /// A port for a server, and what keeps it from everyone else until the server listens.
