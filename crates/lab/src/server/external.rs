@@ -33,7 +33,8 @@ pub fn external(url: &Url, pid: Option<u32>) -> Result<Installed, Absent> {
     let listens = |address: &&SocketAddr| TcpStream::connect_timeout(address, PATIENCE).is_ok();
     // A name like localhost has several, and a server listens on one of them.
     let address = found.iter().find(listens).or_else(|| found.first());
-    let address = *address.ok_or_else(|| absent(format!("the host {} has no address", url.host)))?;
+    let address =
+        *address.ok_or_else(|| absent(format!("the host {} has no address", url.host)))?;
     let process = match pid {
         None => None,
         Some(pid) => {
