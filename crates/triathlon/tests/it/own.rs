@@ -94,10 +94,9 @@ fn a_server_that_already_runs_is_asked_and_left_alone() {
         .expect_code(1)
         .expect_complaint(&["already runs", "ask it for a path"]);
     // Nor is every process the one that listens.
-    let other = format!(
-        "[[server]]\n{url}\npid = {}\n{workload}",
-        std::process::id()
-    );
+    let stranger = Running::start(&mut command(["serve", &www, "--listen", "127.0.0.1:0"]));
+    let pid = stranger.pid();
+    let other = format!("[[server]]\n{url}\npid = {pid}\n{workload}");
     lab(folder.path(), &other)
         .expect_code(1)
         .expect_complaint(&["belongs to", "not to the process that was named"]);
