@@ -86,7 +86,7 @@ where the path is that of [experiment.schema.json](experiment.schema.json) from 
 #:schema ./docs/experiment.schema.json
 ```
 
-# Keys
+## Keys
 
 What follows is made from the table that the program reads experiments by; `triathlon lab --keys`
 prints it too.
@@ -97,7 +97,7 @@ pub fn markdown() -> String {
     let mut page = INTRODUCTION.to_owned() + NEW + AFTER_THE_EXAMPLE;
     for section in SECTIONS {
         if section.path.is_empty() {
-            page.push_str(&format!("\n{}\n", section.meaning));
+            page.push_str(&format!("\n{}", wrapped(section.meaning, 0)));
             continue;
         }
         let place = match section.path.contains('.') {
@@ -105,8 +105,9 @@ pub fn markdown() -> String {
             false => String::new(),
         };
         page.push_str(&format!(
-            "\n## `{}`{place}\n\n{}\n",
-            section.written, section.meaning
+            "\n### `{}`{place}\n\n{}",
+            section.written,
+            wrapped(section.meaning, 0)
         ));
         page.push_str("\n| Key | What it does | It takes | Left out | Example |\n");
         page.push_str("|---|---|---|---|---|\n");

@@ -21,10 +21,12 @@ A verdict stores each limit that was used. The limits below are those of this ve
 source says *policy*, the number is a choice of this project and no measurement.
 
 This page is made from the rules and their tests.
+
+## Rules that read a trial
 ";
 
 const OF_THE_DOCTOR: &str = "
-# Rules of the doctor
+## Rules of the doctor
 
 `triathlon doctor` asks these of a machine, and of a server (`--pid`, or HOST:PORT), before anything
 is measured. In a lab their findings are stored with each trial.
@@ -52,6 +54,27 @@ fn meaning(check: &Check) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
+}
+
+/// A line in lines of 100 columns; what hangs below a point of a list is indented.
+fn wrapped(line: &str) -> String {
+    let indent = if line.starts_with("- ") { "  " } else { "" };
+    let mut out = String::new();
+    let mut start = String::new();
+    for word in line.split_whitespace() {
+        let is_full = start.chars().count() + 1 + word.chars().count() > 100;
+        if is_full && !start.trim().is_empty() {
+            out.push_str(&start);
+            out.push('\n');
+            start = format!("{indent}{word}");
+        } else if start.is_empty() {
+            word.clone_into(&mut start);
+        } else {
+            start.push(' ');
+            start.push_str(word);
+        }
+    }
+    out + &start + "\n"
 }
 
 fn limits(rule: &str, page: &mut String) {
@@ -83,7 +106,7 @@ fn of_trials(page: &mut String) {
     for check in crate::rules() {
         let _ = writeln!(
             page,
-            "\n## {} {}\n\n{}\n",
+            "\n### {} {}\n\n{}\n",
             check.id,
             check.name,
             meaning(check)
@@ -108,7 +131,7 @@ fn of_trials(page: &mut String) {
 fn of_the_doctor(page: &mut String) {
     page.push_str(OF_THE_DOCTOR);
     for rule in doctor::rules() {
-        let _ = writeln!(page, "\n## {} {}\n", rule.id, rule.name);
+        let _ = writeln!(page, "\n### {} {}\n", rule.id, rule.name);
         let _ = writeln!(page, "- Reads: {}", rule.reads);
         let is_told = crate::rules().iter().any(|check| check.id == rule.id);
         if !is_told {
@@ -124,6 +147,7 @@ fn the_page_of_rules_is_that_of_the_rules() {
     let mut page = INTRODUCTION.to_owned();
     of_trials(&mut page);
     of_the_doctor(&mut page);
+    let page: String = page.lines().map(wrapped).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         std::fs::write(&path, &page).unwrap();
