@@ -1,4 +1,4 @@
-//! `SHA256SUMS` of a results folder: a digest for each trial, in the form that `sha256sum -c` reads.
+//! `SHA256SUMS` of a results folder: a digest for each trial, in the form of `sha256sum`.
 //!
 //! A line is added once its trial is on the disk. So a trial that somebody deletes or changes later
 //! is noticed, by us and by anyone.

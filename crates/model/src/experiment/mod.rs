@@ -238,8 +238,7 @@ fn expand_servers(
 fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
     let Some(url) = &file.url else {
         if file.product.is_empty() {
-            let why = "say which server: product = \"nginx\", or url = \"http://127.0.0.1:8080\" of \
-                       one that already runs";
+            let why = "say which server: product = \"nginx\", or the url of one that already runs";
             return Err(("product", why.to_owned()));
         }
         return match file.pid {

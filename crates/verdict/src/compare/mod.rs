@@ -1,9 +1,10 @@
 //! Two results laid over each other: what differs around them, and by how much they differ.
 //!
 //! Where the two were measured apart, no round of the one belongs to a round of the other: ratios
-//! are over all differences, with the interval of Mann and Whitney, which does not cover what changed
-//! in between. Two servers of one experiment are compared within its rounds. One comparison for each server and workload is declared beforehand; only these have
-//! an answer, and all others stand with their own intervals.
+//! are over all differences, with the interval of Mann and Whitney, which does not cover what
+//! changed in between. Two servers of one experiment are compared within its rounds. One comparison
+//! for each server and workload is declared beforehand; only these have an answer, and all others
+//! stand with their own intervals.
 
 mod facts;
 mod limit;

@@ -62,7 +62,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["experiment", "list", "resume", "verify"])]
     keys: bool,
     /// Write a commented experiment to begin with here, or to stdout (-); run nothing.
-    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["experiment", "keys", "list", "resume", "verify"])]
+    #[arg(long, value_name = "FILE|-")]
+    #[arg(conflicts_with_all = ["experiment", "keys", "list", "resume", "verify"])]
     new: Option<PathBuf>,
     /// A folder of more servers, a folder each: its server.toml and templates. One that is called
     /// like a built-in server replaces it.
