@@ -82,7 +82,7 @@ pub(super) struct Targets {
     #[arg(long, value_name = "HOST:PORT:HOST:PORT")]
     connect_to: Vec<String>,
 
-    /// Use these addresses for a host and port, HOST:PORT:ADDRESS[,ADDRESS], as curl has it
+    /// Use these addresses for a host and port, HOST:PORT:ADDRESS,ADDRESS, as curl has it
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     resolve: Vec<String>,
 }
