@@ -8,7 +8,7 @@ use model::{Claim, Severity};
 use super::{Case, closed, of_lab, open, six_rounds};
 
 /// Makes the rate of this server at this number of connections what `rate` makes of the round.
-fn set_rate(trials: &mut [model::Trial], connections: u32, rate: fn(u32) -> f64) {
+fn set_rate(trials: &mut [model::Trial], connections: u32, rate: impl Fn(u32) -> f64) {
     for trial in trials {
         let point = trial.point.as_ref().unwrap();
         if point.id.server == "nginx" && point.id.connections() == connections {
@@ -149,6 +149,42 @@ fn rules_about_rounds_need_the_rounds() {
         assert!(verdict.coverage.unknown.contains_key(rule), "{rule}");
     }
     assert!(verdict.claims[&Claim::Comparison].partial);
+}
+
+#[test]
+fn a_healthy_curve_is_no_doubt_about_its_end() {
+    let check = |counts: &[u32], rate: fn(u32, u32) -> f64, expected: bool| {
+        let mut trials = six_rounds();
+        trials.retain(|trial| {
+            let point = trial.point.as_ref();
+            point.is_some_and(|point| counts.contains(&point.id.connections()))
+        });
+        for &connections in counts {
+            set_rate(&mut trials, connections, |round| rate(connections, round));
+        }
+        let verdicts = crate::judge_set(&trials);
+        let told = verdicts
+            .iter()
+            .any(|v| super::finding(v, "STA-11").is_some());
+        assert_eq!(told, expected, "{counts:?}");
+    };
+    // What every server does from one connection to 64, whose knee lies in between.
+    let healthy = |connections: u32, _: u32| if connections == 1 { 9_000.0 } else { 60_000.0 };
+    check(&[1, 64], healthy, false);
+    check(&[1, 16, 64], healthy, false);
+    // Rounds that differ among each other are no rise, whatever their medians do.
+    let noisy = |connections: u32, round: u32| {
+        let up = (round + connections / 64).is_multiple_of(2);
+        if up {
+            60_000.0
+        } else {
+            40_000.0 + f64::from(connections) * 100.0
+        }
+    };
+    check(&[16, 64], noisy, false);
+    // It rises in each round.
+    let rising = |connections: u32, round: u32| f64::from(connections * 1_000 + round);
+    check(&[16, 64], rising, true);
 }
 
 #[test]
