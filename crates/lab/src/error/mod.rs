@@ -91,6 +91,17 @@ pub enum LabError {
         /// What it said or how it ended.
         why: String,
     },
+    /// The processes of this lab may hold so few files open that no server starts.
+    #[error(
+        "a process of this session may have {limit} open files, and servers need {needed} to start \
+         at all: raise the limit (ulimit -n 65536, or nofile in /etc/security/limits.conf)"
+    )]
+    OpenFiles {
+        /// What is allowed.
+        limit: u64,
+        /// What it takes.
+        needed: u64,
+    },
     /// Another lab measures on this machine.
     #[error(
         "another lab measures on this machine{}: two at a time would measure each other; wait for \

@@ -17,7 +17,9 @@ use crate::sweep::Racer;
 use crate::trial::{self, Load, Target};
 
 /// Descriptors that a server with few connections may want.
-const OPEN_FILES_MIN: u64 = 65_536;
+const OPEN_FILES_WANTED: u64 = 65_536;
+/// With fewer no server starts: modules, logs and listeners alone take dozens.
+const OPEN_FILES_MIN: u64 = 256;
 
 /// A server of the experiment that this machine cannot run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -119,8 +121,10 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
     let responder = server::installed(server::null_responder(), lab.search)
         .map_err(|absent| LabError::Generator { why: absent.why })?;
     let most = lab.experiment.connections().last().copied().unwrap_or(1);
-    // Both are best effort: SRV-03 reads the limit that holds, and orphans are found by session.
-    let _limit = sys::process::raise_open_files(OPEN_FILES_MIN.max(u64::from(most) * 4));
+    // As far as it goes: SRV-03 reads the limit that holds.
+    let limit = sys::process::raise_open_files(OPEN_FILES_WANTED.max(u64::from(most) * 4));
+    enough_files(limit.unwrap_or(u64::MAX))?;
+    // Best effort: orphans are found by session.
     let _adopted = sys::process::become_subreaper();
     // Servers that root starts give up their rights and must still read their documents.
     open_to_all(lab.scratch.path(), 0o755)?;
@@ -134,6 +138,17 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
         templates,
     };
     Ok((ground, missing))
+}
+
+/// Every server inherits the limit: where none could start, that is said once, before the first.
+fn enough_files(limit: u64) -> Result<(), LabError> {
+    if limit >= OPEN_FILES_MIN {
+        return Ok(());
+    }
+    Err(LabError::OpenFiles {
+        limit,
+        needed: OPEN_FILES_MIN,
+    })
 }
 
 /// The texts of presets that are files.
@@ -328,5 +343,21 @@ fn in_brackets(said: &str) -> String {
         String::new()
     } else {
         format!(" (it said: {said})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_open_files_are_told_once_and_before_the_start() {
+        let said = enough_files(64).unwrap_err();
+        assert!(!said.is_about_one_server(), "{said}");
+        let said = said.to_string();
+        for part in ["64 open files", "256", "ulimit -n"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        enough_files(256).unwrap();
     }
 }
