@@ -130,9 +130,6 @@ pub struct Finding {
     pub fix: Vec<String>,
     /// Where the rule comes from.
     pub source: String,
-    /// Who waived it and why. A waived finding stays visible.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waived: Option<String>,
 }
 
 impl Finding {

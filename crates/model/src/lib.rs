@@ -35,7 +35,7 @@ pub use condition::Condition;
 pub use distribution::Distribution;
 pub use environment::Environment;
 pub use event::Event;
-pub use experiment::{Experiment, ExperimentFile, Gap, Manifest, Results};
+pub use experiment::{Experiment, ExperimentFile, Gap, Manifest};
 pub use finding::{Cause, Claim, Finding, Severity, Status, Verdict};
 pub use hex::hex;
 pub use outcome::{Outcome, OutcomeCounts};

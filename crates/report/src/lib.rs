@@ -11,10 +11,10 @@ pub mod csv;
 pub mod doctor;
 pub mod hdr;
 pub mod html;
-pub mod number;
 pub mod plots;
 pub mod probe;
 pub mod run;
 pub mod text;
 
 pub use run::Run;
+pub use verdict::number;

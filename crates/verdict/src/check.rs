@@ -133,7 +133,6 @@ impl Found {
             say: self.say,
             fix: self.fix,
             source: source.to_owned(),
-            waived: None,
         })
     }
 }

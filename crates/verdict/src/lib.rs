@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod growth;
 mod judge;
 pub mod limit;
+pub mod number;
 pub mod pairs;
 pub mod set;
 pub mod summary;

@@ -39,6 +39,7 @@ impl Lab<'_> {
         let mut lap = Lap {
             round: block.round,
             attempt: block.attempt,
+            group: u32::try_from(block.group()).unwrap_or(u32::MAX),
             is_shared: racers.len() > 1,
             lost: BTreeSet::new(),
         };
@@ -294,6 +295,7 @@ impl Lab<'_> {
             round: lap.round,
             sequence: slot.sequence,
             attempt: lap.attempt,
+            group: lap.group,
             ceiling: matches!(slot.racer, Racer::Ceiling { .. }),
         }
     }
@@ -303,6 +305,7 @@ impl Lab<'_> {
 struct Lap {
     round: u32,
     attempt: u32,
+    group: u32,
     /// Whether several servers stand beside each other.
     is_shared: bool,
     /// Who cannot be started.

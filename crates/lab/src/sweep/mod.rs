@@ -121,6 +121,13 @@ pub fn schedule(experiment: &Experiment, seed: u64, at_once: u32) -> Vec<Round> 
         .collect()
 }
 
+impl Block {
+    /// Which racers belong together.
+    pub const fn group(&self) -> usize {
+        self.group
+    }
+}
+
 impl Round {
     /// What is to be measured in this attempt. Of a repeat that are the cells of which a trial of
     /// the attempt before is void: all racers of such a cell run again, so that pairs stay pairs.
@@ -315,10 +322,10 @@ fn parts(experiment: &Experiment, members: Vec<usize>, room: usize) -> Vec<Vec<u
         .collect()
 }
 
-/// Whom the others are compared with: the first of the file, or else the first of its product.
+/// Whom the others are compared with, or who stands in where none of `members` is it.
 fn reference(experiment: &Experiment, members: &[usize]) -> usize {
     let servers = experiment.servers();
-    let is_it = |index: &&usize| servers[**index].product == servers[0].product;
+    let is_it = |index: &&usize| experiment.is_reference(&servers[**index]);
     *members.iter().find(is_it).unwrap_or(&members[0])
 }
 

@@ -117,15 +117,22 @@ fn only_equal_cores_and_logs_share_a_block() {
 #[test]
 fn where_memory_is_short_every_block_has_the_reference() {
     let experiment = first_heat(&[]);
-    for at_once in 3..=8 {
-        for round in schedule(&experiment, 9, at_once) {
+    let named = first_heat(&["reference=lighttpd"]);
+    for (at_once, (experiment, reference)) in
+        (3..=8).flat_map(|room| [(room, (&experiment, "nginx")), (room, (&named, "lighttpd"))])
+    {
+        let mut servers = experiment.servers().iter();
+        let index = servers
+            .position(|server| server.label == reference)
+            .unwrap();
+        for round in schedule(experiment, 9, at_once) {
             for block in &round.blocks {
                 assert!(
                     block.racers.len() <= at_once as usize,
                     "{at_once}: {block:?}"
                 );
                 assert!(
-                    block.racers.contains(&Racer::Server(0)),
+                    block.racers.contains(&Racer::Server(index)),
                     "{at_once}: {block:?}"
                 );
             }

@@ -44,6 +44,10 @@ pub struct HeaderFile {
     /// When servers are started afresh.
     #[serde(default)]
     pub restart: Restart,
+    /// Whom the others are compared with: a product, or the label of a server. Where none is given
+    /// it is nginx, or else the first that is not our own; a manifest always says who it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// How long a freshly started server is warmed up.
     #[serde(default = "three_seconds", with = "span")]
     pub warmup: Span,

@@ -16,8 +16,18 @@ pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
     LoadMode, OneOrMany, Order, RateText, Restart, ServerFile, WorkloadFile,
 };
-pub use results::{Gap, Manifest, Results};
+pub use results::{Gap, Manifest};
 pub use workload::{Asked, Content, Workload};
+
+/// Whom the others are compared with where nobody was named, the smallest first: nginx, which most
+/// readers know; our own last.
+pub fn reference_rank(product: &str) -> u8 {
+    match product {
+        "nginx" => 0,
+        "origin" => 2,
+        _ => 1,
+    }
+}
 
 /// More points on one axis are a slip of the pen.
 const AXIS_MAX: usize = 10_000;
@@ -121,6 +131,24 @@ impl Experiment {
         &self.servers
     }
 
+    /// Whom the others are compared with: a product, or the label of one configuration.
+    pub fn reference(&self) -> &str {
+        let named = self.file.experiment.reference.as_deref();
+        named.unwrap_or_else(|| {
+            let products = self.servers.iter().map(|server| server.product.as_str());
+            products
+                .min_by_key(|product| reference_rank(product))
+                .expect("an experiment has a server")
+        })
+    }
+
+    /// Whether the others are compared with this server: one of its configurations where several
+    /// are.
+    pub fn is_reference(&self, server: &ServerVariant) -> bool {
+        let reference = self.reference();
+        server.label == reference || server.product == reference
+    }
+
     /// All workloads, in the order of the file.
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads
@@ -143,6 +171,7 @@ impl TryFrom<ExperimentFile> for Experiment {
     fn try_from(file: ExperimentFile) -> Result<Self, ExperimentError> {
         check_header(&file.experiment)?;
         let servers = expand_servers(&file.server, file.experiment.restart)?;
+        check_reference(file.experiment.reference.as_deref(), &servers)?;
         let workloads = workload::read(&file.workload)?;
         let connections = read_connections(&file.load.connections)?;
         let rates = read_rates(&file.load)?;
@@ -182,6 +211,30 @@ fn check_header(header: &HeaderFile) -> Result<(), ExperimentError> {
         return Err(wrong("experiment.duration", "give at least 10ms"));
     }
     Ok(())
+}
+
+/// The reference is one of the servers.
+fn check_reference(
+    reference: Option<&str>,
+    servers: &[ServerVariant],
+) -> Result<(), ExperimentError> {
+    let Some(name) = reference else {
+        return Ok(());
+    };
+    if servers
+        .iter()
+        .any(|server| server.label == name || server.product == name)
+    {
+        return Ok(());
+    }
+    let labels: Vec<&str> = servers.iter().map(|server| server.label.as_str()).collect();
+    Err(wrong(
+        "experiment.reference",
+        format!(
+            "there is no server '{name}'; write one of {}",
+            labels.join(", ")
+        ),
+    ))
 }
 
 fn expand_servers(

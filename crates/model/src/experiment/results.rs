@@ -1,11 +1,10 @@
-//! What a results directory holds: the question as it was run, every trial, and every gap.
+//! What a results directory holds beside trials: the question as it was run, and every gap.
 
 use serde::{Deserialize, Serialize};
 
 use super::ExperimentFile;
 use crate::environment::Tool;
 use crate::point::{Execution, PointId, Values, ValuesFile};
-use crate::trial::Trial;
 
 /// `manifest.json`: what was run, written before the first trial and never changed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -133,15 +132,4 @@ impl From<Gap> for GapFile {
             remedy: gap.remedy,
         }
     }
-}
-
-/// All of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Results {
-    /// What was run.
-    pub manifest: Manifest,
-    /// Every trial, in the order of execution.
-    pub trials: Vec<Trial>,
-    /// Every gap.
-    pub gaps: Vec<Gap>,
 }

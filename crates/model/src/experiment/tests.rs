@@ -202,3 +202,40 @@ fn a_workload_is_its_requests_and_what_they_need() {
         "workload[0].request[0].body.bytes",
     );
 }
+
+#[test]
+fn the_reference_is_whom_the_file_names_or_whom_readers_know() {
+    let of = |products: &[&str], reference: Option<&str>| {
+        let servers: Vec<_> = products
+            .iter()
+            .map(|product| serde_json::json!({ "product": product, "cores": [1, 2] }))
+            .collect();
+        let mut file = serde_json::json!({
+            "experiment": { "name": "x", "question": "q", "rounds": 6, "duration": "1s" },
+            "server": servers,
+            "workload": [{ "name": "w", "body": { "bytes": 7 } }],
+            "load": { "connections": 1 }
+        });
+        if let Some(name) = reference {
+            file["experiment"]["reference"] = name.into();
+        }
+        let file: ExperimentFile = serde_json::from_value(file).unwrap();
+        Experiment::try_from(file).map(|experiment| {
+            let servers = experiment.servers().iter();
+            let of_it = servers.filter(|server| experiment.is_reference(server));
+            of_it.map(|server| server.label.clone()).collect::<Vec<_>>()
+        })
+    };
+    let check = |products: &[&str], reference: Option<&str>, expected: &[&str]| {
+        assert_eq!(of(products, reference).unwrap(), expected, "{products:?}");
+    };
+    let all = ["origin", "apache", "nginx"];
+    check(&all, None, &["nginx 1 core", "nginx 2 cores"]);
+    check(&all[..2], None, &["apache 1 core", "apache 2 cores"]);
+    check(&all[..1], None, &["origin 1 core", "origin 2 cores"]);
+    check(&all, Some("origin"), &["origin 1 core", "origin 2 cores"]);
+    check(&all, Some("nginx 2 cores"), &["nginx 2 cores"]);
+    let error = of(&all, Some("h2o")).unwrap_err();
+    assert_eq!(error.key, "experiment.reference");
+    assert!(error.why.contains("nginx 2 cores"), "{error}");
+}

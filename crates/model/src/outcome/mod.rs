@@ -69,11 +69,6 @@ impl Outcome {
         }
     }
 
-    /// Whether a complete answer came, right or wrong.
-    pub const fn is_answered(self) -> bool {
-        matches!(self, Self::Ok | Self::Status | Self::Content)
-    }
-
     /// Whether it counts against the server or the path to it. What we shed or left
     /// unfinished at the end of the run does not.
     pub const fn is_failure(self) -> bool {

@@ -208,6 +208,9 @@ pub struct Point {
     /// neither server nor generator had spoilt one of its trials: 0 for the first time. A pair of
     /// rivals is one of equal attempts, and the last attempt that all of them have counts.
     pub attempt: u32,
+    /// Which of several groups of servers it stood among, where there was no room for all beside
+    /// each other: the reference is in each, and others are compared within their own.
+    pub group: u32,
     /// Whether this measures the ceiling: origin's null responder in the server's place.
     pub ceiling: bool,
 }
@@ -251,6 +254,9 @@ struct PointFile {
     /// How often its cell had been measured in this round before.
     #[serde(default, skip_serializing_if = "is_zero")]
     attempt: u32,
+    /// Which of several groups of servers it stood among; the reference is in each.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    group: u32,
     /// Whether this measures the ceiling: origin's null responder in the server's place.
     #[serde(default)]
     ceiling: bool,
@@ -323,6 +329,7 @@ impl TryFrom<PointFile> for Point {
             round: file.round,
             sequence: file.sequence,
             attempt: file.attempt,
+            group: file.group,
             ceiling: file.ceiling,
         })
     }
@@ -341,6 +348,7 @@ impl From<Point> for PointFile {
             sequence: point.sequence,
             order_seed: point.id.execution.order_seed,
             attempt: point.attempt,
+            group: point.group,
             ceiling: point.ceiling,
         }
     }

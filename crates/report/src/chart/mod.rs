@@ -6,6 +6,7 @@
 pub mod scale;
 
 pub use scale::Scale;
+pub use verdict::analysis::Standing;
 
 use crate::number::Unit;
 
@@ -99,20 +100,6 @@ impl Series {
             cloud: Vec::new(),
         }
     }
-}
-
-/// How far a number may be believed.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Standing {
-    /// As it stands.
-    #[default]
-    Sound,
-    /// The generator set it: the true value is higher.
-    AtLeast,
-    /// Some rule doubts it.
-    Doubtful,
-    /// Some rule forbids it: shown struck through, never joined to others.
-    Struck,
 }
 
 /// A value with its interval.

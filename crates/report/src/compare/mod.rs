@@ -12,7 +12,7 @@ use verdict::compare::{Compared, Difference, Quantity, Row, Value};
 pub use markdown::markdown;
 pub use text::text;
 
-use crate::number::Unit;
+use crate::number::{Unit, times};
 
 /// The two kinds of differences, each with its heading.
 pub(crate) fn surroundings(compared: &Compared) -> [(&'static str, &[Difference]); 2] {
@@ -75,17 +75,6 @@ pub(crate) fn interval(row: &Row) -> String {
             )
         },
     )
-}
-
-/// A ratio: to the per mille where that means something.
-fn times(ratio: f64) -> String {
-    if ratio >= 1e6 {
-        "no end".to_owned()
-    } else if ratio >= 9.995 {
-        crate::number::digits(ratio)
-    } else {
-        format!("{ratio:.3}")
-    }
 }
 
 #[cfg(test)]

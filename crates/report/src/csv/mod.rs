@@ -1,9 +1,12 @@
 //! The trials as CSV (RFC 4180): a row for each, columns with units in their names.
 
-use model::point::{AXES, Value, axis};
-use model::{Claim, Outcome};
+use std::collections::BTreeMap;
 
-use crate::run::{Digest, QUANTILES, Run};
+use model::point::{AXES, Value, axis};
+use model::{Claim, Outcome, PointId};
+use verdict::analysis::{Comparison, Standing};
+
+use crate::run::{Cell, Digest, QUANTILES, Run};
 
 /// The columns before those of the axes, each with what it holds.
 const FIRST: [(&str, &str); 4] = [
@@ -14,9 +17,21 @@ const FIRST: [(&str, &str); 4] = [
 ];
 
 /// The columns after those of the axes.
-const REST: [(&str, &str); 34] = [
+const REST: [(&str, &str); 52] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
+    (
+        "attempt",
+        "how often its cell had been measured in this round before",
+    ),
+    (
+        "void",
+        "the rule that found it spoilt by neither server nor generator; empty where none did",
+    ),
+    (
+        "rate_counts",
+        "1 where its rate is one of those that the point's is the median of, else 0",
+    ),
     (
         "ceiling",
         "1 where this measures the generator's ceiling, else 0",
@@ -74,6 +89,11 @@ const REST: [(&str, &str); 34] = [
         "proportional set size of the server's processes",
     ),
     (
+        "server_connections_before",
+        "the most connections that the server had held since its start: its memory is that after \
+         so many; empty where nobody knows",
+    ),
+    (
         "ceiling_rate_per_s",
         "the generator's ceiling at this point in this round",
     ),
@@ -90,7 +110,42 @@ const REST: [(&str, &str); 34] = [
         "what the claim of capacity is worth; empty where not made",
     ),
     ("latency", "the same for latency"),
+    ("comparison", "the same for comparison"),
     ("resources", "the same for resources"),
+    (
+        "point_status",
+        "what the point is worth over all its rounds; empty for the ceiling, as all that follows",
+    ),
+    (
+        "point_rate_per_s",
+        "the point's rate: the median over the rounds that count",
+    ),
+    (
+        "point_rate_at_least",
+        "1 where the generator set that median, else 0",
+    ),
+    (
+        "point_rate_low_per_s",
+        "lower end of its 95 % interval; empty below six rounds",
+    ),
+    ("point_rate_high_per_s", "upper end of it"),
+    ("point_rate_precision", "sharp, fair or rough"),
+    (
+        "point_server_cpu_us",
+        "the server's CPU time per exchange, the median over the rounds that count",
+    ),
+    ("point_response_time_p50_us", "the same for this"),
+    (
+        "reference",
+        "whom the server is compared with at this load; empty where it is not",
+    ),
+    (
+        "ratio",
+        "rate (in an open loop: median response time) in terms of the reference's, within rounds",
+    ),
+    ("ratio_low", "lower end of its interval"),
+    ("ratio_high", "upper end of it"),
+    ("answer", "what may be said of the two"),
 ];
 
 /// Every column, with what it holds.
@@ -118,10 +173,82 @@ pub fn rows(runs: &[&Run]) -> String {
     let all = first.map(|(name, _)| *name).chain(headings);
     let all = all.chain(rest.map(|(name, _)| *name));
     line(&mut out, all.map(str::to_owned));
-    for digest in digests() {
-        line(&mut out, row(digest, &axes).into_iter());
+    for run in runs {
+        let analysis = Analysis::of(run);
+        for digest in run.digests() {
+            let mut cells = row(digest, &axes);
+            cells.extend(analysis.cells(digest));
+            line(&mut out, cells.into_iter());
+        }
     }
     out
+}
+
+/// What the analysis says of the points of a run: each row of a point repeats it.
+struct Analysis<'a> {
+    points: BTreeMap<&'a PointId, Cell<'a>>,
+    comparisons: Vec<Comparison>,
+}
+
+impl<'a> Analysis<'a> {
+    fn of(run: &'a Run) -> Self {
+        let workloads = run.workloads();
+        let cells = workloads.iter().flat_map(|workload| run.cells(workload));
+        Self {
+            points: cells.map(|cell| (&cell.rounds[0].id, cell)).collect(),
+            comparisons: run.comparisons(),
+        }
+    }
+
+    fn cells(&self, digest: &Digest) -> Vec<String> {
+        let cell = self.points.get(&digest.id).filter(|_| !digest.ceiling);
+        let status = cell.map_or_else(String::new, |cell| cell.status().name().to_owned());
+        let rate = cell.and_then(Cell::rate);
+        let rate = rate.as_ref();
+        let interval = rate.and_then(|rate| rate.interval);
+        let cpu = cell.and_then(|cell| cell.value(Claim::Resources, |digest| digest.cpu_us));
+        let p50 =
+            cell.and_then(|cell| cell.value(cell.response_claim(), |digest| digest.response_us(0)));
+        let word = rate.map(|rate| rate.precision.sharpness.word());
+        let mut cells = vec![
+            status,
+            number(rate.map(|rate| rate.median)),
+            rate.map_or_else(String::new, |rate| flag(rate.standing == Standing::AtLeast)),
+            number(interval.map(|(low, _)| low)),
+            number(interval.map(|(_, high)| high)),
+            word.unwrap_or_default().to_owned(),
+            number(cpu.map(|cpu| cpu.median)),
+            number(p50.map(|p50| p50.median)),
+        ];
+        cells.extend(self.compared(digest));
+        cells
+    }
+
+    fn compared(&self, digest: &Digest) -> [String; 5] {
+        let found = self.comparisons.iter().find_map(|comparison| {
+            let is_here =
+                comparison.workload == digest.id.workload && comparison.load == digest.id.load;
+            let mut rivals = comparison.rivals.iter();
+            let rival = rivals.find(|rival| rival.racer.server == digest.id.server)?;
+            (is_here && !digest.ceiling).then_some((comparison, rival))
+        });
+        let Some((comparison, rival)) = found else {
+            return Default::default();
+        };
+        let estimate = rival.estimate.as_ref();
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        [
+            comparison.reference.server.clone(),
+            number(estimate.map(|estimate| estimate.ratio)),
+            number(interval.map(|interval| interval.low)),
+            number(interval.map(|interval| interval.high)),
+            comparison.answer(rival),
+        ]
+    }
+}
+
+fn flag(on: bool) -> String {
+    if on { "1" } else { "0" }.to_owned()
 }
 
 fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
@@ -144,10 +271,15 @@ fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
     };
     let values = axes.iter().map(|name| id.value(name).map(plain));
     cells.extend(values.map(Option::unwrap_or_default));
-    let flag = |on: bool| if on { "1" } else { "0" }.to_owned();
     cells.extend([
         digest.round.to_string(),
         digest.sequence.to_string(),
+        digest.attempt.to_string(),
+        digest
+            .void
+            .as_ref()
+            .map_or_else(String::new, |cause| cause.rule.clone()),
+        flag(digest.rate_standing() != Standing::Struck),
         flag(digest.ceiling),
         digest.time.clone().unwrap_or_default(),
         number(Some(digest.window_s)),
@@ -173,11 +305,15 @@ fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
         number(digest.generator_us),
         number(digest.busy),
         number(digest.memory),
+        digest
+            .connections_before
+            .map_or_else(String::new, |count| count.to_string()),
         number(digest.ceiling_here.as_ref().map(|ceiling| ceiling.rate)),
         number(digest.headroom),
         digest.status.name().to_owned(),
         claim(Claim::Capacity),
         claim(Claim::Latency),
+        claim(Claim::Comparison),
         claim(Claim::Resources),
     ]);
     cells

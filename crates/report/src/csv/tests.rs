@@ -55,7 +55,7 @@ fn every_row_has_every_column_and_reads_back() {
 fn an_axis_that_this_version_does_not_know_has_its_column() {
     let mut run = Run::default();
     let mut trial = model::fixture::closed();
-    let id = model::PointId::default().with("tls", Value::Word("1.3".to_owned()));
+    let id = PointId::default().with("tls", Value::Word("1.3".to_owned()));
     trial.point = Some(model::Point {
         id,
         ..model::Point::default()

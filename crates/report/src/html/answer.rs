@@ -1,34 +1,34 @@
 //! The answer: how the servers compare, how certain that is, and a picture of it, before all else.
+//!
+//! The picture is a row for each server: names, verdicts and numbers are text of the page, and only
+//! the interval is drawn, stretched to the room that is left. So letters have their size on every
+//! screen, and it shows without script.
 
 use std::fmt::Write as _;
 
-use verdict::analysis::{Comparison, Rival};
+use verdict::analysis::{Comparison, Racer, Rival};
 use verdict::pairs::Answer;
 
-use super::escape;
+use super::{escape, verdicts};
+use crate::run::Cell;
 
-/// The picture's width and the height of a row, in its own units.
-const WIDTH: f64 = 640.0;
-const ROW: f64 = 26.0;
-/// Where the axis begins: names stand before it.
-const LEFT: f64 = 150.0;
-/// Room after the axis.
-const RIGHT: f64 = 20.0;
+/// The width of the drawing in its own units; the page stretches it.
+const WIDTH: f64 = 100.0;
 
-/// Everything that is said of one workload.
-pub(super) fn answer(comparison: &Comparison) -> String {
+/// Everything that is said of one workload, whose points are `cells`.
+pub(super) fn answer(comparison: &Comparison, cells: &[Cell<'_>]) -> String {
     let mut html = format!("<p class=\"lead\">{}</p>\n", escape(&comparison.sentence()));
     html.push_str("<ul class=\"note\">\n");
     for said in comparison.certainty().into_iter().chain(comparison.cost()) {
         let _ = writeln!(html, "<li>{}</li>", escape(&said));
     }
     html.push_str("</ul>\n");
-    html.push_str(&picture(comparison));
+    html.push_str(&picture(comparison, cells));
     html
 }
 
-/// Ratios with their intervals on a logarithmic axis, the reference at 1.
-fn picture(comparison: &Comparison) -> String {
+/// Ratios with their intervals on a logarithmic axis, the reference at 1, each with its verdict.
+fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> String {
     let drawn: Vec<(&Rival, f64, (f64, f64))> = comparison
         .rivals
         .iter()
@@ -47,44 +47,84 @@ fn picture(comparison: &Comparison) -> String {
     }
     let low = drawn.iter().map(|(_, _, ends)| ends.0).fold(0.5, f64::min) / 1.1;
     let high = drawn.iter().map(|(_, _, ends)| ends.1).fold(2.0, f64::max) * 1.1;
-    let x = |ratio: f64| LEFT + (ratio / low).ln() / (high / low).ln() * (WIDTH - LEFT - RIGHT);
-    let rows = crate::chart::scale::index(drawn.len());
-    let height = (rows + 1.5) * ROW;
-    let mut svg = format!(
-        "<svg class=\"answer\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" \
-         style=\"width:100%;max-width:{WIDTH}px;height:auto\" fill=\"currentColor\" \
-         font-size=\"13\"><title>{}</title>\n<path d=\"M{1:.1} 0V{2:.1}\" \
-         stroke=\"currentColor\" stroke-dasharray=\"3 3\"/><text x=\"{1:.1}\" \
-         y=\"{3:.1}\" text-anchor=\"middle\">{4} = 1</text>\n",
-        escape(&comparison.sentence()),
-        x(1.0),
-        rows * ROW,
-        (rows + 0.8) * ROW,
-        escape(&comparison.reference.server)
-    );
-    for (place, (rival, ratio, ends)) in drawn.into_iter().enumerate() {
-        let y = (crate::chart::scale::index(place) + 0.5) * ROW;
+    let axis = Axis { low, high };
+    let mut html = "<div class=\"answer\">\n".to_owned();
+    for (rival, ratio, ends) in drawn {
         // Filled is told apart or equivalent; hollow is no answer.
         let is_answer = matches!(
             rival.answer,
             Some(Answer::More | Answer::Less | Answer::Equivalent)
         );
-        let fill = if is_answer { "currentColor" } else { "none" };
-        let _ = writeln!(
-            svg,
-            "<g><title>{}: {}</title><text x=\"0\" y=\"{:.1}\">{}</text><path d=\"M{:.1} \
-             {y:.1}H{:.1}\" stroke=\"currentColor\" stroke-width=\"2\"/><circle cx=\"{:.1}\" \
-             cy=\"{y:.1}\" r=\"5\" fill=\"{fill}\" stroke=\"currentColor\" \
-             stroke-width=\"2\"/></g>",
-            escape(&rival.racer.server),
-            escape(&comparison.answer(rival)),
-            y + 4.0,
-            escape(&rival.racer.server),
-            x(ends.0),
-            x(ends.1),
-            x(ratio)
-        );
+        let mut shown = rival.ratio(&comparison.reference).unwrap_or_default();
+        shown.push_str(" ×");
+        if let Some(interval) = rival.interval() {
+            let _ = write!(shown, " <small>{}</small>", escape(&interval));
+        }
+        html.push_str(&row(
+            &head(comparison, &rival.racer, cells),
+            &axis.drawing(Some((ratio, ends, is_answer))),
+            &shown,
+            &comparison.answer(rival),
+        ));
     }
-    svg + "</svg>\n<p class=\"note\">Ratios within rounds with their 95 % intervals, on a \
-           logarithmic axis. A full circle is an answer, a hollow one is none.</p>\n"
+    let reference = &comparison.reference;
+    html.push_str(&row(
+        &head(comparison, reference, cells),
+        &axis.drawing(None),
+        "1",
+        "the server that the others are compared with",
+    ));
+    html + "</div>\n<p class=\"note\">Ratios within rounds with their 95 % intervals, on a \
+            logarithmic axis; the broken line is the reference. A full dot is an answer, a hollow \
+            one is none.</p>\n"
+}
+
+fn row(head: &str, drawing: &str, shown: &str, title: &str) -> String {
+    format!(
+        "<div class=\"row\" title=\"{}\"><span>{head}</span>{drawing}<span \
+         class=\"ratio\">{shown}</span></div>\n",
+        escape(title)
+    )
+}
+
+/// A server's name with the verdict of its point.
+fn head(comparison: &Comparison, racer: &Racer, cells: &[Cell<'_>]) -> String {
+    let mut of_it = cells.iter().filter(|cell| cell.server() == racer.server);
+    let cell = of_it.find(|cell| cell.rounds[0].id.load == comparison.load);
+    let mark = cell.map_or_else(String::new, |cell| verdicts::mark(cell, true));
+    format!("{} {mark}", escape(&racer.server))
+}
+
+/// A logarithmic axis.
+struct Axis {
+    low: f64,
+    high: f64,
+}
+
+impl Axis {
+    fn x(&self, ratio: f64) -> f64 {
+        (ratio / self.low).ln() / (self.high / self.low).ln() * WIDTH
+    }
+
+    /// A ratio with its ends, and whether it is an answer. Strokes keep their width however far the
+    /// drawing is stretched, and one of no length with round ends is a dot.
+    fn drawing(&self, ratio: Option<(f64, (f64, f64), bool)>) -> String {
+        let mut svg = format!(
+            "<svg viewBox=\"0 0 {WIDTH} 10\" preserveAspectRatio=\"none\" \
+             aria-hidden=\"true\"><path class=\"one\" d=\"M{:.2} 0V10\"/>",
+            self.x(1.0)
+        );
+        if let Some((ratio, (low, high), is_answer)) = ratio {
+            let (low, middle, high) = (self.x(low), self.x(ratio), self.x(high));
+            let _ = write!(
+                svg,
+                "<path class=\"reach\" d=\"M{low:.2} 5H{high:.2}\"/><path class=\"dot\" \
+                 d=\"M{middle:.2} 5h0\"/>"
+            );
+            if !is_answer {
+                let _ = write!(svg, "<path class=\"hole\" d=\"M{middle:.2} 5h0\"/>");
+            }
+        }
+        svg + "</svg>"
+    }
 }

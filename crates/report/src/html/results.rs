@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use model::Claim;
+use verdict::analysis::{Measure, Standing};
 
 use super::chart::{figure, standing};
 use super::table::Table;
 use super::{escape, verdicts};
-use crate::chart::Standing;
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
-use crate::run::{Cell, Digest, Measure, QUANTILES, Run};
+use crate::run::{Cell, Digest, QUANTILES, Run};
 
 /// The section.
 pub(super) fn section(run: &Run) -> String {
@@ -82,6 +82,7 @@ fn best(cells: &[Cell<'_>]) -> String {
         "verdict",
         "#rate",
         "#95 % interval",
+        "precision",
         "#at",
         "#CPU per request (user + system)",
         "#p50",
@@ -132,6 +133,16 @@ fn reach_text(rate: &Measure) -> String {
     }
 }
 
+/// How sharp a rate is, in a word; the rest of it on touch.
+fn precision(rate: &Measure) -> String {
+    let precision = &rate.precision;
+    format!(
+        "<span title=\"{}\">{}</span>",
+        escape(&precision.text()),
+        precision.sharpness.word()
+    )
+}
+
 /// CPU time per request, and its two halves where they could be read.
 fn cost(cell: &Cell<'_>) -> String {
     let show = |value: fn(&Digest) -> Option<f64>| {
@@ -150,6 +161,19 @@ fn cost(cell: &Cell<'_>) -> String {
     }
 }
 
+/// Memory, and after how many connections where the server had held more than this point has.
+fn memory(cell: &Cell<'_>) -> String {
+    let Some(measure) = cell.value(Claim::Resources, |digest| digest.memory) else {
+        return "<span class=\"none\">–</span>".to_owned();
+    };
+    let mut shown = standing(&Unit::Bytes.show(measure.median), measure.standing);
+    if let Some(most) = cell.memory_after() {
+        let connections = number::plural(most as usize, "connection");
+        shown.push_str(&format!(" <small>after up to {connections}</small>"));
+    }
+    shown
+}
+
 /// `64 connections` with its unit below it.
 fn stacked(text: &str) -> String {
     let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
@@ -166,11 +190,7 @@ fn row(table: &mut Table, best: &Best<'_>) {
         )
     };
     let interval = reach_text(&best.rate);
-    let claim = if cell.rounds.iter().any(|digest| digest.open_loop) {
-        Claim::Latency
-    } else {
-        Claim::Capacity
-    };
+    let claim = cell.response_claim();
     let response = |position: usize| {
         debug_assert!(position < QUANTILES.len());
         show(
@@ -183,14 +203,12 @@ fn row(table: &mut Table, best: &Best<'_>) {
         .cell(&verdicts::mark(cell, true))
         .number(&show(Unit::PerSecond, Some(best.rate.clone())))
         .number(&interval)
+        .cell(&precision(&best.rate))
         .number(&stacked(&cell.place().text()))
         .number(&cost(cell))
         .number(&response(0))
         .number(&response(4))
-        .number(&show(
-            Unit::Bytes,
-            cell.value(Claim::Resources, |digest| digest.memory),
-        ))
+        .number(&memory(cell))
         .number(
             &cell
                 .value(Claim::Capacity, |digest| digest.headroom)

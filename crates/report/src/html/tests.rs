@@ -77,7 +77,6 @@ fn verdict_of(capacity: Status, finding: Option<Severity>) -> Verdict {
                 say: "Generator thread 0 of 1 was 97 % busy.".to_owned(),
                 fix: vec!["Give the generator more CPUs".to_owned()],
                 source: "measurement".to_owned(),
-                waived: None,
             })
             .into_iter()
             .collect(),

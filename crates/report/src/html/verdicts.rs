@@ -1,5 +1,6 @@
 //! What may be believed: the verdict of every point, and why, before any number.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::point::Values;
@@ -28,7 +29,7 @@ pub(super) fn section(run: &Run) -> String {
     }
     let with_void = run.comparisons_with_void();
     for comparison in run.comparisons() {
-        html.push_str(&answer(&comparison));
+        html.push_str(&answer(&comparison, &run.cells(&comparison.workload)));
         let spoilt = with_void
             .iter()
             .find(|other| other.workload == comparison.workload);
@@ -64,23 +65,52 @@ pub(super) fn section(run: &Run) -> String {
     html
 }
 
-/// What no rule could look at.
+/// What no rule could look at, and what another rule tells.
 fn coverage(run: &Run) -> String {
-    let unread = run.unread();
-    if unread.is_empty() {
+    let listed = |rules: &BTreeMap<String, (String, usize)>| -> Vec<String> {
+        let each = rules.iter().map(|(rule, (why, trials))| {
+            format!("{rule}, in {}: {}", plural(*trials, "trial"), escape(why))
+        });
+        each.collect()
+    };
+    let explained = run.explained().iter().map(|(rule, causes)| {
+        let causes: Vec<String> = causes
+            .iter()
+            .map(|(cause, trials)| format!("{cause} in {}", plural(*trials, "trial")))
+            .collect();
+        format!("{rule}, by {}", verdict::words::list(&causes))
+    });
+    let mut html = String::new();
+    for (what, each) in [
+        (
+            "could not read what they need in some trial",
+            listed(run.unread()),
+        ),
+        (
+            "had too little to judge by in some trial",
+            listed(run.cannot_apply()),
+        ),
+        (
+            "saw what another rule knows the cause of, and are not told",
+            explained.collect(),
+        ),
+    ] {
+        if each.is_empty() {
+            continue;
+        }
+        let _ = write!(
+            html,
+            "<details class=\"notes\"><summary>{} {what}</summary>\n<ul>\n<li>{}</li>\n</ul>\
+             </details>\n",
+            plural(each.len(), "rule"),
+            each.join("</li>\n<li>")
+        );
+    }
+    if html.is_empty() {
         return "<p class=\"note\">Every rule that applies could read what it needs.</p>\n"
             .to_owned();
     }
-    let mut html = format!(
-        "<details class=\"notes\"><summary>{} could not read what they need in some \
-         trial</summary>\n<ul>\n",
-        plural(unread.len(), "rule")
-    );
-    for (rule, (missing, trials)) in unread {
-        let trials = plural(*trials, "trial");
-        let _ = writeln!(html, "<li>{rule}, in {trials}: {}</li>", escape(missing));
-    }
-    html + "</ul></details>\n"
+    html
 }
 
 const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every rule that applies \
@@ -400,7 +430,7 @@ fn article(heard: &Heard, place: &str) -> String {
     for fix in &finding.fix {
         let _ = writeln!(html, "<p class=\"fix\">{}</p>", escape(fix));
     }
-    let pairs = |values: &std::collections::BTreeMap<String, serde_json::Value>| {
+    let pairs = |values: &BTreeMap<String, serde_json::Value>| {
         values
             .iter()
             .map(|(name, value)| format!("{name} = {}", number::evidence(value)))

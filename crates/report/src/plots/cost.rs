@@ -44,7 +44,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
                 above. Lower is cheaper."
                 .to_owned(),
             x: Axis {
-                name: across.axis_name().to_owned(),
+                name: across.axis_name(),
                 unit: Unit::Count,
                 scale: Scale::Category(names),
             },

@@ -5,8 +5,8 @@ use model::Claim;
 use super::{Subject, how_to_read};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart};
-use crate::number::Unit;
-use crate::run::Across;
+use crate::number::{Unit, plural};
+use crate::run::{Across, Cell};
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let series = subject.lines(|cell| cell.value(Claim::Resources, |digest| digest.memory));
@@ -14,16 +14,25 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         .iter()
         .flat_map(|line| line.points.iter().map(|point| point.y))
         .collect();
+    let cells = subject.cells();
+    let after = cells.iter().filter_map(Cell::memory_after).max();
+    let after = after.map_or_else(String::new, |most| {
+        format!(
+            " The servers were not started afresh for each point: each number is that after up to \
+             {}.",
+            plural(most as usize, "connection")
+        )
+    });
     let caption = format!(
         "Proportional set size of the server's whole process tree at the end of the window: pages \
-         that processes share count once in all. Kernel memory of sockets is not in it. {}",
-        how_to_read(&subject.cells(), &series)
+         that processes share count once in all. Kernel memory of sockets is not in it.{after} {}",
+        how_to_read(&cells, &series)
     );
     vec![Chart {
         id: subject.id("memory"),
         title: "Memory of the server".to_owned(),
         caption,
-        x: Across::of(&subject.cells()).axis(),
+        x: Across::of(&cells).axis(),
         y: Axis {
             name: "memory (PSS)".to_owned(),
             unit: Unit::Bytes,

@@ -11,8 +11,10 @@ mod time;
 use model::Claim;
 use model::point::Values;
 
-use crate::chart::{Chart, Dot, Kind, Point, Series, Standing};
-use crate::run::{Across, Cell, Measure, Run};
+use verdict::analysis::{Measure, Standing};
+
+use crate::chart::{Chart, Dot, Kind, Point, Series};
+use crate::run::{Across, Cell, Run};
 
 /// What a chart is made from: a run, and one of its workloads by name and position.
 #[derive(Clone, Copy, Debug)]

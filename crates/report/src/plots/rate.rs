@@ -1,15 +1,12 @@
 //! Rate against connections, with the generator's own ceiling.
 
-use std::collections::BTreeMap;
-
-use model::point::Values;
-use verdict::summary::Rounds;
+use verdict::analysis::Standing;
 
 use super::{Subject, how_to_read};
 use crate::chart::scale::Scale;
-use crate::chart::{Axis, Chart, Dot, Kind, Point, Series, Standing};
+use crate::chart::{Axis, Chart, Dot, Kind, Point, Series};
 use crate::number::Unit;
-use crate::run::{Across, Cell, per_second};
+use crate::run::{Across, per_second};
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
@@ -17,7 +14,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let mut caption = how_to_read(&cells, &lines);
     let across = Across::of(&cells);
     let mut series = Vec::new();
-    if let Some((ceiling, at_least)) = ceiling(subject, &cells, &across) {
+    if let Some((ceiling, at_least)) = ceiling(subject, &across) {
         caption.push_str(
             " The dotted line is the ceiling: this generator with the same plan on the same CPUs \
              against a server that does nothing.",
@@ -62,43 +59,22 @@ fn diagonal(across: &Across) -> Series {
 }
 
 /// The median over rounds of the ceiling at each count, and whether any was a lower bound.
-fn ceiling(subject: &Subject<'_>, cells: &[Cell<'_>], across: &Across) -> Option<(Series, bool)> {
-    let mut at: BTreeMap<&Values, Vec<f64>> = BTreeMap::new();
-    let mut seen: BTreeMap<(&Values, u32), ()> = BTreeMap::new();
-    let mut at_least = false;
-    for digest in cells.iter().flat_map(|cell| &cell.rounds) {
-        let Some(ceiling) = &digest.ceiling_here else {
-            continue;
-        };
-        // Every server of a round carries the same ceiling: once is enough.
-        if seen.insert((&digest.id.load, digest.round), ()).is_none() {
-            at.entry(&digest.id.load).or_default().push(ceiling.rate);
-            at_least |= ceiling.at_least;
-        }
-    }
-    let mut measured: BTreeMap<&Values, Vec<f64>> = BTreeMap::new();
-    for digest in subject.run.ceilings(subject.workload) {
-        let rates = measured.entry(&digest.id.load).or_default();
-        rates.push(digest.rate);
-    }
+fn ceiling(subject: &Subject<'_>, across: &Across) -> Option<(Series, bool)> {
     let mut series = Series::new("ceiling of the generator", 0, Kind::Reference);
-    let dot = |x: f64, y: f64| Dot {
-        x,
-        y,
-        standing: Standing::Sound,
-    };
-    for (place, rates) in &measured {
-        for x in across.places_on_axis(place) {
-            series.cloud.extend(rates.iter().map(|rate| dot(x, *rate)));
+    for digest in subject.run.ceiling_trials(subject.workload) {
+        for x in across.places_on_axis(&digest.place) {
+            series.cloud.push(Dot {
+                x,
+                y: digest.rate,
+                standing: Standing::Sound,
+            });
         }
     }
-    let medians = if at.is_empty() { measured } else { at };
-    for (place, rates) in medians {
-        let Some(rounds) = Rounds::of(rates) else {
-            continue;
-        };
+    let mut at_least = false;
+    for (place, measure) in subject.run.ceilings(subject.workload) {
+        at_least |= measure.standing == Standing::AtLeast;
         for x in across.places_on_axis(place) {
-            series.points.push(Point::new(x, rounds.median));
+            series.points.push(Point::new(x, measure.median));
         }
     }
     (!series.points.is_empty()).then_some((series, at_least))

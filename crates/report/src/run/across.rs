@@ -1,18 +1,18 @@
 //! What the points of a workload differ in beside their server: that is what charts are drawn
 //! across.
 
-use model::point::Values;
+use model::point::{CONNECTIONS, RATE, Values, axis};
 
 use super::point::Cell;
 use crate::chart::scale::index;
 use crate::chart::{Axis, Scale};
-use crate::number::{Unit, plain, plural};
+use crate::number::{Unit, plain};
 
 /// What charts are drawn across.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 enum What {
-    Connections,
-    IntendedRate,
+    /// The axis of that name.
+    Along(String),
     Server,
 }
 
@@ -20,37 +20,38 @@ enum What {
 #[derive(Clone, Debug)]
 pub struct Across {
     what: What,
-    /// Whether connections vary too where the axis is another.
-    connections_vary: bool,
+    /// Axes that vary too, by name.
+    others: Vec<String>,
     servers: Vec<String>,
     /// All places, in order.
     pub places: Vec<Values>,
 }
 
 impl Across {
-    /// Looks at all points of a workload, which come by server.
+    /// Looks at all points of a workload, which come by server. Charts are drawn along the first
+    /// axis of the table that varies and has numbers.
     pub fn of(cells: &[Cell<'_>]) -> Self {
         let mut places: Vec<Values> = cells.iter().map(|cell| cell.place().clone()).collect();
         places.sort();
         places.dedup();
         let mut servers: Vec<String> = cells.iter().map(|cell| cell.server().to_owned()).collect();
         servers.dedup();
-        let vary = |value: fn(&Values) -> u64| {
-            places
-                .first()
-                .is_some_and(|first| places.iter().any(|place| value(place) != value(first)))
-        };
-        let connections_vary = vary(|place| u64::from(place.connections()));
-        let what = if vary(|place| place.rate().map_or(0, model::Rate::as_per_1000_s)) {
-            What::IntendedRate
-        } else if connections_vary {
-            What::Connections
-        } else {
-            What::Server
+        let mut others: Vec<String> = Vec::new();
+        for (name, _) in places.iter().flat_map(Values::iter) {
+            let first = places.first().and_then(|first| first.get(name));
+            let varies = places.iter().any(|place| place.get(name) != first);
+            if varies && !others.iter().any(|other| other == name) {
+                others.push(name.to_owned());
+            }
+        }
+        let is_number = |name: &String| places.iter().all(|place| number(place, name).is_some());
+        let what = match others.iter().position(is_number) {
+            Some(first) => What::Along(others.remove(first)),
+            None => What::Server,
         };
         Self {
             what,
-            connections_vary: connections_vary && what != What::Connections,
+            others,
             servers,
             places,
         }
@@ -58,43 +59,40 @@ impl Across {
 
     /// Where a point stands on the axis.
     pub fn x(&self, cell: &Cell<'_>) -> f64 {
-        match self.what {
+        match &self.what {
             What::Server => self
                 .servers
                 .iter()
                 .position(|server| server == cell.server())
                 .map_or(0.0, index),
-            What::Connections | What::IntendedRate => self.places_on_axis(cell.place())[0],
+            What::Along(name) => number(cell.place(), name).unwrap_or_default(),
         }
     }
 
     /// The places on the axis that belong to a place on the grid: one, or one for each server.
     pub fn places_on_axis(&self, place: &Values) -> Vec<f64> {
-        match self.what {
-            What::Connections => vec![f64::from(place.connections())],
-            What::IntendedRate => vec![per_second(place).unwrap_or_default()],
+        match &self.what {
+            What::Along(name) => vec![number(place, name).unwrap_or_default()],
             What::Server => (0..self.servers.len()).map(index).collect(),
         }
     }
 
     /// The name of the line that a point belongs to.
     pub fn line(&self, cell: &Cell<'_>) -> String {
-        if self.connections_vary {
-            format!(
-                "{}, {}",
-                cell.server(),
-                plural(cell.place().connections() as usize, "connection")
-            )
-        } else {
-            cell.server().to_owned()
+        let mut name = cell.server().to_owned();
+        for other in &self.others {
+            if let Some(value) = cell.place().get(other) {
+                name.push_str(", ");
+                name.push_str(&(axis(other).show)(value));
+            }
         }
+        name
     }
 
     /// For titles: `against connections`.
     pub fn phrase(&self) -> String {
-        match (self.what, self.places.first()) {
-            (What::Connections, _) => "against connections".to_owned(),
-            (What::IntendedRate, _) => "against intended load".to_owned(),
+        match (&self.what, self.places.first()) {
+            (What::Along(_), _) => format!("against {}", self.axis_name()),
             (What::Server, Some(place)) => format!("at {}", place.text()),
             (What::Server, None) => String::new(),
         }
@@ -102,26 +100,34 @@ impl Across {
 
     /// How a place is named where the axis is named too: `64`, `2,000/s`.
     pub fn name(&self, place: &Values) -> String {
-        match (self.what, per_second(place)) {
-            (What::IntendedRate, Some(rate)) if self.connections_vary => {
-                format!("{}/s, {}", plain(rate), place.connections())
-            }
-            (What::IntendedRate, Some(rate)) => format!("{}/s", plain(rate)),
-            _ => plain(f64::from(place.connections())),
-        }
+        let name = match &self.what {
+            What::Along(name) => name,
+            What::Server => CONNECTIONS,
+        };
+        let short = |name: &str| match (name, number(place, name)) {
+            (RATE, Some(rate)) => format!("{}/s", plain(rate)),
+            (_, Some(number)) => plain(number),
+            _ => place
+                .get(name)
+                .map_or_else(String::new, |value| value.to_string()),
+        };
+        let others = self.others.iter().map(|other| short(other));
+        let all: Vec<String> = std::iter::once(short(name)).chain(others).collect();
+        all.join(", ")
     }
 
     /// The name of what places are: `connections`.
-    pub const fn axis_name(&self) -> &'static str {
-        match self.what {
-            What::Connections | What::Server => "connections",
-            What::IntendedRate => "intended load",
+    pub fn axis_name(&self) -> String {
+        match &self.what {
+            What::Server => "connections".to_owned(),
+            What::Along(name) if name == RATE => "intended load".to_owned(),
+            What::Along(name) => name.replace('_', " "),
         }
     }
 
     /// Whether it is the intended load.
     pub fn is_rate(&self) -> bool {
-        self.what == What::IntendedRate
+        matches!(&self.what, What::Along(name) if name == RATE)
     }
 
     /// The axis of a chart.
@@ -131,15 +137,14 @@ impl Across {
             .iter()
             .flat_map(|place| self.places_on_axis(place))
             .collect();
-        match self.what {
-            What::Connections => Axis {
-                name: "connections".to_owned(),
-                unit: Unit::Count,
-                scale: Scale::suited(&values),
-            },
-            What::IntendedRate => Axis {
-                name: "intended load".to_owned(),
-                unit: Unit::PerSecond,
+        match &self.what {
+            What::Along(_) => Axis {
+                name: self.axis_name(),
+                unit: if self.is_rate() {
+                    Unit::PerSecond
+                } else {
+                    Unit::Count
+                },
                 scale: Scale::suited(&values),
             },
             What::Server => Axis {
@@ -151,7 +156,12 @@ impl Across {
     }
 }
 
+/// The value of an axis as a number; none where it has none.
+fn number(place: &Values, name: &str) -> Option<f64> {
+    place.get(name)?.number()
+}
+
 /// The intended load per second; none in a closed loop.
 pub(crate) fn per_second(place: &Values) -> Option<f64> {
-    place.rate().map(model::Rate::as_per_second_f64)
+    number(place, RATE)
 }

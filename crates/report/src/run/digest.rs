@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 
 use model::finding::Cause;
-use model::point::{CONNECTIONS, Point, PointId, RATE, Value};
+use model::point::{ACCESS_LOG, CONNECTIONS, CORES, Point, PointId, RATE, Value, Values};
 use model::record::{Example, Interval};
 use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
-use verdict::analysis::Round;
+use verdict::analysis::{Round, Standing};
 use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
 use super::checked;
-use crate::chart::Standing;
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
 pub const QUANTILES: [(f64, &str); 9] = [
@@ -40,6 +39,11 @@ pub struct Digest {
     pub sequence: u32,
     /// How often its cell had been measured in this round before.
     pub attempt: u32,
+    /// Which group of servers it stood among.
+    pub group: u32,
+    /// Where on the grid it stands, its server apart: the load, and what the server's label does
+    /// not tell.
+    pub place: Values,
     /// Why it does not count, whatever it measured.
     pub void: Option<Cause>,
     /// Whether its cell was measured again in this round.
@@ -78,6 +82,8 @@ pub struct Digest {
     pub busy: Option<f64>,
     /// The server's memory in bytes, shared pages divided among their users.
     pub memory: Option<f64>,
+    /// The most connections that the server had held since its start; none where nobody knows.
+    pub connections_before: Option<u32>,
     /// Connections established in the window.
     pub established: u64,
     /// Right answers per second over stretches of the window, with their middle in seconds.
@@ -124,10 +130,12 @@ impl Digest {
         let split = cost.and_then(|cost| cost.split_us);
         let context = trial.context.server.as_ref();
         let mut digest = Self {
+            place: place(&point.id),
             id: point.id,
             round: point.round,
             sequence: point.sequence,
             attempt: point.attempt,
+            group: point.group,
             void: trial.void.clone(),
             repeated: false,
             ceiling: point.ceiling,
@@ -147,6 +155,9 @@ impl Digest {
             generator_us: generator.map(|cost| cost.total_us),
             busy: trial.record.busiest_worker().map(|(_, busy)| busy),
             memory: server.and_then(|usage| usage.memory_pss).map(size),
+            connections_before: context
+                .and_then(|server| server.standing)
+                .map(|standing| standing.connections_before),
             established: record.total.connections.established,
             stretches: stretches(trial),
             status: Status::Unknown,
@@ -237,7 +248,9 @@ impl Digest {
     /// As a comparison sees it. In an open loop the rate was asked for, and times are compared.
     pub fn round(&self) -> Round<'_> {
         let mut round = self.as_first_measured();
-        round.counts &= !self.is_left_out();
+        if self.is_left_out() {
+            (round.counts, round.cpu_us) = (false, None);
+        }
         round
     }
 
@@ -253,6 +266,7 @@ impl Digest {
             id: &self.id,
             round: self.round,
             attempt: self.attempt,
+            group: self.group,
             value,
             cpu_us: self
                 .cpu_us
@@ -277,6 +291,17 @@ impl Digest {
             other => other,
         }
     }
+}
+
+/// The load, and all else that the label of a server does not tell.
+fn place(id: &PointId) -> Values {
+    let mut place = id.load.clone();
+    for (name, value) in id.axes.iter() {
+        if ![CORES, ACCESS_LOG].contains(&name) {
+            place.set(name, value.clone());
+        }
+    }
+    place
 }
 
 /// A point for a trial that belongs to no experiment: what was asked, of whom.

@@ -17,7 +17,7 @@ const NAMED: usize = 3;
 impl Run {
     /// Takes note that the cell of `digest` was measured again, whichever trial comes first.
     pub(super) fn note_attempt(&mut self, digest: &mut Digest) {
-        let key = (digest.id.clone(), digest.round);
+        let key = (digest.id.clone(), digest.round, digest.group);
         let last = self.attempts.get(&key).copied();
         if last.is_some_and(|last| last > digest.attempt) {
             digest.repeated = true;
@@ -27,7 +27,8 @@ impl Run {
         }
         if last.is_some_and(|last| last < digest.attempt) {
             for other in &mut self.digests {
-                if (&other.id, other.round) == (&digest.id, digest.round) {
+                let place = |one: &Digest| (one.round, one.group);
+                if other.id == digest.id && place(other) == place(digest) {
                     other.repeated |= other.attempt < digest.attempt;
                 }
             }

@@ -4,8 +4,10 @@
 //! thousands is read one by one and never held whole.
 
 mod across;
+mod ceiling;
 mod checked;
 mod digest;
+mod gaps;
 mod left_out;
 mod point;
 
@@ -15,13 +17,13 @@ pub use across::Across;
 pub(crate) use across::per_second;
 pub(crate) use checked::checked;
 pub use digest::{Digest, QUANTILES};
-pub use point::{Cell, Measure};
+pub use point::Cell;
 
 use model::environment::Environment;
-use model::experiment::{Experiment, Gap, Manifest, Results};
+use model::experiment::{Experiment, Gap, Manifest};
 use model::trial::Server;
 use model::{Finding, PointId, Severity, Trial, Verdict};
-use verdict::analysis::{Comparison, Round, compare};
+use verdict::analysis::{Asked, Comparison, Round, compare};
 
 /// A run and all that is known of it. Fill in what there is, [`add`](Self::add) each trial, then
 /// make a page, a table or a file of it.
@@ -41,14 +43,18 @@ pub struct Run {
     pub server_order: Vec<String>,
     /// The same for workloads.
     pub workload_order: Vec<String>,
+    /// Labels of whom the others are compared with; empty where nobody said.
+    pub references: Vec<String>,
     digests: Vec<Digest>,
     servers: BTreeMap<String, Server>,
     environment: Option<Environment>,
     differences: BTreeMap<&'static str, Vec<String>>,
     heard: BTreeMap<(String, Severity), Heard>,
     unread: BTreeMap<String, (String, usize)>,
-    /// The last attempt at each round of a point.
-    attempts: BTreeMap<(PointId, u32), u32>,
+    cannot_apply: BTreeMap<String, (String, usize)>,
+    explained: BTreeMap<String, BTreeMap<String, usize>>,
+    /// The last attempt at each round of a point in a group.
+    attempts: BTreeMap<(PointId, u32, u32), u32>,
 }
 
 /// A rule that spoke with some severity, and where.
@@ -86,6 +92,11 @@ impl Run {
                 .iter()
                 .map(|one| one.label.clone())
                 .collect();
+            let servers = experiment.servers().iter();
+            run.references = servers
+                .filter(|one| experiment.is_reference(one))
+                .map(|one| one.label.clone())
+                .collect();
             run.workload_order = experiment
                 .workloads()
                 .iter()
@@ -93,38 +104,6 @@ impl Run {
                 .collect();
         }
         run
-    }
-
-    /// The whole of a results directory that is already in memory.
-    pub fn of_results(results: &Results) -> Self {
-        let mut run = Self::of(&results.manifest, &results.gaps);
-        for trial in &results.trials {
-            run.add(trial);
-        }
-        run.sort();
-        run
-    }
-
-    /// Adds what is missing to the notes: a sentence for each cause, with the points it cost.
-    pub fn note_gaps(&mut self, gaps: &[Gap]) {
-        let mut causes: Vec<(&Gap, Vec<String>)> = Vec::new();
-        for gap in gaps {
-            let place = gap_place(gap);
-            match causes
-                .iter_mut()
-                .find(|(other, _)| other.error == gap.error && other.remedy == gap.remedy)
-            {
-                Some((_, places)) if places.contains(&place) => {}
-                Some((_, places)) => places.push(place),
-                None => causes.push((gap, vec![place])),
-            }
-        }
-        for (gap, places) in causes {
-            let note = gap_note(gap, &places);
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-        }
     }
 
     /// Takes what the report needs of `trial`.
@@ -158,6 +137,8 @@ impl Run {
         assert_eq!(verdicts.len(), self.digests.len(), "a verdict per trial");
         self.heard.clear();
         self.unread.clear();
+        self.cannot_apply.clear();
+        self.explained.clear();
         let mut digests = std::mem::take(&mut self.digests);
         for (digest, verdict) in digests.iter_mut().zip(verdicts) {
             digest.judge(verdict);
@@ -178,9 +159,19 @@ impl Run {
         for finding in &verdict.findings {
             self.hear(finding, digest);
         }
-        for (rule, missing) in &verdict.coverage.unknown {
-            let unread = self.unread.entry(rule.clone());
-            unread.or_insert_with(|| (missing.clone(), 0)).1 += 1;
+        let coverage = &verdict.coverage;
+        for (all, here) in [
+            (&mut self.unread, &coverage.unknown),
+            (&mut self.cannot_apply, &coverage.cannot_apply),
+        ] {
+            for (rule, why) in here {
+                let told = all.entry(rule.clone());
+                told.or_insert_with(|| (why.clone(), 0)).1 += 1;
+            }
+        }
+        for (rule, cause) in &coverage.explained {
+            let causes = self.explained.entry(rule.clone()).or_default();
+            *causes.entry(cause.clone()).or_default() += 1;
         }
     }
 
@@ -273,14 +264,6 @@ impl Run {
         points.into_values().map(Cell::new).collect()
     }
 
-    /// The ceiling's own trials at `workload`.
-    pub fn ceilings(&self, workload: &str) -> Vec<&Digest> {
-        self.digests
-            .iter()
-            .filter(|digest| digest.ceiling && digest.id.workload == workload)
-            .collect()
-    }
-
     /// How the servers compare, workload by workload.
     pub fn comparisons(&self) -> Vec<Comparison> {
         self.compared(Digest::round, |_| true)
@@ -303,7 +286,11 @@ impl Run {
         let servers = self.digests.iter().filter(|digest| !digest.ceiling);
         let servers = servers.filter(|digest| belongs(digest));
         let rounds: Vec<Round<'_>> = servers.map(round).collect();
-        let mut comparisons = compare(&rounds, &self.server_order);
+        let asked = Asked {
+            servers: &self.server_order,
+            references: &self.references,
+        };
+        let mut comparisons = compare(&rounds, asked);
         let place = |name: &String| self.workloads().iter().position(|other| other == name);
         comparisons.sort_by_key(|comparison| place(&comparison.workload));
         comparisons
@@ -314,6 +301,16 @@ impl Run {
         &self.unread
     }
 
+    /// Rules that apply, but found too little to judge by, with why and in how many trials.
+    pub const fn cannot_apply(&self) -> &BTreeMap<String, (String, usize)> {
+        &self.cannot_apply
+    }
+
+    /// Rules that were not told because another one knows the cause: by which, in how many trials.
+    pub const fn explained(&self) -> &BTreeMap<String, BTreeMap<String, usize>> {
+        &self.explained
+    }
+
     /// How many rounds there were.
     pub fn rounds(&self) -> u32 {
         self.digests
@@ -322,46 +319,6 @@ impl Run {
             .max()
             .unwrap_or(0)
     }
-}
-
-/// Of one cause so many points are named; the others are counted.
-const PLACES_NAMED: usize = 4;
-
-/// What is missing, why, and what to do about it.
-fn gap_note(gap: &Gap, places: &[String]) -> String {
-    let mut named = places
-        .iter()
-        .take(PLACES_NAMED)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("; ");
-    if places.len() > PLACES_NAMED {
-        named.push_str(&format!("; and {} more", places.len() - PLACES_NAMED));
-    }
-    let remedy = gap
-        .remedy
-        .as_ref()
-        .map_or_else(String::new, |remedy| format!(" To measure it: {remedy}"));
-    let stop = if gap.error.ends_with('.') { "" } else { "." };
-    format!(
-        "Not measured: {named}. The reason: {}{stop}{remedy}",
-        gap.error
-    )
-}
-
-/// Which point: as much of it as the gap names.
-fn gap_place(gap: &Gap) -> String {
-    let mut place = gap.server.clone();
-    if let Some(workload) = &gap.workload {
-        place.push_str(&format!(", {workload}"));
-    }
-    if !gap.load.is_empty() {
-        place.push_str(&format!(" at {}", gap.load.text()));
-    }
-    if let Some(round) = gap.round {
-        place.push_str(&format!(", round {round}"));
-    }
-    place
 }
 
 /// The command that repeats an execution in its order: as it was given, with its seed.

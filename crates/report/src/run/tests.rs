@@ -196,3 +196,168 @@ fn the_command_repeats_the_order_too() {
     assert_eq!(manifest(None, &lab), "triathlon lab x seed=7");
     assert_eq!(manifest(Some(7), &lab), "triathlon lab x");
 }
+
+/// A run in which a round was struck, one was spoilt and measured again, and the generator was the
+/// limit of another: whatever shows it leaves out the same trials.
+fn patchy() -> (Vec<Trial>, Run) {
+    let mut trials = Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![16, 64],
+        rounds: 9,
+        ceiling: false,
+        ..Heat::default()
+    }
+    .trials();
+    let mut again = Vec::new();
+    for trial in &mut trials {
+        let point = trial.point.clone().unwrap();
+        if point.round == 1 {
+            let mut second = trial.clone();
+            second.point.as_mut().unwrap().attempt = 1;
+            again.push(second);
+            trial.record.achieved_rate /= 100.0;
+            trial.void = Some(Cause::default());
+        }
+        if point.round == 2 && point.id.server == "origin" {
+            trial.record.achieved_rate *= 7.0;
+            trial.environment.tool.debug_build = true;
+        }
+    }
+    trials.extend(again);
+    for (sequence, trial) in (1..).zip(&mut trials) {
+        trial.point.as_mut().unwrap().sequence = sequence;
+    }
+    let mut run = of_trials(&trials);
+    run.judge(&verdict::judge_set(&trials));
+    (trials, run)
+}
+
+#[test]
+fn every_output_shows_the_same_number_at_the_same_place() {
+    let (trials, run) = patchy();
+    let plain = Style { colour: false };
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lab = flat(crate::text::lab(&run, plain));
+    let judge = flat(crate::text::analysis(&run, plain));
+    let html = crate::html::page(&run);
+    let csv = crate::csv::rows(&[&run]);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|other| *other == name).unwrap();
+    let in_csv = |cell: &Cell<'_>, name: &str| -> Vec<f64> {
+        let of_it = rows[1..].iter().filter(|row| {
+            row[column("server")] == cell.server()
+                && row[column("connections")] == cell.place().connections().to_string()
+        });
+        of_it
+            .map(|row| row[column(name)].parse().unwrap())
+            .collect()
+    };
+    let mut side = verdict::compare::Side::new("A", verdict::compare::Kind::Lab);
+    trials.iter().for_each(|trial| side.add(trial));
+    let compared = verdict::compare::compare(&side, &side);
+
+    let cells = run.cells("seven-bytes");
+    assert_eq!(cells.len(), 4);
+    for cell in &cells {
+        let rate = cell.rate().unwrap();
+        // One round of origin was struck, and of all the spoilt attempt.
+        let left = if cell.server() == "origin" { 8 } else { 9 };
+        assert_eq!(rate.rounds.len() - rate.struck(), left, "{}", cell.server());
+        let shown = crate::number::plain(rate.median);
+        for (name, text) in [("lab", &lab), ("judge", &judge), ("html", &html)] {
+            assert!(text.contains(&shown), "{shown} is not in {name}: {text}");
+        }
+        let cpu = cell.value(model::Claim::Resources, |digest| digest.cpu_us);
+        let cpu = crate::number::digits(cpu.unwrap().median);
+        for (name, text) in [("lab", &lab), ("judge", &judge), ("html", &html)] {
+            assert!(text.contains(&cpu), "{cpu} is not in {name}");
+        }
+        for value in in_csv(cell, "point_rate_per_s") {
+            assert!((value - rate.median).abs() < 1e-9, "{value}");
+        }
+        let counts = in_csv(cell, "rate_counts");
+        assert_eq!(counts.iter().filter(|flag| **flag > 0.5).count(), left);
+        let word = rate.precision.sharpness.word();
+        assert!(csv.contains(&format!(",{word},")) && html.contains(&format!(">{word}</span>")));
+        let place = format!("{}, seven-bytes, {}", cell.server(), cell.place().text());
+        let mut all = compared.rows.iter();
+        let row = all.find(|row| row.place == place && row.metric.name == "rate");
+        let value = row.unwrap().a;
+        assert!((value.median - rate.median).abs() < 1e-9, "{value:?}");
+        assert_eq!(value.rounds, left);
+    }
+
+    let comparison = run.comparisons().remove(0);
+    let rival = &comparison.rivals[0];
+    assert_eq!(rival.racer.counting(), 8);
+    let ratio = rival.ratio(&comparison.reference).unwrap();
+    for said in [comparison.sentence(), comparison.answer(rival)] {
+        let said = said.replace('µ', "u");
+        for (name, text) in [("lab", &lab), ("judge", &judge), ("html", &html)] {
+            assert!(text.contains(&said), "{said} is not in {name}: {text}");
+        }
+    }
+    assert!(html.contains(&format!("{ratio} ×")), "{ratio}");
+    let cell = cells
+        .iter()
+        .find(|cell| cell.server() == "origin" && cell.place().connections() == 64);
+    for value in in_csv(cell.unwrap(), "ratio") {
+        assert!((value - rival.estimate.as_ref().unwrap().ratio).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn charts_are_drawn_along_any_axis_with_numbers() {
+    let mut trials = Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![16, 64],
+        ceiling: false,
+        ..Heat::default()
+    }
+    .trials();
+    // An axis that the table lacks has words; those of one server are told apart all the same.
+    for trial in &mut trials {
+        let point = trial.point.as_mut().unwrap();
+        let tls = model::point::Value::Word(format!("1.{}", 2 + point.round % 2));
+        point.id = point.id.clone().with("tls", tls);
+    }
+    let run = of_trials(&trials);
+    let cells = run.cells("seven-bytes");
+    assert_eq!(cells.len(), 8);
+    let across = Across::of(&cells);
+    assert_eq!(across.phrase(), "against connections");
+    let lines: std::collections::BTreeSet<String> =
+        cells.iter().map(|cell| across.line(cell)).collect();
+    let expected = ["nginx, 1.2", "nginx, 1.3", "origin, 1.2", "origin, 1.3"];
+    assert_eq!(lines.into_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(across.name(cells[0].place()), "16, 1.2");
+}
+
+#[test]
+fn memory_is_that_after_as_many_connections_as_were_held() {
+    let (mut trials, _) = patchy();
+    for trial in &mut trials {
+        let server = trial.context.server.as_mut().unwrap();
+        server.standing = Some(model::trial::Standing {
+            connections_before: 64,
+            ..Default::default()
+        });
+    }
+    let mut run = of_trials(&trials);
+    let after = |run: &Run| -> Vec<Option<u32>> {
+        let cells = run.cells("seven-bytes");
+        cells.iter().map(Cell::memory_after).collect()
+    };
+    assert_eq!(after(&run), [Some(64), None, Some(64), None]);
+    let said = "each number is that after up to 64 connections";
+    assert!(crate::html::page(&run).contains(said));
+    // Started afresh for each trial, or by ascending connections, it has held no more.
+    for trial in &mut trials {
+        trial.context.server.as_mut().unwrap().standing = None;
+    }
+    run = of_trials(&trials);
+    assert_eq!(after(&run), [None; 4]);
+    assert!(!crate::html::page(&run).contains(said));
+}

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use model::point::Values;
 use model::{Claim, Severity, Status};
-use verdict::pairs::paired;
+use verdict::analysis::{Measure, Standing};
+use verdict::pairs::Sharpness;
 use verdict::words;
 
-use super::{LABEL, Style, WIDTH, labelled, wrap};
-use crate::chart::Standing;
-use crate::number::time_us;
+use super::{LABEL, Style, WIDTH, labelled, worth, wrap};
+use crate::number::{plain, time_us};
 use crate::run::{Cell, Heard, Run, is_loud};
 
 /// Columns of a server's name.
-const NAME: usize = 16;
+const NAME: usize = 14;
 
 /// The whole of it. The verdict comes first.
 pub fn lab(run: &Run, style: Style) -> String {
@@ -24,26 +24,50 @@ pub fn lab(run: &Run, style: Style) -> String {
     }
     out.push('\n');
     out.push_str(&answers(run));
-    out.push_str(&worth(run, style));
+    out.push_str(&points_worth(run, style));
     for note in &run.notes {
         out.push_str(&labelled("note", note));
     }
+    out.push_str(&tables(run, style));
+    out.push_str(&reasons(run, style));
+    out.push('\n');
+    out.push_str(&coverage(run));
+    out
+}
+
+/// The analysis alone: the answers, and the numbers that they rest on; empty where nothing is a
+/// round of a point.
+pub fn analysis(run: &Run, style: Style) -> String {
+    if run.rounds() == 0 {
+        return String::new();
+    }
+    let mut out = answers(run);
+    out.push_str(&points_worth(run, style));
+    out.push_str(&tables(run, style));
+    out
+}
+
+/// A table for each workload, and how to read it.
+fn tables(run: &Run, style: Style) -> String {
+    let mut out = String::new();
     for workload in run.workloads() {
         out.push('\n');
         out.push_str(&table(run, &workload, style));
     }
     out.push('\n');
     out.push_str(LEGEND);
-    out.push_str(&reasons(run, style));
     out
 }
 
 const LEGEND: &str = "\
 rate/s    right answers per second: median over rounds and its 95 % interval;
-          \">=\": the generator was the limit; in brackets: invalid, no result
-=         not distinguishable from the fastest at 95 % (paired rounds)
+          \">=\": the generator was the limit; in brackets: invalid, no result.
+          The order is that of the medians; which differences are more than
+          chance stands above
 head      headroom: how far the generator was from its limit in the worst round
 partial   valid, but some mandatory rule could not be evaluated
+sharp     how precise the rate is, whatever it is worth: within 3 %; fair within
+          10 %, rough beyond
 ";
 
 /// How the servers compare, a sentence for each workload, and how certain that is.
@@ -66,7 +90,7 @@ fn answers(run: &Run) -> String {
             .chain(spoilt.map(|o| format!("With the trials that do not count: {}", o.sentence())));
         for (place, sentence) in said.enumerate() {
             let indent = if place == 0 { "" } else { "  " };
-            for line in wrap(&sentence, WIDTH - indent.len()) {
+            for line in wrap(&sentence.replace('µ', "u"), WIDTH - indent.len()) {
                 out.push_str(&format!("{indent}{line}\n"));
             }
         }
@@ -76,7 +100,7 @@ fn answers(run: &Run) -> String {
 }
 
 /// How many points are worth what.
-fn worth(run: &Run, style: Style) -> String {
+fn points_worth(run: &Run, style: Style) -> String {
     let mut counts: BTreeMap<Status, usize> = BTreeMap::new();
     for workload in run.workloads() {
         for cell in run.cells(&workload) {
@@ -99,85 +123,99 @@ fn worth(run: &Run, style: Style) -> String {
     )
 }
 
-/// One workload: for each number of connections, the servers by rate.
+/// One workload: for each place on the grid, the servers by rate; then what it would take to know
+/// all of them sharply.
 fn table(run: &Run, workload: &str, style: Style) -> String {
     let heads = format!(
-        "  {:<NAME$}{:>10} {:<19} {:>8} {:>8} {:>5} {}",
-        "", "rate/s", "[95 %]", "CPU us", "p50", "head", "verdict"
+        "  {:<width$}{:>10} {:<19} {:>7} {:>7} {:>4} {}",
+        "",
+        "rate/s",
+        "[95 %]",
+        "CPU us",
+        "p50",
+        "head",
+        "verdict",
+        width = NAME - 1
     );
     let mut out = format!("{}\n{}\n", style.bold(workload), style.faint(&heads));
     let mut groups: BTreeMap<Values, Vec<Cell<'_>>> = BTreeMap::new();
     for cell in run.cells(workload) {
         groups.entry(cell.place().clone()).or_default().push(cell);
     }
+    let ceilings = run.ceilings(workload);
+    let mut blurred = Vec::new();
     for (place, mut cells) in groups {
-        out.push_str(&format!(
-            "{}{}\n",
-            place.text(),
-            ceiling(run, workload, &place)
-        ));
-        let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
-        cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
+        let ceiling = ceilings.get(&place).map_or_else(String::new, |ceiling| {
+            format!(" (ceiling {}/s)", rate(ceiling))
+        });
+        out.push_str(&format!("{}{ceiling}\n", place.text()));
+        let median = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
+        cells.sort_by(|one, other| median(other).total_cmp(&median(one)));
         for cell in &cells {
-            out.push_str(&row(cell, cells.first(), style));
+            out.push_str(&row(cell, style));
+            blurred.extend(not_sharp(cell));
         }
+    }
+    if !blurred.is_empty() {
+        out.push_str(&labelled("precision", &format!("{}.", blurred.join("; "))));
     }
     out
 }
 
-/// The ceiling's median at that place.
-fn ceiling(run: &Run, workload: &str, place: &Values) -> String {
-    let rates: Vec<f64> = run
-        .ceilings(workload)
-        .iter()
-        .filter(|digest| digest.id.load == *place)
-        .map(|digest| digest.rate)
-        .collect();
-    verdict::summary::Rounds::of(rates).map_or_else(String::new, |rates| {
-        format!(" (ceiling {}/s)", words::rate(rates.median))
-    })
-}
-
-fn row(cell: &Cell<'_>, fastest: Option<&Cell<'_>>, style: Style) -> String {
-    let Some(rate) = cell.rate() else {
-        return format!("  {:<NAME$}{:>10}\n", cell.server(), "-");
-    };
-    let shown = words::rate(rate.median);
-    let shown = match rate.standing {
+/// `>=62,345`, `(62,345)`.
+fn rate(rate: &Measure) -> String {
+    let shown = plain(rate.median);
+    match rate.standing {
         Standing::AtLeast => format!(">={shown}"),
         Standing::Struck => format!("({shown})"),
         Standing::Doubtful | Standing::Sound => shown,
+    }
+}
+
+/// How far a rate is from being sharp: `nginx at 64 connections is rough (within 24 %; about 380
+/// rounds would make it sharp)`.
+fn not_sharp(cell: &Cell<'_>) -> Option<String> {
+    let rate = cell.rate()?;
+    let is_told = rate.precision.sharpness != Sharpness::Sharp && rate.standing != Standing::Struck;
+    is_told.then(|| {
+        let (server, place) = (cell.server(), cell.place().text());
+        format!("{server} at {place} is {}", rate.precision.text())
+    })
+}
+
+fn row(cell: &Cell<'_>, style: Style) -> String {
+    let Some(measure) = cell.rate() else {
+        return format!("  {:<width$}{:>10}\n", cell.server(), "-", width = NAME - 1);
     };
-    let interval = rate.interval.map_or_else(String::new, |(low, high)| {
-        format!("[{} {}]", words::rate(low), words::rate(high))
+    let interval = measure.interval.map_or_else(String::new, |(low, high)| {
+        format!("[{} {}]", plain(low), plain(high))
     });
-    let cpu = cell
-        .value(Claim::Resources, |digest| digest.cpu_us)
-        .map_or_else(|| "-".to_owned(), |cpu| format!("{:.2}", cpu.median));
-    let p50 = cell
-        .value(Claim::Latency, |digest| digest.response_us(0))
-        .map_or_else(|| "-".to_owned(), |us| time_us(us.median).replace('µ', "u"));
+    let time = |measure: Option<Measure>| {
+        measure.map_or_else(|| "-".to_owned(), |us| time_us(us.median).replace('µ', "u"))
+    };
+    let cpu = cell.value(Claim::Resources, |digest| digest.cpu_us);
+    let cpu = cpu.map_or_else(|| "-".to_owned(), |cpu| crate::number::digits(cpu.median));
+    let p50 = time(cell.value(cell.response_claim(), |digest| digest.response_us(0)));
     let headroom = cell
         .rounds
         .iter()
+        .filter(|digest| !digest.is_left_out())
         .filter_map(|digest| digest.headroom)
         .min_by(f64::total_cmp)
         .map_or_else(|| "-".to_owned(), |headroom| format!("{headroom:.1}"));
-    let mark = match fastest {
-        Some(fastest) if fastest.server() != cell.server() && alike(fastest, cell) => "=",
-        _ => " ",
-    };
     let (before, name) = if cell.server().chars().count() < NAME {
         (String::new(), cell.server())
     } else {
         (format!("  {}\n", cell.server()), "")
     };
-    format!(
-        "{before}  {name:<width$}{mark}{shown:>10} {interval:<19} {cpu:>8} {p50:>8} {headroom:>5} \
-         {}\n",
+    let line = format!(
+        "  {name:<width$}{:>10} {interval:<19} {cpu:>7} {p50:>7} {headroom:>4} {} {}",
+        rate(&measure),
         worst(cell, style),
+        measure.precision.sharpness.word(),
         width = NAME - 1
-    )
+    );
+    format!("{before}{}\n", line.trim_end())
 }
 
 /// What a point is worth: the worst of its rounds.
@@ -189,21 +227,7 @@ fn worst(cell: &Cell<'_>, style: Style) -> String {
     } else {
         status.name()
     };
-    style.status(status, text)
-}
-
-/// Whether the rounds that count for both cannot tell the two apart at 95 %.
-fn alike(one: &Cell<'_>, other: &Cell<'_>) -> bool {
-    let rates = |cell: &Cell<'_>| -> BTreeMap<u32, f64> {
-        let counting = cell
-            .rounds
-            .iter()
-            .filter(|digest| digest.rate_standing() != Standing::Struck);
-        counting.map(|digest| (digest.round, digest.rate)).collect()
-    };
-    paired(&rates(one), &rates(other))
-        .and_then(|estimate| estimate.interval)
-        .is_none_or(|interval| interval.contains(1.0))
+    style.status(status, &format!("{text:<7}"))
 }
 
 /// Each rule that objected, once, with how often it did.
@@ -252,6 +276,42 @@ fn reason(heard: &Heard, style: Style) -> String {
     out.push_str(&labelled("", &format!("{which}{}", finding.say)));
     for fix in &finding.fix {
         out.push_str(&labelled("", &format!("-> {fix}")));
+    }
+    out
+}
+
+/// What no rule could look at, or need not be told: what silence rests on.
+fn coverage(run: &Run) -> String {
+    let mut out = String::new();
+    let mut tell = |rule: &str, what: String| {
+        let label = if out.is_empty() { "rules" } else { "" };
+        out.push_str(&labelled(label, &format!("{rule} {what}")));
+    };
+    for (rule, (missing, trials)) in run.unread() {
+        let trials = words::plural(*trials as u64, "trial");
+        let partial = worth::partial_claims(rule);
+        tell(
+            rule,
+            format!("unknown in {trials}: could not read {missing}{partial}"),
+        );
+    }
+    for (rule, (why, trials)) in run.cannot_apply() {
+        let trials = words::plural(*trials as u64, "trial");
+        let partial = worth::partial_claims(rule);
+        tell(rule, format!("cannot judge {trials}: {why}{partial}"));
+    }
+    for (rule, causes) in run.explained() {
+        let causes: Vec<String> = causes
+            .iter()
+            .map(|(cause, trials)| format!("{cause} in {}", words::plural(*trials as u64, "trial")))
+            .collect();
+        tell(
+            rule,
+            format!("is not told: its cause is, by {}", words::list(&causes)),
+        );
+    }
+    if out.is_empty() {
+        return labelled("rules", "every rule that applies could read what it needs");
     }
     out
 }

@@ -1,7 +1,7 @@
 //! What is printed: the verdict first, then the numbers, at 80 columns.
 //!
 //! [`trial()`] is one run, [`latency()`] its spectrum, [`judged()`] its verdict alone, [`lab()`] a
-//! whole experiment. Colour is the caller's choice: only the door knows whether it speaks to a
+//! whole experiment, [`analysis()`] its answers and numbers alone. Colour is the caller's choice: only the door knows whether it speaks to a
 //! terminal.
 
 mod lab;
@@ -13,7 +13,7 @@ mod worth;
 
 use model::finding::{Severity, Status};
 
-pub use lab::lab;
+pub use lab::{analysis, lab};
 pub use latency::latency;
 pub use result::trial;
 pub use worth::{judged, verdict};

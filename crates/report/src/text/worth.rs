@@ -2,6 +2,8 @@
 
 use model::finding::{Claim, ClaimVerdict, Finding, Severity, Status, Verdict};
 
+use ::verdict::words;
+
 use super::{LABEL, Style, WIDTH, labelled, wrap};
 
 /// The verdict: one line per claim, then the reasons. Notes are left to the end of a report.
@@ -79,13 +81,30 @@ fn unread<'a>(claim: Claim, worth: &ClaimVerdict, verdict: &'a Verdict) -> Vec<&
             .iter()
             .any(|rule| rule.id == id && rule.mandatory && rule.claims.contains(&claim))
     };
-    verdict
-        .coverage
-        .unknown
-        .keys()
+    let coverage = &verdict.coverage;
+    let silent = coverage.unknown.keys().chain(coverage.cannot_apply.keys());
+    let mut rules: Vec<&str> = silent
         .map(String::as_str)
         .filter(|id| is_mandatory(id))
-        .collect()
+        .collect();
+    rules.sort_unstable();
+    rules
+}
+
+/// Of a mandatory rule that had no say: which claims that leaves partial.
+pub(super) fn partial_claims(id: &str) -> String {
+    let mut rules = ::verdict::rules().iter();
+    let Some(rule) = rules.find(|rule| rule.id == id && rule.mandatory) else {
+        return String::new();
+    };
+    let claims: Vec<&str> = rule.claims.iter().map(|claim| claim.name()).collect();
+    format!(
+        "; it is mandatory, and {} partial without it",
+        match claims.as_slice() {
+            [one] => format!("{one} is"),
+            several => format!("{} are", words::list(several)),
+        }
+    )
 }
 
 /// A finding that touches a claim: what was seen, and what mends it.
@@ -93,11 +112,7 @@ fn reason(finding: &Finding, style: Style) -> String {
     let severity = finding.worst();
     let indent = LABEL + 9;
     let mut out = String::new();
-    let mut say = finding.say.clone();
-    if let Some(waived) = &finding.waived {
-        say.push_str(&format!(" (waived: {waived})"));
-    }
-    for (position, line) in wrap(&say, WIDTH - indent).iter().enumerate() {
+    for (position, line) in wrap(&finding.say, WIDTH - indent).iter().enumerate() {
         if position == 0 {
             let name = style.severity(severity, &format!("{:<8}", severity.name()));
             out.push_str(&format!("{:<LABEL$}{name} {line}\n", finding.rule));
@@ -147,6 +162,15 @@ pub(super) fn coverage(verdict: &Verdict) -> String {
         out.push_str(&labelled(
             "",
             &format!("{rule} unknown: could not read {missing}"),
+        ));
+    }
+    for (rule, why) in &coverage.cannot_apply {
+        out.push_str(&labelled("", &format!("{rule} cannot judge this: {why}")));
+    }
+    for (rule, cause) in &coverage.explained {
+        out.push_str(&labelled(
+            "",
+            &format!("{rule} is not told: its cause is, by {cause}"),
         ));
     }
     out

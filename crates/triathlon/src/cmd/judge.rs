@@ -1,10 +1,13 @@
 //! `triathlon judge TRIAL...`: judges stored trials again.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use model::point::Execution;
 use model::{Trial, Verdict};
+use report::Run;
 use report::text::{self, Style};
 use verdict::TrialSet;
 
@@ -16,7 +19,7 @@ Examples:
   triathlon load http://127.0.0.1:8080/ --json trial.json; triathlon judge trial.json
       what one trial is worth
   triathlon judge results/first-heat/*/trials/*.json
-      all trials of an experiment, by the rules of today";
+      all trials of an experiment, by the rules of today, with the answers of its report";
 
 /// Arguments of `triathlon judge`.
 #[derive(clap::Args, Debug)]
@@ -33,11 +36,24 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut set = TrialSet::default();
-    for path in &args.trials {
-        set.add(&read(path)?);
+    let mut executions: BTreeMap<Execution, Judged> = BTreeMap::new();
+    for (position, path) in args.trials.iter().enumerate() {
+        let trial = read(path)?;
+        set.add(&trial);
+        if let Some(point) = &trial.point {
+            let of_it = executions.entry(point.id.execution.clone());
+            let judged = of_it.or_insert_with(|| Judged::beside(path));
+            judged.run.add(&trial);
+            judged.positions.push(position);
+        }
     }
     super::stored::differences_around(&args.trials)?;
     let verdicts = set.verdicts();
+    if !args.json {
+        for judged in executions.values_mut() {
+            judged.tell(&verdicts)?;
+        }
+    }
     for (path, verdict) in args.trials.iter().zip(&verdicts) {
         print(path, verdict, args.json)?;
     }
@@ -47,6 +63,36 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         Exit::Done
     })
+}
+
+/// The trials of one execution, put together.
+struct Judged {
+    run: Run,
+    /// Where they stand among all that were given.
+    positions: Vec<usize>,
+}
+
+impl Judged {
+    /// Nothing yet, but what the manifest says of a trial that lies in `path`: how the servers
+    /// compare depends on what was asked.
+    fn beside(path: &Path) -> Self {
+        let manifest = super::stored::manifest_of(path);
+        Self {
+            run: manifest.map_or_else(Run::default, |manifest| Run::of(&manifest, &[])),
+            positions: Vec::new(),
+        }
+    }
+
+    /// The answers and the numbers that they rest on, as the report has them.
+    fn tell(&mut self, verdicts: &[Verdict]) -> anyhow::Result<()> {
+        if self.positions.len() < 2 {
+            return Ok(());
+        }
+        let of_it = self.positions.iter().map(|position| &verdicts[*position]);
+        self.run.judge(&of_it.cloned().collect::<Vec<_>>());
+        self.run.sort();
+        out::line(text::analysis(&self.run, style()))
+    }
 }
 
 fn read(path: &Path) -> anyhow::Result<Trial> {
@@ -60,12 +106,12 @@ fn print(path: &Path, verdict: &Verdict, json: bool) -> anyhow::Result<()> {
         out::line(format_args!("{}", serde_json::to_string(verdict)?))?;
         return Ok(());
     }
-    let style = Style {
+    out::line(text::judged(&path.display().to_string(), verdict, style()))
+}
+
+/// Colours for a person at a terminal who has not declined them.
+fn style() -> Style {
+    Style {
         colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-    };
-    out::line(format_args!(
-        "{}",
-        text::judged(&path.display().to_string(), verdict, style)
-    ))?;
-    Ok(())
+    }
 }

@@ -314,7 +314,12 @@ fn read_files(files: &[PathBuf], folder: Option<&Path>, known: &Run) -> anyhow::
                     Some(point) => {
                         let execution = point.id.execution.clone();
                         let page = pages.entry(execution);
-                        page.or_insert_with(|| Page::new(folder, known)).add(&trial);
+                        page.or_insert_with(|| match (folder, stored::manifest_of(path)) {
+                            // What was asked decides how servers compare, however trials are given.
+                            (None, Some(manifest)) => Page::new(folder, &Run::of(&manifest, &[])),
+                            _ => Page::new(folder, known),
+                        })
+                        .add(&trial);
                     }
                     None => alone.push(trial),
                 }

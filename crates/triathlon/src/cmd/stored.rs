@@ -29,8 +29,7 @@ pub(super) fn trial(path: &Path, text: &str) -> anyhow::Result<Trial> {
         serde_json::from_str(text).with_context(|| format!("{} is not a trial", path.display()))?;
     if let Some(point) = &mut trial.point
         && point.id.execution.begun.is_empty()
-        && let Some(folder) = path.parent().and_then(Path::parent)
-        && let Ok(manifest) = read_manifest(folder)
+        && let Some(manifest) = manifest_of(path)
     {
         point.adopt(&manifest.execution());
     }
@@ -61,4 +60,11 @@ pub(super) fn differences_around(trials: &[PathBuf]) -> anyhow::Result<()> {
         differences(folder)?;
     }
     Ok(())
+}
+
+/// The manifest of the results folder that a trial lies in; none where it lies in none.
+pub(super) fn manifest_of(trial: &Path) -> Option<Manifest> {
+    let folder = trial.parent()?.parent()?;
+    let text = std::fs::read_to_string(folder.join("manifest.json")).ok()?;
+    serde_json::from_str(&text).ok()
 }

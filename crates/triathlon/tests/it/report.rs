@@ -10,7 +10,7 @@ use model::probe::{Pass, ProbeResult, Series};
 use serde_json::Value;
 
 use crate::support::need;
-use crate::support::process::{Running, triathlon};
+use crate::support::process::{Running, command, triathlon};
 
 /// Writes `trials` as a lab would, judged.
 fn store(folder: &Path, mut trials: Vec<Trial>) {
@@ -62,6 +62,39 @@ fn keys_in_trials_of_earlier_versions_are_not_shown() {
         assert!(!html.contains(key) && !html.contains("fastopen_key"));
         assert!(html.contains("net.core.somaxconn") && html.contains("root=..."));
     }
+}
+
+/// What is asked decides how servers compare, so every command gives the answer of the report.
+#[test]
+fn judge_and_report_give_the_same_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut trials = small();
+    trials.extend(small().into_iter().map(|mut trial| {
+        trial.point.as_mut().expect("it has a point").round += 2;
+        trial
+    }));
+    store(folder.path(), trials);
+    let csv = triathlon(["report", &folder.path().display().to_string(), "--csv", "-"]);
+    let csv = csv.expect_code(0).stdout;
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let heads = rows.next().expect("a heading");
+    let column = |name: &str| {
+        let mut all = heads.iter();
+        all.position(|head| *head == name).expect("it is there")
+    };
+    let mut ratios = rows.map(|row| row[column("ratio")]);
+    let ratio = ratios
+        .find(|ratio| !ratio.is_empty())
+        .expect("a comparison");
+    let ratio: f64 = ratio.parse().expect("a number");
+    let files = fs::read_dir(folder.path().join("trials")).expect("trials are there");
+    let mut words = vec!["judge".to_owned()];
+    words.extend(files.map(|file| file.expect("an entry").path().display().to_string()));
+    let judged = Running::start(&mut command(&words)).finish().stdout;
+    let times = verdict::number::times(ratio);
+    let said = format!("{times} times the rate of nginx");
+    let first = judged.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(first.contains(&said), "{said}: {judged}");
 }
 
 /// Two executions of one experiment, six trials of a point each.

@@ -1,14 +1,19 @@
 //! The answer of an experiment, computed once: which rounds count, how the servers compare, what a
 //! point is worth, and the sentence that says so. Whoever shows results renders this.
 
+mod measure;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::experiment::reference_rank;
 use model::finding::Status;
 use model::point::Values;
 use model::{PointId, Rate};
 
+pub use measure::{Measure, Standing};
+
+use crate::number::{time_us, times};
 use crate::pairs::{Answer, Estimate, Family, declared_connections, paired};
-use crate::summary::Rounds;
 use crate::words;
 
 /// One round of a point, as far as a comparison needs it.
@@ -21,12 +26,14 @@ pub struct Round<'a> {
     /// How often its cell had been measured in this round before: rivals are compared within equal
     /// attempts.
     pub attempt: u32,
+    /// The servers that it stood among: rivals are compared within one group.
+    pub group: u32,
     /// What is compared: right answers per second; in an open loop, where that was asked for, the
     /// median response time.
     pub value: Option<f64>,
-    /// CPU time of the server per request in microseconds.
+    /// CPU time of the server per request in microseconds, where that counts.
     pub cpu_us: Option<f64>,
-    /// Whether it counts: its number is not struck.
+    /// Whether the value counts: its number is not struck.
     pub counts: bool,
     /// Whether the generator set the rate: then it is a lower bound.
     pub at_least: bool,
@@ -58,9 +65,9 @@ pub struct Racer {
     pub rounds: usize,
     /// Whether the generator set the rate in some round that counts: then it is a lower bound.
     pub at_least: bool,
-    /// By round, with the attempt that it is of.
-    values: BTreeMap<u32, (u32, f64)>,
-    costs: Vec<f64>,
+    /// By round and group, with the attempt that it is of.
+    values: BTreeMap<(u32, u32), (u32, f64)>,
+    costs: Vec<(u32, f64, Standing)>,
 }
 
 /// A server and how it compares with the reference.
@@ -74,16 +81,25 @@ pub struct Rival {
     pub answer: Option<Answer>,
 }
 
+/// What was asked, as far as comparisons depend on it and stored trials do not tell it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// The labels of all servers that were asked for, in their order: those that could not be
+    /// measured count as comparisons too.
+    pub servers: &'a [String],
+    /// The labels of whom the others are compared with; empty where nobody said.
+    pub references: &'a [String],
+}
+
 /// Compares the servers of one execution; none where there are no rounds of several, or of several
-/// executions. `asked` are the labels of all servers that were asked for, in their order: those
-/// that could not be measured count as comparisons too.
-pub fn compare(rounds: &[Round<'_>], asked: &[String]) -> Vec<Comparison> {
+/// executions.
+pub fn compare(rounds: &[Round<'_>], asked: Asked<'_>) -> Vec<Comparison> {
     let mut racers: BTreeMap<&PointId, Racer> = BTreeMap::new();
     for round in rounds.iter().filter(|round| round.round > 0) {
         racers.entry(round.id).or_default().add(round);
     }
     let executions: BTreeSet<_> = racers.keys().map(|id| &id.execution).collect();
-    let mut servers = asked.to_vec();
+    let mut servers = asked.servers.to_vec();
     for id in racers.keys() {
         if !servers.contains(&id.server) {
             servers.push(id.server.clone());
@@ -96,7 +112,10 @@ pub fn compare(rounds: &[Round<'_>], asked: &[String]) -> Vec<Comparison> {
     let family = Family::of((servers.len() - 1) * workloads.len());
     let mut comparisons: Vec<Comparison> = workloads
         .into_iter()
-        .filter_map(|workload| of_workload(workload, &racers, &servers, family))
+        .filter_map(|workload| {
+            let preferred = preferred(&servers, asked.references);
+            of_workload(workload, &racers, &preferred, family)
+        })
         .collect();
     answer(&mut comparisons, family);
     comparisons
@@ -105,14 +124,14 @@ pub fn compare(rounds: &[Round<'_>], asked: &[String]) -> Vec<Comparison> {
 fn of_workload(
     workload: &str,
     racers: &BTreeMap<&PointId, Racer>,
-    servers: &[String],
+    preferred: &[&String],
     family: Family,
 ) -> Option<Comparison> {
     let points = || racers.iter().filter(|(id, _)| id.workload == workload);
     let load = declared_load(points().map(|(id, _)| &id.load))?;
     let here: Vec<_> = points().filter(|(id, _)| id.load == load).collect();
-    let find = |server: &String| here.iter().find(|(id, _)| id.server == *server);
-    let (reference, first) = preferred(servers).into_iter().find_map(find)?;
+    let find = |server: &&String| here.iter().find(|(id, _)| id.server == **server);
+    let (reference, first) = preferred.iter().find_map(find)?;
     let mut rivals: Vec<Rival> = here
         .iter()
         .filter(|(id, _)| id.is_rival_of(reference))
@@ -138,14 +157,13 @@ fn of_workload(
     })
 }
 
-/// Servers in the order in which they are taken for the reference: nginx, which most readers know;
-/// then any but our own.
-fn preferred(servers: &[String]) -> Vec<&String> {
+/// Servers in the order in which they are taken for the reference: those that were named for it;
+/// where none was, as an experiment chooses that names none.
+fn preferred<'a>(servers: &'a [String], references: &[String]) -> Vec<&'a String> {
     let mut servers: Vec<&String> = servers.iter().collect();
-    servers.sort_by_key(|label| match label.split(' ').next() {
-        Some("nginx") => 0,
-        Some("origin") => 2,
-        _ => 1,
+    servers.sort_by_key(|label| {
+        let product = label.split(' ').next().unwrap_or_default();
+        (!references.contains(label), reference_rank(product))
     });
     servers
 }
@@ -193,36 +211,39 @@ impl Racer {
     fn add(&mut self, round: &Round<'_>) {
         self.server.clone_from(&round.id.server);
         self.rounds += 1;
+        let cost = round.cpu_us.map(|us| (round.round, us, Standing::Sound));
+        self.costs.extend(cost);
         if round.counts {
             self.at_least |= round.at_least;
-            self.costs.extend(round.cpu_us);
             if let Some(value) = round.value {
-                self.values.insert(round.round, (round.attempt, value));
+                let place = (round.round, round.group);
+                self.values.insert(place, (round.attempt, value));
             }
         }
     }
 
-    /// Within the rounds in which both were measured in the same attempt.
+    /// Within the rounds in which both were measured next to each other, in the same attempt.
     fn paired_with(&self, reference: &Self) -> Option<Estimate> {
-        let of = |racer: &Self, other: &Self| -> BTreeMap<u32, f64> {
-            let here = racer.values.iter();
-            let both = here.filter(|(round, (attempt, _))| {
-                let there = other.values.get(round);
-                there.is_some_and(|(theirs, _)| theirs == attempt)
-            });
-            both.map(|(round, (_, value))| (*round, *value)).collect()
-        };
-        paired(&of(self, reference), &of(reference, self))
+        let (mut ours, mut theirs) = (BTreeMap::new(), BTreeMap::new());
+        for ((round, group), (attempt, value)) in &self.values {
+            let beside = reference.values.get(&(*round, *group));
+            if let Some((_, other)) = beside.filter(|(other, _)| other == attempt) {
+                ours.insert(*round, *value);
+                theirs.insert(*round, *other);
+            }
+        }
+        paired(&ours, &theirs)
     }
 
     fn finished(mut self) -> Self {
-        self.cpu_us = Rounds::of(self.costs.iter().copied()).map(|rounds| rounds.median);
+        self.cpu_us = Measure::over(self.costs.clone()).map(|cost| cost.median);
         self
     }
 
     /// Rounds that count.
     pub fn counting(&self) -> usize {
-        self.values.len()
+        let rounds: BTreeSet<u32> = self.values.keys().map(|(round, _)| *round).collect();
+        rounds.len()
     }
 }
 
@@ -235,7 +256,7 @@ impl Rival {
             _ => "",
         };
         let estimate = self.estimate.as_ref()?;
-        Some(format!("{bound}{}", ratio(estimate.ratio)))
+        Some(format!("{bound}{}", times(estimate.ratio)))
     }
 
     /// `[1.72, 1.91]`; none below six rounds.
@@ -243,8 +264,8 @@ impl Rival {
         let interval = self.estimate.as_ref()?.interval?;
         Some(format!(
             "[{}, {}]",
-            ratio(interval.low),
-            ratio(interval.high)
+            times(interval.low),
+            times(interval.high)
         ))
     }
 }
@@ -326,20 +347,9 @@ impl Comparison {
                 .chain(self.rivals.iter().map(|r| &r.racer))
         };
         let each: Vec<String> = racers()
-            .filter_map(|racer| Some(format!("{} {:.1} us", racer.server, racer.cpu_us?)))
+            .filter_map(|racer| Some(format!("{} {}", racer.server, time_us(racer.cpu_us?))))
             .collect();
         (!each.is_empty()).then(|| format!("CPU time per request: {}.", each.join(", ")))
-    }
-}
-
-/// Two digits after the point from 1 on, as many significant ones below.
-fn ratio(value: f64) -> String {
-    if value >= 9.95 {
-        words::rate(value)
-    } else if value >= 0.1 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.2e}")
     }
 }
 

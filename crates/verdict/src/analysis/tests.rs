@@ -16,6 +16,7 @@ fn rounds<'a>(ids: &'a [(PointId, f64)], count: u32) -> Vec<Round<'a>> {
     let of = |(id, rate): &'a (PointId, f64)| {
         (1..=count).map(move |round| Round {
             attempt: 0,
+            group: 0,
             id,
             round,
             value: Some(rate * (1.0 + 0.001 * f64::from(round))),
@@ -40,14 +41,14 @@ fn servers() -> Vec<(PointId, f64)> {
 #[test]
 fn the_answer_is_a_sentence_at_the_declared_load() {
     let ids = servers();
-    let comparisons = compare(&rounds(&ids, 8), &[]);
+    let comparisons = compare(&rounds(&ids, 8), Asked::default());
     let [comparison] = comparisons.as_slice() else {
         panic!("{comparisons:?}");
     };
     assert_eq!(
         comparison.sentence(),
         "small, at 64 connections: origin has 1.80 times the rate of nginx [1.80, 1.80]; lighttpd \
-         1.00 times [1.00, 1.00]."
+         1.002 times [1.002, 1.002]."
     );
     assert_eq!(
         comparison.certainty(),
@@ -57,14 +58,61 @@ fn the_answer_is_a_sentence_at_the_declared_load() {
         ]
     );
     let cost = comparison.cost().unwrap();
-    assert!(cost.contains("nginx 20.0 us, origin 11.1 us"), "{cost}");
+    assert!(cost.contains("nginx 20.0 µs, origin 11.1 µs"), "{cost}");
 }
 
 #[test]
 fn servers_that_could_not_be_measured_are_comparisons_too() {
     let ids = servers();
     let asked = ["nginx", "origin", "lighttpd", "apache"].map(str::to_owned);
-    assert_eq!(compare(&rounds(&ids, 8), &asked)[0].family.comparisons, 3);
+    let asked = Asked {
+        servers: &asked,
+        ..Asked::default()
+    };
+    assert_eq!(compare(&rounds(&ids, 8), asked)[0].family.comparisons, 3);
+}
+
+#[test]
+fn the_reference_is_whom_the_experiment_names() {
+    let ids = servers();
+    let references = ["lighttpd".to_owned()];
+    let asked = Asked {
+        references: &references,
+        ..Asked::default()
+    };
+    let comparison = compare(&rounds(&ids, 8), asked).remove(0);
+    assert_eq!(comparison.reference.server, "lighttpd");
+}
+
+#[test]
+fn a_reference_that_two_groups_share_is_compared_within_each() {
+    let ids = servers();
+    let mut all = rounds(&ids, 8);
+    // The machine is half as fast when the second group has its turn, with the reference.
+    let mut second: Vec<Round<'_>> = all
+        .extract_if(.., |round| round.id.server == "lighttpd")
+        .collect();
+    second.extend(all.iter().filter(|round| round.id.server == "nginx"));
+    for round in &mut second {
+        round.group = 1;
+        round.value = round.value.map(|value| value / 2.0);
+        round.cpu_us = round.cpu_us.map(|us| us * 2.0);
+    }
+    // The first group was measured again in round 1, and the second was not.
+    for round in all.iter_mut().filter(|round| round.round == 1) {
+        round.attempt = 1;
+    }
+    all.extend(second);
+    let comparison = compare(&all, Asked::default()).remove(0);
+    assert_eq!(
+        comparison.sentence(),
+        "small, at 64 connections: origin has 1.80 times the rate of nginx [1.80, 1.80]; lighttpd \
+         1.002 times [1.002, 1.002]."
+    );
+    assert_eq!(comparison.reference.counting(), 8);
+    for rival in &comparison.rivals {
+        assert_eq!(rival.racer.counting(), 8, "{}", rival.racer.server);
+    }
 }
 
 #[test]
@@ -75,14 +123,14 @@ fn struck_rounds_are_left_out_and_bounds_are_no_answers() {
         round.value = Some(1.0);
         round.counts = false;
     }
-    let comparison = compare(&struck, &[]).remove(0);
+    let comparison = compare(&struck, Asked::default()).remove(0);
     assert_eq!(comparison.rivals[0].racer.counting(), 7);
     assert!(comparison.sentence().contains("origin has 1.80 times"));
     let mut bounded = rounds(&ids, 8);
     for round in &mut bounded {
         round.at_least = round.id.server == "nginx";
     }
-    let comparison = compare(&bounded, &[]).remove(0);
+    let comparison = compare(&bounded, Asked::default()).remove(0);
     assert!(
         comparison
             .sentence()
@@ -101,7 +149,7 @@ fn two_executions_are_not_compared() {
     }
     let mut both = rounds(&ids, 8);
     both.extend(rounds(&other, 8));
-    assert!(compare(&both, &[]).is_empty());
+    assert!(compare(&both, Asked::default()).is_empty());
 }
 
 #[test]

@@ -55,10 +55,10 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     if numbers.iter().all(is_sharp) {
         return Judgement::Silent;
     }
-    let rounds = point.map_or(1, |point| point.trials.len());
+    let rounds = point.map_or(1, |point| point.rate.values.len());
     let mut found = Found::all(claims, Note, say(window, rounds, &numbers))
         .evidence("window_s", window.as_s_f64())
-        .evidence("rounds", point.map(|point| point.trials.len()));
+        .evidence("rounds", point.map(|_| rounds));
     for number in &numbers {
         found = found.evidence(
             &format!("half_width of {}", number.name.trim_start_matches("the ")),

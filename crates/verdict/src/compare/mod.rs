@@ -101,7 +101,7 @@ pub struct Value {
     pub median: f64,
     /// Rounds that count.
     pub rounds: usize,
-    /// Rounds that are left out because their claim is invalid.
+    /// Rounds that are left out: their claim is invalid, or something else spoilt them.
     pub left_out: usize,
     /// Whether the generator was the limit: the true value is at least this.
     pub at_least: bool,
@@ -320,7 +320,7 @@ fn text(row: &Row, family: &Family) -> String {
             (true, false) => "A",
             _ => "B",
         };
-        return format!("no answer: every round of {who} is invalid");
+        return format!("no answer: every round of {who} is invalid or disturbed");
     }
     if let Some(who) = row.bound() {
         return format!(
@@ -334,7 +334,7 @@ fn text(row: &Row, family: &Family) -> String {
     let left_out = row.a.left_out + row.b.left_out;
     if left_out > 0 {
         let rounds = words::plural(left_out as u64, "round");
-        text.push_str(&format!("; {rounds} left out as invalid"));
+        text.push_str(&format!("; {rounds} left out as invalid or disturbed"));
     }
     text
 }

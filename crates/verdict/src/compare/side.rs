@@ -42,11 +42,11 @@ pub(super) type Spot = PointId;
 /// What the rounds of a spot have of one metric.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
-    /// Those that count, in the order of rounds.
+    /// Those that count, one for each round.
     pub(super) counted: Vec<f64>,
-    /// The same by round, the last attempt of each, where they are of an experiment.
+    /// The same by round, where they are of an experiment.
     pub(super) by_round: BTreeMap<u32, f64>,
-    /// Those of trials whose claim is invalid.
+    /// Those of trials whose claim is invalid, or that something else spoilt.
     pub(super) struck: Vec<f64>,
     /// Whether the generator was the limit in one that counts.
     pub(super) is_bound: bool,
@@ -72,8 +72,9 @@ pub struct Side {
 #[derive(Clone, Debug)]
 struct Kept {
     spot: Spot,
-    /// From 1; 0 where there are no rounds.
-    round: u32,
+    /// Round, group and attempt, where it has any.
+    place: Option<(u32, u32, u32)>,
+    is_void: bool,
     is_open_loop: bool,
     values: [Option<f64>; METRICS.len()],
 }
@@ -150,7 +151,8 @@ impl Side {
         self.trials.push(Kept {
             // Of the ceiling, too, so that verdicts and trials stay side by side.
             spot: point.map_or_else(Spot::default, |point| spot(point, trial)),
-            round: point.map_or(0, |point| point.round),
+            place: point.map(|point| (point.round, point.group, point.attempt)),
+            is_void: trial.void.is_some(),
             is_open_loop: trial.plan.arrivals.rate().is_some(),
             values: if is_ceiling {
                 [None; METRICS.len()]
@@ -201,27 +203,57 @@ impl Side {
                 .clone_from(passes);
         }
         let verdicts = self.set.verdicts();
-        for (trial, verdict) in self.trials.iter().zip(&verdicts) {
+        // What several groups share is measured several times in a round, and is one round.
+        let mut rounds: BTreeMap<(Spot, usize), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
+        for (number, (trial, verdict)) in self.trials.iter().zip(&verdicts).enumerate() {
+            if self.is_repeated(trial) {
+                continue;
+            }
+            let round = trial.place.map_or(number, |(round, ..)| round as usize);
             for (position, value) in trial.values.iter().enumerate() {
                 let Some(value) = value.filter(|value| value.is_finite()) else {
                     continue;
                 };
                 let key = (trial.spot.clone(), position);
-                let values = all.entry(key).or_default();
+                let values = all.entry(key.clone()).or_default();
                 let metric = &METRICS[position];
                 let is_rate = metric.name == "rate";
                 let claim = metric.claims[usize::from(trial.is_open_loop)];
                 let is_bound = is_rate && verdict.generator_limited;
-                if is_invalid(verdict, claim) && !is_bound {
+                if trial.is_void || (is_invalid(verdict, claim) && !is_bound) {
                     values.struck.push(value);
                 } else {
-                    values.counted.push(value);
-                    values.by_round.insert(trial.round, value);
+                    let of_round = rounds.entry(key).or_default();
+                    of_round.entry(round).or_default().push(value);
                     values.is_bound |= is_bound;
                 }
             }
         }
+        for (key, rounds) in rounds {
+            let values = all.entry(key).or_default();
+            for (round, mut of_round) in rounds {
+                of_round.sort_by(f64::total_cmp);
+                if let Some(middle) = median(&of_round) {
+                    values.counted.push(middle);
+                    let round = u32::try_from(round).unwrap_or(u32::MAX);
+                    values.by_round.insert(round, middle);
+                }
+            }
+        }
         all
+    }
+
+    /// Whether its cell was measured again in the same round.
+    fn is_repeated(&self, trial: &Kept) -> bool {
+        let Some((round, group, attempt)) = trial.place else {
+            return false;
+        };
+        self.trials.iter().any(|other| {
+            let is_later = |(other_round, other_group, other_attempt)| {
+                (other_round, other_group) == (round, group) && other_attempt > attempt
+            };
+            other.place.is_some_and(is_later) && other.spot == trial.spot
+        })
     }
 }
 

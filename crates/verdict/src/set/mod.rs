@@ -63,6 +63,8 @@ impl TrialSet {
 pub(crate) struct Entry {
     pub(crate) claims: Vec<Claim>,
     pub(crate) point: Option<Point>,
+    /// Whether something spoilt it that is neither generator nor server: it does not count.
+    pub(crate) is_void: bool,
     pub(crate) is_open_loop: bool,
     pub(crate) requests_per_connection: Option<u32>,
     pub(crate) window: Span,
@@ -122,6 +124,7 @@ impl Entry {
         Self {
             claims,
             point: trial.point.clone(),
+            is_void: trial.void.is_some(),
             is_open_loop: facts.is_open_loop(),
             requests_per_connection: trial.plan.requests_per_connection,
             window: record.window,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::PointId;
 
 use super::Entry;
-use crate::summary::Rounds;
+use crate::summary::{Rounds, median};
 
 /// One point over all its rounds.
 #[derive(Clone, Debug)]
@@ -33,11 +33,13 @@ pub struct PointSummary {
 }
 
 pub(super) fn points(entries: &[Entry]) -> Vec<PointSummary> {
-    let mut rounds: BTreeMap<&PointId, Vec<(u32, u32, usize)>> = BTreeMap::new();
+    let mut rounds: BTreeMap<&PointId, Vec<(u32, u32, u32, usize)>> = BTreeMap::new();
     for (position, entry) in entries.iter().enumerate() {
-        if let Some(point) = &entry.point {
+        if let Some(point) = &entry.point
+            && !entry.is_void
+        {
             let of_point = rounds.entry(&point.id).or_default();
-            of_point.push((point.round, point.attempt, position));
+            of_point.push((point.round, point.group, point.attempt, position));
         }
     }
     rounds
@@ -45,12 +47,14 @@ pub(super) fn points(entries: &[Entry]) -> Vec<PointSummary> {
         .filter_map(|(id, mut positions)| {
             positions.sort_unstable();
             // Of a round that was measured several times the last attempt is the round.
-            let last = positions.chunk_by(|(one, ..), (other, ..)| one == other);
-            let attempts: Vec<(u32, u32)> = last
+            let last = positions.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1));
+            let attempts: Vec<(u32, u32, u32)> = last
                 .filter_map(|round| round.last())
-                .map(|(round, attempt, _)| (*round, *attempt))
+                .map(|(round, group, attempt, _)| (*round, *group, *attempt))
                 .collect();
-            positions.retain(|(round, attempt, _)| attempts.contains(&(*round, *attempt)));
+            positions.retain(|(round, group, attempt, _)| {
+                attempts.contains(&(*round, *group, *attempt))
+            });
             let positions = positions.into_iter().map(|(.., position)| position);
             summary(id.clone(), positions.collect(), entries)
         })
@@ -58,9 +62,17 @@ pub(super) fn points(entries: &[Entry]) -> Vec<PointSummary> {
 }
 
 fn summary(id: PointId, positions: Vec<usize>, entries: &[Entry]) -> Option<PointSummary> {
+    // What several groups share is measured several times in a round, and is one round.
     let of = |read: &dyn Fn(&Entry) -> Option<f64>| {
-        let values: Option<Vec<f64>> = positions.iter().map(|p| read(&entries[*p])).collect();
-        Rounds::of(values?)
+        let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for entry in positions.iter().map(|position| &entries[*position]) {
+            let round = entry.point.as_ref().map_or(0, |point| point.round);
+            rounds.entry(round).or_default().push(read(entry)?);
+        }
+        Rounds::of(rounds.into_values().filter_map(|mut values| {
+            values.sort_by(f64::total_cmp);
+            median(&values)
+        }))
     };
     Some(PointSummary {
         ceiling: positions.iter().any(|p| entries[*p].is_ceiling()),

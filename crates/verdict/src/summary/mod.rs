@@ -1,4 +1,4 @@
-//! What numbers a sample can carry: quantiles with support, intervals over rounds, ratios of pairs.
+//! What numbers a sample can carry: quantiles with support, intervals over rounds.
 //!
 //! Requests inside a round are not independent samples of a server; rounds are. So intervals for
 //! headline numbers come from rounds, by order statistics, which assume no shape of distribution.
@@ -131,11 +131,6 @@ impl Interval {
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
-
-    /// Whether the two have a point in common.
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.low <= other.high && other.low <= self.high
-    }
 }
 
 /// One number over the rounds of a point.
@@ -201,56 +196,6 @@ pub fn median_interval(sorted: &[f64]) -> Option<Interval> {
         high: sorted[n - depth],
         coverage: 1.0 - 2.0 * below[depth - 1],
     })
-}
-
-/// How `one` relates to `other` over paired rounds: the Hodges-Lehmann estimate of the ratio, and
-/// its interval by the Wilcoxon signed-rank distribution (none below 6 pairs).
-pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<(f64, Option<Interval>)> {
-    let logs: Vec<f64> = pairs
-        .iter()
-        .filter(|(one, other)| *one > 0.0 && *other > 0.0)
-        .map(|(one, other)| (one / other).ln())
-        .collect();
-    let mut walsh: Vec<f64> = Vec::with_capacity(logs.len() * (logs.len() + 1) / 2);
-    for (position, one) in logs.iter().enumerate() {
-        walsh.extend(
-            logs[position..]
-                .iter()
-                .map(|other| f64::midpoint(*one, *other)),
-        );
-    }
-    walsh.sort_by(f64::total_cmp);
-    let middle = median(&walsh)?.exp();
-    let interval = signed_rank_depth(logs.len()).map(|(depth, coverage)| Interval {
-        low: walsh[depth].exp(),
-        high: walsh[walsh.len() - 1 - depth].exp(),
-        coverage,
-    });
-    Some((middle, interval))
-}
-
-/// The largest K with P(W <= K) <= 2.5 % under the signed-rank distribution of `n` pairs, and the
-/// coverage of the interval that leaves out K averages on each side.
-fn signed_rank_depth(n: usize) -> Option<(usize, f64)> {
-    // ways[w]: of the 2^n choices of signs, how many have rank sum w; as shares of all.
-    let mut ways = vec![0.0f64; n * (n + 1) / 2 + 1];
-    ways[0] = 1.0;
-    for rank in 1..=n {
-        for sum in (0..ways.len()).rev() {
-            let with = if sum >= rank { ways[sum - rank] } else { 0.0 };
-            ways[sum] = f64::midpoint(ways[sum], with);
-        }
-    }
-    let mut tail = 0.0;
-    let mut found = None;
-    for (sum, share) in ways.iter().enumerate() {
-        tail += share;
-        if tail > 0.025 {
-            break;
-        }
-        found = Some((sum, 1.0 - 2.0 * tail));
-    }
-    found
 }
 
 /// CPU time per exchange that had been sent and ended, in microseconds: user and system together,

@@ -83,47 +83,6 @@ fn the_interval_of_a_median_over_rounds() {
     check(30, Some((10.0, 21.0, 95.7)));
 }
 
-/// Critical values of the signed-rank test at 2.5 % on each side, from published tables.
-#[test]
-fn the_signed_rank_depth_is_the_published_one() {
-    let check = |n, expected: Option<usize>| {
-        assert_eq!(
-            signed_rank_depth(n).map(|(depth, _)| depth),
-            expected,
-            "{n}"
-        );
-    };
-    check(5, None);
-    check(6, Some(0));
-    check(7, Some(2));
-    check(8, Some(3));
-    check(9, Some(5));
-    check(10, Some(8));
-    check(15, Some(25));
-    check(20, Some(52));
-    check(25, Some(89));
-}
-
-#[test]
-fn a_ratio_of_pairs_ignores_what_both_share() {
-    // Each round has its own speed; the one is 10 % faster in every round, give or take.
-    let pairs: Vec<(f64, f64)> = [1.0f64, 2.0, 0.5, 3.0, 1.5, 0.8]
-        .into_iter()
-        .zip([1.09, 1.11, 1.10, 1.10, 1.08, 1.12])
-        .map(|(speed, ratio)| (speed * ratio, speed))
-        .collect();
-    let (ratio, interval) = paired_ratio(&pairs).unwrap();
-    let interval = interval.unwrap();
-    assert!((ratio - 1.10).abs() < 0.005, "{ratio}");
-    assert!(
-        interval.low >= 1.079 && interval.high <= 1.121,
-        "{interval:?}"
-    );
-    assert!((interval.coverage - 0.968_75).abs() < 1e-9);
-    assert_eq!(paired_ratio(&pairs[..5]).unwrap().1, None);
-    assert_eq!(paired_ratio(&[]), None);
-}
-
 #[test]
 fn a_cost_is_of_what_passed_between_the_readings() {
     let mut trial = model::fixture::open();

@@ -1,40 +1,10 @@
-//! Numbers as people read them in findings and tables.
+//! Words and numbers as people read them in findings and tables.
 
 use model::record::Outage;
 use model::usage::Spender;
 use model::{Record, Span};
 
-/// A whole number with commas: `412,345`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number per second: whole from 100 on, else with three significant digits.
-pub fn rate(per_second: f64) -> String {
-    if per_second >= 99.5 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "positive; far below 2^53"
-        )]
-        return count(per_second.round() as u64);
-    }
-    if per_second <= 0.0 {
-        "0".to_owned()
-    } else if per_second >= 9.95 {
-        format!("{per_second:.1}")
-    } else {
-        format!("{per_second:.2}")
-    }
-}
+pub use crate::number::{count, plain as rate, share};
 
 /// At most so many outages are named; the others are counted.
 const OUTAGES_NAMED: usize = 3;
@@ -73,21 +43,6 @@ pub fn worker(index: u32, record: &Record) -> String {
     match record.workers.len() {
         1 => "The generator's only thread".to_owned(),
         workers => format!("Thread {} of the generator's {workers}", index + 1),
-    }
-}
-
-/// A part of a whole in per cent: `98 %`, `2.3 %`, `0.041 %`.
-pub fn share(part: f64) -> String {
-    let percent = part * 100.0;
-    let size = percent.abs();
-    if size >= 10.0 || size <= 0.0 {
-        format!("{percent:.0} %")
-    } else if size >= 0.1 {
-        format!("{percent:.1} %")
-    } else if size >= 0.001 {
-        format!("{percent:.3} %")
-    } else {
-        format!("{percent:.1e} %")
     }
 }
 

@@ -7,9 +7,9 @@ fn numbers_are_readable() {
     check(count(999), "999");
     check(count(1_000), "1,000");
     check(count(1_234_567), "1,234,567");
-    check(rate(0.5), "0.50");
+    check(rate(0.5), "0.500");
     check(rate(12.34), "12.3");
-    check(rate(99.7), "100");
+    check(rate(99.7), "99.7");
     check(rate(62_345.6), "62,346");
     check(share(0.0), "0 %");
     check(share(0.98), "98 %");

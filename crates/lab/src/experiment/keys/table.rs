@@ -104,6 +104,13 @@ pub const SECTIONS: &[Section] = &[
                 "When servers are started afresh: once in each round, or before each trial.",
             ),
             key(
+                "reference",
+                Text,
+                "nginx, or else the first that is not our own",
+                "reference = \"apache\"",
+                "Whom the others are compared with: a product, or the label of a server.",
+            ),
+            key(
                 "warmup",
                 Time,
                 "\"3s\"",

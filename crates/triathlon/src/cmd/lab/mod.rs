@@ -315,11 +315,13 @@ impl Asked {
         if let Some((store, manifest)) = self.stored.take() {
             return Ok((store, manifest));
         }
-        let file = self.experiment.file();
+        let mut file = self.experiment.file().clone();
+        file.experiment.reference = Some(self.experiment.reference().to_owned());
         let now = sys::clock::realtime();
         let manifest = Manifest {
             format: model::plan::FORMAT,
-            experiment: file.clone(),
+            order_seed: file.experiment.seed.unwrap_or_else(|| now.as_ns()),
+            experiment: file,
             source: self
                 .source
                 .as_ref()
@@ -327,7 +329,6 @@ impl Asked {
             command: std::env::args().collect(),
             tool: environment.tool.clone(),
             time: environment::rfc3339(now),
-            order_seed: file.experiment.seed.unwrap_or_else(|| now.as_ns()),
             scaled: self.scaled.clone(),
             server_cpus: division.server.clone(),
             generator_cpus: division.generator.clone(),

@@ -17,10 +17,22 @@ fn a_value_is_shown_with_its_unit_and_as_many_digits_as_mean_something() {
     check(Unit::Nanoseconds, 1_500.0, "1.50 µs");
     check(Unit::Bytes, 1_536.0, "1.50 KiB");
     check(Unit::Bytes, 7.0, "7.00 B");
-    check(Unit::Share, 0.1234, "12.3 %");
+    check(Unit::Share, 0.1234, "12 %");
+    check(Unit::Share, 0.0234, "2.3 %");
     check(Unit::Count, 1_000_000.0, "1,000,000");
     check(Unit::Count, 0.021_3, "0.0213");
     check(Unit::Count, f64::NAN, "–");
+}
+
+#[test]
+fn ratios_are_finest_where_they_say_equal() {
+    let check = |ratio: f64, expected: &str| assert_eq!(times(ratio), expected, "{ratio}");
+    check(1.0, "1.000");
+    check(0.996_4, "0.996");
+    check(1.8, "1.80");
+    check(0.152_3, "0.152");
+    check(18.24, "18.2");
+    check(1e9, "no end");
 }
 
 #[test]

@@ -1,4 +1,7 @@
 //! Numbers as people read them: a unit on each, as many digits as mean something.
+//!
+//! Findings, tables, pages and comparisons all write their numbers by this module, so that the same
+//! number has the same digits wherever it stands. Files for programs have full precision.
 
 /// What an axis or a column counts. Values are kept in the base unit that the variant names.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -28,7 +31,7 @@ impl Unit {
             Self::Microseconds => time_us(value),
             Self::Nanoseconds => time_us(value / 1e3),
             Self::PerSecond => format!("{}/s", plain(value)),
-            Self::Share => format!("{} %", digits(value * 100.0)),
+            Self::Share => share(value),
             Self::Seconds => time_us(value * 1e6),
         }
     }
@@ -71,6 +74,33 @@ pub fn plain(value: f64) -> String {
         return grouped(value);
     }
     digits(value)
+}
+
+/// How many times as much: to the per mille about one, where that matters; else three significant
+/// digits.
+pub fn times(ratio: f64) -> String {
+    if ratio >= 1e6 {
+        "no end".to_owned()
+    } else if (0.9..1.1).contains(&ratio) {
+        format!("{ratio:.3}")
+    } else {
+        digits(ratio)
+    }
+}
+
+/// A part of a whole in per cent: `98 %`, `2.3 %`, `0.041 %`.
+pub fn share(part: f64) -> String {
+    let percent = part * 100.0;
+    let size = percent.abs();
+    if size >= 10.0 || size <= 0.0 {
+        format!("{percent:.0} %")
+    } else if size >= 0.1 {
+        format!("{percent:.1} %")
+    } else if size >= 0.001 {
+        format!("{percent:.3} %")
+    } else {
+        format!("{percent:.1e} %")
+    }
 }
 
 /// A whole number in groups of three.
@@ -139,7 +169,7 @@ fn time_scale(us: f64) -> (f64, &'static str) {
 }
 
 /// The largest unit of bytes that is not larger than `value`, and its name.
-pub(crate) fn byte_scale(value: f64) -> (f64, &'static str) {
+pub fn byte_scale(value: f64) -> (f64, &'static str) {
     match value.abs() {
         size if size < 1024.0 => (1.0, "B"),
         size if size < 1_048_576.0 => (1024.0, "KiB"),
@@ -207,7 +237,7 @@ pub fn rounded(value: f64) -> f64 {
 
 /// `1 round`, `6 rounds`.
 pub fn plural(n: usize, one: &str) -> String {
-    verdict::words::plural(n as u64, one)
+    crate::words::plural(n as u64, one)
 }
 
 /// A value that a rule read, with no more digits than anyone reads.

@@ -4,30 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::point::Values;
 use model::{Claim, Outcome, Status};
-use verdict::analysis::worth;
-use verdict::summary::Rounds;
+use verdict::analysis::{Measure, Standing, worth};
 
 use super::digest::Digest;
-use crate::chart::Standing;
 
 /// The rounds of one point.
 #[derive(Clone, Debug)]
 pub struct Cell<'a> {
     /// Each round, in order.
     pub rounds: Vec<&'a Digest>,
-}
-
-/// A number with its interval over the rounds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measure {
-    /// The median over the rounds that count.
-    pub median: f64,
-    /// The interval that holds the true median 95 times in 100 or more; none below six rounds.
-    pub interval: Option<(f64, f64)>,
-    /// How far it may be believed.
-    pub standing: Standing,
-    /// Each round's value, those that do not count included.
-    pub rounds: Vec<(u32, f64, Standing)>,
 }
 
 impl<'a> Cell<'a> {
@@ -43,7 +28,7 @@ impl<'a> Cell<'a> {
 
     /// Where on the grid it stands, its server apart.
     pub fn place(&self) -> &Values {
-        &self.rounds[0].id.load
+        &self.rounds[0].place
     }
 
     /// Right answers per second.
@@ -68,6 +53,24 @@ impl<'a> Cell<'a> {
             .filter(|(_, value, _)| value.is_finite())
             .collect();
         Measure::over(rounds)
+    }
+
+    /// The claim that response times rest on: closed loops make none of latency.
+    pub fn response_claim(&self) -> Claim {
+        if self.rounds.iter().any(|digest| digest.open_loop) {
+            Claim::Latency
+        } else {
+            Claim::Capacity
+        }
+    }
+
+    /// Where the server had held more connections since its start than this point has, the most of
+    /// them: its memory is that after so many.
+    pub fn memory_after(&self) -> Option<u32> {
+        let before = self.judged().filter_map(|digest| digest.connections_before);
+        before
+            .max()
+            .filter(|most| *most > self.place().connections())
     }
 
     /// The rounds that count; all of them where none does.
@@ -137,62 +140,3 @@ impl<'a> Cell<'a> {
             .sum()
     }
 }
-
-impl Measure {
-    /// The median of the rounds that are not struck, all of them where none is left; its
-    /// interval by order statistics, which asks nothing of the distribution.
-    pub fn over(rounds: Vec<(u32, f64, Standing)>) -> Option<Self> {
-        let pick = |struck: bool| {
-            let values: Vec<(f64, Standing)> = rounds
-                .iter()
-                .filter(|(_, _, standing)| (*standing == Standing::Struck) == struck)
-                .map(|(_, value, standing)| (*value, *standing))
-                .collect();
-            values
-        };
-        let sound = pick(false);
-        let (values, all_struck) = if sound.is_empty() {
-            (pick(true), true)
-        } else {
-            (sound, false)
-        };
-        let summary = Rounds::of(values.iter().map(|(value, _)| *value))?;
-        let median = summary.median;
-        let standing = if all_struck {
-            Standing::Struck
-        } else {
-            // A bound at or below the median makes the median a bound; above it, it does not.
-            let bounded = values
-                .iter()
-                .any(|(value, standing)| *standing == Standing::AtLeast && *value <= median);
-            let doubted = values
-                .iter()
-                .any(|(_, standing)| *standing == Standing::Doubtful);
-            match (bounded, doubted) {
-                (true, _) => Standing::AtLeast,
-                (false, true) => Standing::Doubtful,
-                (false, false) => Standing::Sound,
-            }
-        };
-        let interval = summary
-            .interval
-            .map(|interval| (interval.low, interval.high));
-        Some(Self {
-            median,
-            interval,
-            standing,
-            rounds,
-        })
-    }
-
-    /// How many rounds do not count.
-    pub fn struck(&self) -> usize {
-        self.rounds
-            .iter()
-            .filter(|(_, _, standing)| *standing == Standing::Struck)
-            .count()
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,128 @@
+//! One number over the rounds of a point: which of them count, their median, how sharp it is.
+
+use std::collections::BTreeMap;
+
+use crate::pairs::Precision;
+use crate::summary::{Rounds, median};
+
+/// How far a number may be believed.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Standing {
+    /// As it stands.
+    #[default]
+    Sound,
+    /// The generator set it: the true value is higher.
+    AtLeast,
+    /// Some rule doubts it.
+    Doubtful,
+    /// Some rule forbids it: shown struck through, never joined to others.
+    Struck,
+}
+
+/// A number with its interval over the rounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// The median over the rounds that count.
+    pub median: f64,
+    /// The interval that holds the true median 95 times in 100 or more; none below six rounds.
+    pub interval: Option<(f64, f64)>,
+    /// How sharp it is.
+    pub precision: Precision,
+    /// How far it may be believed.
+    pub standing: Standing,
+    /// Each value with its round, those that do not count included. A server that several groups
+    /// share has several in a round.
+    pub rounds: Vec<(u32, f64, Standing)>,
+}
+
+impl Measure {
+    /// The median of the rounds that are not struck, all of them where none is left; its interval
+    /// by order statistics, which asks nothing of the distribution. What was measured several times
+    /// in a round counts once, by its middle: it is one round.
+    pub fn over(rounds: Vec<(u32, f64, Standing)>) -> Option<Self> {
+        let is_struck = |standing: Standing| standing == Standing::Struck;
+        let all_struck = rounds.iter().all(|(_, _, standing)| is_struck(*standing));
+        let counting = || {
+            let each = rounds.iter();
+            each.filter(|(_, _, standing)| all_struck || !is_struck(*standing))
+        };
+        let mut of_round: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (round, value, _) in counting() {
+            of_round.entry(*round).or_default().push(*value);
+        }
+        let summary = Rounds::of(of_round.into_values().filter_map(|mut values| {
+            values.sort_by(f64::total_cmp);
+            median(&values)
+        }))?;
+        let middle = summary.median;
+        // A bound at or below the median makes the median a bound; above it, it does not.
+        let is_bound = counting()
+            .any(|(_, value, standing)| *standing == Standing::AtLeast && *value <= middle);
+        let is_doubted = counting().any(|(_, _, standing)| *standing == Standing::Doubtful);
+        let standing = match (all_struck, is_bound, is_doubted) {
+            (true, _, _) => Standing::Struck,
+            (false, true, _) => Standing::AtLeast,
+            (false, false, true) => Standing::Doubtful,
+            (false, false, false) => Standing::Sound,
+        };
+        Some(Self {
+            median: middle,
+            interval: summary.interval.map(|found| (found.low, found.high)),
+            precision: Precision::of(&summary),
+            standing,
+            rounds,
+        })
+    }
+
+    /// How many values do not count.
+    pub fn struck(&self) -> usize {
+        let is_struck = |(_, _, standing): &&(u32, f64, Standing)| *standing == Standing::Struck;
+        self.rounds.iter().filter(is_struck).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn struck_rounds_do_not_count_but_are_kept() {
+        let measure = Measure::over(vec![
+            (1, 10.0, Standing::Sound),
+            (2, 99.0, Standing::Struck),
+            (3, 12.0, Standing::Sound),
+        ])
+        .unwrap();
+        assert!((measure.median - 11.0).abs() < 1e-9);
+        assert_eq!((measure.struck(), measure.rounds.len()), (1, 3));
+        assert_eq!(measure.standing, Standing::Sound);
+        let measure = Measure::over(vec![(1, 99.0, Standing::Struck)]).unwrap();
+        assert_eq!(measure.standing, Standing::Struck);
+    }
+
+    #[test]
+    fn a_bound_makes_the_median_a_bound_only_from_below() {
+        let check = |rounds: [(u32, f64, Standing); 3], expected: Standing| {
+            assert_eq!(Measure::over(rounds.to_vec()).unwrap().standing, expected);
+        };
+        let (sound, bound) = (Standing::Sound, Standing::AtLeast);
+        check([(1, 1.0, bound), (2, 2.0, sound), (3, 3.0, sound)], bound);
+        check([(1, 1.0, sound), (2, 2.0, bound), (3, 3.0, sound)], bound);
+        check([(1, 1.0, sound), (2, 2.0, sound), (3, 3.0, bound)], sound);
+    }
+
+    #[test]
+    fn what_two_groups_share_is_one_round() {
+        let rounds = (1..=6).flat_map(|round| {
+            let value = 100.0 + f64::from(round);
+            [
+                (round, value - 1.0, Standing::Sound),
+                (round, value + 1.0, Standing::Sound),
+            ]
+        });
+        let twice = Measure::over(rounds.collect()).unwrap();
+        let once = (1..=6).map(|round| (round, 100.0 + f64::from(round), Standing::Sound));
+        let once = Measure::over(once.collect()).unwrap();
+        assert_eq!((twice.median, twice.interval), (once.median, once.interval));
+    }
+}
