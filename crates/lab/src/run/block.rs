@@ -56,7 +56,7 @@ impl Lab<'_> {
             if !lap.lost.contains(&slot.racer) {
                 self.run_slot(&mut lap, slot, ground, progress, standby)?;
             }
-            progress.spend(share);
+            progress.spend(share, block.attempt);
         }
         Ok(())
     }
@@ -239,9 +239,8 @@ impl Lab<'_> {
         }
         self.store.put_trial(&trial)?;
         let is_void = (self.is_void)(&trial);
-        progress.done.insert(slot.sequence);
-        if is_void {
-            progress.void.insert(slot.sequence);
+        if let Some(point) = &trial.point {
+            progress.count(point, slot, is_void);
         }
         (self.news)(&News::Trial {
             trial: &trial,

@@ -1,11 +1,11 @@
 //! How far an experiment is, and how long the rest will take.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Experiment, Span};
+use model::{Experiment, Point, Span};
 
 use super::Ground;
-use crate::sweep::{self, Block, Round, Slot};
+use crate::sweep::{self, Block, Cell, Round, Slot};
 
 /// How far it is.
 pub(super) struct Progress {
@@ -17,6 +17,12 @@ pub(super) struct Progress {
     pub(super) all: usize,
     cost_left: Span,
     cost_done: Span,
+    /// Of what is left, that which may have to be measured again.
+    repeatable_left: Span,
+    /// The same of what was done since the last count: its repeats are not among what is left.
+    repeatable_done: Span,
+    /// Cells that were measured, and whether something spoilt one of their trials.
+    cells: BTreeMap<(u32, u32, u32, Cell), bool>,
     started: std::time::Instant,
     /// Numbers of exchanges and loads, each with source addresses of its own.
     number: u64,
@@ -28,6 +34,9 @@ impl Progress {
             all: 0,
             cost_left: Span::ZERO,
             cost_done: Span::ZERO,
+            repeatable_left: Span::ZERO,
+            repeatable_done: Span::ZERO,
+            cells: BTreeMap::new(),
             started: std::time::Instant::now(),
             // Another lab a moment ago used other addresses, very likely; and so did this one
             // before it was interrupted.
@@ -78,6 +87,8 @@ impl Progress {
     pub(super) fn plan(&mut self, experiment: &Experiment, rounds: &[Round], ground: &Ground) {
         self.all = self.done.len();
         self.cost_left = Span::ZERO;
+        self.repeatable_left = Span::ZERO;
+        self.repeatable_done = Span::ZERO;
         for index in 0..rounds.len() {
             for attempt in 0..=sweep::REPEATS_MAX {
                 for block in self.attempt(rounds, index, attempt, ground) {
@@ -86,24 +97,54 @@ impl Progress {
                     let cost = sweep::block_cost(experiment, &block, &is_open);
                     self.all += open;
                     self.cost_left += cost;
+                    if attempt < sweep::REPEATS_MAX {
+                        self.repeatable_left += cost;
+                    }
                 }
             }
         }
     }
 
-    pub(super) fn spend(&mut self, cost: Span) {
+    pub(super) fn spend(&mut self, cost: Span, attempt: u32) {
         self.cost_done += cost;
         self.cost_left = self.cost_left.saturating_sub(cost);
+        if attempt < sweep::REPEATS_MAX {
+            self.repeatable_left = self.repeatable_left.saturating_sub(cost);
+            self.repeatable_done += cost;
+        }
     }
 
-    /// What is left, at the speed it went so far, once there is something to go by.
+    /// Counts a trial that is stored, and whether something spoilt it.
+    pub(super) fn count(&mut self, point: &Point, slot: &Slot, is_void: bool) {
+        self.done.insert(slot.sequence);
+        if is_void {
+            self.void.insert(slot.sequence);
+        }
+        let place = (point.round, point.attempt, point.group, slot.cell);
+        *self.cells.entry(place).or_default() |= is_void;
+    }
+
+    /// What repeats will take that nobody knows of yet, if as many cells are spoilt as so far.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn repeats_s(&self) -> f64 {
+        let spoilt = self.cells.values().filter(|is_void| **is_void).count();
+        let share = spoilt as f64 / self.cells.len().max(1) as f64;
+        // Where most are spoilt, repeats do not help, and are given up.
+        if share > 0.5 {
+            return 0.0;
+        }
+        (self.repeatable_left + self.repeatable_done).as_s_f64() * share
+    }
+
+    /// What is left, with the repeats to be expected, at the speed it went so far, once there is
+    /// something to go by.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a time left for people"
     )]
     pub(super) fn left(&self) -> Span {
-        let predicted = self.cost_left.as_s_f64();
+        let predicted = self.cost_left.as_s_f64() + self.repeats_s();
         let done = self.cost_done.as_s_f64();
         let slowness = if done > 5.0 {
             self.started.elapsed().as_secs_f64() / done
@@ -111,5 +152,53 @@ impl Progress {
             1.0
         };
         Span::from_ms((predicted * slowness * 1e3) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lab of 40 cells of one minute, of which so many of ten are spoilt, each time anew: how far
+    /// what is said to be left after the first ten is from what it takes.
+    fn error(spoilt_of_ten: u32) -> f64 {
+        let minute = Span::from_s(60);
+        let mut progress = Progress::new(BTreeSet::new(), BTreeSet::new(), 1);
+        progress.cost_left = minute * 40;
+        progress.repeatable_left = minute * 40;
+        let mut took = 0.0;
+        let mut said = 0.0;
+        for cell in 0..40 {
+            let is_void = cell * 7 % 10 < spoilt_of_ten;
+            let slot = Slot {
+                sequence: cell + 1,
+                racer: sweep::Racer::Server(0),
+                cell: Cell {
+                    workload: 0,
+                    connections: cell + 1,
+                    rate: None,
+                },
+            };
+            progress.count(&Point::default(), &slot, is_void);
+            progress.spend(minute, 0);
+            if cell >= 10 {
+                took += 60.0 * (1.0 + f64::from(u8::from(is_void)));
+            } else {
+                took += 60.0 * f64::from(u8::from(is_void));
+            }
+            if cell == 9 {
+                said = progress.cost_left.as_s_f64() + progress.repeats_s();
+            }
+        }
+        said / took - 1.0
+    }
+
+    #[test]
+    fn what_is_left_counts_the_repeats_to_come() {
+        assert!(error(0).abs() < 1e-9);
+        for spoilt in [1, 3, 5] {
+            let error = error(spoilt);
+            assert!(error.abs() < 0.02, "{spoilt} of ten spoilt: {error}");
+        }
     }
 }

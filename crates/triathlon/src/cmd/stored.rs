@@ -63,8 +63,6 @@ pub(super) fn differences_around(trials: &[PathBuf]) -> anyhow::Result<()> {
 }
 
 /// The manifest of the results folder that a trial lies in; none where it lies in none.
-pub(super) fn manifest_of(trial: &Path) -> Option<Manifest> {
-    let folder = trial.parent()?.parent()?;
-    let text = std::fs::read_to_string(folder.join("manifest.json")).ok()?;
-    serde_json::from_str(&text).ok()
+pub(super) fn manifest_of(trial: &Path) -> Option<model::Manifest> {
+    read_manifest(trial.parent()?.parent()?).ok()
 }
