@@ -1,8 +1,8 @@
 //! What is printed: the verdict first, then the numbers, at 80 columns.
 //!
 //! [`trial()`] is one run, [`latency()`] its spectrum, [`judged()`] its verdict alone, [`lab()`] a
-//! whole experiment, [`analysis()`] its answers and numbers alone. Colour is the caller's choice: only the door knows whether it speaks to a
-//! terminal.
+//! whole experiment, [`analysis()`] its answers and numbers alone. Colour is the caller's choice:
+//! only the door knows whether it speaks to a terminal.
 
 mod lab;
 mod latency;
