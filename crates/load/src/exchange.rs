@@ -93,6 +93,10 @@ pub enum Cause {
     },
     /// Its connection was given up because of another exchange on it.
     GivenUp,
+    /// The peer ended the connection within the handshake.
+    HandshakeEnded(Option<Errno>),
+    /// The handshake was not over within the plan's timeout.
+    HandshakeTimeout(Span),
     /// The content has another length than expected.
     Length {
         /// What came.
@@ -137,6 +141,9 @@ impl Cause {
             Self::Body { .. } | Self::Length { .. } => Outcome::Content,
             Self::Connect(_) | Self::ConnectTimeout(_) => Outcome::Connect,
             Self::Ended { .. } | Self::GivenUp => Outcome::Read,
+            Self::HandshakeEnded(_)
+            | Self::HandshakeTimeout(_)
+            | Self::Protocol(ProtocolError::Tls(_)) => Outcome::Tls,
             Self::Protocol(_) => Outcome::Protocol,
             Self::ShedAtEnd | Self::ShedDeadline(_) | Self::ShedFull(_) => Outcome::Shed,
             Self::Status { .. } => Outcome::Status,
@@ -166,11 +173,24 @@ impl fmt::Display for Cause {
                     Broken::Unanswered => f.write_str("without an answer"),
                     Broken::InHead => f.write_str("within the head of the answer"),
                     Broken::InContent => write!(f, "after {content} bytes of content"),
+                    Broken::Cut => write!(
+                        f,
+                        "after {content} bytes of content, which end with it, without close_notify"
+                    ),
                 }
             }
             Self::GivenUp => f.write_str(
                 "its connection was given up, because another exchange on it had failed",
             ),
+            Self::HandshakeEnded(None) => {
+                f.write_str("the server closed the connection within the TLS handshake")
+            }
+            Self::HandshakeEnded(Some(error)) => {
+                write!(f, "the connection broke within the TLS handshake: {error}")
+            }
+            Self::HandshakeTimeout(after) => {
+                write!(f, "the TLS handshake was not over within {after}")
+            }
             Self::Length { actual, expected } => {
                 write!(f, "{actual} bytes of content instead of {expected}")
             }

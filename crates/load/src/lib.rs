@@ -20,6 +20,8 @@ pub mod reference;
 pub mod request;
 mod run;
 pub mod schedule;
+mod secure;
+mod speak;
 mod thread_usage;
 mod users;
 mod wheel;

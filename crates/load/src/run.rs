@@ -13,7 +13,7 @@ use model::record::Record;
 use model::units::{Instant, Span};
 use sys::clock;
 use sys::reactor::{Reactor, Readiness, Settings, Uring, Waker};
-use wire::h1::client as h1;
+use wire::tls::Connector;
 
 use crate::limits;
 use crate::observer::Observer;
@@ -23,6 +23,8 @@ use crate::recorder;
 use crate::reference::{self, Findings};
 use crate::request::Requests;
 use crate::schedule::{Schedule, share};
+use crate::secure;
+use crate::speak::{InClear, Speak};
 use crate::users::Users;
 use crate::worker::{Parts, Share, Worker};
 
@@ -81,6 +83,9 @@ pub enum LoadError {
         /// What it said, or how it ended.
         reason: String,
     },
+    /// What the plan wants of TLS cannot be had.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// A worker cannot be given what it needs, or be bound to its CPU.
     #[error("cannot start worker {index}{cpu}: {reason}")]
     Worker {
@@ -143,21 +148,35 @@ pub fn run_part(
 ) -> Result<Record, LoadError> {
     let addresses = addresses(plan)?;
     limits::check(plan, &part.workers, &addresses)?;
-    let addresses = addresses.as_slice();
+    match secure::connector(plan)? {
+        None => run_in(&InClear, (plan, &addresses), part, stop, notice),
+        Some(connector) => run_in::<Connector>(&connector, (plan, &addresses), part, stop, notice),
+    }
+}
+
+/// The same, where it is known what connections speak.
+fn run_in<S: Speak>(
+    speak: &S,
+    (plan, addresses): (&Plan, &[SocketAddr]),
+    part: Part<'_>,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
+    let around = (speak, plan, addresses);
     let uring = |settings: &Settings| Uring::new(settings).map_err(io::Error::other);
     let readiness = |settings: &Settings| Readiness::new(settings);
     let unavailable = match plan.file().backend {
         Backend::Readiness => None,
-        Backend::Uring => return run_on("uring", uring, plan, part, addresses, stop, notice),
+        Backend::Uring => return run_on("uring", uring, around, part, stop, notice),
         Backend::Auto => match Uring::new(&settings(1)) {
             Ok(ring) => {
                 drop(ring);
-                return run_on("uring", uring, plan, part, addresses, stop, notice);
+                return run_on("uring", uring, around, part, stop, notice);
             }
             Err(unavailable) => Some(unavailable),
         },
     };
-    let mut record = run_on("readiness", readiness, plan, part, addresses, stop, notice)?;
+    let mut record = run_on("readiness", readiness, around, part, stop, notice)?;
     if let Some(reason) = unavailable {
         record.notes.push(format!(
             "epoll is used, which carries less load per CPU than io_uring would: {reason}"
@@ -167,24 +186,23 @@ pub fn run_part(
 }
 
 /// The same on one backend.
-fn run_on<R: Reactor>(
+fn run_on<S: Speak, R: Reactor>(
     backend: &'static str,
     make: impl Fn(&Settings) -> io::Result<R> + Clone + Send,
-    plan: &Plan,
+    (speak, plan, addresses): (&S, &Plan, &[SocketAddr]),
     part: Part<'_>,
-    addresses: &[SocketAddr],
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
     notice(Some(Notice::Phase(Phase::Reference, clock::monotonic())));
     let mut reactor =
-        make(&settings(4)).map_err(|reason| LoadError::Backend { backend, reason })?;
-    let findings = reference::establish(&mut reactor, plan, addresses, &mut || {
+        make(&speak.settings(4, plan)).map_err(|reason| LoadError::Backend { backend, reason })?;
+    let findings = reference::establish_in(speak, &mut reactor, plan, addresses, &mut || {
         notice(None);
         stop.load(Ordering::Relaxed)
     })?;
     drop(reactor);
-    let crew = Crew::new(plan, &part.workers, &findings, stop);
+    let crew = Crew::new(speak, plan, &part.workers, &findings, stop);
     let mut record = thread::scope(|scope| {
         let handles: Vec<_> = (part.workers.clone())
             .map(|index| {
@@ -296,7 +314,8 @@ pub fn settings(connections: u32) -> Settings {
 }
 
 /// What the workers of a run have in common.
-struct Crew<'a> {
+struct Crew<'a, S> {
+    speak: &'a S,
     plan: &'a Plan,
     /// The number of the first of them among the workers of the plan.
     first: u32,
@@ -315,8 +334,9 @@ struct Crew<'a> {
     observer: thread::Thread,
 }
 
-impl<'a> Crew<'a> {
+impl<'a, S: Speak> Crew<'a, S> {
     fn new(
+        speak: &'a S,
         plan: &'a Plan,
         workers: &Range<u32>,
         findings: &'a Findings,
@@ -324,6 +344,7 @@ impl<'a> Crew<'a> {
     ) -> Self {
         let everyone = workers.len() + 1;
         Self {
+            speak,
             plan,
             first: workers.start,
             findings,
@@ -390,23 +411,25 @@ impl<'a> Crew<'a> {
         index: u32,
         cpu: Option<u32>,
         make: &impl Fn(&Settings) -> io::Result<R>,
-    ) -> io::Result<Worker<h1::Connection, R>> {
+    ) -> io::Result<Worker<S::Client, R>> {
         if let Some(cpu) = cpu {
             sys::cpu::pin(cpu)?;
         }
         sys::cpu::set_precise_timers()?;
-        let reactor = make(&settings(self.plan.connections_of(index)))?;
+        let connections = self.plan.connections_of(index);
+        let reactor = make(&self.speak.settings(connections, self.plan))?;
         let here = (index - self.first) as usize;
         let _first = self.wakers[here].set(reactor.waker()?);
         let progress = Arc::clone(&self.progress[here]);
         let stop = Arc::clone(self.stop);
-        Ok(worker(
+        let told = (progress, stop);
+        Ok(worker_in(
+            self.speak,
             self.plan,
             self.findings,
             index,
             reactor,
-            progress,
-            stop,
+            told,
         ))
     }
 }
@@ -419,7 +442,19 @@ pub fn worker<R: Reactor>(
     reactor: R,
     progress: Arc<Progress>,
     stop: Arc<AtomicBool>,
-) -> Worker<h1::Connection, R> {
+) -> Worker<wire::h1::client::Connection, R> {
+    worker_in(&InClear, plan, findings, index, reactor, (progress, stop))
+}
+
+/// The same, whatever connections speak.
+fn worker_in<S: Speak, R: Reactor>(
+    speak: &S,
+    plan: &Plan,
+    findings: &Findings,
+    index: u32,
+    reactor: R,
+    (progress, stop): (Arc<Progress>, Arc<AtomicBool>),
+) -> Worker<S::Client, R> {
     let file = plan.file();
     let (window, count) = match file.stop {
         Stop::DurationNs(span) => (Some(span), None),
@@ -456,7 +491,7 @@ pub fn worker<R: Reactor>(
             targets: findings.targets.clone(),
             sources: file.sources.clone(),
         },
-        shared: h1::Shared::new(file.pipeline, requests.len() * 2, h1::HEAD_BYTES),
+        shared: speak.shared(plan, &requests),
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
         users: file.think.map(|think| {

@@ -27,6 +27,7 @@ pub mod request;
 #[cfg(test)]
 mod schema;
 pub mod threshold;
+pub mod tls;
 pub mod trial;
 pub mod units;
 pub mod usage;

@@ -7,16 +7,51 @@ use std::sync::Arc;
 
 use model::Instant;
 use sys::slots::Key;
+use wire::Service;
 use wire::h1::server::{Server, ServerLimits};
+use wire::tls::{Acceptor, TlsServer};
 
 use crate::answers::Answer;
 
+/// HTTP/1.1, as it answers here.
+pub(crate) type Http1 = Server<Arc<File>, Rc<Answer>>;
+
+/// What stands between HTTP and the transport: chosen once, before the loop.
+pub(crate) trait Accept {
+    /// Its side of a connection.
+    type Service: Service<File = Arc<File>, Kept = Rc<Answer>>;
+
+    /// A connection that was just accepted.
+    fn accept(&self, http: Http1) -> Self::Service;
+}
+
+/// Nothing.
+#[derive(Debug)]
+pub(crate) struct InClear;
+
+impl Accept for InClear {
+    type Service = Http1;
+
+    #[inline]
+    fn accept(&self, http: Http1) -> Http1 {
+        http
+    }
+}
+
+impl Accept for Acceptor {
+    type Service = TlsServer<Http1>;
+
+    fn accept(&self, http: Http1) -> TlsServer<Http1> {
+        Self::accept(self, http)
+    }
+}
+
 /// One connection of a worker.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct Connection<S> {
     /// How the reactor knows it.
     pub(crate) key: Key,
-    pub(crate) service: Server<Arc<File>, Rc<Answer>>,
+    pub(crate) service: S,
     pub(crate) state: State,
     /// Who is at the other end; asked for only where it is logged.
     pub(crate) peer: IpAddr,
@@ -66,12 +101,18 @@ pub(crate) enum End {
     Reset,
 }
 
-impl Connection {
+impl<S> Connection<S> {
     /// A connection that was just accepted.
-    pub(crate) fn new(key: Key, now: Instant, limits: ServerLimits, peer: IpAddr) -> Self {
+    pub(crate) fn new(
+        accept: &impl Accept<Service = S>,
+        key: Key,
+        now: Instant,
+        limits: ServerLimits,
+        peer: IpAddr,
+    ) -> Self {
         Self {
             key,
-            service: Server::new(now, limits),
+            service: accept.accept(Server::new(now, limits)),
             state: State::Open,
             peer,
             handed: 0,

@@ -20,6 +20,7 @@ mod site;
 mod start;
 mod synthetic;
 mod timeouts;
+pub mod tls;
 mod worker;
 
 pub use settings::{Backend, LogTarget, Settings};

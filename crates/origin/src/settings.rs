@@ -8,6 +8,7 @@ use std::sync::Arc;
 use model::Span;
 use wire::h1::request::Limits;
 use wire::h1::server::ServerLimits;
+use wire::tls::Acceptor;
 
 /// How to wait for the kernel.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -67,6 +68,8 @@ pub struct Settings {
     pub synthetic: bool,
     /// What determines random delays of answers made to order.
     pub seed: u64,
+    /// TLS on all connections; none where they are in clear.
+    pub tls: Option<Acceptor>,
 }
 
 impl Settings {
@@ -97,6 +100,7 @@ impl Settings {
             log_buffer: 0,
             synthetic: false,
             seed: 0,
+            tls: None,
         }
     }
 }

@@ -14,6 +14,7 @@ use sys::reactor::{self, Listen, Waker};
 use sys::{cpu, process, socket};
 
 use crate::Settings;
+use crate::connection::Accept;
 use crate::settings::{Backend, LogTarget};
 use crate::site::Site;
 use crate::worker::{COPY_BYTES, Control, Summary, Worker};
@@ -48,6 +49,9 @@ pub enum OriginError {
         /// What the system said.
         source: io::Error,
     },
+    /// The certificate or its key cannot be used.
+    #[error("{0}")]
+    Tls(String),
     /// The event loop or its thread could not be made.
     #[error("cannot start worker {worker}: {source}")]
     Worker {
@@ -242,9 +246,22 @@ fn serve<R: Listen>(
 ) -> Summary {
     let backend = reactor.name();
     let waker = reactor.waker();
-    let made = Worker::new(reactor, listeners, site, Arc::clone(settings), control)
-        .and_then(|worker| Ok((worker, waker?)));
-    match made {
+    let shared = Arc::clone(settings);
+    if let Some(acceptor) = settings.tls.clone() {
+        let made = Worker::accepting(acceptor, reactor, listeners, site, shared, control);
+        return work(made, waker, backend, (ready, note));
+    }
+    let made = Worker::new(reactor, listeners, site, shared, control);
+    work(made, waker, backend, (ready, note))
+}
+
+fn work<R: Listen, A: Accept>(
+    made: io::Result<Worker<R, A>>,
+    waker: io::Result<Waker>,
+    backend: &'static str,
+    (ready, note): (&Ready, Option<String>),
+) -> Summary {
+    match made.and_then(|worker| Ok((worker, waker?))) {
         Ok((worker, waker)) => {
             let _starter_waits = ready.send(Ok(Begun {
                 waker,

@@ -1,8 +1,10 @@
 //! The client side of a connection: what every protocol offers to the loop that drives it.
 
 use model::Instant;
+use model::tls::{Negotiated, TlsRecord};
 
 use crate::message::{Head, Request, RequestId};
+use crate::tls::TlsError;
 
 /// One exchange in flight on a connection: its place among as many as the connection carries at
 /// once, below [`Client::capacity`]. A place is free again once its exchange has ended.
@@ -25,6 +27,8 @@ pub enum End {
     Finished,
     /// It broke the connection.
     Reset,
+    /// It will send no more, and did not say so in TLS: anybody may have cut the stream.
+    Truncated,
 }
 
 /// How far an answer had come when the connection ended under it.
@@ -36,6 +40,8 @@ pub enum Broken {
     InHead,
     /// Its content was incomplete.
     InContent,
+    /// Its content ends with the connection, and that ended without TLS's `close_notify`.
+    Cut,
 }
 
 /// What should be sent next.
@@ -84,6 +90,9 @@ pub enum ProtocolError {
     /// Interim answers without an end.
     #[error("more than {0} interim answers came before the final one")]
     TooManyInterim(u32),
+    /// TLS failed.
+    #[error("{0}")]
+    Tls(#[from] TlsError),
     /// 101 without being asked.
     #[error("the server switched protocols without being asked")]
     Switched,
@@ -110,8 +119,33 @@ pub trait Client: Sized {
     /// What the connections of one worker have in common.
     type Shared;
 
+    /// Whether connections begin with a handshake of their own, before any exchange.
+    const HANDSHAKES: bool = false;
+
     /// A connection on which nothing has happened yet.
     fn new(shared: &mut Self::Shared) -> Self;
+
+    /// Whether the handshake is over, if there is one.
+    #[inline]
+    fn is_established(&self) -> bool {
+        true
+    }
+
+    /// Whether the peer has said that it sends no more, before its stream ended.
+    #[inline]
+    fn has_ended(&self) -> bool {
+        false
+    }
+
+    /// What the handshake came to.
+    fn negotiated(&self) -> Option<Negotiated> {
+        None
+    }
+
+    /// What the handshakes of one worker's connections came to.
+    fn tell(_: &Self::Shared) -> Option<TlsRecord> {
+        None
+    }
 
     /// The most exchanges that it can ever carry at once.
     fn capacity(&self) -> u32;

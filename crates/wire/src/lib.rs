@@ -11,6 +11,7 @@ pub mod date;
 pub mod h1;
 pub mod message;
 pub mod service;
+pub mod tls;
 
 pub use client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 pub use message::{Framing, Head, Request, RequestId, RequestParts, Version};

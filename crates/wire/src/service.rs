@@ -81,6 +81,12 @@ pub trait Handler {
     /// Takes back a buffer that is not needed now.
     fn take_back(&mut self, _: Vec<u8>) {}
 
+    /// Appends `length` bytes of `file` from `offset` on to `out`: what is encrypted passes through
+    /// memory. False: they cannot be read.
+    fn read(&mut self, _: &Self::File, _offset: u64, _length: usize, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
     /// Whether a body should be sent at all. Where not, the answer goes out without it.
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool;
 

@@ -259,6 +259,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
             _ => Vec::new(),
         },
         protocol: model::plan::Protocol::Http1,
+        tls: None,
         arrivals,
         stages: Vec::new(),
         think: None,

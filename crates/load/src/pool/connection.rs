@@ -24,6 +24,8 @@ pub(crate) enum Connection<C> {
     },
     /// It is established.
     Open(Open<C>),
+    /// Its transport is established, and its handshake under way.
+    Securing(Securing<C>),
     /// It is to be made, as soon as fewer connects are under way.
     Waiting {
         /// As for one that is connecting.
@@ -52,6 +54,21 @@ pub(crate) struct Open<C> {
     /// Content is being drained unread.
     pub(crate) skipping: bool,
     /// It has something to send that found no room, and stands in the line of those.
+    pub(crate) is_stalled: bool,
+}
+
+/// A connection whose handshake is under way.
+#[derive(Debug)]
+pub(crate) struct Securing<C> {
+    pub(crate) key: Key,
+    pub(crate) client: C,
+    /// When the transport was established.
+    pub(crate) since: Instant,
+    /// How long the connect took.
+    pub(super) connect: Span,
+    /// As for one that is connecting.
+    pub(crate) pending: Option<Instant>,
+    /// As for one that is open.
     pub(crate) is_stalled: bool,
 }
 

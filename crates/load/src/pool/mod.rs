@@ -6,6 +6,7 @@
 
 mod connection;
 mod half_closed;
+mod handshake;
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -15,7 +16,7 @@ use sys::reactor::{Key, Reactor, Refused};
 use wire::Client;
 
 use self::connection::Place;
-pub(crate) use self::connection::{Connection, Open};
+pub(crate) use self::connection::{Connection, Open, Securing};
 pub(crate) use self::half_closed::HALF_CLOSED;
 use self::half_closed::{HalfClosed, Left};
 use crate::flight::Flight;
@@ -26,8 +27,8 @@ use crate::wheel::Wheel;
 const BACKOFF_FIRST: Span = Span::from_ms(10);
 /// The longest such wait.
 const BACKOFF_LONGEST: Span = Span::from_s(1);
-/// Connects under way at once, over all workers, so that a burst of them does not overflow the
-/// server's accept queue (511 in nginx and Apache).
+/// Connects and handshakes under way at once, over all workers, so that a burst of them does not
+/// overflow the server's accept queue (511 in nginx and Apache).
 const CONNECTS_UNDER_WAY: u32 = 256;
 /// How soon a place that the reactor has not freed yet is asked for again.
 const SOON: Span = Span::from_ms(1);
@@ -256,9 +257,9 @@ impl<C: Client> Pool<C> {
     /// The exchange that waits for the connection in `place` no longer does.
     pub(crate) fn take_pending(&mut self, place: u32) -> Option<Instant> {
         match self.connection(place) {
-            Connection::Connecting { pending, .. } | Connection::Waiting { pending } => {
-                pending.take()
-            }
+            Connection::Connecting { pending, .. }
+            | Connection::Securing(Securing { pending, .. })
+            | Connection::Waiting { pending } => pending.take(),
             Connection::Absent | Connection::BackingOff { .. } | Connection::Open(_) => None,
         }
     }
@@ -431,6 +432,9 @@ impl<C: Client> Pool<C> {
                 Connection::Open(_) => {
                     recorder.connections_at(now).closed_by_client += 1;
                     self.close(place, now, reactor, recorder);
+                }
+                Connection::Securing(_) => {
+                    self.handshake_failed(place, now, reactor, recorder);
                 }
                 Connection::Absent | Connection::BackingOff { .. } | Connection::Waiting { .. } => {
                 }

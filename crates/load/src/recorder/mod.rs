@@ -4,8 +4,8 @@
 //! became *due* in it, however long its answer took: those who wait longest must not fall out at
 //! the end. What passed in the window, whenever it was due, is counted apart: rates are of that. In
 //! a closed loop it belongs to it if it *ended* in it, so that the rate is that of the
-//! window. Bytes and connections belong to the phase in which they were seen. Connect times are
-//! kept from the whole run, because most connects happen before the window.
+//! window. Bytes and connections belong to the phase in which they were seen. Connect times
+//! and handshakes are kept from the whole run, because most happen before the window.
 //!
 //! **Classes.** Each request of the plan has distributions of its own; the totals are those of all
 //! classes, added up at the end.
@@ -75,6 +75,7 @@ pub struct Recorder {
     blocked_time: Distribution,
     late_time: Distribution,
     connect_time: Distribution,
+    tls_time: Distribution,
     batch_time: Distribution,
     /// The first exchange that ended in each way, and when.
     first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
@@ -122,6 +123,7 @@ impl Recorder {
             blocked_time: Distribution::default(),
             late_time: Distribution::default(),
             connect_time: Distribution::default(),
+            tls_time: Distribution::default(),
             batch_time: Distribution::default(),
             first: [None; Outcome::ALL.len()],
             samples: Samples::new(settings.samples),
@@ -269,6 +271,11 @@ impl Recorder {
     pub fn back_off(&mut self, at: Instant, until: Instant) {
         let (from, to) = (at.max(self.window_start), until.min(self.window_end));
         self.backed_off += to.saturating_since(from);
+    }
+
+    /// A handshake is over.
+    pub fn secured(&mut self, took: Span) {
+        self.tls_time.record(took);
     }
 
     /// A batch of events has been handled.

@@ -45,6 +45,7 @@ impl Recorder {
             blocked_time: self.blocked_time,
             late_time: self.late_time,
             connect_time: self.connect_time,
+            tls_time: self.tls_time,
             intervals,
             workers: vec![record::Worker {
                 index: self.settings.worker,

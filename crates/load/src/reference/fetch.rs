@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use model::Outcome;
 use model::plan::Plan;
 use model::record::{Reference, Tally};
+use model::tls::Negotiated;
 use model::units::{Bytes, Instant, Span};
 use sha2::{Digest as _, Sha256};
 use sys::reactor::{Event, Key, Reactor, Refused, Stored, Transmit};
-use wire::h1::client::{Connection, HEAD_BYTES, Shared};
-use wire::{Broken, Client as _, End, Head, Request, Sink, StreamId};
+use wire::{Broken, Client, End, Head, Request, Sink, StreamId};
 
 use crate::exchange::Cause;
 
@@ -28,6 +28,7 @@ pub(super) struct Answer {
     pub(super) length: u64,
     /// SHA-256 of the content, hexadecimal.
     pub(super) digest: String,
+    pub(super) tls: Option<Negotiated>,
 }
 
 /// As the record tells it: the first answer, and which fields it did not share with the others.
@@ -75,6 +76,7 @@ pub(super) fn describe(answers: &[Answer], address: SocketAddr) -> Reference {
         dynamic: false,
         checked: String::new(),
         address: address.to_string(),
+        tls: first.tls.clone(),
     }
 }
 
@@ -82,22 +84,27 @@ pub(super) fn describe(answers: &[Answer], address: SocketAddr) -> Reference {
 const LOOK: Span = Span::from_ms(100);
 
 /// Fetches one after the other.
-pub(super) struct Fetcher<'a, R> {
+pub(super) struct Fetcher<'a, R, C: Client> {
     reactor: &'a mut R,
+    shared: C::Shared,
+    out: Vec<u8>,
     timeout: Span,
     source: Option<SocketAddr>,
     tally: Tally,
     is_over: &'a mut dyn FnMut() -> bool,
 }
 
-impl<'a, R: Reactor> Fetcher<'a, R> {
+impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
     pub(super) fn new(
         reactor: &'a mut R,
         plan: &Plan,
+        shared: C::Shared,
         is_over: &'a mut dyn FnMut() -> bool,
     ) -> Self {
         Self {
             reactor,
+            shared,
+            out: Vec::new(),
             timeout: plan.file().timeout,
             source: plan
                 .file()
@@ -161,23 +168,28 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
     }
 
     fn converse(&mut self, request: &Request, stored: Stored, key: Key) -> Result<Answer, Cause> {
-        let mut shared = Shared::new(1, 1, HEAD_BYTES);
-        let mut client = Connection::new(&mut shared);
-        let mut collect = Collect::default();
-        let mut is_connected = false;
+        let mut talk = Talk {
+            client: C::new(&mut self.shared),
+            collect: Collect::default(),
+            is_connected: false,
+            is_asked: false,
+        };
         let deadline = self.reactor.now() + self.timeout;
         let cause = loop {
-            if let Some(cause) = collect.over.take() {
+            if let Some(cause) = talk.collect.over.take() {
                 break cause;
             }
             let Some(completion) = self.reactor.next() else {
+                if let Err(cause) = self.go_on(request, stored, key, &mut talk) {
+                    break Some(cause);
+                }
                 if (self.is_over)() {
                     break Some(Cause::Unfinished);
                 }
                 let soon = self.reactor.now() + LOOK;
                 let now = self.reactor.wait(deadline.min(soon));
                 if now >= deadline {
-                    break Some(collect.timed_out(self.timeout, is_connected));
+                    break Some(talk.timed_out(self.timeout));
                 }
                 continue;
             };
@@ -190,23 +202,22 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
                     return Err(Cause::Connect(Refused::Kernel(error)));
                 }
                 Event::Connected => {
-                    is_connected = true;
+                    talk.is_connected = true;
                     self.tally.connections.established += 1;
-                    if let Err(cause) = self.ask(request, stored, key, &mut client) {
+                    if let Err(cause) = self.go_on(request, stored, key, &mut talk) {
                         break Some(cause);
                     }
                 }
                 Event::Received { bytes } => {
                     self.tally.bytes_received += Bytes::new(bytes.len() as u64);
-                    let result = client.handle_bytes(&mut shared, at, bytes, &mut collect);
-                    if let Err(error) = result {
-                        break Some(Cause::Protocol(error));
+                    if let Err(cause) = talk.receive(&mut self.shared, at, bytes) {
+                        break Some(cause);
                     }
                 }
                 Event::Ended { error } => {
-                    let how = error.map_or(End::Finished, |_| End::Reset);
-                    collect.error = error;
-                    client.handle_end(&mut shared, at, how, &mut collect);
+                    if let Err(cause) = talk.end(&mut self.shared, at, error) {
+                        break Some(cause);
+                    }
                 }
                 Event::SendFailed { error } => break Some(Cause::Write(Refused::Kernel(error))),
                 Event::Accepted { .. }
@@ -215,26 +226,41 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
                 | Event::Skipped { .. } => {}
             }
         };
-        self.part(key, is_connected, cause.is_some());
+        // What TLS has to say to its failure, if it can.
+        let _it_is_over = self.go_on(request, stored, key, &mut talk);
+        self.part(key, talk.is_connected, cause.is_some());
         match cause {
-            None => Ok(collect.answer()),
+            None => Ok(talk.answer()),
             Some(cause) => Err(cause),
         }
     }
 
-    fn ask(
+    /// Asks as soon as the connection is ready for it, and hands over what is to be sent.
+    fn go_on(
         &mut self,
         request: &Request,
         stored: Stored,
         key: Key,
-        client: &mut Connection,
+        talk: &mut Talk<C>,
     ) -> Result<(), Cause> {
-        client.begin(request).expect("a fresh connection is free");
-        let _stored = client.poll_transmit(Instant::ZERO, &mut Vec::new());
-        self.tally.sent += 1;
-        self.reactor
-            .send(key, Transmit::stored(stored))
-            .map_err(Cause::Write)?;
+        if !talk.is_connected {
+            return Ok(());
+        }
+        if !talk.is_asked && talk.client.free() > 0 {
+            talk.client.begin(request).expect("it had room");
+            talk.is_asked = true;
+            self.tally.sent += 1;
+        }
+        while talk.client.wants_transmit() && self.reactor.may_send(key) {
+            self.out.clear();
+            let now = self.reactor.now();
+            let transmit = match talk.client.poll_transmit(now, &mut self.out) {
+                wire::Transmit::Fixed { .. } => Transmit::stored(stored),
+                wire::Transmit::Written { .. } => Transmit::copied(&self.out).with_notice(),
+                wire::Transmit::Nothing => break,
+            };
+            self.reactor.send(key, transmit).map_err(Cause::Write)?;
+        }
         Ok(())
     }
 
@@ -253,6 +279,69 @@ impl<'a, R: Reactor> Fetcher<'a, R> {
     }
 }
 
+/// One exchange under way.
+struct Talk<C> {
+    client: C,
+    collect: Collect,
+    is_connected: bool,
+    is_asked: bool,
+}
+
+impl<C: Client> Talk<C> {
+    fn receive(
+        &mut self,
+        shared: &mut C::Shared,
+        at: Instant,
+        bytes: &mut [u8],
+    ) -> Result<(), Cause> {
+        let (client, collect) = (&mut self.client, &mut self.collect);
+        client
+            .handle_bytes(shared, at, bytes, collect)
+            .map_err(Cause::Protocol)?;
+        if self.client.has_ended() && self.collect.over.is_none() {
+            return self.end(shared, at, None);
+        }
+        Ok(())
+    }
+
+    fn end(
+        &mut self,
+        shared: &mut C::Shared,
+        at: Instant,
+        error: Option<sys::Errno>,
+    ) -> Result<(), Cause> {
+        let how = error.map_or(End::Finished, |_| End::Reset);
+        self.collect.error = error;
+        self.client.handle_end(shared, at, how, &mut self.collect);
+        if C::HANDSHAKES && !self.is_asked {
+            return Err(Cause::HandshakeEnded(error));
+        }
+        Ok(())
+    }
+
+    const fn timed_out(&self, after: Span) -> Cause {
+        if !self.is_connected {
+            Cause::ConnectTimeout(after)
+        } else if C::HANDSHAKES && !self.is_asked {
+            Cause::HandshakeTimeout(after)
+        } else {
+            Cause::Timeout {
+                after,
+                content: self.collect.answer.length,
+                begun: self.collect.first_byte,
+            }
+        }
+    }
+
+    fn answer(self) -> Answer {
+        let tls = self.client.negotiated();
+        Answer {
+            tls,
+            ..self.collect.answer()
+        }
+    }
+}
+
 /// Keeps the whole answer.
 #[derive(Default)]
 struct Collect {
@@ -265,18 +354,6 @@ struct Collect {
 }
 
 impl Collect {
-    fn timed_out(&self, after: Span, is_connected: bool) -> Cause {
-        if is_connected {
-            Cause::Timeout {
-                after,
-                content: self.answer.length,
-                begun: self.first_byte,
-            }
-        } else {
-            Cause::ConnectTimeout(after)
-        }
-    }
-
     fn answer(mut self) -> Answer {
         let digest = self.hash.finalize();
         self.answer.digest = model::hex(&digest);

@@ -12,13 +12,14 @@ use std::net::SocketAddr;
 use model::plan::{self, Plan};
 use model::record::{Reference, Tally};
 use sys::reactor::{Reactor, Refused};
-use wire::Request;
+use wire::{Client, Request};
 
 use self::fetch::{Answer, Fetcher};
 use crate::exchange::Cause;
 use crate::expectation::Expectation;
 use crate::request::Requests;
 use crate::run::LoadError;
+use crate::speak::{InClear, Speak};
 
 /// What the fetches before the run found out.
 #[derive(Debug)]
@@ -47,8 +48,20 @@ pub fn establish(
     addresses: &[SocketAddr],
     is_over: &mut dyn FnMut() -> bool,
 ) -> Result<Findings, LoadError> {
+    establish_in(&InClear, reactor, plan, addresses, is_over)
+}
+
+/// The same, whatever connections speak.
+pub(crate) fn establish_in<S: Speak>(
+    speak: &S,
+    reactor: &mut impl Reactor,
+    plan: &Plan,
+    addresses: &[SocketAddr],
+    is_over: &mut dyn FnMut() -> bool,
+) -> Result<Findings, LoadError> {
     let requests = Requests::compile(plan, &[], 0);
-    let mut fetcher = Fetcher::new(reactor, plan, is_over);
+    let shared = speak.shared(plan, &requests);
+    let mut fetcher = Fetcher::<_, S::Client>::new(reactor, plan, shared, is_over);
     let mut targets = addresses.to_vec();
     let mut notes = Vec::new();
     let (mut expectations, mut references) = (Vec::new(), Vec::new());
@@ -97,8 +110,8 @@ struct Fetched {
     no_source: bool,
 }
 
-fn fetch_from_all<R: Reactor>(
-    fetcher: &mut Fetcher<'_, R>,
+fn fetch_from_all<R: Reactor, C: Client>(
+    fetcher: &mut Fetcher<'_, R, C>,
     request: &Request,
     addresses: &[SocketAddr],
 ) -> Fetched {

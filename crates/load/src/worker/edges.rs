@@ -87,6 +87,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// A connect succeeded.
     pub(super) fn established(&mut self, place: u32, at: Instant) {
         let client = C::new(&mut self.shared);
+        if C::HANDSHAKES {
+            return self.secure(place, client, at);
+        }
         let pending = self.pool.established(place, client, at, &mut self.recorder);
         if let Some(due) = pending {
             self.begin(place, Arrival::new(due), at, at);
@@ -179,6 +182,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn peer_ended(&mut self, place: u32, at: Instant, error: Option<Errno>) {
         self.take_back(place, at);
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            if C::HANDSHAKES {
+                self.give_up_handshake(place, at, Cause::HandshakeEnded(error));
+            }
             return;
         };
         let how = error.map_or(End::Finished, |_| End::Reset);
@@ -298,12 +304,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.pool.expire_half_closed(now, reactor, recorder);
         self.stalled_until = Instant::FAR_FUTURE;
         for _ in 0..self.stalled.len() {
-            if let Some(place) = self.stalled.pop_front()
-                && let Some(open) = self.pool.open(place)
-            {
+            let Some(place) = self.stalled.pop_front() else {
+                break;
+            };
+            if let Some(open) = self.pool.open(place) {
                 open.is_stalled = false;
                 self.transmit(place, now);
                 self.feed(place, now);
+            } else if C::HANDSHAKES {
+                self.retry_handshake(place, now);
             }
         }
         if now >= self.give_up {
@@ -321,6 +330,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             Connection::Connecting { asked, .. } => asked.unwrap_or(now) + timeout,
             Connection::Open(open) if open.in_flight == 0 => asks,
             Connection::Open(_) => self.deadline(place),
+            Connection::Securing(securing) => securing.since + timeout,
         };
         if due <= now {
             return match self.pool.connection(place) {
@@ -330,6 +340,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     self.connect_failed(place, now, Cause::ConnectTimeout(timeout));
                 }
                 Connection::Open(_) => self.time_out(place, now),
+                Connection::Securing(_) => {
+                    self.give_up_handshake(place, now, Cause::HandshakeTimeout(timeout));
+                }
                 _ => self.retry(place, now),
             };
         }

@@ -112,7 +112,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.hand_over(at);
             self.reconnect(place, at);
         } else {
+            let is_tls = matches!(error, ProtocolError::Tls(_));
             self.break_off(place, at, |flight| match () {
+                () if is_tls => Cause::Protocol(error),
                 () if flight.is_early() => Cause::Protocol(ProtocolError::Unsolicited),
                 () if flight.is_unanswered() => Cause::GivenUp,
                 () => Cause::Protocol(error),

@@ -13,6 +13,7 @@
 
 mod edges;
 mod endings;
+mod handshake;
 mod nap;
 mod phases;
 mod thinking;
@@ -37,6 +38,7 @@ use crate::schedule::Schedule;
 use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
+use self::handshake::Nobody;
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 
@@ -249,6 +251,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         match completion.event {
             Event::Received { bytes } => {
                 let Some((open, flights)) = self.pool.open_and_flights(place) else {
+                    if C::HANDSHAKES
+                        && let Some(securing) = self.pool.securing(place)
+                    {
+                        self.recorder.add_bytes_received(bytes.len() as u64, at);
+                        let client = &mut securing.client;
+                        let result = client.handle_bytes(&mut self.shared, at, bytes, &mut Nobody);
+                        self.shake_hands(place, at, result.err());
+                    }
                     return true;
                 };
                 self.recorder.add_bytes_received(bytes.len() as u64, at);
@@ -269,6 +279,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     self.take_offence(place, at, result.err(), seen);
                 } else {
                     self.follow(place, at, was_full, seen);
+                    if C::HANDSHAKES {
+                        self.hear_goodbye(place, at);
+                    }
                 }
             }
             Event::Skipped { count } => self.skipped(place, at, count),

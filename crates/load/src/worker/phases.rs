@@ -243,8 +243,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.pool
             .close_all(now, &mut self.reactor, &mut self.recorder);
         self.reactor.submit();
+        let tls = C::tell(&self.shared);
         let names = self.names.iter().map(String::as_str);
         let mut record = self.recorder.finish(now, names);
+        record.tls = tls;
         record.backend = self.reactor.name().to_owned();
         record.wait_resolution = self.reactor.wait_resolution();
         record.backlog_max = self.backlog_max as u64;

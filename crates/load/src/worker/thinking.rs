@@ -65,6 +65,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             Connection::BackingOff { .. }
             | Connection::Connecting { .. }
             | Connection::Open(_)
+            | Connection::Securing(_)
             | Connection::Waiting { .. } => {}
         }
         Instant::FAR_FUTURE

@@ -16,7 +16,7 @@ pub enum Outcome {
     Ok,
     /// No connection could be made.
     Connect,
-    /// The TLS handshake failed.
+    /// TLS failed: the certificate is not trusted, nothing is in common, an alert came.
     Tls,
     /// The request could not be sent whole.
     Write,

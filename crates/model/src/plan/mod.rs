@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 pub use crate::request::{Request, RequestFile};
+use crate::tls::{TlsFile, TlsSuite, TlsVersion};
 use crate::units::{Rate, Span};
 
 pub mod pace;
@@ -47,6 +48,9 @@ pub struct PlanFile {
     /// The protocol that connections speak.
     #[serde(default)]
     pub protocol: Protocol,
+    /// What is wanted of TLS where the URL says `https`; none leaves it to the library.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsFile>,
     /// When exchanges become due.
     pub arrivals: Arrivals,
     /// How the rate of an open loop changes; empty: not at all. The rate of the arrivals is then
@@ -290,6 +294,12 @@ impl Plan {
         self.file.arrivals.rate()
     }
 
+    /// What is wanted of TLS; none where connections are in clear.
+    pub fn tls(&self) -> Option<TlsFile> {
+        let is_secure = self.request().url.is_secure;
+        is_secure.then(|| self.file.tls.clone().unwrap_or_default())
+    }
+
     /// Whether arrivals are independent of completions.
     pub const fn is_open_loop(&self) -> bool {
         self.rate().is_some()
@@ -348,10 +358,7 @@ impl TryFrom<PlanFile> for Plan {
             .map(|written| Request::read(written, &file.expect))
             .collect::<Result<Vec<_>, _>>()?;
         let first = &requests[0].url;
-        if let Some(other) = requests
-            .iter()
-            .find(|one| (&one.url.host, one.url.port) != (&first.host, first.port))
-        {
+        if let Some(other) = requests.iter().find(|one| !one.url.has_server_of(first)) {
             return Err(field(
                 "requests",
                 format!(
@@ -362,6 +369,7 @@ impl TryFrom<PlanFile> for Plan {
         }
         check_numbers(&file)?;
         check_pace(&file)?;
+        check_tls(&file, first)?;
         Ok(Self { file, requests })
     }
 }
@@ -399,6 +407,36 @@ fn check_pace(file: &PlanFile) -> Result<(), PlanError> {
         Some(_) => return Ok(()),
     };
     Err(field("stages", why))
+}
+
+/// What TLS cannot be.
+fn check_tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
+    let Some(tls) = &file.tls else {
+        return Ok(());
+    };
+    if !url.is_secure {
+        return Err(field("tls", "the URL says http://, which has none"));
+    }
+    if tls.certificate_file.is_some() != tls.key_file.is_some() {
+        return Err(field(
+            "tls.certificate_file",
+            "a certificate and its private key go together",
+        ));
+    }
+    let is_of = |suite: &TlsSuite, version| {
+        let is_new = suite.name().contains("_WITH_");
+        (version == TlsVersion::Tls12) == is_new
+    };
+    let unused = tls.versions.iter().find(|version| {
+        !tls.suites.is_empty() && !tls.suites.iter().any(|suite| is_of(suite, **version))
+    });
+    match unused {
+        Some(version) => Err(field(
+            "tls.suites",
+            format!("none of them belongs to TLS {version}"),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn check_numbers(file: &PlanFile) -> Result<(), PlanError> {

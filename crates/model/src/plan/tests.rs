@@ -7,6 +7,7 @@ fn file() -> PlanFile {
         addresses: Vec::new(),
         sources: Vec::new(),
         protocol: Protocol::Http1,
+        tls: None,
         arrivals: Arrivals::Closed,
         stages: Vec::new(),
         think: None,
@@ -47,8 +48,10 @@ fn urls() {
     check("http://[::1]", "::1 80 / [::1]");
     check("http://h?q=1", "h 80 /?q=1 h");
     check("http:81/x", "http 81 /x http:81");
-    check("https://h/", "TLS is not supported yet");
-    check("ftp://h/", "scheme must be http");
+    check("https://h/", "h 443 / h");
+    check("https://h:80/", "h 80 / h:80");
+    check("http://h:443/", "h 443 / h:443");
+    check("ftp://h/", "scheme must be http:// or https://");
     check("http://", "host is missing");
     check("http:/x", "two slashes");
     check("http:x", "two slashes");

@@ -1,21 +1,23 @@
-//! The parts of an `http:` URL, and what is wrong with one that has others.
+//! The parts of an `http:` or `https:` URL, and what is wrong with one that has others.
 
 use std::fmt;
 
 use super::PlanError;
 use crate::redact;
 
-/// The parts of an `http:` URL.
+/// The parts of an `http:` or `https:` URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Url {
     /// A name or a literal address, without brackets.
     pub host: String,
-    /// 80 unless given.
+    /// 80 unless given, or 443 with TLS.
     pub port: u16,
     /// From the slash on, with the query, without the fragment.
     pub path: String,
     /// As it stands in the Host field: brackets and a port that is not the default.
     pub authority: String,
+    /// Whether connections are made with TLS: `https`.
+    pub is_secure: bool,
 }
 
 impl Url {
@@ -25,16 +27,14 @@ impl Url {
             url: redact::url(text).into_owned(),
             why,
         };
-        let rest = match text.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
-                return Err(wrong("TLS is not supported yet; use http://"));
-            }
-            Some(_) => return Err(wrong("the scheme must be http://")),
+        let (is_secure, rest) = match text.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
+            Some(_) => return Err(wrong("the scheme must be http:// or https://")),
             None if lacks_a_slash(text) => {
                 return Err(wrong("two slashes follow the scheme: http://HOST/"));
             }
-            None => text,
+            None => (false, text),
         };
         let rest = rest.split('#').next().unwrap_or_default();
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -43,6 +43,8 @@ impl Url {
             return Err(wrong("it carries a user name; use -H 'Authorization: ...'"));
         }
         let (host, port) = split_authority(authority).map_err(wrong)?;
+        let usual = if is_secure { 443 } else { 80 };
+        let port = port.unwrap_or(usual);
         if path
             .bytes()
             .any(|byte| byte <= b' ' || byte == 0x7f || byte >= 0x80)
@@ -61,7 +63,7 @@ impl Url {
         } else {
             host.to_owned()
         };
-        let authority = if port == 80 {
+        let authority = if port == usual {
             bracketed
         } else {
             format!("{bracketed}:{port}")
@@ -71,13 +73,21 @@ impl Url {
             port,
             path,
             authority,
+            is_secure,
         })
+    }
+
+    /// Whether the same server is asked in the same way.
+    pub fn has_server_of(&self, other: &Self) -> bool {
+        let server = |url: &Self| (url.port, url.is_secure);
+        self.host == other.host && server(self) == server(other)
     }
 }
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.authority, self.path)
+        let scheme = if self.is_secure { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority, self.path)
     }
 }
 
@@ -89,7 +99,7 @@ fn lacks_a_slash(text: &str) -> bool {
     is_scheme && (port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn split_authority(authority: &str) -> Result<(&str, u16), &'static str> {
+fn split_authority(authority: &str) -> Result<(&str, Option<u16>), &'static str> {
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         let (host, port) = rest
             .split_once(']')
@@ -120,9 +130,9 @@ fn split_authority(authority: &str) -> Result<(&str, u16), &'static str> {
         return Err("the host has a blank, control or non-ASCII character");
     }
     let port = match port {
-        "" => 80,
+        "" => None,
         digits => match digits.parse::<u16>() {
-            Ok(port) if port > 0 => port,
+            Ok(port) if port > 0 => Some(port),
             _ => return Err("the port is not a number from 1 to 65535"),
         },
     };

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::distribution::{Distribution, Shape};
 use crate::outcome::{Outcome, OutcomeCounts};
+use crate::tls::{Negotiated, TlsRecord};
 use crate::units::{Bytes, Rate, Span};
 
 pub use worker::{Outage, Worker};
@@ -207,6 +208,9 @@ pub struct Reference {
     pub checked: String,
     /// The address that answered.
     pub address: String,
+    /// What was negotiated with it; none in clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Negotiated>,
 }
 
 /// One raw exchange, kept on request. Instants in nanoseconds from the start of the window.
@@ -302,8 +306,12 @@ pub struct Record {
     /// From the connect call to the established connection, over the whole run: most connects
     /// happen before the window.
     pub connect_time: Distribution,
-    /// The TLS handshake.
+    /// The TLS handshake: from the established connection to the end of the handshake, over the
+    /// whole run.
     pub tls_time: Distribution,
+    /// What was negotiated on the connections; none where they are in clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsRecord>,
     /// First byte − sent, of right answers.
     pub first_byte_time: Distribution,
     /// Each request, in the order of the plan, where it has more than one.
@@ -371,6 +379,9 @@ impl Record {
             (&mut self.first_byte_time, &other.first_byte_time),
         ] {
             mine.merge(theirs);
+        }
+        if let Some(tls) = other.tls {
+            self.tls.get_or_insert_default().merge(tls);
         }
         merge_intervals(&mut self.intervals, other.intervals);
         if self.classes.is_empty() {

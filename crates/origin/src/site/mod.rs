@@ -9,6 +9,7 @@ mod listing;
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::FileExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -381,6 +382,12 @@ impl Handler for Site {
         if buffer.capacity() > self.spare.capacity() && buffer.capacity() <= SPARE_LIMIT {
             self.spare = buffer;
         }
+    }
+
+    fn read(&mut self, file: &Arc<File>, offset: u64, length: usize, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        out.resize(start + length, 0);
+        file.read_exact_at(&mut out[start..], offset).is_ok()
     }
 
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool {

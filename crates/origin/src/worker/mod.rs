@@ -19,7 +19,7 @@ use sys::slots::Key;
 use wire::Service as _;
 
 use crate::Settings;
-use crate::connection::{Connection, State};
+use crate::connection::{Accept, Connection, InClear, State};
 use crate::site::Site;
 use crate::timeouts::{TICK, Timeouts};
 
@@ -56,12 +56,13 @@ pub struct Summary {
 }
 
 /// One core's share of the server.
-pub(crate) struct Worker<R> {
+pub(crate) struct Worker<R, A: Accept = InClear> {
     reactor: R,
+    accept: A,
     site: Site,
     settings: Arc<Settings>,
     control: Arc<Control>,
-    connections: Vec<Option<Box<Connection>>>,
+    connections: Vec<Option<Box<Connection<A::Service>>>>,
     open: usize,
     /// Whose time may be up.
     timeouts: Timeouts,
@@ -79,8 +80,22 @@ pub(crate) struct Worker<R> {
 }
 
 impl<R: Listen> Worker<R> {
-    /// A worker that will accept from `listeners`.
+    /// A worker that will accept from `listeners`, in clear.
     pub(crate) fn new(
+        reactor: R,
+        listeners: Vec<OwnedFd>,
+        site: Site,
+        settings: Arc<Settings>,
+        control: Arc<Control>,
+    ) -> std::io::Result<Self> {
+        Self::accepting(InClear, reactor, listeners, site, settings, control)
+    }
+}
+
+impl<R: Listen, A: Accept> Worker<R, A> {
+    /// The same, whatever stands between HTTP and the transport.
+    pub(crate) fn accepting(
+        accept: A,
         mut reactor: R,
         listeners: Vec<OwnedFd>,
         site: Site,
@@ -94,6 +109,7 @@ impl<R: Listen> Worker<R> {
         let now = reactor.now();
         Ok(Self {
             reactor,
+            accept,
             site,
             settings,
             control,
@@ -205,7 +221,7 @@ impl<R: Listen> Worker<R> {
             None
         };
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let mut connection = Connection::new(key, now, self.settings.limits, peer);
+        let mut connection = Connection::new(&self.accept, key, now, self.settings.limits, peer);
         let is_last = self.drain_until.is_some();
         if is_last {
             connection.service.finish();

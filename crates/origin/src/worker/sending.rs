@@ -15,7 +15,7 @@ use wire::{Handler as _, Service as _};
 
 use super::{COPY_BYTES, Worker};
 use crate::answers::Answer;
-use crate::connection::{End, State};
+use crate::connection::{Accept, End, State};
 
 /// How long, and for how much, a client may go on sending after the last answer.
 const LINGER: Span = Span::from_s(2);
@@ -23,7 +23,7 @@ const LINGER_BYTES: u64 = 1024 * 1024;
 /// Answers are collected up to this size before they are handed over.
 const GATHER: usize = 8 * 1024;
 
-impl<R: Listen> Worker<R> {
+impl<R: Listen, A: Accept> Worker<R, A> {
     /// Hands over whatever may be sent now.
     pub(super) fn advance(&mut self, key: Key, now: Instant) {
         let Some(connection) = &mut self.connections[key.index()] else {

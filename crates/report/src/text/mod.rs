@@ -9,6 +9,7 @@ mod latency;
 mod result;
 mod thresholds;
 mod times;
+mod tls;
 mod worth;
 
 use model::finding::{Severity, Status};

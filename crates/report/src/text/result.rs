@@ -33,6 +33,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     }
     out.push('\n');
     out.push_str(&connections(trial));
+    out.push_str(&super::tls::tls(trial));
     out.push_str(&costs(trial));
     out.push('\n');
     out.push_str(&remarks(trial));

@@ -31,6 +31,9 @@ pub(super) fn times(trial: &Trial, style: Style) -> String {
     if record.connect_time.count() > 0 {
         rows.push(("connect", &record.connect_time));
     }
+    if record.tls_time.count() > 0 {
+        rows.push(("handshake", &record.tls_time));
+    }
     for (name, times) in rows {
         out.push_str(&row(name, times, &quantiles, trial.plan.timeout));
     }

@@ -18,7 +18,7 @@ use crate::out;
 ///
 /// Prints where it listens when it is ready, one line for each address:
 /// `listening on http://127.0.0.1:8080/`. SIGTERM and Ctrl-C finish what is under way and end it
-/// (a second one ends it at once), SIGHUP opens the access log anew.
+/// (a second one ends it at once), SIGHUP opens the access log anew and reads the certificate.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -105,6 +105,16 @@ pub(crate) struct Args {
     /// What determines the random delays of answers made to order.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// Serve over TLS 1.2 and 1.3 with this certificate and its chain (PEM); SIGHUP reads it anew.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of that certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Serve over TLS with a certificate made for this run, for localhost and the addresses of
+    /// --listen; it is printed on standard error, for who is to trust it.
+    #[arg(long, conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -117,6 +127,8 @@ Examples:
       share a folder with all that lies in it, and lists to find it
   triathlon serve www --access-log access.log --log-buffer 64k
       log in pieces of 64 KiB, at least once a second
+  triathlon serve www --listen 127.0.0.1:8443 --tls-cert site.pem --tls-key site.key
+      the same over TLS
   triathlon serve --synthetic --cpus 0
       curl 'http://127.0.0.1:8080/.triathlon/null'
       curl 'http://127.0.0.1:8080/.triathlon/synthetic?bytes=100k&delay=exponential:5ms'
@@ -170,7 +182,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     // Before any thread starts, so that none is interrupted.
     let signals = Signals::keep(&[Signal::HangUp, Signal::Interrupt, Signal::Terminate])
         .context("cannot wait for signals")?;
-    let settings = settings(args)?;
+    let certificate = args.tls_cert.clone().zip(args.tls_key.clone());
+    let mut settings = settings(args)?;
+    if let Some((certificate, key)) = &certificate {
+        let identity = origin::tls::read(certificate, key)?;
+        settings.tls = Some(origin::tls::acceptor(identity)?);
+    }
+    let acceptor = settings.tls.clone();
+    let scheme = if acceptor.is_some() { "https" } else { "http" };
     if !settings.cpus.is_empty() {
         // This thread only waits, but who looks which CPUs the server leaves looks at it too.
         sys::cpu::pin_to(&settings.cpus).context("cannot bind to the CPUs of --cpus")?;
@@ -180,10 +199,20 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         out::note(format_args!("{note}; waiting by readiness instead"));
     }
     for address in running.addresses() {
-        out::line(format_args!("listening on http://{address}/"))?;
+        out::line(format_args!("listening on {scheme}://{address}/"))?;
     }
     while signals.wait().context("cannot wait for signals")? == Signal::HangUp {
         running.reopen_logs();
+        if let (Some(acceptor), Some((certificate, key))) = (&acceptor, &certificate) {
+            let replaced = origin::tls::read(certificate, key)
+                .and_then(|identity| origin::tls::replace(acceptor, identity));
+            match replaced {
+                Ok(()) => out::note(format_args!("the certificate was read anew")),
+                Err(error) => {
+                    out::note(format_args!("the certificate of before stays: {error}"));
+                }
+            }
+        }
     }
     // A second order to end is one to end at once.
     signals
@@ -260,7 +289,23 @@ fn settings(args: Args) -> anyhow::Result<Settings> {
     settings.log_buffer = usize::try_from(args.log_buffer.count()).unwrap_or(usize::MAX);
     settings.synthetic = args.synthetic;
     settings.seed = args.seed;
+    if args.tls_self_signed {
+        settings.tls = Some(self_signed(&settings.listen)?);
+    }
     Ok(settings)
+}
+
+/// A certificate of our own, which is shown and said to be that.
+fn self_signed(listen: &[SocketAddr]) -> anyhow::Result<wire::tls::Acceptor> {
+    let mut names = vec!["localhost".to_owned()];
+    names.extend(listen.iter().map(|address| address.ip().to_string()));
+    names.dedup();
+    let (identity, text) = origin::tls::self_signed(names)?;
+    out::note(format_args!(
+        "the certificate is self-signed, made for this run: nobody trusts it who is not told to\n{}",
+        text.trim_end()
+    ));
+    Ok(origin::tls::acceptor(identity)?)
 }
 
 /// Standard output as a place for the access log.

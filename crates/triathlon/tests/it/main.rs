@@ -39,3 +39,4 @@ mod servers;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
 mod targets;
+mod tls;

@@ -41,10 +41,12 @@ fn judge(facts: &Facts<'_>) -> Judgement {
 }
 
 /// How an exchange may end without having been sent. A timeout may come before that, where an
-/// earlier request keeps the connection busy, and an answer, which breaks the protocol.
-const PERHAPS_SENT: [Outcome; 4] = [
+/// earlier request keeps the connection busy, and an answer, which breaks the protocol; TLS fails
+/// mostly before, and sometimes after.
+const PERHAPS_SENT: [Outcome; 5] = [
     Outcome::Protocol,
     Outcome::Timeout,
+    Outcome::Tls,
     Outcome::Unfinished,
     Outcome::Write,
 ];
@@ -55,8 +57,7 @@ fn sent_and_ended(tally: &Tally) -> u64 {
         .outcomes
         .iter()
         .filter(|(outcome, _)| {
-            !matches!(outcome, Outcome::Connect | Outcome::Tls | Outcome::Shed)
-                && !PERHAPS_SENT.contains(outcome)
+            !matches!(outcome, Outcome::Connect | Outcome::Shed) && !PERHAPS_SENT.contains(outcome)
         })
         .map(|(_, count)| count)
         .sum()

@@ -22,6 +22,8 @@ Examples:
       64 connections in a closed loop for 10 seconds: how many can it answer?
   triathlon load http://127.0.0.1:8080/ -R 2000 --poisson
       2,000 independent arrivals per second: how long does an answer take?
+  triathlon load https://127.0.0.1:8443/ --cacert ca.pem --requests-per-connection 1
+      a TLS handshake for each request, most of them resumed
   triathlon load http://127.0.0.1:8080/form -c 8 -n 1000 -H 'Accept: */*' --data @form.txt
       exactly 1,000 POSTs over 8 connections
   triathlon load http://127.0.0.1:8080/ -c 16 --pipeline 16
@@ -163,6 +165,9 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) keep_secrets: bool,
 
+    #[command(flatten)]
+    tls: super::tls::Flags,
+
     /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last. The
     /// plan says everything: flags that would say it otherwise are refused
     #[arg(long, value_name = "FILE|-", conflicts_with_all = SAID_BY_THE_PLAN)]
@@ -175,10 +180,12 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 43] = [
+const SAID_BY_THE_PLAN: [&str; 52] = [
     "backend",
     "bearer",
+    "cacert",
     "capacity",
+    "cert",
     "connect_to",
     "connections",
     "cpus",
@@ -193,10 +200,13 @@ const SAID_BY_THE_PLAN: [&str; 43] = [
     "headers",
     "hgrm",
     "hlog",
+    "insecure",
     "json",
+    "key",
     "latency",
     "list",
     "metrics",
+    "no_resumption",
     "pipeline",
     "poisson",
     "rate",
@@ -208,6 +218,7 @@ const SAID_BY_THE_PLAN: [&str; 43] = [
     "samples_max",
     "seed",
     "series",
+    "servername",
     "sources",
     "spin",
     "stages",
@@ -215,6 +226,9 @@ const SAID_BY_THE_PLAN: [&str; 43] = [
     "threads",
     "thresholds",
     "timeout",
+    "tls_groups",
+    "tls_suites",
+    "tls_version",
     "uniform",
     "user",
     "warmup",
@@ -307,6 +321,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         addresses: asks.addresses,
         sources: args.sources.clone(),
         protocol: Protocol::Http1,
+        tls: args.tls.written(),
         arrivals: args.pace.arrivals(),
         stages: args.pace.stages.clone(),
         think: args.pace.think,
@@ -399,6 +414,9 @@ fn by_flag(error: &PlanError) -> UsageError {
         "requests_per_connection" => "--requests-per-connection",
         "stop" => "--duration",
         "timeout" => "--timeout",
+        "tls" => "--cacert and other flags of TLS",
+        "tls.certificate_file" => "--cert",
+        "tls.suites" => "--tls-suites",
         "workers" => "--threads",
         "requests" => "URL",
         "weight" => "--weights",

@@ -11,6 +11,7 @@ mod output;
 mod pace;
 mod server;
 mod targets;
+mod tls;
 
 use std::ops::Range;
 use std::path::Path;

@@ -17,7 +17,7 @@ use crate::exit::UsageError;
 /// What is asked, and of whom.
 #[derive(clap::Args, Debug)]
 pub(super) struct Targets {
-    /// What to ask: an http URL with host, port and path, or several, which are mixed. A host with
+    /// What to ask: an http or https URL with host, port and path, or several, which are mixed. A host with
     /// several addresses is asked at all that answer
     #[arg(
         value_name = "URL",

@@ -49,7 +49,7 @@ impl Served {
     }
 
     /// Serves what is in `www` below `folder`; relative names in `flags` are below `folder`.
-    fn start_in(folder: tempfile::TempDir, flags: &str) -> Self {
+    pub(crate) fn start_in(folder: tempfile::TempDir, flags: &str) -> Self {
         let words = ["serve", "www", "--listen", "127.0.0.1:0"];
         let words = words.into_iter().chain(flags.split_whitespace());
         let mut running = Running::start(command(words).current_dir(folder.path()));
@@ -66,7 +66,7 @@ impl Served {
         }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
@@ -76,6 +76,11 @@ impl Served {
 
     pub(crate) const fn running(&self) -> &Running {
         &self.running
+    }
+
+    /// What it wrote to stderr so far.
+    pub(crate) fn stderr(&mut self) -> String {
+        self.running.stderr()
     }
 
     fn connect(&self) -> TcpStream {
@@ -105,7 +110,10 @@ impl Served {
 /// The address in the line that says where it listens.
 fn listening(stdout: &str) -> Option<SocketAddr> {
     let line = stdout.lines().next()?;
-    let url = line.strip_prefix("listening on http://")?;
+    let url = line.strip_prefix("listening on ")?;
+    let url = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"))?;
     url.strip_suffix('/')?.parse().ok()
 }
 

@@ -63,6 +63,25 @@ pub(crate) struct Status {
 impl Nginx {
     /// Starts `program` on 127.0.0.1 with `files` (name and content) to serve.
     pub(crate) fn start(program: &Path, files: &[(&str, &[u8])]) -> Self {
+        Self::start_with(program, files, "")
+    }
+
+    /// The same over TLS, with the certificate and key of these names, whole paths.
+    pub(crate) fn start_with_tls(
+        program: &Path,
+        files: &[(&str, &[u8])],
+        certificate: &Path,
+        key: &Path,
+    ) -> Self {
+        let settings = format!(
+            " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {}; ssl_certificate_key {}",
+            certificate.display(),
+            key.display()
+        );
+        Self::start_with(program, files, &settings)
+    }
+
+    fn start_with(program: &Path, files: &[(&str, &[u8])], settings: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(folder.path().join("www")).expect("a folder");
         for (name, content) in files {
@@ -70,7 +89,7 @@ impl Nginx {
         }
         let reserved = reserve();
         let address = reserved.address;
-        let configuration = CONFIGURATION.replace("ADDRESS", &address.to_string());
+        let configuration = CONFIGURATION.replace("ADDRESS", &format!("{address}{settings}"));
         fs::write(folder.path().join("nginx.conf"), configuration).expect("a file");
         let mut running =
             Running::start(Command::new(program).arg("-p").arg(folder.path()).args([
@@ -92,6 +111,10 @@ impl Nginx {
 
     pub(crate) fn url(&self, file: &str) -> String {
         format!("http://{}/{file}", self.address)
+    }
+
+    pub(crate) fn https_url(&self, file: &str) -> String {
+        format!("https://{}/{file}", self.address)
     }
 
     pub(crate) const fn running(&self) -> &Running {

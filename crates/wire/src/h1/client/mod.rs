@@ -10,6 +10,7 @@ use crate::h1::body::ChunkedDecoder;
 use crate::h1::known::KnownHeads;
 use crate::h1::parse::{self, ResponseHead};
 use crate::message::{Framing, Head, Request, RequestId};
+use crate::tls::Inner;
 
 /// The longest head that is read, unless the plan says otherwise. Servers send at most 8 to 32 KiB
 /// by default; browsers read up to 256 KiB.
@@ -153,46 +154,11 @@ impl Client for Connection {
     fn handle_bytes(
         &mut self,
         shared: &mut Shared,
-        _now: Instant,
+        now: Instant,
         bytes: &mut [u8],
         sink: &mut impl Sink,
     ) -> Result<(), ProtocolError> {
-        let mut rest: &[u8] = bytes;
-        while !rest.is_empty() {
-            let stream = self.oldest();
-            rest = match &mut self.state {
-                State::Goodbye => return Ok(()),
-                State::Head => self.handle_head(shared, rest, sink)?,
-                State::Length(remaining) => {
-                    let here = usize::try_from(*remaining)
-                        .map_or(rest.len(), |remaining| remaining.min(rest.len()));
-                    let (content, rest) = rest.split_at(here);
-                    *remaining -= here as u64;
-                    let is_end = *remaining == 0;
-                    sink.content(stream, content);
-                    if is_end {
-                        self.complete(rest, sink)?;
-                    }
-                    rest
-                }
-                State::Chunked(decoder) => {
-                    let decoded = decoder.decode(rest).map_err(|_| ProtocolError::BadChunk)?;
-                    if !decoded.content.is_empty() {
-                        sink.content(stream, decoded.content);
-                    }
-                    let rest = &rest[decoded.consumed..];
-                    if decoded.is_end {
-                        self.complete(rest, sink)?;
-                    }
-                    rest
-                }
-                State::UntilClose => {
-                    sink.content(stream, rest);
-                    &[]
-                }
-            };
-        }
-        Ok(())
+        self.handle_plain(shared, now, bytes, sink)
     }
 
     fn handle_end(&mut self, shared: &mut Shared, _now: Instant, how: End, sink: &mut impl Sink) {
@@ -207,6 +173,7 @@ impl Client for Connection {
                 sink.complete(stream);
                 Broken::Unanswered
             }
+            State::UntilClose if how == End::Truncated => Broken::Cut,
             State::Chunked(_) | State::Length(_) | State::UntilClose => Broken::InContent,
         };
         self.state = State::Head;
@@ -269,6 +236,54 @@ impl Client for Connection {
 
     fn poll_timeout(&self) -> Option<Instant> {
         None
+    }
+}
+
+impl Inner for Connection {
+    #[inline]
+    fn handle_plain(
+        &mut self,
+        shared: &mut Shared,
+        _now: Instant,
+        bytes: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), ProtocolError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let stream = self.oldest();
+            rest = match &mut self.state {
+                State::Goodbye => return Ok(()),
+                State::Head => self.handle_head(shared, rest, sink)?,
+                State::Length(remaining) => {
+                    let here = usize::try_from(*remaining)
+                        .map_or(rest.len(), |remaining| remaining.min(rest.len()));
+                    let (content, rest) = rest.split_at(here);
+                    *remaining -= here as u64;
+                    let is_end = *remaining == 0;
+                    sink.content(stream, content);
+                    if is_end {
+                        self.complete(rest, sink)?;
+                    }
+                    rest
+                }
+                State::Chunked(decoder) => {
+                    let decoded = decoder.decode(rest).map_err(|_| ProtocolError::BadChunk)?;
+                    if !decoded.content.is_empty() {
+                        sink.content(stream, decoded.content);
+                    }
+                    let rest = &rest[decoded.consumed..];
+                    if decoded.is_end {
+                        self.complete(rest, sink)?;
+                    }
+                    rest
+                }
+                State::UntilClose => {
+                    sink.content(stream, rest);
+                    &[]
+                }
+            };
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,92 @@
+//! Connections between their connect and the end of their handshake. Their place counts among the
+//! connects under way, so that a thousand handshakes do not wait for each other at the server.
+
+use model::units::Instant;
+use sys::reactor::Reactor;
+use wire::Client;
+
+use super::connection::{Connection, Open, Securing};
+use super::{Owner, Pool};
+use crate::recorder::Recorder;
+
+impl<C: Client> Pool<C> {
+    /// The connect of `place` succeeded at `at`, and the handshake begins.
+    pub(crate) fn secure(&mut self, place: u32, client: C, at: Instant, recorder: &mut Recorder) {
+        let Connection::Connecting {
+            key,
+            asked,
+            pending,
+        } = *self.connection(place)
+        else {
+            return;
+        };
+        let connect = at.saturating_since(asked.unwrap_or(at));
+        recorder.connected(connect);
+        recorder.established(at);
+        *self.connection(place) = Connection::Securing(Securing {
+            key,
+            client,
+            since: at,
+            connect,
+            pending,
+            is_stalled: false,
+        });
+        self.alarms.arm(place, at + self.settings.timeout);
+    }
+
+    /// The connection in `place`, if its handshake is under way.
+    pub(crate) fn securing(&mut self, place: u32) -> Option<&mut Securing<C>> {
+        match self.connection(place) {
+            Connection::Securing(securing) => Some(securing),
+            _ => None,
+        }
+    }
+
+    fn take_securing(&mut self, place: u32) -> Option<Securing<C>> {
+        match std::mem::replace(self.connection(place), Connection::Absent) {
+            Connection::Securing(securing) => {
+                self.connecting -= 1;
+                Some(securing)
+            }
+            other => {
+                *self.connection(place) = other;
+                None
+            }
+        }
+    }
+
+    /// The handshake of `place` is over at `at`. Returns the exchange that waited for it.
+    pub(crate) fn secured(
+        &mut self,
+        place: u32,
+        at: Instant,
+        recorder: &mut Recorder,
+    ) -> Option<Instant> {
+        let securing = self.take_securing(place)?;
+        self.open += 1;
+        recorder.set_open_connections(self.open);
+        recorder.secured(at.saturating_since(securing.since));
+        let mut open = Open::new(securing.key, securing.client, at, securing.connect);
+        open.is_stalled = securing.is_stalled;
+        *self.connection(place) = Connection::Open(open);
+        securing.pending
+    }
+
+    /// The handshake of `place` failed, or was given up. Returns the exchange that waited for it.
+    pub(crate) fn handshake_failed(
+        &mut self,
+        place: u32,
+        at: Instant,
+        reactor: &mut impl Reactor,
+        recorder: &mut Recorder,
+    ) -> Option<Instant> {
+        let securing = self.take_securing(place)?;
+        recorder.connections_at(at).broken += 1;
+        // What says why is handed in first.
+        reactor.submit();
+        recorder.add_bytes_sent(reactor.bytes_taken(securing.key), at);
+        self.owners[securing.key.index()] = Owner::Nobody;
+        reactor.close(securing.key);
+        securing.pending
+    }
+}

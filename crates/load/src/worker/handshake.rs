@@ -1,0 +1,128 @@
+//! Between the established transport and the first exchange: the handshake of a protocol that has
+//! one. A protocol without one is compiled without any of this.
+
+use model::units::Instant;
+use sys::reactor::{Reactor, Transmit};
+use wire::{Broken, Client, End, Head, ProtocolError, Sink, StreamId};
+
+use super::{Arrival, STALLED, Worker};
+use crate::exchange::Cause;
+
+/// Who hears what the protocol tells before the first exchange: nothing can be said yet.
+pub(super) struct Nobody;
+
+impl Sink for Nobody {
+    fn first_byte(&mut self, _: StreamId) {}
+
+    fn head(&mut self, _: StreamId, _: &Head<'_>) {}
+
+    fn content(&mut self, _: StreamId, _: &[u8]) {}
+
+    fn skipped(&mut self, _: StreamId, _: u64) {}
+
+    fn complete(&mut self, _: StreamId) {}
+
+    fn broken(&mut self, _: StreamId, _: Broken) {}
+}
+
+impl<C: Client, R: Reactor> Worker<C, R> {
+    /// The transport is established: the handshake begins.
+    pub(super) fn secure(&mut self, place: u32, client: C, at: Instant) {
+        self.pool.secure(place, client, at, &mut self.recorder);
+        self.shake_hands(place, at, None);
+    }
+
+    /// The handshake has gone on, or failed.
+    pub(super) fn shake_hands(&mut self, place: u32, at: Instant, error: Option<ProtocolError>) {
+        let Some(securing) = self.pool.securing(place) else {
+            return;
+        };
+        let has_ended = securing.client.has_ended();
+        if error.is_none() && securing.client.is_established() && !has_ended {
+            return self.secured(place, at);
+        }
+        self.transmit_handshake(place, at);
+        if let Some(error) = error {
+            self.handshake_failed(place, at, Cause::Protocol(error));
+        } else if has_ended {
+            self.give_up_handshake(place, at, Cause::HandshakeEnded(None));
+        }
+    }
+
+    /// The handshake is over: the connection is open.
+    fn secured(&mut self, place: u32, at: Instant) {
+        let pending = self.pool.secured(place, at, &mut self.recorder);
+        if let Some(due) = pending {
+            self.begin(place, Arrival::new(due), at, at);
+        }
+        self.feed(place, at);
+        self.poll_protocol(place, at);
+    }
+
+    /// Hands to the reactor what the handshake wants to send.
+    fn transmit_handshake(&mut self, place: u32, now: Instant) {
+        while let Some(securing) = self.pool.securing(place)
+            && securing.client.wants_transmit()
+        {
+            let key = securing.key;
+            if !self.reactor.may_send(key) {
+                if !std::mem::replace(&mut securing.is_stalled, true) {
+                    self.stalled.push_back(place);
+                }
+                self.stalled_until = self.stalled_until.min(now + STALLED);
+                return;
+            }
+            self.out.clear();
+            match securing.client.poll_transmit(now, &mut self.out) {
+                wire::Transmit::Written { .. } => {}
+                wire::Transmit::Fixed { .. } | wire::Transmit::Nothing => return,
+            }
+            if let Err(refused) = self.reactor.send(key, Transmit::copied(&self.out)) {
+                return self.give_up_handshake(place, now, Cause::Write(refused));
+            }
+        }
+    }
+
+    /// What found no room is tried again.
+    #[cold]
+    pub(super) fn retry_handshake(&mut self, place: u32, now: Instant) {
+        if let Some(securing) = self.pool.securing(place) {
+            securing.is_stalled = false;
+            self.transmit_handshake(place, now);
+        }
+    }
+
+    /// The handshake ends without a word of the protocol: the transport did, or its time is up.
+    #[cold]
+    pub(super) fn give_up_handshake(&mut self, place: u32, at: Instant, cause: Cause) {
+        if let Some(securing) = self.pool.securing(place) {
+            let client = &mut securing.client;
+            client.handle_end(&mut self.shared, at, End::Reset, &mut Nobody);
+            self.handshake_failed(place, at, cause);
+        }
+    }
+
+    /// As for a connect that failed: so does the exchange that waited for it.
+    #[cold]
+    fn handshake_failed(&mut self, place: u32, at: Instant, cause: Cause) {
+        let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
+        let pending = self.pool.handshake_failed(place, at, reactor, recorder);
+        let pending = pending.map(Arrival::new);
+        if let Some(arrival) = pending.or_else(|| self.take_waiting()) {
+            self.never_sent(arrival, at, cause);
+        }
+        if !self.stopping {
+            self.pool.back_off(place, at);
+        }
+    }
+
+    /// The server may have said that it sends no more, before its stream ends.
+    #[inline]
+    pub(super) fn hear_goodbye(&mut self, place: u32, at: Instant) {
+        if let Some(open) = self.pool.open(place)
+            && open.client.has_ended()
+        {
+            self.peer_ended(place, at, None);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! TLS: what a plan wants of it, and what was negotiated on its connections.
+//!
+//! A plan names files and nothing of what is in them: a private key is never stored. Names are
+//! those of the IANA registries, so that they read the same in every server's configuration.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A closed set of names: one spelling in flags, files and reports.
+macro_rules! names {
+    ($(#[$about:meta])* $set:ident, $what:literal: $($(#[$doc:meta])* $one:ident = $name:literal,)+) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        pub enum $set {
+            $($(#[$doc])* #[serde(rename = $name)] $one,)+
+        }
+
+        impl $set {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$one),+];
+
+            /// Its name in flags, files and reports.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$one => $name,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $set {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $set {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                let found = Self::ALL.iter().find(|one| one.name().eq_ignore_ascii_case(text));
+                found.copied().ok_or_else(|| {
+                    let known: Vec<&str> = Self::ALL.iter().map(|one| one.name()).collect();
+                    format!("'{text}' is no {}: choose of {}", $what, known.join(", "))
+                })
+            }
+        }
+    };
+}
+
+names! {
+    /// A version of TLS.
+    TlsVersion, "version of TLS that is spoken here":
+    /// RFC 5246.
+    Tls12 = "1.2",
+    /// RFC 8446.
+    Tls13 = "1.3",
+}
+
+names! {
+    /// What encrypts records and binds a handshake, by its name in the registry of IANA. The first
+    /// three belong to TLS 1.3, the others to TLS 1.2.
+    TlsSuite, "cipher suite that is offered here":
+    /// AES-128 of TLS 1.3.
+    Aes128Tls13 = "TLS_AES_128_GCM_SHA256",
+    /// AES-256 of TLS 1.3.
+    Aes256Tls13 = "TLS_AES_256_GCM_SHA384",
+    /// ChaCha20 of TLS 1.3.
+    ChaCha20Tls13 = "TLS_CHACHA20_POLY1305_SHA256",
+    /// AES-128 of TLS 1.2 for certificates with an ECDSA key.
+    Aes128Ecdsa = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    /// AES-256 of TLS 1.2 for certificates with an ECDSA key.
+    Aes256Ecdsa = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    /// ChaCha20 of TLS 1.2 for certificates with an ECDSA key.
+    ChaCha20Ecdsa = "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    /// AES-128 of TLS 1.2 for certificates with an RSA key.
+    Aes128Rsa = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    /// AES-256 of TLS 1.2 for certificates with an RSA key.
+    Aes256Rsa = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    /// ChaCha20 of TLS 1.2 for certificates with an RSA key.
+    ChaCha20Rsa = "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+}
+
+names! {
+    /// What keys are exchanged by.
+    TlsGroup, "key-exchange group that is offered here":
+    /// Curve25519.
+    X25519 = "X25519",
+    /// NIST's curve of 256 bits, secp256r1.
+    P256 = "P-256",
+    /// NIST's curve of 384 bits, secp384r1.
+    P384 = "P-384",
+    /// Curve25519 together with ML-KEM, which a quantum computer does not break.
+    X25519MlKem768 = "X25519MLKEM768",
+    /// P-256 together with ML-KEM.
+    P256MlKem768 = "SecP256r1MLKEM768",
+    /// ML-KEM alone.
+    MlKem768 = "MLKEM768",
+}
+
+/// What a plan wants of TLS. Where it says nothing, the library's own choice holds.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TlsFile {
+    /// Any certificate will do.
+    #[serde(default)]
+    pub insecure: bool,
+    /// A file of certificates (PEM) whose signature is trusted, instead of the machine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<String>,
+    /// The name to ask for and to find in the certificate, instead of the URL's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// Versions to offer; empty: all that are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<TlsVersion>,
+    /// Cipher suites to offer, the preferred one first; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suites: Vec<TlsSuite>,
+    /// Key-exchange groups to offer; the share of a key is that of the first. Empty: X25519, P-256
+    /// and P-384, then X25519MLKEM768.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<TlsGroup>,
+    /// A file with the client's certificate and its chain (PEM).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate_file: Option<String>,
+    /// The file with its private key (PEM).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<String>,
+    /// Whether a connection may resume the session of one before it; every handshake is then full.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_resumption: bool,
+}
+
+/// What a handshake came to.
+#[derive(Clone, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Negotiated {
+    /// `1.2` or `1.3`.
+    pub version: String,
+    /// The cipher suite, by its name in the registry of IANA.
+    pub suite: String,
+    /// The key-exchange group; none where a session was resumed without one.
+    pub group: Option<String>,
+    /// The protocol that the server chose of those offered (ALPN); none if it chose none.
+    pub application: Option<String>,
+    /// Whether an earlier session was resumed: then the server showed no certificate.
+    pub resumed: bool,
+    /// The kind of key in the server's certificate: `ECDSA P-256`, `RSA 2048`; none if it showed
+    /// none.
+    pub key_type: Option<String>,
+    /// Bytes of the certificates that the server sent, as they are encoded (DER).
+    pub chain_bytes: u64,
+}
+
+/// Handshakes that came to the same.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NegotiatedCount {
+    /// What they came to.
+    #[serde(flatten)]
+    pub negotiated: Negotiated,
+    /// How many they were.
+    pub count: u64,
+}
+
+/// TLS on the connections of a run, over the whole of it: most handshakes are made before the
+/// window.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TlsRecord {
+    /// Handshakes that succeeded, by what they came to.
+    pub negotiated: Vec<NegotiatedCount>,
+    /// Handshakes that did not.
+    pub failed: u64,
+    /// Connections that the server closed without saying so in TLS first (`close_notify`).
+    pub closed_without_notify: u64,
+}
+
+impl TlsRecord {
+    /// Counts `count` more handshakes that came to `negotiated`.
+    pub fn add(&mut self, negotiated: Negotiated, count: u64) {
+        let place = self
+            .negotiated
+            .binary_search_by(|known| known.negotiated.cmp(&negotiated));
+        match place {
+            Ok(place) => self.negotiated[place].count += count,
+            Err(place) => {
+                let new = NegotiatedCount { negotiated, count };
+                self.negotiated.insert(place, new);
+            }
+        }
+    }
+
+    /// Adds what another worker counted.
+    pub fn merge(&mut self, other: Self) {
+        for one in other.negotiated {
+            self.add(one.negotiated, one.count);
+        }
+        self.failed += other.failed;
+        self.closed_without_notify += other.closed_without_notify;
+    }
+
+    /// Handshakes that succeeded: full ones, and those that resumed a session.
+    pub fn full_and_resumed(&self) -> (u64, u64) {
+        let sum = |resumed: bool| {
+            let those = self.negotiated.iter();
+            let those = those.filter(|one| one.negotiated.resumed == resumed);
+            those.map(|one| one.count).sum()
+        };
+        (sum(false), sum(true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_in_any_case_and_unknown_ones_refused_with_the_list() {
+        assert_eq!("x25519mlkem768".parse(), Ok(TlsGroup::X25519MlKem768));
+        assert_eq!("p-256".parse(), Ok(TlsGroup::P256));
+        assert_eq!("1.3".parse(), Ok(TlsVersion::Tls13));
+        for suite in TlsSuite::ALL {
+            assert_eq!(suite.name().parse(), Ok(*suite));
+        }
+        let refused = "P-521".parse::<TlsGroup>().unwrap_err();
+        assert!(
+            refused.contains("'P-521' is no key-exchange group"),
+            "{refused}"
+        );
+        assert!(refused.contains("X25519, P-256"), "{refused}");
+    }
+
+    #[test]
+    fn records_merge_in_any_order() {
+        let one = |suite: &str, resumed| Negotiated {
+            version: "1.3".to_owned(),
+            suite: suite.to_owned(),
+            resumed,
+            ..Negotiated::default()
+        };
+        let mut first = TlsRecord::default();
+        first.add(one("b", false), 2);
+        first.add(one("a", true), 3);
+        let mut second = TlsRecord {
+            failed: 1,
+            closed_without_notify: 4,
+            ..TlsRecord::default()
+        };
+        second.add(one("a", true), 1);
+        second.add(one("a", false), 5);
+        let mut forward = first.clone();
+        forward.merge(second.clone());
+        let mut backward = second;
+        backward.merge(first);
+        assert_eq!(forward, backward);
+        assert_eq!(forward.full_and_resumed(), (7, 4));
+        assert_eq!((forward.failed, forward.closed_without_notify), (1, 4));
+    }
+}

@@ -1,0 +1,69 @@
+//! The certificate that is shown: from files, or made on request.
+
+use std::fs;
+use std::path::Path;
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use wire::tls::pki_types::pem::PemObject as _;
+use wire::tls::pki_types::{CertificateDer, PrivateKeyDer};
+use wire::tls::{Acceptor, Identity};
+
+use crate::OriginError;
+
+/// Reads a certificate with its chain and its private key, both in PEM.
+///
+/// # Errors
+///
+/// A file cannot be read, or does not hold that.
+pub fn read(certificate: &Path, key: &Path) -> Result<Identity, OriginError> {
+    let text = bytes(certificate)?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let chain = chain.ok().filter(|chain| !chain.is_empty());
+    let wrong =
+        |path: &Path, what| OriginError::Tls(format!("{} holds no {what} in PEM", path.display()));
+    Ok(Identity {
+        chain: chain.ok_or_else(|| wrong(certificate, "certificate"))?,
+        key: PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|_| wrong(key, "private key"))?,
+    })
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, OriginError> {
+    fs::read(path)
+        .map_err(|error| OriginError::Tls(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Makes a certificate for `names`, signed by nobody but itself. Its key was never anywhere else
+/// and is gone when the server ends. The certificate is returned in PEM, too, for who is to trust it.
+///
+/// # Errors
+///
+/// A name cannot stand in a certificate.
+pub fn self_signed(names: Vec<String>) -> Result<(Identity, String), OriginError> {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(names).map_err(|error| OriginError::Tls(error.to_string()))?;
+    let identity = Identity {
+        chain: vec![cert.der().clone()],
+        key: PrivateKeyDer::Pkcs8(signing_key.serialize_der().into()),
+    };
+    Ok((identity, cert.pem()))
+}
+
+/// What shows `identity` on connections.
+///
+/// # Errors
+///
+/// The key is of an unknown kind or does not belong to the certificate.
+pub fn acceptor(identity: Identity) -> Result<Acceptor, OriginError> {
+    Acceptor::new(identity).map_err(|error| OriginError::Tls(error.to_string()))
+}
+
+/// Shows another one from now on.
+///
+/// # Errors
+///
+/// As for [`acceptor`]; the one of before stays.
+pub fn replace(acceptor: &Acceptor, identity: Identity) -> Result<(), OriginError> {
+    acceptor
+        .replace(identity)
+        .map_err(|error| OriginError::Tls(error.to_string()))
+}

@@ -1,0 +1,72 @@
+//! What was negotiated on the connections of a run.
+
+use model::Trial;
+use model::tls::Negotiated;
+use verdict::words;
+
+use super::labelled;
+
+/// Handshakes of each kind, and what went wrong with TLS. Nothing where connections are in clear.
+pub(super) fn tls(trial: &Trial) -> String {
+    let Some(tls) = &trial.record.tls else {
+        return String::new();
+    };
+    let (full, resumed) = tls.full_and_resumed();
+    let mut text = format!(
+        "{} full, {} resumed",
+        words::plural(full, "handshake"),
+        words::count(resumed)
+    );
+    if tls.failed > 0 {
+        text.push_str(&format!(", {} failed", words::count(tls.failed)));
+    }
+    if tls.closed_without_notify > 0 {
+        text.push_str(&format!(
+            "; {} closed by the server without close_notify",
+            words::plural(tls.closed_without_notify, "connection")
+        ));
+    }
+    if trial.plan.tls.as_ref().is_some_and(|tls| tls.insecure) {
+        text.push_str("; certificates were not verified");
+    }
+    let mut out = labelled("TLS", &text);
+    for kind in &tls.negotiated {
+        let line = format!(
+            "{} of {}",
+            words::count(kind.count),
+            kind_of(&kind.negotiated)
+        );
+        out.push_str(&labelled("", &line));
+    }
+    out
+}
+
+/// What a handshake came to.
+fn kind_of(negotiated: &Negotiated) -> String {
+    let Negotiated {
+        version,
+        suite,
+        group,
+        application,
+        resumed,
+        key_type,
+        chain_bytes,
+    } = negotiated;
+    let mut text = format!("TLS {version}, {suite}");
+    if let Some(group) = group {
+        text.push_str(&format!(", {group}"));
+    }
+    if let Some(key) = key_type {
+        text.push_str(&format!(
+            ", certificate {key} in {} bytes",
+            words::count(*chain_bytes)
+        ));
+    }
+    if *resumed {
+        text.push_str(", resumed");
+    }
+    if application.is_none() {
+        text.push_str(", no ALPN");
+    }
+    text
+}

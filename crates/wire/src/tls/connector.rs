@@ -1,0 +1,247 @@
+//! What all connections of a plan agree on before the first is made: whom to trust, what to offer.
+
+use std::sync::Arc;
+
+use model::tls::{TlsGroup, TlsSuite, TlsVersion};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{
+    Resumption, Tls12Resumption, UnbufferedClientConnection, WebPkiServerVerifier,
+};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+use super::client::Shared;
+use super::store::Store;
+use super::suites;
+use crate::client::Client;
+use crate::message::Request;
+
+/// The protocols that are offered inside (ALPN).
+pub(super) const HTTP_1: &[u8] = b"http/1.1";
+
+/// A certificate with its chain, and the private key of the first.
+#[derive(Debug)]
+pub struct Identity {
+    /// The certificate, and those that signed it.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// The private key.
+    pub key: PrivateKeyDer<'static>,
+}
+
+/// What a plan demands of TLS, with all files read.
+#[derive(Debug)]
+pub struct Demands<'a> {
+    /// The name to ask for and to find in the certificate.
+    pub name: &'a str,
+    /// Whose signature on a certificate is trusted; none: any certificate will do.
+    pub roots: Option<Vec<CertificateDer<'static>>>,
+    /// Who the client is.
+    pub identity: Option<Identity>,
+    /// What is offered; empty: all that is usual.
+    pub versions: &'a [TlsVersion],
+    /// The same of suites.
+    pub suites: &'a [TlsSuite],
+    /// The same of groups.
+    pub groups: &'a [TlsGroup],
+    /// Whether sessions are resumed.
+    pub resumes: bool,
+}
+
+/// What is wrong with demands.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Not a single certificate to trust.
+    #[error("not one certificate to trust")]
+    NoRoots,
+    /// The name cannot stand in a certificate.
+    #[error("'{0}' is neither a host name nor an address")]
+    Name(String),
+    /// The rest does not fit together.
+    #[error("{0}")]
+    Tls(Error),
+}
+
+/// Makes the connections of a plan.
+#[derive(Clone, Debug)]
+pub struct Connector {
+    config: ClientConfig,
+    name: ServerName<'static>,
+    resumes: bool,
+}
+
+impl Connector {
+    /// Fails where `demands` cannot be met by anyone.
+    pub fn new(demands: Demands<'_>) -> Result<Self, SetupError> {
+        let provider = Arc::new(suites::provider(demands.suites, demands.groups));
+        let verifier = verifier(demands.roots, &provider)?;
+        let versions = suites::versions(demands.versions, demands.suites);
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&versions)
+            .map_err(SetupError::Tls)?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let mut config = match demands.identity {
+            Some(Identity { chain, key }) => builder
+                .with_client_auth_cert(chain, key)
+                .map_err(SetupError::Tls)?,
+            None => builder.with_no_client_auth(),
+        };
+        config.alpn_protocols = vec![HTTP_1.to_vec()];
+        config.resumption = Resumption::disabled();
+        let name = ServerName::try_from(demands.name.to_owned())
+            .map_err(|_| SetupError::Name(demands.name.to_owned()))?;
+        // What no connection can be made with is found out here, and not in the loop.
+        UnbufferedClientConnection::new(Arc::new(config.clone()), name.clone())
+            .map_err(SetupError::Tls)?;
+        Ok(Self {
+            config,
+            name,
+            resumes: demands.resumes,
+        })
+    }
+
+    /// What the connections of one worker have in common: they send `requests`, by their ids, and
+    /// at most `piece` bytes at once.
+    pub fn shared<'a, C: Client>(
+        &self,
+        inner: C::Shared,
+        requests: impl Iterator<Item = &'a Request>,
+        piece: usize,
+    ) -> Shared<C> {
+        let mut config = self.config.clone();
+        if self.resumes {
+            config.resumption = Resumption::store(Arc::<Store>::default())
+                .tls12_resumption(Tls12Resumption::SessionIdOrTickets);
+        }
+        let bytes = requests.map(|request| request.h1_bytes().into());
+        Shared::new(
+            inner,
+            Arc::new(config),
+            self.name.clone(),
+            bytes.collect(),
+            piece,
+        )
+    }
+}
+
+fn verifier(
+    roots: Option<Vec<CertificateDer<'static>>>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, SetupError> {
+    let Some(certificates) = roots else {
+        return Ok(Arc::new(Anyone(Arc::clone(provider))));
+    };
+    let mut roots = RootCertStore::empty();
+    let own = certificates.clone();
+    roots.add_parsable_certificates(certificates);
+    if roots.is_empty() {
+        return Err(SetupError::NoRoots);
+    }
+    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        .build()
+        .map_err(|error| SetupError::Tls(Error::General(error.to_string())))?;
+    Ok(Arc::new(Trusting { inner, own }))
+}
+
+/// Verifies as the web does, and takes a certificate for trusted that is itself among those that
+/// are: a server with a certificate of its own making is named by that (`--cacert`).
+#[derive(Debug)]
+struct Trusting {
+    inner: Arc<WebPkiServerVerifier>,
+    own: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Trusting {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self.inner.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
+        match verified {
+            Err(Error::InvalidCertificate(
+                CertificateError::UnknownIssuer | CertificateError::Other(_),
+            )) if self.own.iter().any(|own| own == end_entity) => {
+                let parsed = rustls::server::ParsedCertificate::try_from(end_entity)?;
+                rustls::client::verify_server_name(&parsed, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+/// Takes any certificate; that the server has its key is still proven.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, cert, dss, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, dss, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,281 @@
+//! The side of a TLS connection that answers.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use model::Instant;
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs::{self, Ticketer};
+use rustls::server::{ClientHello, ResolvesServerCert, UnbufferedServerConnection};
+use rustls::sign::CertifiedKey;
+
+use super::connector::{HTTP_1, Identity, SetupError};
+use super::session::{RECORD, Session, Stop};
+use crate::service::{Handler, Service, Transmit};
+
+/// What all connections of a server have in common: certificate, versions, tickets.
+#[derive(Clone, Debug)]
+pub struct Acceptor {
+    config: Arc<ServerConfig>,
+    certificate: Arc<Current>,
+}
+
+/// The certificate of the moment: it can be replaced while the server runs.
+#[derive(Debug)]
+struct Current(RwLock<Arc<CertifiedKey>>);
+
+impl ResolvesServerCert for Current {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Some(Arc::clone(&current))
+    }
+}
+
+impl Acceptor {
+    /// Shows the certificate of `identity`: TLS 1.2 and 1.3, with session tickets.
+    ///
+    /// # Errors
+    ///
+    /// The key is of an unknown kind or does not belong to the certificate.
+    pub fn new(identity: Identity) -> Result<Self, SetupError> {
+        let certificate = Arc::new(Current(RwLock::new(certified(identity)?)));
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(rustls::ALL_VERSIONS)
+            .map_err(SetupError::Tls)?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::<Current>::clone(&certificate));
+        config.alpn_protocols = vec![HTTP_1.to_vec()];
+        // Its keys change every six hours.
+        config.ticketer = Ticketer::new().map_err(SetupError::Tls)?;
+        Ok(Self {
+            config: Arc::new(config),
+            certificate,
+        })
+    }
+
+    /// Shows another certificate from now on. Tickets of before still hold.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Acceptor::new`]; the certificate of before stays.
+    pub fn replace(&self, identity: Identity) -> Result<(), SetupError> {
+        let certified = certified(identity)?;
+        let current = &self.certificate.0;
+        *current.write().unwrap_or_else(PoisonError::into_inner) = certified;
+        Ok(())
+    }
+
+    /// A connection that was just accepted, with `inner` inside.
+    pub fn accept<S: Service>(&self, inner: S) -> TlsServer<S> {
+        let side = UnbufferedServerConnection::new(Arc::clone(&self.config));
+        TlsServer {
+            session: Box::new(Session::new(side.expect("its settings were tried"))),
+            inner,
+            plain: Vec::new(),
+            sealed: 0,
+            file: None,
+            is_established: false,
+            has_failed: false,
+            closing: None,
+        }
+    }
+}
+
+fn certified(identity: Identity) -> Result<Arc<CertifiedKey>, SetupError> {
+    let Identity { chain, key } = identity;
+    let provider = aws_lc_rs::default_provider();
+    let certified = CertifiedKey::from_der(chain, key, &provider).map_err(SetupError::Tls)?;
+    Ok(Arc::new(certified))
+}
+
+/// One connection: `S` inside TLS.
+#[derive(Debug)]
+pub struct TlsServer<S: Service> {
+    session: Box<Session<UnbufferedServerConnection>>,
+    inner: S,
+    /// What the inner side wants to send, of which so many bytes are sealed.
+    plain: Vec<u8>,
+    sealed: usize,
+    /// What follows it.
+    file: Option<Rest<S::File>>,
+    is_established: bool,
+    /// TLS is of no more use.
+    has_failed: bool,
+    /// The peer was told that no more comes; whether to wait for it.
+    closing: Option<bool>,
+}
+
+/// The rest of a file that is to be sent.
+#[derive(Debug)]
+struct Rest<F> {
+    file: F,
+    offset: u64,
+    length: u64,
+}
+
+impl<S: Service> TlsServer<S> {
+    /// What is inside.
+    pub const fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    /// Encrypts one record of what waits. False: there is nothing.
+    fn seal(&mut self, out: &mut Vec<u8>) -> bool {
+        let rest = &self.plain[self.sealed..];
+        if rest.is_empty() {
+            return false;
+        }
+        let length = rest.len().min(RECORD);
+        self.has_failed |= !self.session.encrypt(&rest[..length], out);
+        self.sealed += length;
+        if self.sealed == self.plain.len() {
+            self.plain.clear();
+            self.sealed = 0;
+        }
+        true
+    }
+
+    /// Reads one record of the file that is being sent. False: there is none.
+    fn read(&mut self, handler: &mut impl Handler<File = S::File, Kept = S::Kept>) -> bool {
+        let Some(rest) = &mut self.file else {
+            return false;
+        };
+        let length = usize::try_from(rest.length).map_or(RECORD, |length| length.min(RECORD));
+        self.has_failed |= !handler.read(&rest.file, rest.offset, length, &mut self.plain);
+        rest.offset += length as u64;
+        rest.length -= length as u64;
+        if rest.length == 0 {
+            self.file = None;
+        }
+        true
+    }
+}
+
+impl<S: Service> Service for TlsServer<S> {
+    type File = S::File;
+    type Kept = S::Kept;
+
+    fn handle_bytes(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        handler: &mut impl Handler<File = S::File, Kept = S::Kept>,
+    ) {
+        if self.has_failed || self.closing.is_some() {
+            return;
+        }
+        let mut copy = handler.lend();
+        copy.extend_from_slice(bytes);
+        let inner = &mut self.inner;
+        let received = self.session.receive(&mut copy, |plain| {
+            inner.handle_bytes(now, plain, handler);
+            Ok::<(), ()>(())
+        });
+        copy.clear();
+        handler.take_back(copy);
+        self.is_established |= self.session.is_established();
+        match received {
+            Ok(()) => {
+                if self.session.has_ended {
+                    self.inner.handle_end();
+                }
+            }
+            Err(Stop::Inner(()) | Stop::Tls(_)) => self.has_failed = true,
+        }
+    }
+
+    fn handle_end(&mut self) {
+        self.has_failed |= !self.is_established;
+        if !self.session.has_ended {
+            self.inner.handle_end();
+        }
+    }
+
+    fn poll_transmit(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<u8>,
+        handler: &mut impl Handler<File = S::File, Kept = S::Kept>,
+    ) -> Transmit<S::File, S::Kept> {
+        loop {
+            if self.session.has_waiting() {
+                self.session.take_waiting(out, RECORD);
+                return Transmit::Bytes;
+            }
+            if self.has_failed {
+                return Transmit::Close { linger: true };
+            }
+            if !self.is_established {
+                return Transmit::Nothing;
+            }
+            if let Some(linger) = self.closing {
+                return Transmit::Close { linger };
+            }
+            if self.seal(out) {
+                return Transmit::Bytes;
+            }
+            if self.read(handler) {
+                if self.has_failed {
+                    // The file is shorter than was promised.
+                    return Transmit::Reset;
+                }
+                continue;
+            }
+            match self.inner.poll_transmit(now, &mut self.plain, handler) {
+                Transmit::Bytes => {}
+                Transmit::Kept(kept) => handler.copy(&kept, &mut self.plain),
+                Transmit::File {
+                    file,
+                    offset,
+                    length,
+                } => {
+                    let rest = Rest {
+                        file,
+                        offset,
+                        length,
+                    };
+                    self.file = (length > 0).then_some(rest);
+                }
+                Transmit::Close { linger } => {
+                    self.session.say_goodbye();
+                    self.closing = Some(linger);
+                }
+                Transmit::Nothing => {
+                    if self.plain.capacity() > 0 {
+                        handler.take_back(std::mem::take(&mut self.plain));
+                    }
+                    return Transmit::Nothing;
+                }
+                other @ (Transmit::Pause(_) | Transmit::Reset) => return other,
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, handler: &mut impl Handler<File = S::File, Kept = S::Kept>) {
+        if self.is_established {
+            self.inner.handle_timeout(handler);
+        } else {
+            self.has_failed = true;
+        }
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        self.inner.poll_timeout()
+    }
+
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.inner.is_idle()
+            && self.plain.is_empty()
+            && self.file.is_none()
+            && !self.session.has_waiting()
+    }
+
+    fn finish(&mut self) {
+        self.has_failed |= !self.is_established;
+        self.inner.finish();
+    }
+}

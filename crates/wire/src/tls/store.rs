@@ -1,0 +1,76 @@
+//! The sessions of one worker's connections, to be resumed.
+//!
+//! rustls' own store keeps eight tickets of a server. A worker with a thousand connections that
+//! reconnect together would find it empty, and measure a mix that nobody asked for.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "the library shares its store; each worker has its own, so nobody waits"
+)]
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustls::NamedGroup;
+use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::pki_types::ServerName;
+
+/// Tickets that are kept; the oldest goes first. A server sends two on each connection, usually.
+const TICKETS: usize = 4_096;
+
+/// What one worker has of one server. The lock is never waited for: each worker has its own.
+#[derive(Default)]
+pub(super) struct Store(Mutex<Sessions>);
+
+#[derive(Default)]
+struct Sessions {
+    group: Option<NamedGroup>,
+    tls12: Option<Tls12ClientSessionValue>,
+    tickets: VecDeque<Tls13ClientSessionValue>,
+}
+
+impl Store {
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Store")
+    }
+}
+
+impl ClientSessionStore for Store {
+    fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
+        self.sessions().group = Some(group);
+    }
+
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        self.sessions().group
+    }
+
+    fn set_tls12_session(&self, _: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.sessions().tls12 = Some(value);
+    }
+
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.sessions().tls12.clone()
+    }
+
+    fn remove_tls12_session(&self, _: &ServerName<'static>) {
+        self.sessions().tls12 = None;
+    }
+
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, value: Tls13ClientSessionValue) {
+        let tickets = &mut self.sessions().tickets;
+        if tickets.len() == TICKETS {
+            tickets.pop_front();
+        }
+        tickets.push_back(value);
+    }
+
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.sessions().tickets.pop_back()
+    }
+}

@@ -1,0 +1,287 @@
+mod certificates;
+mod exchanges;
+
+use model::tls::{Negotiated, TlsGroup, TlsSuite, TlsVersion};
+use model::{Instant, Span};
+
+use self::certificates::Authority;
+use super::*;
+use crate::client::{Broken, Client, End, ProtocolError, Sink, StreamId, Transmit as Sent};
+use crate::h1::client::{Connection, HEAD_BYTES, Shared as H1};
+use crate::h1::request::{Limits, RequestHead};
+use crate::h1::server::{Server, ServerLimits};
+use crate::message::{Head, Request, RequestId, RequestParts};
+use crate::service::{Handler, Part, Persistence, Repeat, Service, Transmit};
+
+const NOW: Instant = Instant::ZERO;
+/// What `/big` and `/file` are.
+const BIG: usize = 100_000;
+
+/// Answers by path; `/file` comes from a file, `/endless` ends with the connection, `/again` is
+/// kept.
+#[derive(Default)]
+struct Site {
+    /// The longest body that a request had; bodies are dropped, so this counts heads alone.
+    asked: Vec<String>,
+}
+
+fn head(length: usize) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")
+}
+
+impl Handler for Site {
+    type File = ();
+    type Kept = &'static str;
+
+    fn repeat(&mut self, bytes: &[u8]) -> Option<Repeat<(), &'static str>> {
+        let known = b"GET /again HTTP/1.1\r\nHost: a\r\n\r\n";
+        bytes.starts_with(known).then_some(Repeat {
+            request_length: known.len(),
+            kept: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain",
+            rest: None,
+        })
+    }
+
+    fn copy(&mut self, kept: &&'static str, out: &mut Vec<u8>) {
+        out.extend_from_slice(kept.as_bytes());
+    }
+
+    fn read(&mut self, (): &(), _offset: u64, length: usize, out: &mut Vec<u8>) -> bool {
+        out.resize(out.len() + length, b'f');
+        true
+    }
+
+    fn wants_body(&mut self, _: &RequestHead<'_>) -> bool {
+        true
+    }
+
+    fn answer(
+        &mut self,
+        request: &RequestHead<'_>,
+        _: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Vec<Part<()>> {
+        self.asked.push(request.target.to_owned());
+        match request.target {
+            "/big" => {
+                out.extend_from_slice(head(BIG).as_bytes());
+                vec![Part::Bytes(vec![b'f'; BIG])]
+            }
+            "/file" => {
+                out.extend_from_slice(head(BIG).as_bytes());
+                vec![Part::File {
+                    file: (),
+                    offset: 0,
+                    length: BIG as u64,
+                }]
+            }
+            "/endless" => {
+                out.extend_from_slice(b"HTTP/1.1 200 OK\r\n\r\nuntil the end");
+                vec![Part::Close]
+            }
+            _ => {
+                out.extend_from_slice((head(5) + "hello").as_bytes());
+                Vec::new()
+            }
+        }
+    }
+
+    fn reject(&mut self, status: u16, _: &[u8], _: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("HTTP/1.1 {status} No\r\n\r\n").as_bytes());
+    }
+}
+
+/// What the client was told, slices of content joined.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Told {
+    Head(u16),
+    Content(Vec<u8>),
+    Complete,
+    Broken(Broken),
+}
+
+#[derive(Default)]
+struct Log(Vec<Told>);
+
+impl Sink for Log {
+    fn first_byte(&mut self, _: StreamId) {}
+
+    fn head(&mut self, _: StreamId, head: &Head<'_>) {
+        self.0.push(Told::Head(head.status));
+    }
+
+    fn content(&mut self, _: StreamId, bytes: &[u8]) {
+        if let Some(Told::Content(content)) = self.0.last_mut() {
+            content.extend_from_slice(bytes);
+        } else {
+            self.0.push(Told::Content(bytes.to_vec()));
+        }
+    }
+
+    fn skipped(&mut self, _: StreamId, _: u64) {}
+
+    fn complete(&mut self, _: StreamId) {
+        self.0.push(Told::Complete);
+    }
+
+    fn broken(&mut self, _: StreamId, how: Broken) {
+        self.0.push(Told::Broken(how));
+    }
+}
+
+fn request(id: u16, method: &str, target: &str, content: Option<&[u8]>) -> Request {
+    let parts = RequestParts {
+        method,
+        target,
+        authority: "a",
+        fields: &[],
+        content,
+    };
+    Request::compile(RequestId(id), &parts, false)
+}
+
+/// What a client demands by default.
+fn demands(authority: &Authority) -> Demands<'static> {
+    Demands {
+        name: "site.test",
+        roots: Some(vec![authority.root()]),
+        identity: None,
+        versions: &[],
+        suites: &[],
+        groups: &[],
+        resumes: true,
+    }
+}
+
+type Secure = Tls<Connection>;
+type Serving = TlsServer<Server<(), &'static str>>;
+
+/// Both sides of connections between one client and one server, and what passed.
+struct Pair {
+    shared: Shared<Connection>,
+    acceptor: Acceptor,
+    requests: Vec<Request>,
+    site: Site,
+    /// In turn, how many bytes go at once.
+    cuts: Vec<usize>,
+}
+
+impl Pair {
+    fn new(demands: Demands<'_>, identity: Identity, requests: Vec<Request>) -> Self {
+        let connector = Connector::new(demands).unwrap();
+        let inner = H1::new(1, requests.len(), HEAD_BYTES);
+        Self {
+            shared: connector.shared(inner, requests.iter(), 1_000),
+            acceptor: Acceptor::new(identity).unwrap(),
+            requests,
+            site: Site::default(),
+            cuts: vec![usize::MAX],
+        }
+    }
+
+    fn server(&self) -> Serving {
+        let limits = ServerLimits {
+            head: Limits::default(),
+            body: 1 << 20,
+            requests: u64::MAX,
+            head_time: Span::from_s(10),
+            body_time: Span::from_s(10),
+            idle_time: Span::from_s(10),
+        };
+        self.acceptor.accept(Server::new(NOW, limits))
+    }
+
+    /// One connection: all requests, one after the other, until nothing moves.
+    fn connect(&mut self) -> (Secure, Log, Result<(), ProtocolError>) {
+        let mut client = Secure::new(&mut self.shared);
+        let mut server = self.server();
+        let mut log = Log::default();
+        let mut next = 0;
+        let mut cuts = self.cuts.clone().into_iter().cycle();
+        loop {
+            if next < self.requests.len() && client.free() > 0 {
+                client.begin(&self.requests[next]).unwrap();
+                next += 1;
+            }
+            let up = sent_by(&mut client);
+            let is_quiet = up.is_empty();
+            for piece in pieces(&up, &mut cuts) {
+                server.handle_bytes(NOW, &piece, &mut self.site);
+            }
+            let (down, closes) = answered_by(&mut server, &mut self.site);
+            for mut piece in pieces(&down, &mut cuts) {
+                let told = client.handle_bytes(&mut self.shared, NOW, &mut piece, &mut log);
+                if told.is_err() {
+                    // An alert may wait.
+                    server.handle_bytes(NOW, &sent_by(&mut client), &mut self.site);
+                    return (client, log, told);
+                }
+            }
+            if closes {
+                client.handle_end(&mut self.shared, NOW, End::Finished, &mut log);
+                return (client, log, Ok(()));
+            }
+            if is_quiet && down.is_empty() {
+                return (client, log, Ok(()));
+            }
+        }
+    }
+
+    /// What was negotiated on one more connection.
+    fn negotiate(&mut self) -> Negotiated {
+        let (client, _, result) = self.connect();
+        result.unwrap();
+        client.negotiated().unwrap()
+    }
+
+    /// Why TLS failed.
+    fn failure(&mut self) -> TlsError {
+        match self.connect().2 {
+            Err(ProtocolError::Tls(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn pieces(bytes: &[u8], cuts: &mut impl Iterator<Item = usize>) -> Vec<Vec<u8>> {
+    let mut rest = bytes;
+    let mut all = Vec::new();
+    while !rest.is_empty() {
+        let length = cuts.next().unwrap().clamp(1, rest.len());
+        let (piece, after) = rest.split_at(length);
+        all.push(piece.to_vec());
+        rest = after;
+    }
+    all
+}
+
+fn sent_by(client: &mut Secure) -> Vec<u8> {
+    let mut all = Vec::new();
+    while client.wants_transmit() {
+        let mut out = Vec::new();
+        match client.poll_transmit(NOW, &mut out) {
+            Sent::Written { .. } => {
+                assert!(out.len() <= 1_000, "{} bytes at once", out.len());
+                all.append(&mut out);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    all
+}
+
+fn answered_by(server: &mut Serving, site: &mut Site) -> (Vec<u8>, bool) {
+    let mut all = Vec::new();
+    loop {
+        let mut out = Vec::new();
+        match server.poll_transmit(NOW, &mut out, site) {
+            Transmit::Bytes => {
+                assert!(out.len() <= 17_000, "{} bytes at once", out.len());
+                all.append(&mut out);
+            }
+            Transmit::Nothing => return (all, false),
+            Transmit::Close { .. } => return (all, true),
+            other => panic!("{other:?}"),
+        }
+    }
+}
