@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod assembly;
 pub mod exchange;
 pub mod expectation;
 mod flight;
@@ -27,6 +28,7 @@ mod users;
 mod wheel;
 pub mod worker;
 
+pub use assembly::worker as worker_of;
 pub use limits::workers_needed;
 pub use parts::{divide, run_divided};
-pub use run::{LoadError, Notice, Part, run, run_part, settings, worker as worker_of};
+pub use run::{LoadError, Notice, Part, run, run_part, settings};

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 
 /// A closed set of names: one spelling in flags, files and reports.
 macro_rules! names {
-    ($(#[$about:meta])* $set:ident, $what:literal: $($(#[$doc:meta])* $one:ident = $name:literal,)+) => {
+    (
+        $(#[$about:meta])* $set:ident, $what:literal:
+        $($(#[$doc:meta])* $one:ident = $name:literal,)+
+    ) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
         #[cfg_attr(test, derive(schemars::JsonSchema))]

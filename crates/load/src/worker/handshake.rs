@@ -7,9 +7,11 @@ use wire::{Broken, Client, End, Head, ProtocolError, Sink, StreamId};
 
 use super::{Arrival, STALLED, Worker};
 use crate::exchange::Cause;
+use crate::pool::Pool;
+use crate::recorder::Recorder;
 
 /// Who hears what the protocol tells before the first exchange: nothing can be said yet.
-pub(super) struct Nobody;
+struct Nobody;
 
 impl Sink for Nobody {
     fn first_byte(&mut self, _: StreamId) {}
@@ -23,6 +25,21 @@ impl Sink for Nobody {
     fn complete(&mut self, _: StreamId) {}
 
     fn broken(&mut self, _: StreamId, _: Broken) {}
+}
+
+/// Bytes came within the handshake of `place`: what is wrong with them.
+pub(super) fn hear<C: Client>(
+    pool: &mut Pool<C>,
+    shared: &mut C::Shared,
+    recorder: &mut Recorder,
+    place: u32,
+    at: Instant,
+    bytes: &mut [u8],
+) -> Option<ProtocolError> {
+    let securing = pool.securing(place)?;
+    recorder.add_bytes_received(bytes.len() as u64, at);
+    let heard = securing.client.handle_bytes(shared, at, bytes, &mut Nobody);
+    heard.err()
 }
 
 impl<C: Client, R: Reactor> Worker<C, R> {
@@ -112,7 +129,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.never_sent(arrival, at, cause);
         }
         if !self.stopping {
-            self.pool.back_off(place, at);
+            self.pool.back_off(place, at, &mut self.recorder);
         }
     }
 

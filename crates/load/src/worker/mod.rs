@@ -38,7 +38,7 @@ use crate::schedule::Schedule;
 use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
-use self::handshake::Nobody;
+use self::handshake::hear;
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 
@@ -251,13 +251,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         match completion.event {
             Event::Received { bytes } => {
                 let Some((open, flights)) = self.pool.open_and_flights(place) else {
-                    if C::HANDSHAKES
-                        && let Some(securing) = self.pool.securing(place)
-                    {
-                        self.recorder.add_bytes_received(bytes.len() as u64, at);
-                        let client = &mut securing.client;
-                        let result = client.handle_bytes(&mut self.shared, at, bytes, &mut Nobody);
-                        self.shake_hands(place, at, result.err());
+                    if C::HANDSHAKES {
+                        let (pool, shared) = (&mut self.pool, &mut self.shared);
+                        let error = hear(pool, shared, &mut self.recorder, place, at, bytes);
+                        self.shake_hands(place, at, error);
                     }
                     return true;
                 };

@@ -302,7 +302,7 @@ fn self_signed(listen: &[SocketAddr]) -> anyhow::Result<wire::tls::Acceptor> {
     names.dedup();
     let (identity, text) = origin::tls::self_signed(names)?;
     out::note(format_args!(
-        "the certificate is self-signed, made for this run: nobody trusts it who is not told to\n{}",
+        "the certificate is self-signed, made for this run: nobody trusts it unasked\n{}",
         text.trim_end()
     ));
     Ok(origin::tls::acceptor(identity)?)

@@ -1,0 +1,118 @@
+//! From a plan and what was found before the run to a worker that is ready.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use model::plan::{Plan, Spin, Stop};
+use sys::reactor::Reactor;
+
+use crate::pool;
+use crate::progress::Progress;
+use crate::recorder;
+use crate::reference::Findings;
+use crate::request::Requests;
+use crate::schedule::{Schedule, share};
+use crate::speak::{InClear, Speak};
+use crate::users::Users;
+use crate::worker::{Parts, Share, Worker};
+
+/// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
+const BACKLOG_LONGEST: u64 = 1 << 20;
+
+/// Worker `index` of `plan` on `reactor`, ready to run. Simulations drive one by hand.
+pub fn worker<R: Reactor>(
+    plan: &Plan,
+    findings: &Findings,
+    index: u32,
+    reactor: R,
+    progress: Arc<Progress>,
+    stop: Arc<AtomicBool>,
+) -> Worker<wire::h1::client::Connection, R> {
+    worker_in(&InClear, plan, findings, index, reactor, (progress, stop))
+}
+
+/// The same, whatever connections speak.
+pub(crate) fn worker_in<S: Speak, R: Reactor>(
+    speak: &S,
+    plan: &Plan,
+    findings: &Findings,
+    index: u32,
+    reactor: R,
+    (progress, stop): (Arc<Progress>, Arc<AtomicBool>),
+) -> Worker<S::Client, R> {
+    let file = plan.file();
+    let (window, count) = match file.stop {
+        Stop::DurationNs(span) => (Some(span), None),
+        Stop::Count(count) => (None, Some(share(count, index, file.workers))),
+    };
+    let requests = Requests::compile(plan, &findings.expectations, u64::from(index));
+    Worker::new(Parts {
+        share: Share {
+            open_loop: plan.is_open_loop(),
+            chains: !plan.is_open_loop() && file.think.is_none(),
+            deadline: file.deadline,
+            count,
+            warmup: file.warmup,
+            requests_per_connection: file.requests_per_connection,
+            timeout: file.timeout,
+            backlog: backlog(plan),
+            spin: spin(plan),
+        },
+        recorder: recorder::Settings {
+            worker: index,
+            by_due: plan.is_open_loop(),
+            window,
+            interval: file.interval,
+            classes: requests.len(),
+            samples: (file.samples / file.workers) as usize,
+            progress,
+        },
+        pool: pool::Settings {
+            worker: index,
+            workers: file.workers,
+            connections: plan.connections_of(index),
+            capacity: file.pipeline,
+            timeout: file.timeout,
+            targets: findings.targets.clone(),
+            sources: file.sources.clone(),
+        },
+        shared: speak.shared(plan, &requests),
+        names: plan.requests().iter().map(|one| one.name.clone()).collect(),
+        schedule: Schedule::new(plan, index),
+        users: file.think.map(|think| {
+            let count = plan.connections_of(index);
+            Users::new(think, file.seed, u64::from(index), count)
+        }),
+        requests,
+        reactor,
+        stop,
+    })
+}
+
+/// How many arrivals of one worker may wait at once: all there will be, up to a bound.
+fn backlog(plan: &Plan) -> usize {
+    let file = plan.file();
+    let Some(rate) = plan.rate() else {
+        return 0;
+    };
+    let arrivals = match file.stop {
+        // With stages, the rate of the warm-up is another one than their mean.
+        Stop::DurationNs(span) if file.stages.is_empty() => rate * (file.warmup + span),
+        // So there is room for any number.
+        Stop::DurationNs(_) => BACKLOG_LONGEST * u64::from(file.workers),
+        Stop::Count(count) => count + rate * file.warmup,
+    };
+    let most = (arrivals / u64::from(file.workers) + 1).min(BACKLOG_LONGEST);
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+/// How workers wait: `auto` needs an open loop, and for each of them a CPU of its own. Whether a
+/// server shares those CPUs is known to whoever wrote the plan.
+fn spin(plan: &Plan) -> Spin {
+    let file = plan.file();
+    let may = plan.is_open_loop() && file.cpus.len() >= file.workers as usize;
+    match file.spin {
+        Spin::Auto if !may => Spin::Never,
+        spin => spin,
+    }
+}
