@@ -17,8 +17,8 @@ use crate::exit::UsageError;
 /// What is asked, and of whom.
 #[derive(clap::Args, Debug)]
 pub(super) struct Targets {
-    /// What to ask: an http or https URL with host, port and path, or several, which are mixed. A host with
-    /// several addresses is asked at all that answer
+    /// What to ask: an http or https URL with host, port and path, or several, which are mixed. A
+    /// host with several addresses is asked at all that answer
     #[arg(
         value_name = "URL",
         required_unless_present_any = ["plan", "list", "raw"],
