@@ -117,6 +117,9 @@ fn a_plan_says_everything() {
             "--capacity" => "rate>1",
             "--metrics" => "127.0.0.1:1",
             "--threshold" => "rate>1",
+            "--tls-version" => "1.3",
+            "--tls-groups" => "X25519",
+            "--tls-suites" => "TLS_AES_128_GCM_SHA256",
             _ => "1",
         };
         let mut load = vec!["load", "--plan", "plan.json", flag];
