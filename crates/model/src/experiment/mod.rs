@@ -316,6 +316,11 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
         return Err(("url", why.to_owned()));
     }
     let url = Url::parse(url).map_err(|error| ("url", error.to_string()))?;
+    if url.is_secure {
+        let why = "a lab measures without TLS: give an http URL, or measure this one with \
+                   `triathlon load`";
+        return Err(("url", why.to_owned()));
+    }
     if url.path != "/" {
         let why = "give no path: those are in the workloads, as in path = \"/search\"";
         return Err(("url", why.to_owned()));

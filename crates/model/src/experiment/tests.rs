@@ -112,6 +112,9 @@ fn what_is_wrong_names_its_key() {
     check("server[1].product", |v| {
         v["server"] = serde_json::json!([{ "product": "nginx" }, { "product": "nginx" }]);
     });
+    check("server[0].url", |v| {
+        v["server"] = serde_json::json!([{ "url": "https://127.0.0.1:8443" }]);
+    });
     check("workload", |v| v["workload"] = serde_json::json!([]));
     check("workload[0].body.bytes", |v| {
         v["workload"][0]["body"]["bytes"] = "2G".into();

@@ -184,6 +184,10 @@ fn one(
 /// has two of them and most servers listen on one.
 fn target(url: &str) -> anyhow::Result<(SocketAddr, Url)> {
     let parsed = Url::parse(url).map_err(|error| UsageError(error.to_string()))?;
+    if parsed.is_secure {
+        let why = format!("{url}: probes connect without TLS (https); give an http URL");
+        return Err(UsageError(why).into());
+    }
     let addresses = (parsed.host.as_str(), parsed.port)
         .to_socket_addrs()
         .with_context(|| format!("looking up {}", parsed.host))?;
