@@ -4,6 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::exit::Exit;
+use crate::tools;
 
 /// Web-server benchmarks that can be defended.
 #[derive(Debug, Parser)]
@@ -16,6 +17,8 @@ pub(crate) struct Cli {
 /// The legs of the race.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Take the command line of ab, ApacheBench, and print what it prints.
+    Ab(tools::Words),
     /// Lay two results over each other.
     Compare(cmd::compare::Args),
     /// Examine this machine, or a file of kernel settings, before anyone believes a number.
@@ -35,13 +38,14 @@ pub(crate) enum Command {
     /// Serve the files of a folder: origin, the embedded web server.
     Serve(cmd::serve::Args),
     /// Take the command line of wrk, and print what it prints.
-    Wrk(cmd::wrk::Args),
+    Wrk(tools::Words),
 }
 
 impl Command {
     /// Runs it.
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Ab(words) => tools::run("ab", &words),
             Self::Compare(args) => cmd::compare::run(&args),
             Self::Doctor(args) => cmd::doctor::run(&args),
             Self::Generate(args) => cmd::generate::run(&args, &Cli::command()),
@@ -51,7 +55,7 @@ impl Command {
             Self::Probe(args) => cmd::probe::run(&args),
             Self::Report(args) => cmd::report::run(&args),
             Self::Serve(args) => cmd::serve::run(args),
-            Self::Wrk(args) => cmd::wrk::run(&args),
+            Self::Wrk(words) => tools::run("wrk", &words),
         }
     }
 }

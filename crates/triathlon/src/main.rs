@@ -8,6 +8,7 @@ mod exit;
 mod out;
 mod secrets;
 mod tool;
+mod tools;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -20,8 +21,8 @@ use self::secrets::Secrets;
 fn main() -> ExitCode {
     let mut words: Vec<_> = std::env::args_os().collect();
     let secrets = Secrets::hide(&words);
-    if is_named(&words, "wrk") {
-        words.insert(1, "wrk".into());
+    if let Some(tool) = tools::of_program(&words) {
+        words.insert(1, tool.name.into());
     }
     let ended = match cli::Cli::try_parse_from(words) {
         Ok(cli) => cli.command.run(),
@@ -41,12 +42,6 @@ fn main() -> ExitCode {
             exit::Exit::of(&error).into()
         }
     }
-}
-
-/// Whether the program was started by this name, as by a link to it.
-fn is_named(words: &[std::ffi::OsString], name: &str) -> bool {
-    let program = words.first().map(std::path::Path::new);
-    program.and_then(std::path::Path::file_name) == Some(name.as_ref())
 }
 
 /// Prints what was asked of the command line itself: help, a version.

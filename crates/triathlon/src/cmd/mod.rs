@@ -11,4 +11,3 @@ mod publish;
 pub(crate) mod report;
 pub(crate) mod serve;
 mod stored;
-pub(crate) mod wrk;

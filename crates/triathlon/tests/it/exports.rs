@@ -1,19 +1,16 @@
-//! What a run writes for other programs, and the searches and personalities that it can have.
+//! What a run writes for other programs, and the searches that it can make.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::fs::symlink;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use model::Outcome;
 
-use crate::serve::Served;
-use crate::support::process::{MEASURED, Running, TRIATHLON, command, triathlon};
+use crate::support::process::{Running, command, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, read_head, send};
-use crate::support::{find, need, not_run, wait_until};
+use crate::support::{need, wait_until};
 
 fn right() -> Stub {
     Stub::start(|stream, _| {
@@ -168,111 +165,4 @@ fn a_capacity_that_nobody_has_is_told() {
     triathlon(["load", &url, "--capacity", "rate>1", "-R", "5"])
         .expect_code(2)
         .expect_complaint(&["--capacity", "--rate"]);
-}
-
-/// The lines of wrk, by the subcommand and by the name of the program.
-#[test]
-fn wrk_prints_what_wrk_prints() {
-    let served = Served::start(&[("a", b"seven!\n")], "");
-    let url = served.url("/a");
-    let flags = [
-        "-t",
-        "1",
-        "-c",
-        "2",
-        "-d",
-        "1s",
-        "--latency",
-        "-H",
-        "X-A: 1",
-        "--timeout",
-        "3s",
-    ];
-    let words = ["wrk"].into_iter().chain(flags).chain([url.as_str()]);
-    let run = triathlon(words).expect_one_of(MEASURED);
-    check_wrk(&run.stdout, &url);
-    assert!(
-        run.stderr.contains("capacity") && !run.stdout.contains("valid"),
-        "{run:#?}"
-    );
-    let folder = tempfile::tempdir().expect("a folder");
-    let link = folder.path().join("wrk");
-    symlink(TRIATHLON, &link).expect("a link");
-    let mut by_name = Command::new(&link);
-    by_name.args(["-c2", "-t1", "-d1", "-L", &url]);
-    let run = Running::start(&mut by_name)
-        .finish()
-        .expect_one_of(MEASURED);
-    check_wrk(&run.stdout, &url);
-}
-
-/// What harnesses read of wrk, in its order.
-#[track_caller]
-fn check_wrk(text: &str, url: &str) {
-    let mut rest = text;
-    for expected in [
-        &format!("Running 1s test @ {url}\n"),
-        "  1 threads and 2 connections\n",
-        "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n",
-        "    Latency  ",
-        "    Req/Sec  ",
-        "  Latency Distribution\n     50% ",
-        "\n     75% ",
-        "\n     90% ",
-        "\n     99% ",
-        " requests in ",
-        "B read\nRequests/sec: ",
-        "\nTransfer/sec: ",
-    ] {
-        let found = rest.split_once(expected);
-        rest = found
-            .unwrap_or_else(|| panic!("no {expected:?} in {text}"))
-            .1;
-    }
-}
-
-/// Each flag of the real program is done or refused: here is what becomes of it.
-const FLAGS_OF_WRK: [(&str, bool); 8] = [
-    ("--connections", true),
-    ("--duration", true),
-    ("--header", true),
-    ("--latency", true),
-    ("--script", false),
-    ("--threads", true),
-    ("--timeout", true),
-    ("--version", true),
-];
-
-#[test]
-fn every_flag_of_wrk_is_done_or_refused() {
-    let ours = triathlon(["wrk", "--help"]).expect_code(0).stdout;
-    for (flag, is_done) in FLAGS_OF_WRK {
-        assert!(ours.contains(flag), "{flag}");
-        if !is_done {
-            triathlon(["wrk", flag, "x.lua", "http://127.0.0.1:1/"])
-                .expect_code(2)
-                .expect_complaint(&[flag, "not supported yet"]);
-        }
-    }
-    triathlon(["wrk", "-c", "1", "-t", "2", "http://127.0.0.1:1/"])
-        .expect_code(2)
-        .expect_complaint(&["connections must be >= threads"]);
-    let Some(program) = find("wrk") else {
-        return not_run(
-            "every_flag_of_wrk_is_done_or_refused",
-            "wrk is not installed",
-        );
-    };
-    let said = Command::new(program)
-        .arg("--help")
-        .output()
-        .expect("wrk starts");
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let words = said
-        .split_whitespace()
-        .map(|word| word.trim_end_matches(','));
-    for flag in words.filter(|word| word.starts_with("--")) {
-        let known = FLAGS_OF_WRK.iter().any(|(known, _)| *known == flag);
-        assert!(known, "{flag} of wrk is in no table");
-    }
 }

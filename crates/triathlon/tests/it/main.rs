@@ -40,3 +40,4 @@ mod servers;
 mod support;
 mod targets;
 mod tls;
+mod tools;

@@ -67,7 +67,7 @@ pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> any
             context: chosen.context.clone(),
             server: chosen.server,
         };
-        measure(chosen, interrupt, &output, args)
+        measure(chosen, interrupt, &output, args, None)
     };
     let mut trial = make(Arrivals::Closed, full / 4, 0)?;
     let closed_loop_rate = trial.record.achieved_rate;

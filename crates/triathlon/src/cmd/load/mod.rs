@@ -21,11 +21,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use load::{LoadError, Notice, Part};
-use model::event::Event;
+use model::event::{Event, Phase};
 use model::finding::Status;
 use model::plan::{Plan, PlanFile};
 use model::record::Record;
-use model::units::Instant;
+use model::units::{Instant, Span};
 use model::{Trial, trial};
 use sys::clock;
 use sys::process::Interrupt;
@@ -49,8 +49,8 @@ fn tell_of_lab() {
     }
 }
 
-/// Measures what the flags say, and leaves the telling to whoever asked.
-pub(crate) fn measured(args: &Args) -> anyhow::Result<Trial> {
+/// Measures what the flags say, for at most `most`, and leaves the telling to whoever asked.
+pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<Trial> {
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     tell_of_lab();
@@ -59,6 +59,7 @@ pub(crate) fn measured(args: &Args) -> anyhow::Result<Trial> {
         &interrupt,
         &Output::new(args),
         args,
+        most,
     )
 }
 
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !args.pace.capacity.is_empty() {
         return capacity::search(args, &chosen, &interrupt);
     }
-    match measure(chosen, &interrupt, &output, args) {
+    match measure(chosen, &interrupt, &output, args, None) {
         Ok(trial) => {
             let exit = exit_of(&trial);
             match output.finish(args, trial) {
@@ -128,6 +129,7 @@ fn measure(
     interrupt: &Interrupt,
     output: &Output,
     args: &Args,
+    most: Option<Span>,
 ) -> anyhow::Result<Trial> {
     let stop = Arc::new(AtomicBool::new(false));
     // Started with a plan, it is metered by whoever started it.
@@ -135,8 +137,12 @@ fn measure(
     let environment = output::environment(output.is_for_programs());
     let mut metrics = args.exports.metrics.map(Metrics::listen).transpose()?;
     let mut failed = None;
-    let record = make_load(&chosen.plan, args, &stop, &mut |notice| {
+    let mut limit = Limit::new(most);
+    let mut record = make_load(&chosen.plan, args, &stop, &mut |notice| {
         if interrupt.is_raised() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        if limit.is_over(notice.as_ref()) {
             stop.store(true, Ordering::Relaxed);
         }
         let Some(notice) = notice else { return };
@@ -154,6 +160,8 @@ fn measure(
     if let Some(error) = failed {
         return Err(error);
     }
+    // Whoever gave a limit was not interrupted by it.
+    record.interrupted &= interrupt.is_raised() || !limit.is_over(None);
     let mut trial = Trial {
         format: model::plan::FORMAT,
         point: None,
@@ -174,6 +182,26 @@ fn measure(
     let thresholds = args.thresholds.iter();
     trial.thresholds = thresholds.map(|one| one.judge(&trial.record)).collect();
     Ok(trial)
+}
+
+/// How long the window may be, where something else ends it too.
+struct Limit {
+    most: Option<Span>,
+    end: Option<Instant>,
+}
+
+impl Limit {
+    const fn new(most: Option<Span>) -> Self {
+        Self { most, end: None }
+    }
+
+    /// Whether the window has been that long.
+    fn is_over(&mut self, notice: Option<&Notice>) -> bool {
+        if let (Some(most), Some(Notice::Phase(Phase::Measurement, at))) = (self.most, notice) {
+            self.end = Some(*at + most);
+        }
+        self.end.is_some_and(|end| clock::monotonic() >= end)
+    }
 }
 
 /// Makes the load here, or in as many processes as it needs.

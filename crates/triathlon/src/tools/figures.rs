@@ -1,0 +1,172 @@
+//! What other tools print, read from a trial of ours.
+
+use model::plan::Url;
+use model::record::Reference;
+use model::{Distribution, Outcome, Trial};
+
+use crate::exit::UsageError;
+
+/// Of a trial, what tools count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Figures<'a> {
+    pub(super) trial: &'a Trial,
+}
+
+/// A distribution in one row. In milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    pub(super) min: f64,
+    pub(super) mean: f64,
+    pub(super) deviation: f64,
+    pub(super) median: f64,
+    pub(super) max: f64,
+}
+
+impl<'a> Figures<'a> {
+    pub(super) const fn new(trial: &'a Trial) -> Self {
+        Self { trial }
+    }
+
+    pub(super) fn of(self, outcome: Outcome) -> u64 {
+        self.trial.record.total.outcomes[outcome]
+    }
+
+    /// Complete answers with another status or content than expected.
+    pub(super) fn wrong(self) -> u64 {
+        self.of(Outcome::Status) + self.of(Outcome::Content)
+    }
+
+    /// Complete answers.
+    pub(super) fn complete(self) -> u64 {
+        self.of(Outcome::Ok) + self.wrong()
+    }
+
+    pub(super) fn connect(self) -> u64 {
+        self.of(Outcome::Connect) + self.of(Outcome::Tls)
+    }
+
+    pub(super) fn read(self) -> u64 {
+        self.of(Outcome::Read) + self.of(Outcome::Protocol)
+    }
+
+    /// The length of the window.
+    pub(super) fn seconds(self) -> f64 {
+        self.trial.record.window.as_s_f64().max(1e-9)
+    }
+
+    pub(super) fn received(self) -> u64 {
+        self.trial.record.total.bytes_received.count()
+    }
+
+    /// Content of complete answers. Wrong ones are counted at the length of the one before the run.
+    pub(super) fn content(self) -> u64 {
+        let right = self.trial.record.total.bytes_content.count();
+        right + self.wrong() * self.reference().map_or(0, |reference| reference.length)
+    }
+
+    /// The answer before the run.
+    pub(super) fn reference(self) -> Option<&'a Reference> {
+        self.trial.record.reference.as_ref()
+    }
+
+    /// Complete answers by their status. Of several wrong ones the first is known, and stands for
+    /// all.
+    pub(super) fn statuses(self) -> Vec<(u16, u64)> {
+        let usual = self.reference().map_or(200, |reference| reference.status);
+        let mut examples = self.trial.record.examples.iter();
+        let wrong = examples
+            .find(|example| example.outcome == Outcome::Status)
+            .and_then(|example| status_in(&example.text))
+            .unwrap_or(usual);
+        let (usuals, wrongs) = (
+            self.of(Outcome::Ok) + self.of(Outcome::Content),
+            self.of(Outcome::Status),
+        );
+        let all = if wrong == usual {
+            vec![(usual, usuals + wrongs)]
+        } else {
+            vec![(usual, usuals), (wrong, wrongs)]
+        };
+        all.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Complete answers whose status is of this hundred.
+    pub(super) fn hundred(self, hundred: u16) -> u64 {
+        let those = self.statuses();
+        let those = those.iter().filter(|(status, _)| status / 100 == hundred);
+        those.map(|(_, count)| count).sum()
+    }
+}
+
+/// The status in a text like `status 503 instead of 200`.
+fn status_in(text: &str) -> Option<u16> {
+    let (_, rest) = text.split_once("status ")?;
+    rest.get(..3)?.parse().ok()
+}
+
+impl Row {
+    /// Of `times`, and of as many more that took none.
+    pub(super) fn of(times: &Distribution, zeros: u64) -> Self {
+        let all = number((times.count() + zeros).max(1));
+        let values = || {
+            let buckets = times.buckets();
+            buckets.map(|(lowest, width, count)| {
+                ((lowest + width / 2).as_us_f64() / 1e3, number(count))
+            })
+        };
+        let mean = times.mean().unwrap_or_default().as_us_f64() / 1e3;
+        let mean = mean * number(times.count()) / all;
+        let squares: f64 = values()
+            .map(|(value, count)| (value - mean).powi(2) * count)
+            .sum();
+        let squares = squares + mean.powi(2) * number(zeros);
+        let rank = (times.count() + zeros).div_ceil(2);
+        let median = rank.checked_sub(zeros).filter(|rank| *rank > 0);
+        let median = median.and_then(|rank| times.value_at_rank(rank));
+        let ms = |span: Option<model::Span>| span.unwrap_or_default().as_us_f64() / 1e3;
+        Self {
+            min: if zeros > 0 { 0.0 } else { ms(times.min()) },
+            mean,
+            deviation: (squares / all).sqrt(),
+            median: ms(median),
+            max: ms(times.max()),
+        }
+    }
+}
+
+/// A quantile of the answers that came, as these tools count no others. In microseconds.
+pub(super) fn quantile(times: &Distribution, q: f64) -> f64 {
+    let rank = (number(times.count()) * q).ceil().max(1.0);
+    let value = times.value_at_rank(whole(rank).min(times.count()));
+    value.unwrap_or_default().as_us_f64()
+}
+
+/// The share of values within a standard deviation of the mean, in per cent.
+pub(super) fn within(times: &Distribution, mean_us: f64, deviation_us: f64) -> f64 {
+    let inside = |us: f64| (us - mean_us).abs() <= deviation_us;
+    let count: u64 = times
+        .buckets()
+        .filter(|(lowest, width, _)| inside((*lowest + *width / 2).as_us_f64()))
+        .map(|(_, _, count)| count)
+        .sum();
+    100.0 * number(count) / number(times.count().max(1))
+}
+
+/// The parts of a URL.
+pub(super) fn parts(url: &str) -> Result<Url, UsageError> {
+    Url::parse(url).map_err(|error| UsageError(error.to_string()))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number for people")]
+pub(super) const fn number(count: u64) -> f64 {
+    count as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a number from 0 and below 2^53"
+)]
+pub(super) const fn whole(rank: f64) -> u64 {
+    rank as u64
+}

@@ -1,0 +1,78 @@
+//! `docs/tools.md`: what becomes of each flag of each tool, made from the tables.
+
+use std::fs;
+use std::path::Path;
+
+use super::flag::Here;
+use super::{ALL, Tool};
+
+const INTRODUCTION: &str = "\
+# For who comes from another tool
+
+Triathlon takes the command lines of other tools and prints what they print, so that scripts that
+read that go on working: `triathlon wrk ...`, or a link of that name (`ln -s triathlon wrk`). It
+measures as `triathlon load` does, with every answer checked, and says on standard error what the
+run is worth. Exit codes are those of `triathlon load`: 3 where the numbers are worth nothing.
+
+No flag is ignored in silence. Each one that a tool has stands below: it is done, by a flag of
+`triathlon load` or as told; or there is nothing to do; or it is refused with what to do instead.
+This page is made from the tables that the program reads command lines by.
+";
+
+/// A cell of a table, in which a bar would end it and a star would be emphasis.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+        .replace('<', "&lt;")
+        .replace('*', "\\*")
+}
+
+fn section(tool: &Tool) -> String {
+    let mut text = format!(
+        "\n## {}\n\n`{}`\n\n| flag | there | here |\n|---|---|---|\n",
+        tool.name, tool.usage
+    );
+    for flag in tool.flags {
+        let value = flag.value.map_or("", |(name, _)| name);
+        let names = format!("{} {value}", flag.names.join(", "));
+        let here = match flag.here {
+            Here::Load(template) => {
+                let shown = template.replace("{}", value).replace(' ', "` and `");
+                format!("`{shown}`")
+            }
+            Here::Done(how) => cell(how),
+            Here::Needless(why) => format!("nothing to do: {}", cell(why)),
+            Here::Refused(why) => format!("**refused**: {}", cell(why)),
+            Here::Help => "prints the flags".to_owned(),
+            Here::Version => "prints the version".to_owned(),
+        };
+        text += &format!(
+            "| `{}` | {} | {here} |\n",
+            names.trim_end(),
+            cell(flag.about)
+        );
+    }
+    text += "\nNot as there:\n\n";
+    for sentence in tool.differs {
+        text += &format!("- {sentence}\n");
+    }
+    text
+}
+
+fn page() -> String {
+    let sections = ALL.iter().map(|tool| section(tool));
+    INTRODUCTION.to_owned() + &sections.collect::<String>()
+}
+
+#[test]
+fn the_page_of_tools_is_that_of_the_tables() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
+    let text = page();
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
+        fs::write(&path, &text).expect("the page can be written");
+    }
+    let there = fs::read_to_string(&path).expect("the page is there");
+    assert!(
+        there == text,
+        "docs/tools.md is not what the tables say: cargo xtask bless --accept"
+    );
+}
