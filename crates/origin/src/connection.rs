@@ -8,13 +8,14 @@ use std::sync::Arc;
 use model::Instant;
 use sys::slots::Key;
 use wire::Service;
-use wire::h1::server::{Server, ServerLimits};
+use wire::h1::server::ServerLimits;
+use wire::http::Server;
 use wire::tls::{Acceptor, TlsServer};
 
 use crate::answers::Answer;
 
-/// HTTP/1.1, as it answers here.
-pub(crate) type Http1 = Server<Arc<File>, Rc<Answer>>;
+/// HTTP/1.1 or HTTP/2, as it answers here.
+pub(crate) type Http = Server<Arc<File>, Rc<Answer>>;
 
 /// What stands between HTTP and the transport: chosen once, before the loop.
 pub(crate) trait Accept {
@@ -22,7 +23,7 @@ pub(crate) trait Accept {
     type Service: Service<File = Arc<File>, Kept = Rc<Answer>>;
 
     /// A connection that was just accepted.
-    fn accept(&self, http: Http1) -> Self::Service;
+    fn accept(&self, http: Http) -> Self::Service;
 }
 
 /// Nothing.
@@ -30,18 +31,18 @@ pub(crate) trait Accept {
 pub(crate) struct InClear;
 
 impl Accept for InClear {
-    type Service = Http1;
+    type Service = Http;
 
     #[inline]
-    fn accept(&self, http: Http1) -> Http1 {
+    fn accept(&self, http: Http) -> Http {
         http
     }
 }
 
 impl Accept for Acceptor {
-    type Service = TlsServer<Http1>;
+    type Service = TlsServer<Http>;
 
-    fn accept(&self, http: Http1) -> TlsServer<Http1> {
+    fn accept(&self, http: Http) -> TlsServer<Http> {
         Self::accept(self, http)
     }
 }

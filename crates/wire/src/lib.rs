@@ -9,6 +9,8 @@
 pub mod client;
 pub mod date;
 pub mod h1;
+pub mod h2;
+pub mod http;
 pub mod message;
 pub mod service;
 pub mod tls;

@@ -175,6 +175,12 @@ pub trait Service {
 
     /// No request after the one under way, if any.
     fn finish(&mut self);
+
+    /// Whether other answers may go out within a [`Transmit::Pause`]: then what is received ends
+    /// it, and it is ordered again for what is left of it.
+    fn is_multiplexed(&self) -> bool {
+        false
+    }
 }
 
 impl Rejection {

@@ -29,6 +29,12 @@ impl<R: Listen, A: Accept> Worker<R, A> {
         let Some(connection) = &mut self.connections[key.index()] else {
             return;
         };
+        if let State::Pausing { until } = connection.state
+            && connection.service.is_multiplexed()
+        {
+            self.pauses.remove(&(until, key));
+            connection.state = State::Open;
+        }
         if connection.state != State::Open {
             if connection.service.is_full() && !connection.is_paused {
                 connection.is_paused = true;

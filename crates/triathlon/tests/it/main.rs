@@ -25,6 +25,7 @@ mod first_heat;
 mod generate;
 mod gone;
 mod hostile;
+mod http2;
 mod lab;
 mod many;
 mod models;

@@ -22,13 +22,13 @@ use crate::support::stub::{self, RIGHT, Stub};
 use crate::support::{need, wait_until};
 
 /// Files of an authority, and of what it signed.
-struct Files {
+pub(crate) struct Files {
     folder: tempfile::TempDir,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Files {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut params = CertificateParams::new(Vec::new()).expect("a certificate of the test");
         // One that had the name of another would be taken for that one.
@@ -45,17 +45,17 @@ impl Files {
         Self { folder, issuer }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// `--cacert` with this authority.
-    fn trust(&self) -> String {
+    pub(crate) fn trust(&self) -> String {
         format!("--cacert {}", self.path("ca.pem").display())
     }
 
     /// Writes NAME.pem and NAME.key: a certificate for 127.0.0.1 and localhost, but for `change`.
-    fn sign(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) {
+    pub(crate) fn sign(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) {
         let names = ["127.0.0.1", "localhost"].map(str::to_owned);
         let mut params = CertificateParams::new(names).expect("a certificate of the test");
         change(&mut params);
@@ -70,7 +70,7 @@ impl Files {
     }
 
     /// Origin with the certificate NAME.
-    fn serve(&self, name: &str, files: &[(&str, &[u8])], flags: &str) -> Served {
+    pub(crate) fn serve(&self, name: &str, files: &[(&str, &[u8])], flags: &str) -> Served {
         let certificate = self.path(&format!("{name}.pem"));
         let key = self.path(&format!("{name}.key"));
         Served::start(
@@ -105,7 +105,7 @@ impl Files {
     }
 }
 
-fn https(url: &str) -> String {
+pub(crate) fn https(url: &str) -> String {
     url.replace("http://", "https://")
 }
 

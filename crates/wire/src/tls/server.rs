@@ -8,7 +8,7 @@ use rustls::crypto::aws_lc_rs::{self, Ticketer};
 use rustls::server::{ClientHello, ResolvesServerCert, UnbufferedServerConnection};
 use rustls::sign::CertifiedKey;
 
-use super::connector::{HTTP_1, Identity, SetupError};
+use super::connector::{HTTP_1, HTTP_2, Identity, SetupError};
 use super::session::{RECORD, Session, Stop};
 use crate::service::{Handler, Service, Transmit};
 
@@ -44,7 +44,7 @@ impl Acceptor {
             .map_err(SetupError::Tls)?
             .with_no_client_auth()
             .with_cert_resolver(Arc::<Current>::clone(&certificate));
-        config.alpn_protocols = vec![HTTP_1.to_vec()];
+        config.alpn_protocols = vec![HTTP_2.to_vec(), HTTP_1.to_vec()];
         // Its keys change every six hours.
         config.ticketer = Ticketer::new().map_err(SetupError::Tls)?;
         Ok(Self {
@@ -272,6 +272,10 @@ impl<S: Service> Service for TlsServer<S> {
             && self.plain.is_empty()
             && self.file.is_none()
             && !self.session.has_waiting()
+    }
+
+    fn is_multiplexed(&self) -> bool {
+        self.inner.is_multiplexed()
     }
 
     fn finish(&mut self) {

@@ -5,7 +5,7 @@ use sys::file::Folder;
 
 use self::script::{Counts, Script};
 use super::*;
-use crate::connection::Http1;
+use crate::connection::Http;
 
 /// Where it is in the middle of a day, and of a tick.
 const START: Instant = Instant::from_ns(1_000_100_000_000);
@@ -176,7 +176,7 @@ fn an_idle_connection_costs_little_memory() {
     let held = Bytes::of_this_thread().held_since(&before) / u64::from(MANY);
     let beside = (size_of_val(&worker.timeouts) as u64).div_ceil(u64::from(MANY))
         + worker.timeouts.bytes_each()
-        + size_of::<Option<Box<Connection<Http1>>>>() as u64;
+        + size_of::<Option<Box<Connection<Http>>>>() as u64;
     assert!(held + beside <= 1_024, "{held} and {beside}");
 }
 

@@ -234,8 +234,33 @@ pub fn parse_request<'a>(
             &space.lowered
         }
     };
+    parse_lowered(head, text, &mut space.fields)
+}
+
+/// Reads the head of a request of HTTP/2, written as text: its version stands there as `HTTP/2.0`,
+/// and the rules are those of HTTP/1.1.
+pub fn parse_translated<'a>(
+    head: &'a [u8],
+    space: &'a mut FieldSpace<'a>,
+) -> Result<RequestHead<'a>, Rejection> {
+    let line = request_line(head);
+    let Some(rest) = line.strip_suffix(b"2.0") else {
+        return Err(Rejection::Version);
+    };
+    space.lowered.extend_from_slice(rest);
+    space.lowered.extend_from_slice(b"1.1");
+    space.lowered.extend_from_slice(&head[line.len()..]);
+    parse_lowered(head, &space.lowered, &mut space.fields)
+}
+
+/// Reads `text`, which is `head` as HTTP/1.1.
+fn parse_lowered<'a>(
+    head: &'a [u8],
+    text: &'a [u8],
+    space: &'a mut [MaybeUninit<httparse::Header<'a>>; FIELDS_LIMIT],
+) -> Result<RequestHead<'a>, Rejection> {
     let mut request = httparse::Request::new(&mut []);
-    match request.parse_with_uninit_headers(text, &mut space.fields) {
+    match request.parse_with_uninit_headers(text, space) {
         Ok(httparse::Status::Complete(length)) if length == text.len() => {}
         Ok(_) => return Err(Rejection::Bad("a line does not end with CRLF")),
         Err(error) => return Err(rejection(error, head)),

@@ -1,0 +1,138 @@
+//! HPACK, the compression of heads (RFC 7541).
+//!
+//! What we send is made of the table that never changes and of entries that we put into the other
+//! one ourselves; what we receive may be anything.
+
+mod encode;
+mod huffman;
+mod table;
+
+pub(crate) use self::encode::{Form, field};
+pub(crate) use self::table::size_of;
+
+use self::table::{SIZE as TABLE_SIZE, Table};
+
+/// A block of fields breaks the coding: the connection is of no more use (RFC 7541 §2.3.3, §3.2).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct BadBlock;
+
+/// What a peer compressed.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    table: Table,
+    name: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// How a field is written.
+struct Literal {
+    /// Bits of the first byte that the index has.
+    prefix: u32,
+    is_kept: bool,
+}
+
+impl Decoder {
+    /// Reads `block`; `each` gets name and value of each field, in order.
+    ///
+    /// # Errors
+    ///
+    /// The block breaks the coding.
+    pub(crate) fn decode(
+        &mut self,
+        block: &[u8],
+        mut each: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), BadBlock> {
+        let mut rest = block;
+        let mut is_first = true;
+        while let Some(&first) = rest.first() {
+            if first & 0x80 != 0 {
+                let index = integer(&mut rest, 7)?;
+                let (name, value) = self.table.at(index).ok_or(BadBlock)?;
+                each(name, value);
+            } else if first & 0xe0 == 0x20 {
+                // RFC 7541 §4.2: a change of the size stands before all fields.
+                let size = integer(&mut rest, 5)?;
+                if size > TABLE_SIZE || !is_first {
+                    return Err(BadBlock);
+                }
+                self.table.set_limit(size);
+                continue;
+            } else {
+                let is_kept = first & 0x40 != 0;
+                let prefix = if is_kept { 6 } else { 4 };
+                self.literal(&mut rest, &Literal { prefix, is_kept }, &mut each)?;
+            }
+            is_first = false;
+        }
+        Ok(())
+    }
+
+    fn literal(
+        &mut self,
+        rest: &mut &[u8],
+        how: &Literal,
+        each: &mut impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), BadBlock> {
+        let index = integer(rest, how.prefix)?;
+        self.name.clear();
+        if index == 0 {
+            string(rest, &mut self.name)?;
+        } else {
+            let (name, _) = self.table.at(index).ok_or(BadBlock)?;
+            self.name.extend_from_slice(name);
+        }
+        self.value.clear();
+        string(rest, &mut self.value)?;
+        each(&self.name, &self.value);
+        if how.is_kept {
+            self.table.insert(&self.name, &self.value);
+        }
+        Ok(())
+    }
+
+    /// Keeps no memory for a connection on which nothing is under way.
+    pub(crate) fn release(&mut self) {
+        self.name = Vec::new();
+        self.value = Vec::new();
+    }
+}
+
+/// Reads an integer whose first byte has `prefix` bits of it (RFC 7541 §5.1).
+#[inline]
+fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, BadBlock> {
+    let (&first, after) = rest.split_first().ok_or(BadBlock)?;
+    *rest = after;
+    let mask = (1u8 << prefix) - 1;
+    let mut value = usize::from(first & mask);
+    if value < usize::from(mask) {
+        return Ok(value);
+    }
+    for shift in [0, 7, 14, 21] {
+        let (&byte, after) = rest.split_first().ok_or(BadBlock)?;
+        *rest = after;
+        value += usize::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    // No length and no index is that large.
+    Err(BadBlock)
+}
+
+/// Reads a string and appends it to `out` (RFC 7541 §5.2).
+#[inline]
+fn string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), BadBlock> {
+    let is_coded = rest.first().ok_or(BadBlock)? & 0x80 != 0;
+    let length = integer(rest, 7)?;
+    let (text, after) = rest.split_at_checked(length).ok_or(BadBlock)?;
+    *rest = after;
+    if is_coded {
+        huffman::decode(text, out).map_err(|_| BadBlock)
+    } else {
+        out.extend_from_slice(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
