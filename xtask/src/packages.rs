@@ -29,6 +29,7 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("wrk", "wrk", "a stranger that drives origin"),
     ("apache2-utils", "ab", "a stranger that drives origin"),
     ("nghttp2-client", "h2load", "a stranger that drives origin"),
+    ("hey", "hey", "a stranger whose output ours is held against"),
     ("curl", "curl", "a stranger that drives origin"),
     ("python3", "python3", "a stranger that drives origin"),
     ("chromium", "chromium", "opens reports as a reader would"),

@@ -19,6 +19,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Take the command line of ab, ApacheBench, and print what it prints.
     Ab(tools::Words),
+    /// Measure over a range of connections, as the wrapper abc does, and print what it prints.
+    Abc(tools::Words),
     /// Lay two results over each other.
     Compare(cmd::compare::Args),
     /// Examine this machine, or a file of kernel settings, before anyone believes a number.
@@ -27,18 +29,28 @@ pub(crate) enum Command {
     Generate(cmd::generate::Args),
     /// Judge stored trials again, by the rules of this program.
     Judge(cmd::judge::Args),
+    /// Take the command line of h2load, its HTTP/1.1 part, and print what it prints.
+    H2load(tools::Words),
+    /// Take the command line of hey, and print what it prints.
+    Hey(tools::Words),
     /// Run an experiment: real servers, randomised rounds, a report.
     Lab(cmd::lab::Args),
     /// Make load on a web server and measure how it answers.
     Load(Box<cmd::load::Args>),
+    /// Take the command line of oha, and print what it prints.
+    Oha(tools::Words),
     /// Time what the kernel does against how much of it there is already.
     Probe(cmd::probe::Args),
     /// Make the report of stored trials: one HTML file, CSV, PDF.
     Report(cmd::report::Args),
     /// Serve the files of a folder: origin, the embedded web server.
     Serve(cmd::serve::Args),
+    /// Take the command line of weighttp, and print what it prints.
+    Weighttp(tools::Words),
     /// Take the command line of wrk, and print what it prints.
     Wrk(tools::Words),
+    /// Take the command line of wrk2, and print what it prints.
+    Wrk2(tools::Words),
 }
 
 impl Command {
@@ -46,6 +58,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Ab(words) => tools::run("ab", &words),
+            Self::Abc(words) => tools::run("abc", &words),
             Self::Compare(args) => cmd::compare::run(&args),
             Self::Doctor(args) => cmd::doctor::run(&args),
             Self::Generate(args) => cmd::generate::run(&args, &Cli::command()),
@@ -55,6 +68,11 @@ impl Command {
             Self::Probe(args) => cmd::probe::run(&args),
             Self::Report(args) => cmd::report::run(&args),
             Self::Serve(args) => cmd::serve::run(args),
+            Self::H2load(words) => tools::run("h2load", &words),
+            Self::Hey(words) => tools::run("hey", &words),
+            Self::Oha(words) => tools::run("oha", &words),
+            Self::Weighttp(words) => tools::run("weighttp", &words),
+            Self::Wrk2(words) => tools::run("wrk2", &words),
             Self::Wrk(words) => tools::run("wrk", &words),
         }
     }

@@ -90,6 +90,11 @@ impl<'a> Figures<'a> {
         all.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
+    /// Right answers whose status says so too.
+    pub(super) fn succeeded(self) -> u64 {
+        self.hundred(2).min(self.of(Outcome::Ok))
+    }
+
     /// Complete answers whose status is of this hundred.
     pub(super) fn hundred(self, hundred: u16) -> u64 {
         let those = self.statuses();

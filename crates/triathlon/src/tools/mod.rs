@@ -5,10 +5,16 @@
 //! is measured as `triathlon load` does it: a tool only says with which flags.
 
 mod ab;
+mod abc;
 mod figures;
 mod flag;
 mod given;
+mod h2load;
+mod hey;
+mod oha;
+mod weighttp;
 mod wrk;
+mod wrk2;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -54,6 +60,8 @@ pub(crate) enum Work {
         /// What the tool prints of it.
         told: fn(&Given, &str, &Trial) -> anyhow::Result<String>,
     },
+    /// Runs of its own.
+    Own(fn(&Given) -> anyhow::Result<Exit>),
 }
 
 /// A run of `triathlon load`.
@@ -66,7 +74,16 @@ pub(crate) struct Asked {
 }
 
 /// All of them.
-pub(crate) const ALL: &[&Tool] = &[&ab::TOOL, &wrk::TOOL];
+pub(crate) const ALL: &[&Tool] = &[
+    &ab::TOOL,
+    &abc::TOOL,
+    &h2load::TOOL,
+    &hey::TOOL,
+    &oha::TOOL,
+    &weighttp::TOOL,
+    &wrk::TOOL,
+    &wrk2::TOOL,
+];
 
 /// The words behind the name of a tool.
 #[derive(clap::Args, Debug)]
@@ -130,6 +147,7 @@ pub(crate) fn run(name: &str, words: &Words) -> anyhow::Result<Exit> {
             out::write(&told(&given, url, &trial)?)?;
             Ok(load::exit_of(&trial))
         }
+        Work::Own(run) => run(&given),
     }
 }
 
@@ -150,6 +168,24 @@ fn measured(tool: &Tool, given: &Given, url: &str, asked: Asked) -> anyhow::Resu
         UsageError(format!("{}: {said}", tool.name))
     })?;
     load::measured(&native.args, asked.most)
+}
+
+/// The method and the type of the content, as ab and weighttp have flags for them.
+fn method_and_kind(given: &Given) -> Vec<String> {
+    let mut words = Vec::new();
+    if given.is("-p") || given.is("-u") {
+        let kind = given.value("-T").unwrap_or("text/plain");
+        words.push(format!("--header=Content-Type: {kind}"));
+    }
+    let method = if given.is("-i") {
+        Some("HEAD")
+    } else if given.is("-u") {
+        Some("PUT")
+    } else {
+        given.value("-m")
+    };
+    words.extend(method.map(|method| format!("--request={method}")));
+    words
 }
 
 /// These tools take any certificate.

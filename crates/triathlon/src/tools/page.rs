@@ -26,6 +26,22 @@ fn cell(text: &str) -> String {
         .replace('*', "\\*")
 }
 
+/// A point of a list, in lines of at most 100 columns.
+fn item(sentence: &str) -> String {
+    let mut text = String::from("-");
+    let mut column = 1;
+    for word in sentence.split(' ') {
+        if column + 1 + word.len() > 100 {
+            text.push_str("\n ");
+            column = 1;
+        }
+        text.push(' ');
+        text.push_str(word);
+        column += 1 + word.len();
+    }
+    text + "\n"
+}
+
 fn section(tool: &Tool) -> String {
     let mut text = format!(
         "\n## {}\n\n`{}`\n\n| flag | there | here |\n|---|---|---|\n",
@@ -53,7 +69,7 @@ fn section(tool: &Tool) -> String {
     }
     text += "\nNot as there:\n\n";
     for sentence in tool.differs {
-        text += &format!("- {sentence}\n");
+        text += &item(sentence);
     }
     text
 }

@@ -24,11 +24,17 @@ fn sample(flag: &Flag) -> &'static str {
         "127.0.0.1",
         "me:secret",
         "http/1.1",
+        "1.1",
+        "0",
+        "ms",
+        "text",
         "/dev/null",
     ];
     match name {
-        "address" => "127.0.0.1",
-        "H" | "HEADER" | "attribute" | "str" => "X-A:1",
+        "addr" | "address" => "127.0.0.1",
+        "GROUPS" => "X25519:P-256",
+        "SUITE" => "TLS_AES_128_GCM_SHA256",
+        "H" | "HEADER" | "HEADERS" | "attribute" | "str" => "X-A:1",
         _ => samples
             .into_iter()
             .find(|text| read(text).is_ok())
@@ -40,7 +46,9 @@ fn sample(flag: &Flag) -> &'static str {
 fn around(tool: &str) -> &'static str {
     match tool {
         "wrk2" => "-R 100",
-        "ab" | "h2load" | "weighttp" => "-n 10",
+        "ab" => "-n 10",
+        "hey" | "weighttp" => "-n 10 -c 2",
+        "h2load" => "--h1 -n 10 -c 2",
         _ => "",
     }
 }
@@ -55,6 +63,12 @@ fn each_flag_is_done_or_refused() {
             let mut words: Vec<&str> = around(tool.name).split_whitespace().collect();
             words.push(name);
             words.extend(flag.value.map(|_| sample(flag)));
+            match name {
+                "--cert" => words.extend(["--key", "x"]),
+                "--key" => words.extend(["--cert", "x"]),
+                "--warm-up-time" => words.extend(["-D", "1"]),
+                _ => {}
+            }
             words.push("http://127.0.0.1/");
             let given = read(tool, &words);
             if let Here::Refused(why) = flag.here {
@@ -75,7 +89,9 @@ fn each_flag_is_done_or_refused() {
                 assert!(given.asks(flag.here));
                 continue;
             }
-            let Work::Load { asked, .. } = tool.work;
+            let Work::Load { asked, .. } = tool.work else {
+                continue;
+            };
             let asked = asked(&given, "http://127.0.0.1/")
                 .unwrap_or_else(|error| panic!("{} {name}: {error}", tool.name));
             let mut native = vec!["load".to_owned(), "http://127.0.0.1/".to_owned()];

@@ -104,7 +104,13 @@ fn each_flag_of_the_real_tools_is_in_a_table() {
 }
 
 /// The real programs, and the flag that makes each list its flags.
-const PROGRAMS: [(&str, &str); 2] = [("ab", "-h"), ("wrk", "--help")];
+const PROGRAMS: [(&str, &str); 5] = [
+    ("ab", "-h"),
+    ("h2load", "--help"),
+    ("hey", "-help"),
+    ("weighttp", "-h"),
+    ("wrk", "--help"),
+];
 
 #[test]
 fn what_cannot_be_done_is_refused_with_a_remedy() {
@@ -126,6 +132,24 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     check("ab -f SSL3 http://127.0.0.1:1/", &["'SSL3'", "TLS1.2"]);
     check("ab -j http://127.0.0.1:1/", &["-j is no flag of ab"]);
     check("ab -n 1", &["there is no URL"]);
+    let http2 = ["HTTP/2 is not spoken yet", "--h1"];
+    check("h2load -n 1 http://127.0.0.1:1/", &http2);
+    check(
+        "hey -h2 http://127.0.0.1:1/",
+        &["hey: -h2", "HTTP/2 is not spoken yet"],
+    );
+    check(
+        "wrk2 -c 2 http://127.0.0.1:1/",
+        &["wrk2: Throughput MUST be specified"],
+    );
+    check(
+        "oha -r 3 http://127.0.0.1:1/",
+        &["oha: -r/--redirect", "write 0"],
+    );
+    check(
+        "weighttp -n 100000 -c [0-1000 step:10 rounds:3] -t 8 -k http://127.0.0.1:1/",
+        &["weighttp: -c", "triathlon abc"],
+    );
 }
 
 /// What stands behind `name` in the line that begins with it.
@@ -244,4 +268,165 @@ fn wrk_says_what_wrk_says() {
     assert_eq!(shape(&ours), shape(&theirs), "{ours}\n{theirs}");
     let head = |text: &str| text.lines().take(3).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(head(&ours), head(&theirs));
+}
+
+#[test]
+fn h2load_counts_what_h2load_counts() {
+    let test = "tools::h2load_counts_what_h2load_counts";
+    let Some([h2load, nginx]) = need(test, ["h2load", "nginx"]) else {
+        return;
+    };
+    let server = Nginx::start(&nginx, &[("a", b"seven!\n")]);
+    let url = server.url("a");
+    let line = ["--h1", "-n", "500", "-c", "4", "-t", "2", url.as_str()];
+    let runs = both(&h2load, "h2load", &line);
+    let all = [
+        "spawning thread #0:",
+        "spawning thread #1:",
+        "Application protocol:",
+        "requests:",
+        "status codes:",
+    ];
+    check_equal(&runs, &all);
+    // h2load takes off what heads would have been without compression.
+    let data = |run: &Run| {
+        let traffic = field(&run.stdout, "traffic:");
+        traffic.rsplit(',').next().map(str::to_owned)
+    };
+    assert_eq!(data(&runs[0]), data(&runs[1]), "{runs:#?}");
+    let missing = server.url("b");
+    let runs = both(
+        &h2load,
+        "h2load",
+        &["--h1", "-n", "20", "-c", "2", &missing],
+    );
+    check_equal(&runs, &["requests:", "status codes:"]);
+    let timed = ["--h1", "-D", "1", "--warm-up-time=1", "-c", "2", &url];
+    for run in both(&h2load, "h2load", &timed) {
+        for name in [
+            "finished in",
+            "time for request:",
+            "time for connect:",
+            "req/s",
+        ] {
+            assert!(!field(&run.stdout, name).is_empty(), "{name}: {run:#?}");
+        }
+        assert!(field(&run.stdout, "status codes:").ends_with("0 3xx, 0 4xx, 0 5xx"));
+    }
+}
+
+#[test]
+fn hey_counts_what_hey_counts() {
+    let test = "tools::hey_counts_what_hey_counts";
+    let Some([hey, nginx]) = need(test, ["hey", "nginx"]) else {
+        return;
+    };
+    let server = Nginx::start(&nginx, &[("a", b"seven!\n")]);
+    let url = server.url("a");
+    let runs = both(&hey, "hey", &["-n", "403", "-c", "4", &url]);
+    check_equal(&runs, &["Total data:", "Size/request:", "[200]"]);
+    let missing = server.url("b");
+    let runs = both(
+        &hey,
+        "hey",
+        &["-n", "20", "-c", "2", "-disable-keepalive", &missing],
+    );
+    check_equal(&runs, &["[404]"]);
+    let runs = both(&hey, "hey", &["-z", "1s", "-q", "50", "-c", "2", &url]);
+    for name in [
+        "Requests/sec:",
+        "Average:",
+        "10% in",
+        "99% in",
+        "DNS+dialup:",
+    ] {
+        for run in &runs {
+            assert!(!field(&run.stdout, name).is_empty(), "{name}: {run:#?}");
+        }
+    }
+}
+
+/// Their real programs are in no package here: what is printed is held against what was sent.
+#[test]
+fn weighttp_wrk2_and_oha_tell_what_the_server_saw() {
+    let test = "tools::weighttp_wrk2_and_oha_tell_what_the_server_saw";
+    let Some([nginx]) = need(test, ["nginx"]) else {
+        return;
+    };
+    let server = Nginx::start(&nginx, &[("a", b"seven!\n")]);
+    let url = server.url("a");
+    let run = |line: &str| {
+        let words = line.split_whitespace().chain([url.as_str()]);
+        triathlon(words).expect_measured().stdout
+    };
+    // As quoted, with all its connections, which are more than that nginx has places for.
+    let served = Served::start(&[("a", b"seven!\n")], "");
+    let quoted = "weighttp -n 100000 -c 1000 -t 8 -k";
+    let many = served.url("/a");
+    let words = quoted.split(' ').chain([many.as_str()]);
+    let text = triathlon(words).expect_measured().stdout;
+    let expected =
+        "100000 total, 100000 started, 100000 done, 100000 succeeded, 0 failed, 0 errored";
+    assert_eq!(field(&text, "requests:"), expected);
+    assert_eq!(
+        field(&text, "status codes:"),
+        "100000 2xx, 0 3xx, 0 4xx, 0 5xx"
+    );
+    assert!(field(&text, "traffic:").ends_with(" bytes http, 700000 bytes data"));
+    let text = run("wrk2 -t 1 -c 2 -d 1 -R 200 -L -U");
+    let requests: u64 = text
+        .lines()
+        .find_map(|line| line.trim().split_once(" requests in "))
+        .and_then(|(count, _)| count.parse().ok())
+        .expect("a count");
+    assert!(requests <= 200 && requests > 0, "{text}");
+    assert_eq!(text.matches("Detailed Percentile spectrum:").count(), 2);
+    let text = run("oha --no-tui -n 300 -c 3");
+    assert_eq!(field(&text, "Success rate:"), "100.00%");
+    assert_eq!(field(&text, "Total data:"), "2.05 KiB");
+    assert_eq!(field(&text, "Size/request:"), "7 B");
+    assert_eq!(field(&text, "[200]"), "300 responses");
+    // The fetches before a run are counted too, twice for each.
+    let lines = server.quit();
+    let served = lines.iter().filter(|line| line.status == 200).count() as u64;
+    assert!(served >= 300 + requests, "{served}");
+}
+
+/// The sweep that a well-known page quotes, made small.
+#[test]
+fn abc_measures_over_a_range_of_connections() {
+    let served = Served::start(&[("a", b"seven!\n")], "");
+    let url = served.url("/a");
+    let bare = url.trim_start_matches("http://");
+    let run = triathlon(["abc", "[0-20:200A+10x2]", bare]).expect_measured();
+    let text = &run.stdout;
+    let quoted = "weighttp -n 200 -c [0-20 step:10 rounds:2] -t ";
+    assert!(text.starts_with(quoted), "{text}");
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split(',').map(str::trim).collect::<Vec<_>>())
+        .filter(|row| row.len() == 5)
+        .collect();
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    let connections: Vec<u64> = rows.iter().map(|row| number(row[0])).collect();
+    assert_eq!(connections, [1, 10, 20], "{text}");
+    for row in &rows {
+        let [min, mean, max] = [row[1], row[2], row[3]].map(number);
+        assert!(min > 0 && min <= mean && mean <= max, "{text}");
+    }
+    assert!(
+        text.contains("\nmin:") && text.contains(" second(s) [00:"),
+        "{text}"
+    );
+    assert_eq!(
+        run.stderr.matches(" connections, round ").count(),
+        6,
+        "{run:#?}"
+    );
+    let missing = format!("{bare}b");
+    let run = triathlon(["abc", "[1-2:20+1x1]", &missing]).expect_measured();
+    assert!(run.stdout.contains("* failed responses:20\n"), "{run:#?}");
+    triathlon(["abc", "nginx", bare])
+        .expect_code(2)
+        .expect_complaint(&["'nginx'", "triathlon lab"]);
 }

@@ -217,18 +217,7 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if !given.is("-k") {
         words.push("--requests-per-connection=1".to_owned());
     }
-    if given.is("-p") || given.is("-u") {
-        let kind = given.value("-T").unwrap_or("text/plain");
-        words.push(format!("--header=Content-Type: {kind}"));
-    }
-    let method = if given.is("-i") {
-        Some("HEAD")
-    } else if given.is("-u") {
-        Some("PUT")
-    } else {
-        given.value("-m")
-    };
-    words.extend(method.map(|method| format!("--request={method}")));
+    words.extend(super::method_and_kind(given));
     words.extend(super::unverified(url));
     let most = given.is("-t").then(|| Span::from_s(given.number("-t", 1)));
     Ok(Asked { words, most })

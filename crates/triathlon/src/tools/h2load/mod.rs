@@ -1,0 +1,321 @@
+//! h2load, its part of HTTP/1.1: so many requests, or a time, over clients and threads.
+
+mod flags;
+
+use model::{Distribution, Outcome, Trial};
+use report::hdr::mean_and_deviation;
+
+use super::figures::{Figures, number, whole, within};
+use super::given::{Given, Grammar};
+use super::{Asked, Tool, Work};
+use crate::exit::UsageError;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "h2load",
+    usage: "h2load [OPTIONS]... [URI]",
+    help: "--help",
+    grammar: Grammar::Getopt,
+    flags: flags::FLAGS,
+    examples: &[
+        (
+            "triathlon h2load --h1 -n 10000 -c 64 -t 2 http://127.0.0.1:8080/",
+            "what h2load would print; the verdict is on standard error",
+        ),
+        (
+            "ln -s triathlon h2load; ./h2load --h1 -D 30 --warm-up-time 5 http://127.0.0.1:8080/",
+            "the same by the name of the program: 30 seconds after 5 of warm-up",
+        ),
+    ],
+    differs: &[
+        "HTTP/2 and HTTP/3 are refused for now: HTTP/1.1 must be asked for (--h1).",
+        "The time to the first byte is that of each answer from the sending of its request; \
+         h2load's is that of the first answer on each connection, from connecting.",
+        "The row req/s is of the threads, divided by their clients; h2load's is of each client.",
+        "Without -N an answer is waited for 60 seconds; h2load waits for ever.",
+        "Progress is not told.",
+    ],
+    work: Work::Load { asked, told },
+};
+
+/// Why other protocols are refused.
+const HTTP2: &str = "h2load: HTTP/2 is not spoken yet: give --h1 to ask in HTTP/1.1";
+
+/// Whether HTTP/1.1 is what the flags ask for.
+fn is_http1(given: &Given, url: &str) -> bool {
+    let is_secure = super::unverified(url).is_some();
+    let list = if is_secure { "--npn-list" } else { "-p" };
+    given.is("--h1") || given.value(list) == Some("http/1.1")
+}
+
+/// The run.
+fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
+    let wrong = |why: &str| Err(UsageError(why.to_owned()));
+    if !is_http1(given, url) {
+        return wrong(HTTP2);
+    }
+    let (requests, clients) = (given.number("-n", 1), given.number("-c", 1));
+    let threads = given.number("-t", 1);
+    if threads > clients {
+        return wrong("h2load: -t must not be more than -c: each thread needs a client");
+    }
+    let is_timed = given.is("-D");
+    if given.is("--warm-up-time") && !is_timed {
+        return wrong("h2load: --warm-up-time needs -D: it comes before a time");
+    }
+    if !is_timed && requests < clients {
+        return wrong("h2load: -n must not be less than -c: each client asks at least once");
+    }
+    let mut words = vec!["--expect=status".to_owned()];
+    if !is_timed {
+        words.push(format!("--requests={requests}"));
+    }
+    if !given.is("--warm-up-time") {
+        words.push("--warmup=0s".to_owned());
+    }
+    let usual = [
+        ("-c", "--connections=1"),
+        ("-t", "--threads=1"),
+        ("-N", "--timeout=60s"),
+    ];
+    let left_out = usual.into_iter().filter(|(name, _)| !given.is(name));
+    words.extend(left_out.map(|(_, word)| word.to_owned()));
+    if given.is("--rps") {
+        let rate = given.number("--rps", 1) * clients;
+        words.push(format!("--rate={rate}"));
+    }
+    words.extend(super::unverified(url));
+    Ok(Asked { words, most: None })
+}
+
+/// What h2load prints.
+fn told(given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
+    let figures = Figures::new(trial);
+    let mut out = beginning(given, trial);
+    let seconds = figures.seconds();
+    let complete = figures.complete();
+    let warmup = trial.plan.warmup.as_s_f64();
+    out.push_str(&format!(
+        "\nfinished in {}, {:.2} req/s, {}B/s\n",
+        duration(seconds + warmup),
+        number(complete) / seconds,
+        binary(number(figures.received()) / seconds)
+    ));
+    let timeout = figures.of(Outcome::Timeout);
+    let broken = figures.connect() + figures.read() + figures.of(Outcome::Write) + timeout;
+    let total = if given.is("-D") {
+        complete + broken
+    } else {
+        given.number("-n", 1)
+    };
+    let started = trial.record.total.sent_in_it().min(total);
+    let failed = broken + complete - figures.succeeded();
+    out.push_str(&format!(
+        "requests: {total} total, {started} started, {complete} done, {} succeeded, {failed} \
+         failed, {broken} errored, {timeout} timeout\n",
+        figures.succeeded()
+    ));
+    let [two, three, four, five] = [2, 3, 4, 5].map(|hundred| figures.hundred(hundred));
+    out.push_str(&format!(
+        "status codes: {two} 2xx, {three} 3xx, {four} 4xx, {five} 5xx\n"
+    ));
+    let (all, content) = (figures.received(), figures.content());
+    let heads = all.saturating_sub(content);
+    let size = |bytes: u64| format!("{}B ({bytes})", binary(number(bytes)));
+    out.push_str(&format!(
+        "traffic: {} total, {} headers (space savings 0.00%), {} data\n",
+        size(all),
+        size(heads),
+        size(content)
+    ));
+    out.push_str(&table(trial));
+    Ok(out)
+}
+
+/// What is told before the results.
+fn beginning(given: &Given, trial: &Trial) -> String {
+    let mut out = String::from("starting benchmark...\n");
+    let threads = given.number("-t", 1);
+    let share = |all: u64, thread: u64| all / threads + u64::from(thread < all % threads);
+    for thread in 0..threads {
+        let clients = share(given.number("-c", 1), thread);
+        let task = if given.is("-D") {
+            format!(
+                "Timing-based test with {}s of warm-up time and {}s of main duration for \
+                 measurements.",
+                trial.plan.warmup.as_s_f64(),
+                trial.record.window.as_s_f64().round()
+            )
+        } else {
+            format!("{} total requests", share(given.number("-n", 1), thread))
+        };
+        out.push_str(&format!(
+            "spawning thread #{thread}: {clients} total client(s). {task}\n"
+        ));
+    }
+    let reference = trial.record.reference.as_ref();
+    if let Some(tls) = reference.and_then(|reference| reference.tls.as_ref()) {
+        out.push_str(&format!(
+            "TLS Protocol: TLSv{}\nCipher: {}\n",
+            tls.version, tls.suite
+        ));
+        if let Some(group) = &tls.group {
+            out.push_str(&format!("Server Temp Key: {group}\n"));
+        }
+    }
+    out.push_str("Application protocol: http/1.1\n");
+    out
+}
+
+/// Times and rates.
+fn table(trial: &Trial) -> String {
+    let record = &trial.record;
+    let mut out = String::from(
+        "                     min         max         mean         sd        +/- sd\n",
+    );
+    for (name, times) in [
+        ("time for request:", &record.service_time),
+        ("time for connect:", &record.connect_time),
+        ("time to 1st byte:", &record.first_byte_time),
+    ] {
+        let (values, within) = times_of(times);
+        out.push_str(&row(name, values.map(duration), within));
+    }
+    let rates: Vec<f64> = record
+        .workers
+        .iter()
+        .filter(|worker| worker.connections > 0 && !worker.window.is_zero())
+        .map(|worker| number(worker.ok) / worker.window.as_s_f64() / f64::from(worker.connections))
+        .collect();
+    let count = number(rates.len().max(1) as u64);
+    let mean = rates.iter().sum::<f64>() / count;
+    let deviation = (rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let inside = rates
+        .iter()
+        .filter(|rate| (**rate - mean).abs() <= deviation + 1e-9);
+    let share = 100.0 * number(inside.count() as u64) / count;
+    let min = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let min = if min.is_finite() { min } else { 0.0 };
+    let max = rates.iter().copied().fold(0.0, f64::max);
+    let rates = [min, max, mean, deviation].map(|rate| format!("{rate:.2}"));
+    out.push_str(&row("req/s           :", rates, share));
+    out
+}
+
+/// Least, greatest, mean and deviation in seconds; and how many values are within a deviation.
+fn times_of(times: &Distribution) -> ([f64; 4], f64) {
+    let (mean, deviation) = mean_and_deviation(times);
+    let within = within(times, mean * 1e3, deviation * 1e3);
+    let seconds = |span: Option<model::Span>| span.unwrap_or_default().as_s_f64();
+    let values = [
+        seconds(times.min()),
+        seconds(times.max()),
+        mean / 1e3,
+        deviation / 1e3,
+    ];
+    (values, within)
+}
+
+fn row(name: &str, values: [String; 4], within: f64) -> String {
+    let [min, max, mean, deviation] = values;
+    format!("{name} {min:>10}  {max:>10}  {mean:>10}  {deviation:>10}{within:9.2}%\n")
+}
+
+fn duration(seconds: f64) -> String {
+    if seconds >= 1.0 {
+        format!("{seconds:.2}s")
+    } else if seconds >= 1e-3 {
+        format!("{:.2}ms", seconds * 1e3)
+    } else {
+        format!("{}us", whole(seconds * 1e6))
+    }
+}
+
+fn binary(bytes: f64) -> String {
+    let (kib, mib, gib) = (1024.0, 1024.0 * 1024.0, 1024.0 * 1024.0 * 1024.0);
+    if bytes >= gib {
+        format!("{:.2}G", bytes / gib)
+    } else if bytes >= mib {
+        format!("{:.2}M", bytes / mib)
+    } else if bytes >= kib {
+        format!("{:.2}K", bytes / kib)
+    } else {
+        whole(bytes).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+
+    use super::super::tests::given;
+    use super::*;
+
+    #[test]
+    fn http1_must_be_asked_for() {
+        let check = |line: &str, url: &str, fits: bool| {
+            let given = given(&TOOL, line);
+            assert_eq!(asked(&given, url).is_ok(), fits, "{line}");
+        };
+        check("-n 1 u", "http://h/", false);
+        check("--h1 u", "http://h/", true);
+        check("-p http/1.1 u", "http://h/", true);
+        check("-p http/1.1 u", "https://h/", false);
+        check("--alpn-list=http/1.1 u", "https://h/", true);
+    }
+
+    #[test]
+    fn counts_that_do_not_fit_are_refused() {
+        let check = |line: &str, why: &str| {
+            let given = given(&TOOL, line);
+            let said = asked(&given, "h").expect_err("it does not fit").to_string();
+            assert!(said.contains(why), "{said}");
+        };
+        check("--h1 -c 1 -t 2 h", "-t must not be more than -c");
+        check("--h1 -n 1 -c 2 h", "-n must not be less than -c");
+        check("--h1 --warm-up-time=1 h", "needs -D");
+    }
+
+    #[test]
+    fn sizes_and_times_are_shown_as_h2load_shows_them() {
+        let check = |is: String, should: &str| assert_eq!(is, should);
+        check(duration(0.000_132), "132us");
+        check(duration(0.036_55), "36.55ms");
+        check(duration(2.0), "2.00s");
+        check(binary(241_000.0), "235.35K");
+        check(binary(7_227_590.0), "6.89M");
+        check(binary(0.0), "0");
+    }
+
+    #[test]
+    fn the_text_has_the_lines_of_h2load() {
+        let given = given(&TOOL, "--h1 -n 100000 -c 64 -t 2 h");
+        let text = told(&given, "h", &fixture::closed()).expect("it is told");
+        let mut rest = text.as_str();
+        for expected in [
+            "starting benchmark...\nspawning thread #0: 32 total client(s). 50000 total requests\n",
+            "Application protocol: http/1.1\n\nfinished in ",
+            " req/s, ",
+            "B/s\nrequests: 100000 total, ",
+            " started, ",
+            " done, ",
+            " succeeded, ",
+            " failed, ",
+            " errored, ",
+            " timeout\nstatus codes: ",
+            " 2xx, ",
+            " 5xx\ntraffic: ",
+            ") total, ",
+            ") headers (space savings 0.00%), ",
+            ") data\n                     min         max         mean         sd        +/- sd\n",
+            "time for request: ",
+            "%\ntime for connect: ",
+            "%\ntime to 1st byte: ",
+            "%\nreq/s           : ",
+        ] {
+            let found = rest.split_once(expected);
+            rest = found
+                .unwrap_or_else(|| panic!("no {expected:?} in {text}"))
+                .1;
+        }
+    }
+}

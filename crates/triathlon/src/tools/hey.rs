@@ -1,0 +1,390 @@
+//! hey: so many requests, or a time, over workers that each have a connection.
+
+use model::record::Record;
+use model::{Distribution, Outcome, Trial};
+
+use super::figures::{Figures, number, quantile, whole};
+use super::flag::{Flag, content, count, flag};
+use super::given::{Given, Grammar};
+use super::{Asked, Tool, Work};
+use crate::exit::UsageError;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "hey",
+    usage: "hey [options...] <url>",
+    help: "-h",
+    grammar: Grammar::Go,
+    flags: FLAGS,
+    examples: &[
+        (
+            "triathlon hey -n 10000 -c 64 http://127.0.0.1:8080/",
+            "what hey would print; the verdict is on standard error",
+        ),
+        (
+            "ln -s triathlon hey; ./hey -z 30s -q 100 -c 8 http://127.0.0.1:8080/",
+            "the same by the name of the program: 800 requests per second for 30 seconds",
+        ),
+    ],
+    differs: &[
+        "Redirects are not followed: they are answers with another status.",
+        "With -q, requests are due in even distances over all workers, and times are those from \
+         sending, as hey has them; triathlon load --rate has those from being due.",
+        "The histogram and the times are of right answers alone.",
+        "The details have no rows for writing requests and reading answers, which are not timed.",
+        "The content of an answer is counted as it comes, compressed or not.",
+    ],
+    work: Work::Load { asked, told },
+};
+
+const FLAGS: &[Flag] = &[
+    flag(&["-n"], "Number of requests to run. Default is 200.")
+        .takes("N", count)
+        .done("--requests: a multiple of -c, as each worker makes as many; unused with -z"),
+    flag(
+        &["-c"],
+        "Number of workers to run concurrently. Default is 50.",
+    )
+    .takes("N", count)
+    .done("--connections; 50 unless given"),
+    flag(
+        &["-q"],
+        "Rate limit, in queries per second (QPS) per worker",
+    )
+    .takes("N", rate)
+    .done("--rate, times the workers; 0 is none"),
+    flag(&["-z"], "Duration of application to send requests")
+        .takes("T", duration)
+        .load("--duration={}"),
+    flag(
+        &["-o"],
+        "Output type. \"csv\" is the only supported alternative.",
+    )
+    .text("TYPE")
+    .refused("triathlon load --samples FILE writes each exchange as a line of JSON"),
+    flag(&["-m"], "HTTP method")
+        .text("METHOD")
+        .load("--request={}"),
+    flag(&["-H"], "Custom HTTP header, repeatable")
+        .text("HEADER")
+        .many()
+        .load("--header={}"),
+    flag(
+        &["-t"],
+        "Timeout for each request in seconds. Default is 20, 0 is infinite.",
+    )
+    .takes("S", timeout)
+    .load("--timeout={}"),
+    flag(&["-A"], "HTTP Accept header.")
+        .text("FIELD")
+        .load("--header=Accept:{}"),
+    flag(&["-d"], "HTTP request body.")
+        .text("BODY")
+        .load("--data={}"),
+    flag(&["-D"], "HTTP request body from file.")
+        .takes("FILE", content)
+        .load("--data={}"),
+    flag(&["-T"], "Content-type, defaults to \"text/html\".")
+        .text("TYPE")
+        .done("a Content-Type field"),
+    flag(&["-a"], "Basic authentication, username:password.")
+        .text("NAME:PASSWORD")
+        .secret()
+        .load("--user={}"),
+    flag(&["-x"], "HTTP Proxy address as host:port.")
+        .text("HOST:PORT")
+        .refused(
+            "proxies are not spoken to yet; triathlon load --connect-to asks another address than \
+             the URL's",
+        ),
+    flag(&["-h2"], "Enable HTTP/2.")
+        .refused("HTTP/2 is not spoken yet; leave the flag out to ask in HTTP/1.1"),
+    flag(&["-host"], "HTTP Host header.")
+        .text("HOST")
+        .load("--header=Host:{}"),
+    flag(&["-disable-compression"], "Disable compression.")
+        .done("without it, a field Accept-Encoding: gzip is sent"),
+    flag(&["-disable-keepalive"], "Disable keep-alive").load("--requests-per-connection=1"),
+    flag(
+        &["-disable-redirects"],
+        "Disable following of HTTP redirects",
+    )
+    .needless("redirects are not followed here"),
+    flag(&["-cpus"], "Number of used cpu cores.")
+        .takes("N", count)
+        .done("--threads, at most one for each worker"),
+    flag(&["-h", "-help"], "Print the flags").help(),
+];
+
+fn rate(text: &str) -> Result<String, String> {
+    let number: Option<f64> = text.parse().ok().filter(|rate| *rate >= 0.0);
+    let number = number.ok_or_else(|| "write a number from 0".to_owned())?;
+    Ok(number.to_string())
+}
+
+fn timeout(text: &str) -> Result<String, String> {
+    match text.parse::<u64>() {
+        Ok(0) => Err("an answer is not waited for without end: write seconds from 1".to_owned()),
+        Ok(seconds) => Ok(format!("{seconds}s")),
+        Err(_) => Err("write whole seconds from 1".to_owned()),
+    }
+}
+
+/// As Go writes times: 1m30s, 500ms.
+pub(super) fn duration(text: &str) -> Result<String, String> {
+    let wrong = || "write a time, as in 10s, 1m30s or 500ms".to_owned();
+    let mut rest = text;
+    let mut ms = 0.0;
+    while !rest.is_empty() {
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .ok_or_else(wrong)?;
+        let number: f64 = rest[..end].parse().map_err(|_| wrong())?;
+        let behind = &rest[end..];
+        let unit = behind
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(behind.len());
+        ms += number
+            * match &behind[..unit] {
+                "h" => 3.6e6,
+                "m" => 6e4,
+                "s" => 1e3,
+                "ms" => 1.0,
+                _ => return Err(wrong()),
+            };
+        rest = &behind[unit..];
+    }
+    if ms < 1.0 {
+        return Err(wrong());
+    }
+    Ok(format!("{}ms", whole(ms)))
+}
+
+/// The run.
+fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
+    let (requests, workers) = (given.number("-n", 200), given.number("-c", 50));
+    if !given.is("-z") && requests < workers {
+        return Err(UsageError("hey: -n cannot be less than -c.".to_owned()));
+    }
+    let mut words = vec![
+        format!("--connections={workers}"),
+        "--warmup=0s".to_owned(),
+        "--expect=status".to_owned(),
+        format!(
+            "--header=Content-Type: {}",
+            given.value("-T").unwrap_or("text/html")
+        ),
+    ];
+    if !given.is("-z") {
+        // Each worker makes as many as the others.
+        words.push(format!("--requests={}", requests / workers * workers));
+    }
+    if !given.is("-t") {
+        words.push("--timeout=20s".to_owned());
+    }
+    if !given.is("-disable-compression") {
+        words.push("--header=Accept-Encoding: gzip".to_owned());
+    }
+    if given.is("-cpus") {
+        let threads = given.number("-cpus", 1).min(workers);
+        words.push(format!("--threads={threads}"));
+    }
+    if (given.is("-d") || given.is("-D")) && !given.is("-m") {
+        // hey sends content with any method, and GET is its usual one.
+        words.push("--request=GET".to_owned());
+    }
+    let each: f64 = given
+        .value("-q")
+        .map_or(0.0, |rate| rate.parse().unwrap_or(0.0));
+    if each > 0.0 {
+        words.push(format!("--rate={}", each * number(workers)));
+    }
+    words.extend(super::unverified(url));
+    Ok(Asked { words, most: None })
+}
+
+/// What hey prints.
+fn told(_given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
+    let figures = Figures::new(trial);
+    let record = &trial.record;
+    let times = &record.service_time;
+    let complete = figures.complete();
+    let seconds = |span: Option<model::Span>| span.unwrap_or_default().as_s_f64();
+    let mut out = format!(
+        "\nSummary:\n  Total:\t{:.4} secs\n  Slowest:\t{:.4} secs\n  Fastest:\t{:.4} secs\n  \
+         Average:\t{:.4} secs\n  Requests/sec:\t{:.4}\n  \n",
+        figures.seconds(),
+        seconds(times.max()),
+        seconds(times.min()),
+        seconds(times.mean()),
+        number(complete) / figures.seconds()
+    );
+    if figures.content() > 0 {
+        let content = figures.content();
+        out.push_str(&format!(
+            "  Total data:\t{content} bytes\n  Size/request:\t{} bytes\n",
+            content / complete.max(1)
+        ));
+    }
+    out.push_str("\nResponse time histogram:\n");
+    for (upper, count, bar) in histogram(times, 40) {
+        out.push_str(&format!("  {upper:.3} [{count}]\t|{bar}\n"));
+    }
+    out.push_str("\n\nLatency distribution:\n");
+    if times.count() > 0 {
+        for percent in [10, 25, 50, 75, 90, 95, 99] {
+            let value = quantile(times, f64::from(percent) / 100.0) / 1e6;
+            out.push_str(&format!("  {percent}% in {value:.4} secs\n"));
+        }
+    }
+    out.push_str(&details(record));
+    out.push_str("\nStatus code distribution:\n");
+    for (status, count) in figures.statuses() {
+        out.push_str(&format!("  [{status}]\t{count} responses\n"));
+    }
+    let errors = errors(trial);
+    if !errors.is_empty() {
+        out.push_str("\nError distribution:\n");
+    }
+    for (count, text) in errors {
+        out.push_str(&format!("  [{count}]\t{text}\n"));
+    }
+    out.push_str("\n\n");
+    Ok(out)
+}
+
+fn details(record: &Record) -> String {
+    let row = |name: &str, times: &Distribution| {
+        let seconds = |span: Option<model::Span>| span.unwrap_or_default().as_s_f64();
+        format!(
+            "  {name}:\t{:.4} secs, {:.4} secs, {:.4} secs\n",
+            seconds(times.mean()),
+            seconds(times.min()),
+            seconds(times.max())
+        )
+    };
+    format!(
+        "\nDetails (average, fastest, slowest):\n{}  DNS-lookup:\t0.0000 secs, 0.0000 secs, 0.0000 \
+         secs\n{}",
+        row("DNS+dialup", &record.connect_time),
+        row("resp wait", &record.first_byte_time)
+    )
+}
+
+/// Eleven bins from the fastest to the slowest: upper bounds in seconds, counts and bars.
+pub(super) fn histogram(times: &Distribution, width: u64) -> Vec<(f64, u64, String)> {
+    let (Some(fastest), Some(slowest)) = (times.min(), times.max()) else {
+        return Vec::new();
+    };
+    let (fastest, slowest) = (fastest.as_s_f64(), slowest.as_s_f64());
+    let step = (slowest - fastest) / 10.0;
+    let bounds = (0..=10_u32).map(|bin| fastest + step * f64::from(bin));
+    let mut bins: Vec<(f64, u64)> = bounds.map(|bound| (bound, 0)).collect();
+    for (lowest, _, count) in times.buckets() {
+        let value = lowest.as_s_f64();
+        let fits = bins.iter().position(|(bound, _)| value <= *bound);
+        bins[fits.unwrap_or(10)].1 += count;
+    }
+    let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    let bar = |count: u64| {
+        let length = (count * width + most / 2).checked_div(most).unwrap_or(0);
+        "■".repeat(usize::try_from(length).unwrap_or(0))
+    };
+    bins.into_iter()
+        .map(|(bound, count)| (bound, count, bar(count)))
+        .collect()
+}
+
+/// Exchanges that got no complete answer: how many of each kind, and what the first was.
+pub(super) fn errors(trial: &Trial) -> Vec<(u64, String)> {
+    let record = &trial.record;
+    let those = record.total.outcomes.iter().filter(|(outcome, count)| {
+        let is_answer = matches!(outcome, Outcome::Status | Outcome::Content);
+        *count > 0 && outcome.is_failure() && !is_answer
+    });
+    those
+        .map(|(outcome, count)| {
+            let mut examples = record.examples.iter();
+            let first = examples.find(|example| example.outcome == outcome);
+            let text = first.map_or_else(|| outcome.name(), |example| example.text.as_str());
+            (count, text.to_owned())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Span, fixture};
+
+    use super::super::tests::given;
+    use super::*;
+
+    #[test]
+    fn each_worker_makes_as_many_requests() {
+        let check = |line: &str, word: &str| {
+            let given = given(&TOOL, line);
+            let words = asked(&given, "http://h/").expect("it can run").words;
+            assert!(words.contains(&word.to_owned()), "{line}: {words:?}");
+        };
+        check("http://h/", "--requests=200");
+        check("-n 10 -c 3 http://h/", "--requests=9");
+        check("-n=10 --c 3 http://h/", "--requests=9");
+        check("-q 2.5 -c 4 -z 1s http://h/", "--rate=10");
+        check("http://h/", "--header=Accept-Encoding: gzip");
+        let few = given(&TOOL, "-n 2 -c 3 http://h/");
+        assert!(asked(&few, "http://h/").is_err());
+    }
+
+    #[test]
+    fn times_are_read_as_go_reads_them() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(duration(text).ok().as_deref(), expected, "{text}");
+        };
+        check("10s", Some("10000ms"));
+        check("1m30s", Some("90000ms"));
+        check("1.5s", Some("1500ms"));
+        check("500ms", Some("500ms"));
+        check("10", None);
+        check("", None);
+    }
+
+    #[test]
+    fn the_histogram_has_each_answer_once() {
+        let mut times = Distribution::default();
+        for ms in [1, 1, 2, 11] {
+            times.record(Span::from_ms(ms));
+        }
+        let bins = histogram(&times, 40);
+        assert_eq!(bins.len(), 11);
+        assert_eq!(bins.iter().map(|(_, count, _)| count).sum::<u64>(), 4);
+        assert_eq!(bins[0].2.chars().count(), 40);
+    }
+
+    #[test]
+    fn the_text_has_the_lines_of_hey() {
+        let given = given(&TOOL, "http://h/");
+        let text = told(&given, "http://h/", &fixture::closed()).expect("it is told");
+        let mut rest = text.as_str();
+        for expected in [
+            "\nSummary:\n  Total:\t",
+            " secs\n  Slowest:\t",
+            " secs\n  Fastest:\t",
+            " secs\n  Average:\t",
+            " secs\n  Requests/sec:\t",
+            "\n  \n  Total data:\t",
+            " bytes\n  Size/request:\t",
+            " bytes\n\nResponse time histogram:\n  ",
+            "]\t|■",
+            "\n\n\nLatency distribution:\n  10% in ",
+            "\n  99% in ",
+            "\n\nDetails (average, fastest, slowest):\n  DNS+dialup:\t",
+            "\n  resp wait:\t",
+            "\n\nStatus code distribution:\n  [200]\t",
+            " responses\n",
+        ] {
+            let found = rest.split_once(expected);
+            rest = found
+                .unwrap_or_else(|| panic!("no {expected:?} in {text}"))
+                .1;
+        }
+    }
+}
