@@ -1,9 +1,19 @@
 //! Standard output: the result and only the result, and an error when nobody takes it. Standard
 //! error: what happens meanwhile, and nothing is lost when nobody reads that.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
+use report::text::Style;
+
+/// How to print for a person at a terminal: as wide as it is, and in colour unless that was
+/// declined (NO_COLOR).
+pub(crate) fn style() -> Style {
+    let stdout = io::stdout();
+    let columns = terminal_size::terminal_size_of(&stdout).map(|(columns, _)| columns.0);
+    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    Style::new(colour, columns.map(usize::from))
+}
 
 /// Writes `text` as it is.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {

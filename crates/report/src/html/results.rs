@@ -50,6 +50,9 @@ struct Best<'a> {
 
 /// What each server reached, each at its own best connection count.
 fn best(cells: &[Cell<'_>]) -> String {
+    if cells.iter().any(|cell| cell.place().rate().is_some()) {
+        return at_each_rate(cells);
+    }
     let mut best: Vec<Best<'_>> = Vec::new();
     for cell in cells {
         let Some(rate) = cell.rate() else { continue };
@@ -76,7 +79,6 @@ fn best(cells: &[Cell<'_>]) -> String {
             .cmp(&(b.rate.standing == Standing::Struck))
             .then(b.rate.median.total_cmp(&a.rate.median))
     });
-    let open_loop = cells.iter().any(|cell| cell.place().rate().is_some());
     let columns = [
         "server",
         "verdict",
@@ -95,18 +97,103 @@ fn best(cells: &[Cell<'_>]) -> String {
         row(&mut table, one);
     }
     let mut html = table.finish();
-    if open_loop {
-        html.push_str(
-            "<p class=\"note\">In an open loop the rate is what was asked, as long as the server \
-             keeps up: compare response times and cost at the same load.</p>\n",
-        );
-    } else if best.len() > 1 {
+    if best.len() > 1 {
         html.push_str(
             "<p class=\"note\">The order is that of the medians. Which differences are more than \
              chance stands in the answer above.</p>\n",
         );
     }
     html
+}
+
+/// What each server did at each rate that was asked for, the shortest median response time first:
+/// the rate itself is that of the schedule as long as the server keeps up.
+fn at_each_rate(cells: &[Cell<'_>]) -> String {
+    let columns = [
+        "server",
+        "verdict",
+        "#p50",
+        "#95 % interval",
+        "precision",
+        "#p99",
+        "#CPU per request (user + system)",
+        "#right answers",
+        "#memory",
+    ];
+    let mut table = Table::new("Each server at each load that was asked for", &columns);
+    let mut cells: Vec<&Cell<'_>> = cells.iter().collect();
+    let p50 = |cell: &Cell<'_>| {
+        cell.response(P50)
+            .map_or(f64::MAX, |p50| p50.measure.median)
+    };
+    cells.sort_by(|one, other| {
+        let of_place = one.place().cmp(other.place());
+        of_place.then(p50(one).total_cmp(&p50(other)))
+    });
+    let mut place = None;
+    for cell in cells {
+        if place.replace(cell.place()) != Some(cell.place()) {
+            table.group(&escape(&cell.place().text()));
+        }
+        let first = cell.response(P50).map(|p50| p50.measure);
+        let or_none = |text: Option<String>| text.unwrap_or_else(none);
+        table.row();
+        table
+            .head(&escape(cell.server()))
+            .cell(&verdicts::mark(cell, true))
+            .number(&response(cell, P50))
+            .number(&or_none(first.as_ref().and_then(times_reach)))
+            .cell(&or_none(first.as_ref().map(precision)))
+            .number(&response(cell, P99))
+            .number(&cost(cell))
+            .number(&show(Unit::PerSecond, cell.rate()))
+            .number(&memory(cell));
+    }
+    table.finish()
+        + "<p class=\"note\">The rate was asked for: servers differ by how long their answers take \
+           and by what they cost. The order is that of the medians. Which differences are more than \
+           chance stands in the answer above.</p>\n"
+}
+
+/// The interval of a time.
+fn times_reach(measure: &Measure) -> Option<String> {
+    let (low, high) = measure.interval?;
+    let text = format!(
+        "{} – {}",
+        Unit::Microseconds.show(low),
+        Unit::Microseconds.show(high)
+    );
+    Some(standing(&text, measure.standing))
+}
+
+/// Positions in the list of quantiles.
+const P50: usize = 0;
+const P99: usize = 4;
+
+/// What stands where there is no number.
+fn none() -> String {
+    "<span class=\"none\">–</span>".to_owned()
+}
+
+fn show(unit: Unit, measure: Option<Measure>) -> String {
+    measure.map_or_else(none, |measure| {
+        standing(&unit.show(measure.median), measure.standing)
+    })
+}
+
+/// A quantile of response time, and in how many of the rounds, where it is not all, samples carry it.
+fn response(cell: &Cell<'_>, position: usize) -> String {
+    debug_assert!(position < QUANTILES.len());
+    let Some(found) = cell.response(position) else {
+        return none();
+    };
+    let partial = found.is_partial();
+    let mut shown = show(Unit::Microseconds, Some(found.measure));
+    if partial {
+        let (carried, rounds) = (found.carried, found.rounds);
+        shown.push_str(&format!(" <small>{carried} of {rounds} rounds</small>"));
+    }
+    shown
 }
 
 /// Struck numbers never win against others.
@@ -150,7 +237,7 @@ fn cost(cell: &Cell<'_>) -> String {
             .map(|measure| standing(&Unit::Microseconds.show(measure.median), measure.standing))
     };
     let Some(all) = show(|digest| digest.cpu_us) else {
-        return "<span class=\"none\">–</span>".to_owned();
+        return none();
     };
     match (
         show(|digest| digest.user_us),
@@ -164,7 +251,7 @@ fn cost(cell: &Cell<'_>) -> String {
 /// Memory, and after how many connections where the server had held more than this point has.
 fn memory(cell: &Cell<'_>) -> String {
     let Some(measure) = cell.value(Claim::Resources, |digest| digest.memory) else {
-        return "<span class=\"none\">–</span>".to_owned();
+        return none();
     };
     let mut shown = standing(&Unit::Bytes.show(measure.median), measure.standing);
     if let Some(most) = cell.memory_after() {
@@ -183,21 +270,7 @@ fn stacked(text: &str) -> String {
 fn row(table: &mut Table, best: &Best<'_>) {
     let cell = &best.cell;
     table.row();
-    let show = |unit: Unit, measure: Option<Measure>| {
-        measure.map_or_else(
-            || "<span class=\"none\">–</span>".to_owned(),
-            |measure| standing(&unit.show(measure.median), measure.standing),
-        )
-    };
     let interval = reach_text(&best.rate);
-    let claim = cell.response_claim();
-    let response = |position: usize| {
-        debug_assert!(position < QUANTILES.len());
-        show(
-            Unit::Microseconds,
-            cell.value(claim, |digest| digest.response_us(position)),
-        )
-    };
     table
         .head(&escape(cell.server()))
         .cell(&verdicts::mark(cell, true))
@@ -206,15 +279,12 @@ fn row(table: &mut Table, best: &Best<'_>) {
         .cell(&precision(&best.rate))
         .number(&stacked(&cell.place().text()))
         .number(&cost(cell))
-        .number(&response(0))
-        .number(&response(4))
+        .number(&response(cell, P50))
+        .number(&response(cell, P99))
         .number(&memory(cell))
         .number(
             &cell
-                .value(Claim::Capacity, |digest| digest.headroom)
-                .map_or_else(
-                    || "<span class=\"none\">–</span>".to_owned(),
-                    |measure| format!("{} ×", number::digits(measure.median)),
-                ),
+                .headroom()
+                .map_or_else(none, |headroom| format!("{} ×", number::digits(headroom))),
         );
 }

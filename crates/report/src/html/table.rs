@@ -74,6 +74,19 @@ impl Table {
         self
     }
 
+    /// A line above rows that belong together.
+    pub(super) fn group(&mut self, html: &str) {
+        if self.in_row {
+            self.html.push_str("</tr>");
+        }
+        self.in_row = false;
+        let _ = write!(
+            self.html,
+            "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{html}</th></tr>",
+            self.columns
+        );
+    }
+
     /// The next cell's name, as an attribute, where it needs one.
     fn label(&mut self) -> String {
         let label = self.labels.get(self.column);

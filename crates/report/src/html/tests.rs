@@ -347,7 +347,7 @@ fn servers_that_cannot_be_told_apart_are_not_ranked() {
     assert!(said.starts_with("origin: inconclusive"), "{said}");
     let html = bare(&run);
     assert!(html.contains(&said) && !html.contains(">place<"));
-    let text = crate::text::lab(&run, crate::text::Style { colour: false });
+    let text = crate::text::lab(&run, crate::text::Style::default());
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(&said), "{text}");
     let answer = html.find("times the rate of nginx").unwrap();

@@ -27,18 +27,10 @@ pub(super) fn section(run: &Run) -> String {
     for sentence in run.in_the_way() {
         let _ = writeln!(html, "<p class=\"missing\">{}</p>", escape(&sentence));
     }
-    let with_void = run.comparisons_with_void();
-    for comparison in run.comparisons() {
+    for (comparison, spoilt) in run.answers() {
         html.push_str(&answer(&comparison, &run.cells(&comparison.workload)));
-        let spoilt = with_void
-            .iter()
-            .find(|other| other.workload == comparison.workload);
         if let Some(spoilt) = spoilt {
-            let _ = writeln!(
-                html,
-                "<p class=\"note\">With the trials that do not count: {}</p>",
-                escape(&spoilt.sentence())
-            );
+            let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&spoilt));
         }
     }
     html.push_str(&summary(run));

@@ -250,6 +250,7 @@ impl Digest {
         let mut round = self.as_first_measured();
         if self.is_left_out() {
             (round.counts, round.cpu_us) = (false, None);
+            round.lost_to = self.void.as_ref().map(|cause| cause.rule.as_str());
         }
         round
     }
@@ -257,10 +258,11 @@ impl Digest {
     /// The same, whether or not something else spoilt it, and whatever the rules say of a trial
     /// that something spoilt.
     pub fn as_first_measured(&self) -> Round<'_> {
-        let (value, standing) = if self.open_loop {
-            (self.response_us(0), self.worth(Claim::Latency))
+        let (claim, value, standing) = if self.open_loop {
+            let claim = Claim::Latency;
+            (claim, self.response_us(0), self.worth(claim))
         } else {
-            (Some(self.rate), self.rate_worth())
+            (Claim::Capacity, Some(self.rate), self.rate_worth())
         };
         Round {
             id: &self.id,
@@ -273,7 +275,15 @@ impl Digest {
                 .filter(|_| self.worth(Claim::Resources) != Standing::Struck),
             counts: standing != Standing::Struck || self.void.is_some(),
             at_least: standing == Standing::AtLeast,
+            lost_to: self.struck_by(claim),
         }
+    }
+
+    /// The rule that strikes what rests on `claim`.
+    fn struck_by(&self, claim: Claim) -> Option<&str> {
+        let is_struck = self.worth(claim) == Standing::Struck;
+        let because = self.because.get(&claim).filter(|_| is_struck)?;
+        because.first().map(String::as_str)
     }
 
     /// How far its rate may be believed.

@@ -66,10 +66,15 @@ impl Run {
         } else {
             format!(" ({})", each.join(", "))
         };
-        let again = if self.digests.iter().any(|digest| digest.attempt > 0) {
-            ", and their cells were measured again"
-        } else {
-            ""
+        let is_later = |digest: &Digest, other: &Digest| {
+            (&other.id, other.round, other.group) == (&digest.id, digest.round, digest.group)
+                && other.attempt > digest.attempt
+        };
+        let is_again = |digest: &&&Digest| self.digests.iter().any(|d| is_later(digest, d));
+        let again = match void.iter().filter(is_again).count() {
+            0 => String::new(),
+            all if all == void.len() => ", and their cells were measured again".to_owned(),
+            some => format!(", and the cells of {some} of them were measured again"),
         };
         let mut said = vec![format!(
             "Something else had the CPUs in {} of {}{of_servers}: {}. Those trials do not \

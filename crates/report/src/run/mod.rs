@@ -17,7 +17,7 @@ pub use across::Across;
 pub(crate) use across::per_second;
 pub(crate) use checked::checked;
 pub use digest::{Digest, QUANTILES};
-pub use point::Cell;
+pub use point::{Cell, Response};
 
 use model::environment::Environment;
 use model::experiment::{Experiment, Gap, Manifest};
@@ -269,9 +269,29 @@ impl Run {
         self.compared(Digest::round, |_| true)
     }
 
+    /// All comparisons, each with what is said of the trials that do not count, where there are any.
+    pub fn answers(&self) -> Vec<(Comparison, Option<String>)> {
+        let with_void = self.comparisons_with_void();
+        let say = |comparison: &Comparison| {
+            let same = |other: &&Comparison| other.workload == comparison.workload;
+            let sentence = with_void.iter().find(same)?.sentence();
+            Some(if sentence == comparison.sentence() {
+                "The trials that do not count would change nothing.".to_owned()
+            } else {
+                format!("With the trials that do not count: {sentence}")
+            })
+        };
+        let each = self.comparisons().into_iter();
+        each.map(|comparison| {
+            let said = say(&comparison);
+            (comparison, said)
+        })
+        .collect()
+    }
+
     /// The same of all trials as they were first measured, spoilt or not; empty where none was
     /// spoilt.
-    pub fn comparisons_with_void(&self) -> Vec<Comparison> {
+    fn comparisons_with_void(&self) -> Vec<Comparison> {
         if self.digests.iter().all(|digest| digest.void.is_none()) {
             return Vec::new();
         }

@@ -15,6 +15,24 @@ pub struct Cell<'a> {
     pub rounds: Vec<&'a Digest>,
 }
 
+/// A quantile of response time over the rounds of a point.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// In microseconds.
+    pub measure: Measure,
+    /// Rounds whose samples carry it.
+    pub carried: usize,
+    /// Rounds that count.
+    pub rounds: usize,
+}
+
+impl Response {
+    /// Whether some rounds have too few answers for it.
+    pub const fn is_partial(&self) -> bool {
+        self.carried < self.rounds
+    }
+}
+
 impl<'a> Cell<'a> {
     pub(super) fn new(mut rounds: Vec<&'a Digest>) -> Self {
         rounds.sort_by_key(|digest| (digest.round, digest.sequence));
@@ -41,6 +59,23 @@ impl<'a> Cell<'a> {
         self.measure(value, |digest| digest.standing(claim))
     }
 
+    /// A quantile of response time, by its position in the list of them, over the rounds whose
+    /// samples carry it.
+    pub fn response(&self, position: usize) -> Option<Response> {
+        let of_round = |digest: &Digest| digest.response_us(position);
+        let measure = self.value(self.response_claim(), of_round)?;
+        let rounds = |carried: bool| {
+            let judged = self.judged();
+            let each = judged.filter(|digest| !carried || of_round(digest).is_some());
+            each.map(|digest| digest.round).collect::<BTreeSet<u32>>()
+        };
+        Some(Response {
+            measure,
+            carried: rounds(true).len(),
+            rounds: rounds(false).len(),
+        })
+    }
+
     fn measure(
         &self,
         value: impl Fn(&Digest) -> Option<f64>,
@@ -62,6 +97,12 @@ impl<'a> Cell<'a> {
         } else {
             Claim::Capacity
         }
+    }
+
+    /// How far the generator was from its limit in the worst of the rounds that count.
+    pub fn headroom(&self) -> Option<f64> {
+        let each = self.judged().filter_map(|digest| digest.headroom);
+        each.min_by(f64::total_cmp)
     }
 
     /// Where the server had held more connections since its start than this point has, the most of

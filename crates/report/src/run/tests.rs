@@ -119,13 +119,13 @@ fn a_trial_that_something_spoilt_does_not_count_and_is_told_first() {
         for part in ["in 1 of ", "origin 1 of 7", "cc1 in 1", "measured again"] {
             assert!(said[0].contains(part), "{part}: {said:?}");
         }
-        let text = crate::text::lab(&run, Style { colour: false });
+        let text = crate::text::lab(&run, Style::default());
         assert!(
             text.find("cc1 in 1") < text.find("seven-bytes, at"),
             "{text}"
         );
         assert!(
-            text.contains("With the trials that do not count: "),
+            text.contains("The trials that do not count would change nothing."),
             "{text}"
         );
         trials.reverse();
@@ -236,7 +236,7 @@ fn patchy() -> (Vec<Trial>, Run) {
 #[test]
 fn every_output_shows_the_same_number_at_the_same_place() {
     let (trials, run) = patchy();
-    let plain = Style { colour: false };
+    let plain = Style::default();
     let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lab = flat(crate::text::lab(&run, plain));
     let judge = flat(crate::text::analysis(&run, plain));

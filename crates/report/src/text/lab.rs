@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use model::point::Values;
-use model::{Claim, Severity, Status};
+use model::{Claim, PointId, Severity, Status};
 use verdict::analysis::{Measure, Standing};
 use verdict::pairs::Sharpness;
 use verdict::words;
 
-use super::{LABEL, Style, WIDTH, labelled, worth, wrap};
+use super::{LABEL, Style, worth, wrap};
 use crate::number::{plain, time_us};
 use crate::run::{Cell, Heard, Run, is_loud};
 
@@ -18,20 +18,17 @@ const NAME: usize = 14;
 /// The whole of it. The verdict comes first.
 pub fn lab(run: &Run, style: Style) -> String {
     let mut out = style.bold(&run.name) + "\n";
-    for line in wrap(&run.question, WIDTH) {
-        out.push_str(&line);
-        out.push('\n');
-    }
+    out.push_str(&style.paragraph(&run.question));
     out.push('\n');
-    out.push_str(&answers(run));
+    out.push_str(&answers(run, style));
     out.push_str(&points_worth(run, style));
     for note in &run.notes {
-        out.push_str(&labelled("note", note));
+        out.push_str(&style.labelled("note", note));
     }
     out.push_str(&tables(run, style));
     out.push_str(&reasons(run, style));
     out.push('\n');
-    out.push_str(&coverage(run));
+    out.push_str(&coverage(run, style));
     out
 }
 
@@ -41,7 +38,7 @@ pub fn analysis(run: &Run, style: Style) -> String {
     if run.rounds() == 0 {
         return String::new();
     }
-    let mut out = answers(run);
+    let mut out = answers(run, style);
     out.push_str(&points_worth(run, style));
     out.push_str(&tables(run, style));
     out
@@ -55,42 +52,62 @@ fn tables(run: &Run, style: Style) -> String {
         out.push_str(&table(run, &workload, style));
     }
     out.push('\n');
-    out.push_str(LEGEND);
+    for (name, meaning) in legend(&out) {
+        out.push_str(&style.labelled(name, meaning));
+    }
     out
 }
 
-const LEGEND: &str = "\
-rate/s    right answers per second: median over rounds and its 95 % interval;
-          \">=\": the generator was the limit; in brackets: invalid, no result.
-          The order is that of the medians; which differences are more than
-          chance stands above
-head      headroom: how far the generator was from its limit in the worst round
-partial   valid, but some mandatory rule could not be evaluated
-sharp     how precise the rate is, whatever it is worth: within 3 %; fair within
-          10 %, rough beyond
-";
+/// What the words of the tables mean, those that are there.
+fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
+    let has = |text: &str| tables.contains(text);
+    let mut legend = vec![(
+        "[95 %]",
+        "the interval that holds the true median over rounds 95 times in 100; in brackets alone: \
+         invalid, no result. The order is that of the medians; which differences are more than \
+         chance stands above",
+    )];
+    if has(" head ") {
+        let rate = "right answers per second; \">=\": the generator was the limit";
+        legend.push(("rate/s", rate));
+        let head = "headroom: how far the generator was from its limit in the worst round";
+        legend.push(("head", head));
+    }
+    if has(" got/s ") {
+        legend.push(("p50, p99", "response times from when a request was due"));
+        let got = "right answers per second, of those that were asked for";
+        legend.push(("got/s", got));
+    }
+    if has("*") {
+        let some = "only some of the rounds have answers enough for this quantile";
+        legend.push(("*", some));
+    }
+    if has("partial") {
+        let partial = "valid, but some mandatory rule could not be evaluated";
+        legend.push(("partial", partial));
+    }
+    let sharp = "how precise the first number is, whatever it is worth: within 3 %; fair within \
+                 10 %, rough beyond";
+    legend.push(("sharp", sharp));
+    legend
+}
 
 /// How the servers compare, a sentence for each workload, and how certain that is.
-fn answers(run: &Run) -> String {
+fn answers(run: &Run, style: Style) -> String {
     let mut out = String::new();
     for sentence in run.in_the_way() {
-        for line in wrap(&sentence, WIDTH) {
-            out.push_str(&format!("{line}\n"));
-        }
+        out.push_str(&style.paragraph(&sentence));
     }
     if !out.is_empty() {
         out.push('\n');
     }
-    let with_void = run.comparisons_with_void();
-    for comparison in run.comparisons() {
+    for (comparison, spoilt) in run.answers() {
         let said = [comparison.sentence()].into_iter();
         let said = said.chain(comparison.certainty()).chain(comparison.cost());
-        let spoilt = with_void.iter().find(|o| o.workload == comparison.workload);
-        let said = said
-            .chain(spoilt.map(|o| format!("With the trials that do not count: {}", o.sentence())));
+        let said = said.chain(spoilt);
         for (place, sentence) in said.enumerate() {
             let indent = if place == 0 { "" } else { "  " };
-            for line in wrap(&sentence.replace('µ', "u"), WIDTH - indent.len()) {
+            for line in wrap(&sentence.replace('µ', "u"), style.width - indent.len()) {
                 out.push_str(&format!("{indent}{line}\n"));
             }
         }
@@ -123,25 +140,16 @@ fn points_worth(run: &Run, style: Style) -> String {
     )
 }
 
-/// One workload: for each place on the grid, the servers by rate; then what it would take to know
-/// all of them sharply.
+/// One workload: for each place on the grid, the servers by rate, or by response time where the
+/// rate was asked for; then what it would take to know all of them sharply.
 fn table(run: &Run, workload: &str, style: Style) -> String {
-    let heads = format!(
-        "  {:<width$}{:>10} {:<19} {:>7} {:>7} {:>4} {}",
-        "",
-        "rate/s",
-        "[95 %]",
-        "CPU us",
-        "p50",
-        "head",
-        "verdict",
-        width = NAME - 1
-    );
-    let mut out = format!("{}\n{}\n", style.bold(workload), style.faint(&heads));
     let mut groups: BTreeMap<Values, Vec<Cell<'_>>> = BTreeMap::new();
     for cell in run.cells(workload) {
         groups.entry(cell.place().clone()).or_default().push(cell);
     }
+    let is_open = groups.keys().any(|place| place.rate().is_some());
+    let mut out = format!("{}\n", style.bold(workload));
+    out.push_str(&heads(is_open, style));
     let ceilings = run.ceilings(workload);
     let mut blurred = Vec::new();
     for (place, mut cells) in groups {
@@ -149,17 +157,79 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
             format!(" (ceiling {}/s)", rate(ceiling))
         });
         out.push_str(&format!("{}{ceiling}\n", place.text()));
-        let median = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
-        cells.sort_by(|one, other| median(other).total_cmp(&median(one)));
+        let key = |cell: &Cell<'_>| match (cell.place().rate(), cell.rate()) {
+            (Some(_), _) => cell
+                .response(P50)
+                .map_or(f64::MAX, |p50| p50.measure.median),
+            (None, rate) => rate.map_or(0.0, |rate| -rate.median),
+        };
+        cells.sort_by(|one, other| key(one).total_cmp(&key(other)));
         for cell in &cells {
-            out.push_str(&row(cell, style));
-            blurred.extend(not_sharp(cell));
+            out.push_str(&if cell.place().rate().is_some() {
+                row_of_times(cell, style)
+            } else {
+                row(cell, style)
+            });
+        }
+        let here: Vec<String> = cells.iter().filter_map(not_sharp).collect();
+        if !here.is_empty() {
+            blurred.push(format!("at {} {}", place.text(), here.join(", ")));
         }
     }
     if !blurred.is_empty() {
-        out.push_str(&labelled("precision", &format!("{}.", blurred.join("; "))));
+        let text = format!("{}.", blurred.join("; "));
+        out.push_str(&style.labelled("precision", &text));
     }
     out
+}
+
+/// Positions in the list of quantiles.
+const P50: usize = 0;
+const P99: usize = 4;
+
+/// The heads of the columns.
+fn heads(is_open: bool, style: Style) -> String {
+    let interval = if style.is_narrow() { "" } else { "[95 %]" };
+    let line = if is_open {
+        format!(
+            "{}{:>9} {}{:>8} {:>6} {}verdict",
+            " ".repeat(NAME),
+            "p50",
+            beside(interval, 18, style),
+            "p99",
+            "CPU us",
+            beside("  got/s", 7, style),
+        )
+    } else {
+        format!(
+            "{}{:>10} {}{:>7} {:>8} {:>4} verdict",
+            " ".repeat(NAME),
+            "rate/s",
+            beside(interval, 19, style),
+            "CPU us",
+            "p50",
+            "head",
+        )
+    };
+    style.faint(line.trim_end()) + "\n"
+}
+
+/// A column that a narrow terminal has no room for, and a blank.
+fn beside(text: &str, width: usize, style: Style) -> String {
+    if style.is_narrow() {
+        String::new()
+    } else {
+        format!("{text:<width$} ")
+    }
+}
+
+/// An interval on a line of its own, where it has no column.
+fn below(interval: &str, style: Style) -> String {
+    if style.is_narrow() && !interval.is_empty() {
+        format!("{}{interval}\n", " ".repeat(NAME + 2))
+    } else {
+        String::new()
+    }
 }
 
 /// `>=62,345`, `(62,345)`.
@@ -172,50 +242,95 @@ fn rate(rate: &Measure) -> String {
     }
 }
 
-/// How far a rate is from being sharp: `nginx at 64 connections is rough (within 24 %; about 380
-/// rounds would make it sharp)`.
+/// How far the first number of a row is from being sharp: `nginx within 24 % (380 rounds to be
+/// sharp)`.
 fn not_sharp(cell: &Cell<'_>) -> Option<String> {
-    let rate = cell.rate()?;
-    let is_told = rate.precision.sharpness != Sharpness::Sharp && rate.standing != Standing::Struck;
-    is_told.then(|| {
-        let (server, place) = (cell.server(), cell.place().text());
-        format!("{server} at {place} is {}", rate.precision.text())
-    })
+    let first = match cell.place().rate() {
+        Some(_) => cell.response(P50)?.measure,
+        None => cell.rate()?,
+    };
+    let is_sharp = first.precision.sharpness == Sharpness::Sharp;
+    (!is_sharp && first.standing != Standing::Struck)
+        .then(|| format!("{} {}", cell.server(), first.precision.in_short()))
 }
 
 fn row(cell: &Cell<'_>, style: Style) -> String {
     let Some(measure) = cell.rate() else {
-        return format!("  {:<width$}{:>10}\n", cell.server(), "-", width = NAME - 1);
+        return format!("  {:<width$}{:>10}\n", cell.server(), "-", width = NAME - 2);
     };
     let interval = measure.interval.map_or_else(String::new, |(low, high)| {
         format!("[{} {}]", plain(low), plain(high))
     });
-    let time = |measure: Option<Measure>| {
-        measure.map_or_else(|| "-".to_owned(), |us| time_us(us.median).replace('µ', "u"))
-    };
-    let cpu = cell.value(Claim::Resources, |digest| digest.cpu_us);
-    let cpu = cpu.map_or_else(|| "-".to_owned(), |cpu| crate::number::digits(cpu.median));
-    let p50 = time(cell.value(cell.response_claim(), |digest| digest.response_us(0)));
     let headroom = cell
-        .rounds
-        .iter()
-        .filter(|digest| !digest.is_left_out())
-        .filter_map(|digest| digest.headroom)
-        .min_by(f64::total_cmp)
+        .headroom()
         .map_or_else(|| "-".to_owned(), |headroom| format!("{headroom:.1}"));
+    let line = format!(
+        "{:>10} {}{:>7} {:>8} {headroom:>4} {}",
+        rate(&measure),
+        beside(&interval, 19, style),
+        cost(cell),
+        time(cell, P50),
+        worth_of(cell, &measure, style),
+    );
+    format!("{}{}", named(cell, &line), below(&interval, style))
+}
+
+/// The same where the rate was asked for: what servers differ by is how long they take.
+fn row_of_times(cell: &Cell<'_>, style: Style) -> String {
+    let Some(p50) = cell.response(P50) else {
+        return format!("  {:<width$}{:>10}\n", cell.server(), "-", width = NAME - 2);
+    };
+    let interval = p50
+        .measure
+        .interval
+        .map_or_else(String::new, |(low, high)| {
+            format!("[{} {}]", time_us(low), time_us(high)).replace('µ', "u")
+        });
+    let got = cell.rate().map_or_else(|| "-".to_owned(), |got| rate(&got));
+    let line = format!(
+        "{:>9} {}{:>8} {:>6} {}{}",
+        time(cell, P50),
+        beside(&interval, 18, style),
+        time(cell, P99),
+        cost(cell),
+        beside(&format!("{got:>7}"), 7, style),
+        worth_of(cell, &p50.measure, style),
+    );
+    format!("{}{}", named(cell, &line), below(&interval, style))
+}
+
+/// The line of a server; a long name stands on a line of its own.
+fn named(cell: &Cell<'_>, line: &str) -> String {
     let (before, name) = if cell.server().chars().count() < NAME {
         (String::new(), cell.server())
     } else {
         (format!("  {}\n", cell.server()), "")
     };
-    let line = format!(
-        "  {name:<width$}{:>10} {interval:<19} {cpu:>7} {p50:>7} {headroom:>4} {} {}",
-        rate(&measure),
-        worst(cell, style),
-        measure.precision.sharpness.word(),
-        width = NAME - 1
-    );
+    let line = format!("  {name:<width$}{line}", width = NAME - 2);
     format!("{before}{}\n", line.trim_end())
+}
+
+/// A quantile of response time, marked where only some of the rounds carry it.
+fn time(cell: &Cell<'_>, position: usize) -> String {
+    let Some(found) = cell.response(position) else {
+        return "-".to_owned();
+    };
+    let text = time_us(found.measure.median).replace('µ', "u");
+    let text = match found.measure.standing {
+        Standing::Struck => format!("({text})"),
+        _ => text,
+    };
+    if found.is_partial() { text + "*" } else { text }
+}
+
+fn cost(cell: &Cell<'_>) -> String {
+    let cpu = cell.value(Claim::Resources, |digest| digest.cpu_us);
+    cpu.map_or_else(|| "-".to_owned(), |cpu| crate::number::digits(cpu.median))
+}
+
+fn worth_of(cell: &Cell<'_>, measure: &Measure, style: Style) -> String {
+    let precision = measure.precision.sharpness.word();
+    format!("{} {precision}", worst(cell, style))
 }
 
 /// What a point is worth: the worst of its rounds.
@@ -239,19 +354,19 @@ fn reasons(run: &Run, style: Style) -> String {
         }
         out.push('\n');
         out.push_str(&reason(heard, style));
-        let mut places: Vec<String> = heard
-            .points
-            .iter()
-            .take(4)
-            .map(|id| format!("{} {} {}", id.server, id.workload, id.load.slug()))
-            .collect();
+        let mut places: Vec<String> = heard.points.iter().take(4).map(place).collect();
         let more = heard.points.len().saturating_sub(places.len());
         if more > 0 {
             places.push(format!("{more} more"));
         }
-        out.push_str(&labelled("", &format!("at {}", places.join(", "))));
+        out.push_str(&style.labelled("", &format!("at {}", places.join("; "))));
     }
     out
+}
+
+/// `nginx, small, 64 connections`.
+fn place(id: &PointId) -> String {
+    format!("{}, {}, {}", id.server, id.workload, id.load.text())
 }
 
 fn reason(heard: &Heard, style: Style) -> String {
@@ -265,27 +380,22 @@ fn reason(heard: &Heard, style: Style) -> String {
         words::plural(trials as u64, "trial")
     );
     let which = match heard.points.as_slice() {
-        [first, _, ..] => format!(
-            "At {} {} {}: ",
-            first.server,
-            first.workload,
-            first.load.slug()
-        ),
+        [first, _, ..] => format!("At {}: ", place(first)),
         _ => String::new(),
     };
-    out.push_str(&labelled("", &format!("{which}{}", finding.say)));
+    out.push_str(&style.labelled("", &format!("{which}{}", finding.say)));
     for fix in &finding.fix {
-        out.push_str(&labelled("", &format!("-> {fix}")));
+        out.push_str(&style.labelled("", &format!("-> {fix}")));
     }
     out
 }
 
 /// What no rule could look at, or need not be told: what silence rests on.
-fn coverage(run: &Run) -> String {
+fn coverage(run: &Run, style: Style) -> String {
     let mut out = String::new();
     let mut tell = |rule: &str, what: String| {
         let label = if out.is_empty() { "rules" } else { "" };
-        out.push_str(&labelled(label, &format!("{rule} {what}")));
+        out.push_str(&style.labelled(label, &format!("{rule} {what}")));
     };
     for (rule, (missing, trials)) in run.unread() {
         let trials = words::plural(*trials as u64, "trial");
@@ -311,7 +421,7 @@ fn coverage(run: &Run) -> String {
         );
     }
     if out.is_empty() {
-        return labelled("rules", "every rule that applies could read what it needs");
+        return style.labelled("rules", "every rule that applies could read what it needs");
     }
     out
 }

@@ -4,7 +4,7 @@ use model::{Distribution, Span, Trial};
 use verdict::summary::{Support, quantile_interval, support};
 use verdict::words;
 
-use super::{Style, labelled};
+use super::Style;
 
 /// Bars of so many columns at most.
 const BAR: usize = 20;
@@ -27,6 +27,7 @@ pub fn latency(trial: &Trial, style: Style) -> String {
         .take_while(|q| support(all, *q) > Support::TooFew)
         .collect();
     let (low, high) = ends(times, &steps);
+    let longest = if style.is_narrow() { 0 } else { BAR };
     for q in &steps {
         let value = times.quantile(*q);
         let last = if open {
@@ -41,17 +42,17 @@ pub fn latency(trial: &Trial, style: Style) -> String {
                 "{:>12}{:>11}{interval:>22}{last:>11}  {}",
                 percent(*q),
                 show(value, trial),
-                "#".repeat(value.map_or(BAR, |value| bar(value, low, high))),
+                "#".repeat(value.map_or(longest, |value| bar(value, low, high).min(longest))),
             )
             .trim_end(),
         );
         out.push('\n');
     }
-    out.push_str(&tail(trial, &steps));
+    out.push_str(&tail(trial, &steps, style));
     out
 }
 
-fn tail(trial: &Trial, steps: &[f64]) -> String {
+fn tail(trial: &Trial, steps: &[f64], style: Style) -> String {
     let times = &trial.record.response_time;
     let all = times.count() + times.censored();
     let mut say = format!("{} response times", words::count(all));
@@ -69,7 +70,7 @@ fn tail(trial: &Trial, steps: &[f64]) -> String {
     } else {
         say.push_str("; beyond the last line fewer than 10 remain: too few to tell");
     }
-    labelled("", &(say + "."))
+    style.labelled("", &(say + "."))
 }
 
 /// 50 %, 75 %, 87.5 %, and so on.

@@ -1,4 +1,4 @@
-//! What is printed: the verdict first, then the numbers, at 80 columns.
+//! What is printed: the verdict first, then the numbers, as wide as the terminal is.
 //!
 //! [`trial()`] is one run, [`latency()`] its spectrum, [`judged()`] its verdict alone, [`lab()`] a
 //! whole experiment, [`analysis()`] its answers and numbers alone. Colour is the caller's choice:
@@ -20,19 +20,60 @@ pub use result::trial;
 pub use worth::{judged, verdict};
 
 /// How to print.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Style {
     /// Whether to use ANSI colours.
     pub colour: bool,
+    /// Columns of a line.
+    width: usize,
 }
 
-/// Columns of a line.
+/// Columns of a line where nobody says how many there are.
 const WIDTH: usize = 80;
+/// Numbers and their names take so many.
+const WIDTH_MIN: usize = 60;
+/// Eyes lose the line beyond.
+const WIDTH_MAX: usize = 100;
+
+impl Default for Style {
+    fn default() -> Self {
+        Self::new(false, None)
+    }
+}
 
 /// Columns of the names in front of values.
 const LABEL: usize = 12;
 
 impl Style {
+    /// In colour or not, on a terminal of `columns` where that is known: lines have 60 columns at
+    /// least and 100 at most, and 80 where it is not known.
+    pub fn new(colour: bool, columns: Option<usize>) -> Self {
+        let width = columns.unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH_MAX);
+        Self { colour, width }
+    }
+
+    /// Whether a table of 80 columns does not fit.
+    const fn is_narrow(self) -> bool {
+        self.width < WIDTH
+    }
+
+    /// `text` in lines of the terminal's width.
+    fn paragraph(self, text: &str) -> String {
+        let lines = wrap(text, self.width).into_iter();
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
+    /// `label` and `text` beside it, wrapped and indented.
+    fn labelled(self, label: &str, text: &str) -> String {
+        let mut out = String::new();
+        for (position, line) in wrap(text, self.width - LABEL).iter().enumerate() {
+            let label = if position == 0 { label } else { "" };
+            out.push_str(format!("{label:<LABEL$}{line}").trim_end());
+            out.push('\n');
+        }
+        out
+    }
+
     /// `text` in the colour of `status`.
     fn status(self, status: Status, text: &str) -> String {
         let code = match status {
@@ -97,17 +138,6 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// `label` and `text` beside it, wrapped and indented.
-fn labelled(label: &str, text: &str) -> String {
-    let mut out = String::new();
-    for (position, line) in wrap(text, WIDTH - LABEL).iter().enumerate() {
-        let label = if position == 0 { label } else { "" };
-        out.push_str(format!("{label:<LABEL$}{line}").trim_end());
-        out.push('\n');
-    }
-    out
 }
 
 #[cfg(test)]

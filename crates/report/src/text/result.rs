@@ -6,15 +6,15 @@ use model::{Claim, Outcome, Status, Trial};
 use verdict::summary::{cpu_per_request, median};
 use verdict::words;
 
+use super::Style;
 use super::thresholds::thresholds;
 use super::times::{classes, times};
 use super::worth::{coverage, notes, verdict};
-use super::{Style, labelled};
 
 /// The whole of it. The verdict comes first.
 pub fn trial(trial: &Trial, style: Style) -> String {
     if trial.record.measured_nothing() {
-        return format!("{}\n{}", asked(trial, style), remarks(trial));
+        return format!("{}\n{}", asked(trial, style), remarks(trial, style));
     }
     let mut out = verdict(&trial.verdict, style);
     out.push('\n');
@@ -25,20 +25,20 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     out.push('\n');
     out.push_str(&times(trial, style));
     out.push_str(&classes(trial, style));
-    out.push_str(&meaning(trial));
+    out.push_str(&meaning(trial, style));
     let failures = failures(trial, style);
     if !failures.is_empty() {
         out.push('\n');
         out.push_str(&failures);
     }
     out.push('\n');
-    out.push_str(&connections(trial));
-    out.push_str(&super::tls::tls(trial));
-    out.push_str(&costs(trial));
+    out.push_str(&connections(trial, style));
+    out.push_str(&super::tls::tls(trial, style));
+    out.push_str(&costs(trial, style));
     out.push('\n');
-    out.push_str(&remarks(trial));
+    out.push_str(&remarks(trial, style));
     out.push_str(&notes(&trial.verdict, style));
-    out.push_str(&coverage(&trial.verdict));
+    out.push_str(&coverage(&trial.verdict, style));
     out
 }
 
@@ -97,7 +97,7 @@ fn asked(trial: &Trial, style: Style) -> String {
     } else if trial.record.interrupted {
         line.push_str("; INTERRUPTED: only what was measured until then");
     }
-    format!("{}\n{}", style.bold(&title), indent(&line))
+    format!("{}\n{}", style.bold(&title), style.paragraph(&line))
 }
 
 /// When requests become due, in words.
@@ -128,13 +128,6 @@ fn how(plan: &PlanFile) -> String {
     how
 }
 
-fn indent(text: &str) -> String {
-    super::wrap(text, super::WIDTH)
-        .iter()
-        .map(|line| format!("{line}\n"))
-        .collect()
-}
-
 /// Rates, in all and by interval.
 fn rates(trial: &Trial, style: Style) -> String {
     let record = &trial.record;
@@ -150,12 +143,12 @@ fn rates(trial: &Trial, style: Style) -> String {
     let ok = record.total.right_in_it();
     out.push_str(&format!(" ({} in {})\n", words::count(ok), record.window));
     if let Some(line) = by_interval(trial) {
-        out.push_str(&labelled("", &line));
+        out.push_str(&style.labelled("", &line));
     }
     if let Some(rate) = trial.plan.arrivals.rate() {
         let seconds = record.window.as_s_f64().max(1e-9);
         let sent = number(record.total.sent_in_it()) / seconds;
-        out.push_str(&labelled(
+        out.push_str(&style.labelled(
             "",
             &format!(
                 "intended {}/s, sent {}/s; most waiting at once {}",
@@ -166,7 +159,7 @@ fn rates(trial: &Trial, style: Style) -> String {
         ));
     }
     let seconds = record.window.as_s_f64().max(1e-9);
-    out.push_str(&labelled(
+    out.push_str(&style.labelled(
         "goodput",
         &format!(
             "{}/s of content, {}/s received, {}/s sent",
@@ -213,20 +206,17 @@ fn by_interval(trial: &Trial) -> Option<String> {
 }
 
 /// What the times above may be used for.
-fn meaning(trial: &Trial) -> String {
+fn meaning(trial: &Trial, style: Style) -> String {
     let record = &trial.record;
     if record.response_time.count() + record.response_time.censored() == 0 {
         return String::new();
     }
     let mut out = String::new();
     if is_invalid(trial, Claim::Latency) {
-        out.push_str(&labelled(
-            "",
-            "Latency is invalid: these times are no result.",
-        ));
+        out.push_str(&style.labelled("", "Latency is invalid: these times are no result."));
     }
     if trial.plan.arrivals.rate().is_none() && record.achieved_rate > 0.0 {
-        out.push_str(&labelled(
+        out.push_str(&style.labelled(
             "",
             &format!(
                 "Closed loop: each connection waits for its answer before it asks again, so past \
@@ -237,7 +227,7 @@ fn meaning(trial: &Trial) -> String {
         ));
     }
     if record.response_time.censored() > 0 {
-        out.push_str(&labelled(
+        out.push_str(&style.labelled(
             "",
             &format!(
                 "{} failed: they count as longer than {}.",
@@ -248,7 +238,7 @@ fn meaning(trial: &Trial) -> String {
     }
     let count = record.response_time.count() + record.response_time.censored();
     if count < 100_000 {
-        out.push_str(&labelled(
+        out.push_str(&style.labelled(
             "",
             &format!(
                 "\"-\": too few of {} values beyond it.",
@@ -300,13 +290,13 @@ fn failures(trial: &Trial, style: Style) -> String {
                 text.push_str(&format!(" (after {at})"));
             }
         }
-        out.push_str(&labelled(outcome.name(), &text));
+        out.push_str(&style.labelled(outcome.name(), &text));
     }
     out
 }
 
 /// Connections of the whole run, warm-up and end included.
-fn connections(trial: &Trial) -> String {
+fn connections(trial: &Trial, style: Style) -> String {
     let record = &trial.record;
     let mut all = ConnectionCounts::default();
     let phases: [&Tally; 3] = [&record.warmup_phase, &record.total, &record.drain_phase];
@@ -336,11 +326,11 @@ fn connections(trial: &Trial) -> String {
             words::count(now.established)
         ));
     }
-    labelled("connections", &text)
+    style.labelled("connections", &text)
 }
 
 /// CPU and memory of both sides.
-fn costs(trial: &Trial) -> String {
+fn costs(trial: &Trial, style: Style) -> String {
     let mut out = String::new();
     let workers = &trial.record.workers;
     let share = |part: fn(&model::record::Worker) -> model::Span| {
@@ -360,7 +350,7 @@ fn costs(trial: &Trial) -> String {
         if let Some(headroom) = trial.verdict.headroom {
             text.push_str(&format!(", headroom {headroom:.2}"));
         }
-        out.push_str(&labelled("generator", &text));
+        out.push_str(&style.labelled("generator", &text));
     }
     let server = trial.usage.server.as_ref();
     let mut parts = Vec::new();
@@ -387,12 +377,12 @@ fn costs(trial: &Trial) -> String {
             "CPU and memory not read (not a process of this machine, or not ours)".to_owned(),
         );
     }
-    out.push_str(&labelled("server", &parts.join(", ")));
+    out.push_str(&style.labelled("server", &parts.join(", ")));
     out
 }
 
 /// What a reader must know: backend, checks, CPUs, fallbacks.
-fn remarks(trial: &Trial) -> String {
+fn remarks(trial: &Trial, style: Style) -> String {
     let record = &trial.record;
     let mut out = String::new();
     let backend = match record.backend.as_str() {
@@ -400,7 +390,7 @@ fn remarks(trial: &Trial) -> String {
         other => other,
     };
     if !backend.is_empty() {
-        out.push_str(&labelled(
+        out.push_str(&style.labelled(
             "backend",
             &format!(
                 "{backend}, with timers to {}",
@@ -409,19 +399,16 @@ fn remarks(trial: &Trial) -> String {
         ));
     }
     for (position, checked) in crate::run::checked(trial).iter().enumerate() {
-        out.push_str(&labelled(
-            if position == 0 { "checked" } else { "" },
-            checked,
-        ));
+        out.push_str(&style.labelled(if position == 0 { "checked" } else { "" }, checked));
     }
     if let Some(choice) = &trial.context.cpu_choice {
-        out.push_str(&labelled("CPUs", choice));
+        out.push_str(&style.labelled("CPUs", choice));
     }
     for note in &record.notes {
-        out.push_str(&labelled("note", note));
+        out.push_str(&style.labelled("note", note));
     }
     if record.samples_dropped > 0 {
-        out.push_str(&labelled(
+        out.push_str(&style.labelled(
             "samples",
             &format!(
                 "{} kept, {} found no room",

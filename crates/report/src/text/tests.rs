@@ -6,7 +6,10 @@ use model::{Outcome, Span, Trial};
 use super::*;
 use crate::Run;
 
-const PLAIN: Style = Style { colour: false };
+const PLAIN: Style = Style {
+    colour: false,
+    width: WIDTH,
+};
 
 fn judged_trial(change: impl FnOnce(&mut Trial), base: Trial) -> Trial {
     let mut trial = base;
@@ -25,6 +28,30 @@ fn is_narrow(text: &str) {
 fn check(name: &str, text: &str) {
     is_narrow(text);
     insta::assert_snapshot!(name, text);
+}
+
+#[test]
+fn lines_are_as_wide_as_the_terminal() {
+    let mut trial = judged_trial(
+        |trial| trial.record.notes.push("word ".repeat(40)),
+        fixture::open(),
+    );
+    let trials = Heat::default().trials();
+    let mut run = Run::default();
+    for trial in &trials {
+        run.add(trial);
+    }
+    run.judge(&::verdict::judge_set(&trials));
+    run.sort();
+    trial.record.window = Span::from_s(10);
+    for (columns, widest) in [(40, 60), (60, 60), (72, 72), (200, 100)] {
+        let style = Style::new(false, Some(columns));
+        let text = super::trial(&trial, style) + &latency(&trial, style) + &lab(&run, style);
+        let longest = text.lines().map(|line| line.chars().count()).max();
+        let longest = longest.expect("there are lines");
+        assert!(longest <= widest, "{columns}: {longest}\n{text}");
+        assert!(longest > widest - 12, "{columns}: {longest}\n{text}");
+    }
 }
 
 #[test]
@@ -201,7 +228,7 @@ fn an_experiment() {
 fn colour_is_a_choice() {
     let trial = judged_trial(|_| {}, fixture::closed());
     assert!(!super::trial(&trial, PLAIN).contains('\x1b'));
-    assert!(super::trial(&trial, Style { colour: true }).contains("\x1b[32mvalid"));
+    assert!(super::trial(&trial, Style::new(true, None)).contains("\x1b[32mvalid"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ const COLUMN: usize = 10;
 /// The table, with a sentence about what it may be used for.
 pub(super) fn times(trial: &Trial, style: Style) -> String {
     let record = &trial.record;
-    let quantiles = columns();
+    let quantiles = columns(style);
     let mut out = header("time", &quantiles, style);
     let open = trial.plan.arrivals.rate().is_some();
     let mut rows: Vec<(&str, &Distribution)> = vec![("response", &record.response_time)];
@@ -47,7 +47,7 @@ pub(super) fn classes(trial: &Trial, style: Style) -> String {
     if classes.is_empty() {
         return String::new();
     }
-    let quantiles = columns();
+    let quantiles = columns(style);
     let mut out = header("response", &quantiles, style);
     for class in classes {
         let right = class.outcomes[Outcome::Ok];
@@ -56,9 +56,7 @@ pub(super) fn classes(trial: &Trial, style: Style) -> String {
         if failed > 0 {
             line.push_str(&format!(", {} failed", words::count(failed)));
         }
-        for line in super::wrap(&line, super::WIDTH) {
-            out.push_str(&format!("{line}\n"));
-        }
+        out.push_str(&style.paragraph(&line));
         out.push_str(&row(
             "",
             &class.response_time,
@@ -69,10 +67,16 @@ pub(super) fn classes(trial: &Trial, style: Style) -> String {
     out
 }
 
-fn columns() -> Vec<Quantile> {
+/// As many as there is room for.
+fn columns(style: Style) -> Vec<Quantile> {
+    let left_out: &[&str] = if style.is_narrow() {
+        &["p75", "p90", "p99_99"]
+    } else {
+        &["p75"]
+    };
     QUANTILES
         .into_iter()
-        .filter(|quantile| quantile.name != "p75")
+        .filter(|quantile| !left_out.contains(&quantile.name))
         .collect()
 }
 

@@ -4,10 +4,10 @@ use model::Trial;
 use model::tls::Negotiated;
 use verdict::words;
 
-use super::labelled;
+use super::Style;
 
 /// Handshakes of each kind, and what went wrong with TLS. Nothing where connections are in clear.
-pub(super) fn tls(trial: &Trial) -> String {
+pub(super) fn tls(trial: &Trial, style: Style) -> String {
     let Some(tls) = &trial.record.tls else {
         return String::new();
     };
@@ -29,14 +29,14 @@ pub(super) fn tls(trial: &Trial) -> String {
     if trial.plan.tls.as_ref().is_some_and(|tls| tls.insecure) {
         text.push_str("; certificates were not verified");
     }
-    let mut out = labelled("TLS", &text);
+    let mut out = style.labelled("TLS", &text);
     for kind in &tls.negotiated {
         let line = format!(
             "{} of {}",
             words::count(kind.count),
             kind_of(&kind.negotiated)
         );
-        out.push_str(&labelled("", &line));
+        out.push_str(&style.labelled("", &line));
     }
     out
 }

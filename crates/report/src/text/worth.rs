@@ -4,7 +4,7 @@ use model::finding::{Claim, ClaimVerdict, Finding, Severity, Status, Verdict};
 
 use ::verdict::words;
 
-use super::{LABEL, Style, WIDTH, labelled, wrap};
+use super::{LABEL, Style, wrap};
 
 /// The verdict: one line per claim, then the reasons. Notes are left to the end of a report.
 pub fn verdict(verdict: &Verdict, style: Style) -> String {
@@ -34,7 +34,7 @@ pub fn judged(of: &str, verdict: &Verdict, style: Style) -> String {
         out.push_str(&notes);
     }
     out.push('\n');
-    out.push_str(&coverage(verdict));
+    out.push_str(&coverage(verdict, style));
     out
 }
 
@@ -45,7 +45,7 @@ fn claim_line(claim: Claim, worth: &ClaimVerdict, unread: &[&str], style: Style)
     } else if worth.partial {
         rest = format!("({})", partial(worth.status, unread));
     }
-    let mut lines = wrap(&rest, WIDTH - LABEL - 9).into_iter();
+    let mut lines = wrap(&rest, style.width - LABEL - 9).into_iter();
     let first = lines.next().unwrap_or_default();
     let status = style.status(worth.status, &format!("{:<8}", worth.status));
     let mut out = format!("{:<LABEL$}{status} {first}", claim.name())
@@ -112,7 +112,7 @@ fn reason(finding: &Finding, style: Style) -> String {
     let severity = finding.worst();
     let indent = LABEL + 9;
     let mut out = String::new();
-    for (position, line) in wrap(&finding.say, WIDTH - indent).iter().enumerate() {
+    for (position, line) in wrap(&finding.say, style.width - indent).iter().enumerate() {
         if position == 0 {
             let name = style.severity(severity, &format!("{:<8}", severity.name()));
             out.push_str(&format!("{:<LABEL$}{name} {line}\n", finding.rule));
@@ -121,7 +121,7 @@ fn reason(finding: &Finding, style: Style) -> String {
         }
     }
     for fix in &finding.fix {
-        for (position, line) in wrap(fix, WIDTH - indent - 3).iter().enumerate() {
+        for (position, line) in wrap(fix, style.width - indent - 3).iter().enumerate() {
             let mark = if position == 0 { "->" } else { "  " };
             out.push_str(&style.faint(&format!("{:indent$}{mark} {line}", "")));
             out.push('\n');
@@ -136,7 +136,7 @@ pub(super) fn notes(verdict: &Verdict, style: Style) -> String {
         .findings
         .iter()
         .filter(|finding| finding.worst() == Severity::Note)
-        .map(|finding| style_lines(&labelled(&finding.rule, &finding.say), style))
+        .map(|finding| style_lines(&style.labelled(&finding.rule, &finding.say), style))
         .collect()
 }
 
@@ -145,9 +145,9 @@ fn style_lines(text: &str, style: Style) -> String {
 }
 
 /// How many rules had their say, and what the others could not read.
-pub(super) fn coverage(verdict: &Verdict) -> String {
+pub(super) fn coverage(verdict: &Verdict, style: Style) -> String {
     let coverage = &verdict.coverage;
-    let mut out = labelled(
+    let mut out = style.labelled(
         "rules",
         &format!(
             "{} of {} evaluated, {} not applicable, {} unknown (set {})",
@@ -159,19 +159,13 @@ pub(super) fn coverage(verdict: &Verdict) -> String {
         ),
     );
     for (rule, missing) in &coverage.unknown {
-        out.push_str(&labelled(
-            "",
-            &format!("{rule} unknown: could not read {missing}"),
-        ));
+        out.push_str(&style.labelled("", &format!("{rule} unknown: could not read {missing}")));
     }
     for (rule, why) in &coverage.cannot_apply {
-        out.push_str(&labelled("", &format!("{rule} cannot judge this: {why}")));
+        out.push_str(&style.labelled("", &format!("{rule} cannot judge this: {why}")));
     }
     for (rule, cause) in &coverage.explained {
-        out.push_str(&labelled(
-            "",
-            &format!("{rule} is not told: its cause is, by {cause}"),
-        ));
+        out.push_str(&style.labelled("", &format!("{rule} is not told: its cause is, by {cause}")));
     }
     out
 }

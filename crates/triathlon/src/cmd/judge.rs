@@ -1,14 +1,13 @@
-//! `triathlon judge TRIAL...`: judges stored trials again.
+//! `triathlon judge TRIAL|DIR...`: judges stored trials again.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use model::point::Execution;
 use model::{Trial, Verdict};
 use report::Run;
-use report::text::{self, Style};
+use report::text;
 use verdict::TrialSet;
 
 use crate::exit::Exit;
@@ -18,15 +17,15 @@ const EXAMPLES: &str = "\
 Examples:
   triathlon load http://127.0.0.1:8080/ --json trial.json; triathlon judge trial.json
       what one trial is worth
-  triathlon judge results/first-heat/*/trials/*.json
+  triathlon judge results/first-heat
       all trials of an experiment, by the rules of today, with the answers of its report";
 
 /// Arguments of `triathlon judge`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Stored trials (JSON); those of one experiment are judged together
-    #[arg(required = true, value_name = "TRIAL")]
+    /// Stored trials (JSON) or results directories; those of one experiment are judged together
+    #[arg(required = true, value_name = "TRIAL|DIR")]
     trials: Vec<PathBuf>,
     /// Print the verdicts as JSON, one line for each trial, instead of text
     #[arg(long)]
@@ -37,7 +36,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut set = TrialSet::default();
     let mut executions: BTreeMap<Execution, Judged> = BTreeMap::new();
-    for (position, path) in args.trials.iter().enumerate() {
+    let paths = super::report::trials(&args.trials)?;
+    for (position, path) in paths.iter().enumerate() {
         let trial = read(path)?;
         set.add(&trial);
         if let Some(point) = &trial.point {
@@ -47,14 +47,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             judged.positions.push(position);
         }
     }
-    super::stored::differences_around(&args.trials)?;
+    super::stored::differences_around(&paths)?;
     let verdicts = set.verdicts();
     if !args.json {
         for judged in executions.values_mut() {
             judged.tell(&verdicts)?;
         }
     }
-    for (path, verdict) in args.trials.iter().zip(&verdicts) {
+    for (path, verdict) in paths.iter().zip(&verdicts) {
         print(path, verdict, args.json)?;
     }
     let nothing_left = verdicts.iter().all(Verdict::nothing_left);
@@ -91,7 +91,7 @@ impl Judged {
         let of_it = self.positions.iter().map(|position| &verdicts[*position]);
         self.run.judge(&of_it.cloned().collect::<Vec<_>>());
         self.run.sort();
-        out::line(text::analysis(&self.run, style()))
+        out::line(text::analysis(&self.run, out::style()))
     }
 }
 
@@ -106,12 +106,9 @@ fn print(path: &Path, verdict: &Verdict, json: bool) -> anyhow::Result<()> {
         out::line(format_args!("{}", serde_json::to_string(verdict)?))?;
         return Ok(());
     }
-    out::line(text::judged(&path.display().to_string(), verdict, style()))
-}
-
-/// Colours for a person at a terminal who has not declined them.
-fn style() -> Style {
-    Style {
-        colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-    }
+    out::line(text::judged(
+        &path.display().to_string(),
+        verdict,
+        out::style(),
+    ))
 }

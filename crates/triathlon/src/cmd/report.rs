@@ -362,6 +362,24 @@ fn is_among_trials(path: &Path) -> bool {
         .is_some_and(|folder| folder.ends_with("trials"))
 }
 
+/// Files as they are, and the trials of each results directory.
+pub(super) fn trials(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut trials = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            trials.push(path.clone());
+            continue;
+        }
+        let mut files = Vec::new();
+        find(&newest(path)?, DEPTH_MAX, &mut files)?;
+        files.retain(|file| is_among_trials(file));
+        anyhow::ensure!(!files.is_empty(), "no trial found in {}", path.display());
+        files.sort();
+        trials.extend(files);
+    }
+    Ok(trials)
+}
+
 /// The newest execution in a folder that holds several of an experiment, or the folder itself.
 fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
     let is_results = |path: &Path| path.join("manifest.json").is_file();
@@ -376,7 +394,7 @@ fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
         Some(newest) => {
             if count > 1 {
                 out::note(format_args!(
-                    "{} holds {count} executions; this is the report of the newest, {}",
+                    "{} holds {count} executions; this is about the newest, {}",
                     folder.display(),
                     newest.display()
                 ));

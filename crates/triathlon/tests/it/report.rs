@@ -36,6 +36,31 @@ fn small() -> Vec<Trial> {
 }
 
 #[test]
+fn a_terminal_is_as_wide_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    store(folder.path(), small());
+    let longest = |columns: u32| {
+        let program = command(["judge"]).get_program().to_owned();
+        let line = format!(
+            "stty cols {columns}; {} judge {}",
+            program.display(),
+            folder.path().display()
+        );
+        // From bsdutils, which every Debian has: it runs a command in a terminal of its own.
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--command", &line, "/dev/null"]);
+        let output = script.env("NO_COLOR", "1").output().expect("script runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("origin has"), "{text}");
+        let lines = text.lines().map(|line| line.trim_end().chars().count());
+        lines.max().unwrap_or(0)
+    };
+    let folder_name = folder.path().display().to_string().chars().count() + 20;
+    assert!(longest(60) <= 60.max(folder_name));
+    assert!((81..=100.max(folder_name)).contains(&longest(200)));
+}
+
+#[test]
 fn keys_in_trials_of_earlier_versions_are_not_shown() {
     let key = "2c0d1a6f-8a6c4c1b-51a7b5a2-6f0e0f3c";
     let folder = tempfile::tempdir().expect("a folder");

@@ -37,6 +37,8 @@ pub struct Round<'a> {
     pub counts: bool,
     /// Whether the generator set the rate: then it is a lower bound.
     pub at_least: bool,
+    /// The rule for which it does not count, where there is one.
+    pub lost_to: Option<&'a str>,
 }
 
 /// How the servers of one workload compare at the declared load.
@@ -68,6 +70,8 @@ pub struct Racer {
     /// By round and group, with the attempt that it is of.
     values: BTreeMap<(u32, u32), (u32, f64)>,
     costs: Vec<(u32, f64, Standing)>,
+    /// By round, the rule for which an attempt at it does not count.
+    lost_to: BTreeMap<u32, String>,
 }
 
 /// A server and how it compares with the reference.
@@ -213,6 +217,9 @@ impl Racer {
         self.rounds += 1;
         let cost = round.cpu_us.map(|us| (round.round, us, Standing::Sound));
         self.costs.extend(cost);
+        let lost = round.lost_to.filter(|_| !round.counts);
+        self.lost_to
+            .extend(lost.map(|rule| (round.round, rule.to_owned())));
         if round.counts {
             self.at_least |= round.at_least;
             if let Some(value) = round.value {
@@ -244,6 +251,21 @@ impl Racer {
     pub fn counting(&self) -> usize {
         let rounds: BTreeSet<u32> = self.values.keys().map(|(round, _)| *round).collect();
         rounds.len()
+    }
+
+    /// `2 of nginx (STA-03)`: the rounds that do not count, and for which rules; none where all do.
+    fn lost(&self) -> Option<String> {
+        let counts = |round: &u32| self.values.keys().any(|(other, _)| other == round);
+        let lost: BTreeMap<&u32, &str> = self
+            .lost_to
+            .iter()
+            .filter(|(round, _)| !counts(round))
+            .map(|(round, rule)| (round, rule.as_str()))
+            .collect();
+        let rules: BTreeSet<&str> = lost.values().copied().collect();
+        let rules: Vec<&str> = rules.into_iter().collect();
+        let (count, server) = (lost.len(), &self.server);
+        (count > 0).then(|| format!("{count} of {server} ({})", words::list(&rules)))
     }
 }
 
@@ -322,7 +344,8 @@ impl Comparison {
         format!("{workload}, at {load}: {}.", each.join("; "))
     }
 
-    /// How certain that is, in a sentence for each answer, with the servers that it is about.
+    /// How certain that is, in a sentence for each answer, with the servers that it is about; and
+    /// which rounds do not count.
     pub fn certainty(&self) -> Vec<String> {
         let mut answers: Vec<(String, Vec<&str>)> = Vec::new();
         let compared = |rival: &&Rival| rival.estimate.is_some();
@@ -333,20 +356,26 @@ impl Comparison {
                 None => answers.push((said, vec![server])),
             }
         }
-        answers
+        let mut said: Vec<String> = answers
             .into_iter()
             .map(|(said, servers)| format!("{}: {said}.", servers.join(", ")))
-            .collect()
+            .collect();
+        let lost: Vec<String> = self.racers().filter_map(Racer::lost).collect();
+        if !lost.is_empty() {
+            said.push(format!("Rounds that do not count: {}.", lost.join(", ")));
+        }
+        said
+    }
+
+    fn racers(&self) -> impl Iterator<Item = &Racer> {
+        let rivals = self.rivals.iter().map(|rival| &rival.racer);
+        std::iter::once(&self.reference).chain(rivals)
     }
 
     /// What a request costs each server, in a sentence; none where that could not be read.
     pub fn cost(&self) -> Option<String> {
-        let racers = || {
-            [&self.reference]
-                .into_iter()
-                .chain(self.rivals.iter().map(|r| &r.racer))
-        };
-        let each: Vec<String> = racers()
+        let each: Vec<String> = self
+            .racers()
             .filter_map(|racer| Some(format!("{} {}", racer.server, time_us(racer.cpu_us?))))
             .collect();
         (!each.is_empty()).then(|| format!("CPU time per request: {}.", each.join(", ")))

@@ -23,6 +23,7 @@ fn rounds<'a>(ids: &'a [(PointId, f64)], count: u32) -> Vec<Round<'a>> {
             cpu_us: Some(1e6 / rate),
             counts: true,
             at_least: false,
+            lost_to: None,
         })
     };
     ids.iter().flat_map(of).collect()
@@ -122,10 +123,24 @@ fn struck_rounds_are_left_out_and_bounds_are_no_answers() {
     for round in struck.iter_mut().filter(|round| round.round == 8) {
         round.value = Some(1.0);
         round.counts = false;
+        round.lost_to = (round.id.server == "nginx").then_some("CPU-08");
     }
     let comparison = compare(&struck, Asked::default()).remove(0);
     assert_eq!(comparison.rivals[0].racer.counting(), 7);
     assert!(comparison.sentence().contains("origin has 1.80 times"));
+    let said = comparison.certainty();
+    assert_eq!(
+        said.last().unwrap(),
+        "Rounds that do not count: 1 of nginx (CPU-08)."
+    );
+    // An attempt that counts makes up for one that does not.
+    let mut again = struck.clone();
+    again.extend(rounds(&ids, 8).into_iter().map(|round| Round {
+        attempt: 1,
+        ..round
+    }));
+    let comparison = compare(&again, Asked::default()).remove(0);
+    assert!(!comparison.certainty().join(" ").contains("do not count"));
     let mut bounded = rounds(&ids, 8);
     for round in &mut bounded {
         round.at_least = round.id.server == "nginx";

@@ -3,12 +3,18 @@
 //! Reads the rate of each interval of the window, whatever its length; fewer than ten tell no
 //! trend, and then the claim is partial. The slope is Theil and Sen's (the median of all pairwise
 //! slopes), its significance Mann and Kendall's, so that one odd second is neither.
+//!
+//! Where a point has several rounds, their drifts are judged together (ADR 0024). A server that is
+//! not warm, a token bucket and a log that grows bend each round the same way. What bends one round
+//! up and another one down is noise, which the interval over the rounds tells already: to strike
+//! such rounds would be to choose among results by what they say.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
-use model::record::Interval;
+use model::finding::Severity;
 
-use crate::check::{Check, Facts, Found, Judge, Judgement, number};
-use crate::summary::median;
+use crate::check::{Check, Found, Judge, Judgement};
+use crate::set::Peers;
+use crate::summary::{Drift, INTERVALS_MIN, Rounds, Trend};
 use crate::thresholds::DRIFT;
 use crate::words;
 
@@ -18,100 +24,156 @@ pub(crate) static CHECK: Check = Check {
     claims: &[Capacity, Latency, Resources, Comparison],
     mandatory: true,
     source: "Theil-Sen and Mann-Kendall; Uta et al., NSDI 2020: clouds shape by token buckets",
-    judge: Judge::Alone(judge),
+    judge: Judge::Across(judge),
 };
 
-/// Fewer intervals show no trend.
-const INTERVALS_MIN: usize = 10;
-/// The 99 % point of the normal distribution, two-sided.
-const Z_99: f64 = 2.575_829;
-
-fn judge(facts: &Facts<'_>) -> Judgement {
-    if !facts.trial.plan.stages.is_empty() {
-        // The plan itself is not steady.
-        return Judgement::NotApplicable;
-    }
-    let open = facts.is_open_loop();
-    let intervals = &facts.record.intervals;
-    let usual = intervals.first().map(|interval| interval.length);
-    let values: Vec<f64> = intervals
-        .iter()
-        // The last one may be cut too short to count.
-        .filter(|interval| usual.is_some_and(|usual| interval.length * 2 >= usual))
-        .filter_map(|interval| value(interval, open))
+fn judge(peers: &Peers<'_>) -> Judgement {
+    let own = match peers.entry.trend {
+        Trend::Staged => return Judgement::NotApplicable,
+        Trend::Unread => return Judgement::unknown("rates per interval"),
+        Trend::TooFew(intervals) => {
+            return Judgement::CannotApply(format!(
+                "a trend takes {INTERVALS_MIN} intervals, and this window has {intervals}"
+            ));
+        }
+        Trend::Seen(drift) => drift,
+    };
+    let rounds: Vec<Drift> = peers
+        .point()
+        .into_iter()
+        .flat_map(|point| peers.undisturbed(&point.trials))
+        .filter_map(|entry| match entry.trend {
+            Trend::Seen(drift) => Some(drift),
+            _ => None,
+        })
         .collect();
-    if facts.record.intervals.is_empty() {
-        return Judgement::unknown("rates per interval");
-    }
-    if values.len() < INTERVALS_MIN {
-        return Judgement::CannotApply(format!(
-            "a trend takes {INTERVALS_MIN} intervals, and this window has {}",
-            values.len()
-        ));
-    }
-    let mut sorted = values.clone();
-    sorted.sort_by(f64::total_cmp);
-    let middle = median(&sorted).unwrap_or(0.0);
-    let (slope, significant) = trend(&values);
-    let drift = slope * number(values.len() as u64) / middle.max(1e-9);
-    let severity = DRIFT.severity(drift.abs()).filter(|_| significant);
-    let Some(severity) = severity else {
-        return Judgement::Silent;
-    };
-    let what = if open {
-        "The median response time"
+    let what = if peers.entry.is_open_loop {
+        "median response time"
     } else {
-        "The rate"
+        "rate"
     };
-    Found::all(
-        CHECK.claims,
-        severity,
-        format!(
-            "{what} {} by {} over the window: it was not steady.",
-            if drift > 0.0 { "rose" } else { "fell" },
-            words::share(drift.abs())
-        ),
-    )
-    .evidence("drift", drift)
-    .evidence("intervals", values.len())
-    .limit(&DRIFT)
-    .fix("Warm up longer (--warmup); look for thermal limits, token buckets, growing logs")
-    .into()
+    let severity = severity(own).filter(|_| own.is_significant);
+    if rounds.len() < 2 {
+        let Some(severity) = severity else {
+            return Judgement::Silent;
+        };
+        let say = format!(
+            "The {what} {} over the window: it was not steady.",
+            moved(own)
+        );
+        return found(severity, say, own);
+    }
+    match (common(&rounds), severity) {
+        (Some((drift, severity)), _) => {
+            let say = format!(
+                "The {what} {} over the window, by the median of {} rounds: it was not steady.",
+                moved(drift),
+                rounds.len()
+            );
+            found(severity, say, drift)
+        }
+        (None, Some(_)) => {
+            let say = format!(
+                "The {what} {} over this window and not so over the others: that is part of how \
+                 far rounds differ.",
+                moved(own)
+            );
+            found(Severity::Note, say, own)
+        }
+        (None, None) => Judgement::Silent,
+    }
 }
 
-/// Closed loop: right answers per second. Open loop, where the plan sets the rate: the median
-/// response time.
-fn value(interval: &Interval, open: bool) -> Option<f64> {
-    let seconds = interval.length.as_s_f64();
-    if seconds <= 0.0 {
-        return None;
-    }
-    if open {
-        return interval
-            .response_time
-            .quantile(0.5)
-            .map(|span| span.as_us_f64());
-    }
-    Some(number(interval.tally.right_in_it()) / seconds)
+/// How far it drifts matters, not how surely.
+fn severity(drift: Drift) -> Option<Severity> {
+    DRIFT.severity(drift.share.abs())
 }
 
-/// Theil and Sen's slope per step, and whether Mann and Kendall's test finds it at 99 %.
-fn trend(values: &[f64]) -> (f64, bool) {
-    let n = number(values.len() as u64);
-    let mut slopes = Vec::with_capacity(values.len() * values.len() / 2);
-    let mut score = 0.0;
-    for (later, value) in values.iter().enumerate() {
-        for (earlier, before) in values[..later].iter().enumerate() {
-            slopes.push((value - before) / number((later - earlier) as u64));
-            score += match value.total_cmp(before) {
-                std::cmp::Ordering::Greater => 1.0,
-                std::cmp::Ordering::Less => -1.0,
-                std::cmp::Ordering::Equal => 0.0,
-            };
+/// The drift that the rounds have in common, and what it does. They have one in common where the
+/// interval of their median leaves out zero, or more than half of them drift the same way, each of
+/// them for sure.
+fn common(rounds: &[Drift]) -> Option<(Drift, Severity)> {
+    let summary = Rounds::of(rounds.iter().map(|round| round.share))?;
+    let is_same_way = |share: f64| share * summary.median > 0.0;
+    let sure = rounds
+        .iter()
+        .filter(|round| round.is_significant && is_same_way(round.share))
+        .count();
+    let leaves_out_zero = summary
+        .interval
+        .is_some_and(|interval| interval.low * interval.high > 0.0);
+    let drift = Drift {
+        share: summary.median,
+        is_significant: leaves_out_zero || sure * 2 > rounds.len(),
+        intervals: rounds.iter().map(|round| round.intervals).min()?,
+    };
+    severity(drift)
+        .filter(|_| drift.is_significant)
+        .map(|severity| (drift, severity))
+}
+
+fn found(severity: Severity, say: String, drift: Drift) -> Judgement {
+    let found = Found::all(CHECK.claims, severity, say)
+        .evidence("drift", drift.share)
+        .evidence("intervals", drift.intervals)
+        .limit(&DRIFT);
+    if severity == Severity::Note {
+        return found.into();
+    }
+    found
+        .fix("Warm up longer (--warmup); look for thermal limits, token buckets, growing logs")
+        .into()
+}
+
+/// `rose by 12 %`.
+fn moved(drift: Drift) -> String {
+    let way = if drift.share > 0.0 { "rose" } else { "fell" };
+    format!("{way} by {}", words::share(drift.share.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use statrs::distribution::{ContinuousCDF as _, Normal};
+
+    use super::*;
+
+    /// The share of 2,000 points that the rule accuses, where the rate of each of 20 intervals
+    /// strays by a tenth from that of the one before, and drifts by `drift` over the window.
+    fn accused(rounds: usize, drift: f64) -> f64 {
+        let normal = Normal::new(0.0, 1.0).unwrap();
+        let mut random = model::Random::new(1);
+        let mut draw = || {
+            let high = u32::try_from(random.next_u64() >> 32).unwrap();
+            normal.inverse_cdf((f64::from(high) + 0.5) / 4_294_967_296.0)
+        };
+        let mut window = || {
+            let mut level: f64 = 100.0;
+            let values: Vec<f64> = (0..20)
+                .map(|place| {
+                    level += 10.0 * draw() + (100.0 - level) / 4.0;
+                    level.max(1.0) + drift * 100.0 * f64::from(place) / 20.0
+                })
+                .collect();
+            Drift::over(&values)
+        };
+        let mut count = 0_u32;
+        for _ in 0..2_000 {
+            let rounds: Vec<Drift> = (0..rounds).map(|_| window()).collect();
+            count += u32::from(common(&rounds).is_some());
+        }
+        f64::from(count) / 2_000.0
+    }
+
+    #[test]
+    fn noise_is_not_taken_for_a_drift() {
+        for rounds in [2, 3, 4, 6, 8] {
+            let share = accused(rounds, 0.0);
+            assert!(share < 0.06, "{rounds} rounds: {share}");
         }
     }
-    slopes.sort_by(f64::total_cmp);
-    let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
-    let significant = (f64::abs(score) - 1.0) / deviation > Z_99;
-    (median(&slopes).unwrap_or(0.0), significant)
+
+    #[test]
+    fn a_drift_of_all_rounds_is_seen_through_noise() {
+        assert!(accused(8, 0.5) > 0.9, "{}", accused(8, 0.5));
+    }
 }

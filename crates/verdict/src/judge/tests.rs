@@ -339,6 +339,42 @@ fn a_wide_spread_is_rough_and_valid_however_long_the_window() {
     }
 }
 
+/// Eight rounds of one point, each with a rate that moves by so many per cent over its window.
+fn drifting(drifts: [i64; 8]) -> Vec<Trial> {
+    let mut trials = rounds(&[60_000.0; 8], &[]);
+    for (trial, drift) in trials.iter_mut().zip(drifts) {
+        for (place, interval) in (0..).zip(&mut trial.record.intervals) {
+            interval.tally.outcomes[Outcome::Ok] = (60_000 + 60 * drift * place).cast_unsigned();
+        }
+    }
+    trials
+}
+
+#[test]
+fn windows_that_drift_either_way_are_noise_and_count() {
+    let either = [40, -30, 1, -1, 30, -40, 1, -1];
+    for (verdict, drift) in judge_set(&drifting(either)).iter().zip(either) {
+        let found = verdict.findings.iter().find(|f| f.rule == "STA-03");
+        assert_eq!(found.is_some(), i64::abs(drift) > 10, "{drift}");
+        assert!(found.is_none_or(|found| found.worst() == Severity::Note));
+    }
+}
+
+#[test]
+fn a_drift_that_all_rounds_share_strikes_them_all() {
+    let all = [15, 20, 1, 30, 18, 16, 14, 25];
+    for verdict in judge_set(&drifting(all)) {
+        let found = verdict.findings.iter().find(|f| f.rule == "STA-03");
+        let found = found.expect("it is told of each round");
+        assert_eq!(found.worst(), Severity::Invalid);
+        assert!(
+            found.say.contains("by the median of 8 rounds"),
+            "{}",
+            found.say
+        );
+    }
+}
+
 #[test]
 fn what_a_cause_explains_is_not_told_again() {
     let mut trial = fixture::closed();

@@ -101,17 +101,22 @@ impl Precision {
         }
     }
 
+    /// Among others: `within 24 % (about 380 rounds to be sharp)`.
+    pub fn in_short(&self) -> String {
+        let within = self.within();
+        match (self.sharpness, self.rounds_to_be_sharp) {
+            (Sharpness::Sharp, _) | (_, None) => within,
+            (_, Some(rounds)) => {
+                let rounds = crate::words::count(rounds);
+                format!("{within} (about {rounds} rounds to be sharp)")
+            }
+        }
+    }
+
     /// As a sentence has it: `sharp (within 1.2 %)`, `rough (within 24 %; about 380 rounds would
     /// make it sharp)`.
     pub fn text(&self) -> String {
-        let within = match self.half_width {
-            Some(width) if width > FACTOR_MAX => "known by no factor of ten".to_owned(),
-            Some(width) => {
-                // Closer than anyone reads is not worth its digits.
-                format!("within {}", crate::words::share(width.max(1e-4)))
-            }
-            None => "too few rounds for an interval".to_owned(),
-        };
+        let within = self.within();
         let word = self.sharpness.word();
         match (self.sharpness, self.rounds_to_be_sharp) {
             (Sharpness::Sharp, _) | (_, None) => format!("{word} ({within})"),
@@ -119,6 +124,17 @@ impl Precision {
                 let rounds = crate::words::count(rounds);
                 format!("{word} ({within}; about {rounds} rounds would make it sharp)")
             }
+        }
+    }
+
+    fn within(&self) -> String {
+        match self.half_width {
+            Some(width) if width > FACTOR_MAX => "known by no factor of ten".to_owned(),
+            Some(width) => {
+                // Closer than anyone reads is not worth its digits.
+                format!("within {}", crate::words::share(width.max(1e-4)))
+            }
+            None => "too few rounds for an interval".to_owned(),
         }
     }
 }

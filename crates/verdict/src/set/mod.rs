@@ -20,7 +20,7 @@ pub use points::PointSummary;
 use crate::check::{Facts, Judge, Judgement};
 use crate::checks;
 use crate::judge::verdict;
-use crate::summary::{QUANTILES, Reading, Support, cpu_per_request, read, support};
+use crate::summary::{QUANTILES, Reading, Support, Trend, cpu_per_request, read, support};
 
 /// Trials that are judged together. Add each, then ask for their verdicts.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,8 @@ pub(crate) struct Entry {
     pub(crate) requests_per_connection: Option<u32>,
     pub(crate) window: Span,
     pub(crate) rate: f64,
+    /// Whether the rate rises or falls within the window.
+    pub(crate) trend: Trend,
     pub(crate) response_mean_us: Option<f64>,
     pub(crate) response_p50_us: Option<f64>,
     pub(crate) response_p99_us: Option<f64>,
@@ -129,6 +131,7 @@ impl Entry {
             requests_per_connection: trial.plan.requests_per_connection,
             window: record.window,
             rate: record.achieved_rate,
+            trend: Trend::of(trial, facts.is_open_loop()),
             response_mean_us: times.mean().map(Span::as_us_f64),
             response_p50_us: quantile(0.5),
             response_p99_us: quantile(0.99),

@@ -3,9 +3,13 @@
 //! Requests inside a round are not independent samples of a server; rounds are. So intervals for
 //! headline numbers come from rounds, by order statistics, which assume no shape of distribution.
 
+mod trend;
+
 use model::units::Span;
 use model::usage::GroupUsage;
 use model::{Distribution, Record, Trial};
+
+pub(crate) use trend::{Drift, INTERVALS_MIN, Trend};
 
 /// A quantile that reports know.
 #[derive(Clone, Copy, Debug, PartialEq)]

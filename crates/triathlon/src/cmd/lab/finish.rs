@@ -1,6 +1,5 @@
 //! After the last trial: the report, the summary, and what to do next.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 use lab::LabError;
@@ -9,7 +8,6 @@ use lab::store::Store;
 use model::Manifest;
 use model::experiment::Gap;
 use report::Run;
-use report::text::Style;
 use verdict::{TrialSet, words};
 
 use crate::exit::Exit;
@@ -118,17 +116,10 @@ fn unmeasured(manifest: &Manifest, gaps: &[Gap], run: &Run) -> Vec<String> {
 /// Prints the summary of what was measured and the place of its page.
 fn tell(run: &Run, is_measured: bool, page: Option<&Path>) -> anyhow::Result<()> {
     if is_measured {
-        out::write(&report::text::lab(run, style()))?;
+        out::write(&report::text::lab(run, out::style()))?;
     }
     if let Some(page) = page {
         out::line(format_args!("\nreport: {}", page.display()))?;
     }
     Ok(())
-}
-
-/// Colours for a person at a terminal who has not declined them.
-fn style() -> Style {
-    Style {
-        colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-    }
 }

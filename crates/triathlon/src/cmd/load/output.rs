@@ -10,7 +10,6 @@ use model::event::{Event, Phase};
 use model::record::Sample;
 use model::units::Span;
 use model::{Environment, Trial};
-use report::text::Style;
 
 use super::Args;
 use crate::exit::UsageError;
@@ -128,9 +127,7 @@ fn try_out(path: &Path) -> std::io::Result<()> {
 
 /// The report for people.
 fn print_report(args: &Args, trial: &Trial) -> anyhow::Result<()> {
-    let style = Style {
-        colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-    };
+    let style = out::style();
     let mut text = report::text::trial(trial, style);
     if args.latency {
         text += &report::text::latency(trial, style);

@@ -328,6 +328,36 @@ fn running_out_of_ports_is_seen() {
 }
 
 #[test]
+fn ports_are_counted_while_they_are_in_the_way() {
+    let says = |change: &dyn Fn(&mut Trial)| {
+        let mut trial = closed().remove(0);
+        change(&mut trial);
+        super::finding(&crate::judge(&trial), "TCP-01").is_some()
+    };
+    // Those that were open to the end, and were closed then, are the ones that were open.
+    let held = |count: u32| {
+        move |trial: &mut Trial| {
+            trial.plan.connections = count;
+            trial.record.drain_phase.connections.closed_by_client = u64::from(count);
+        }
+    };
+    assert!(!says(&held(10_000)));
+    assert!(says(&held(20_000)));
+    let reuse = |value: &'static str, delay: Option<&'static str>| {
+        move |trial: &mut Trial| {
+            trial.record.total.connections.closed_by_client = 27_000;
+            let sysctls = &mut trial.environment.sysctls;
+            sysctls.insert("net.ipv4.tcp_tw_reuse".to_owned(), value.to_owned());
+            let delay = delay.map(|ms| ("net.ipv4.tcp_tw_reuse_delay".to_owned(), ms.to_owned()));
+            sysctls.extend(delay);
+        }
+    };
+    assert!(says(&reuse("0", None)));
+    assert!(!says(&reuse("1", None)));
+    assert!(says(&reuse("1", Some("60000"))));
+}
+
+#[test]
 fn a_recycled_worker_is_a_note_and_a_crashed_one_is_not() {
     let mut trials = of_lab();
     server(&mut trials).processes_after = Some(vec![(900, 100_000), (950, 100_400)]);
