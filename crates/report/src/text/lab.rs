@@ -289,7 +289,10 @@ fn row_of_times(cell: &Cell<'_>, style: Style) -> String {
     let got = cell.rate().map_or_else(|| "-".to_owned(), |got| rate(&got));
     let line = format!(
         "{:>9} {}{:>8} {:>6} {}{}",
-        time(cell, P50),
+        match p50.measure.standing {
+            Standing::Struck => format!("({})", time(cell, P50)),
+            _ => time(cell, P50),
+        },
         beside(&interval, 18, style),
         time(cell, P99),
         cost(cell),
@@ -316,10 +319,6 @@ fn time(cell: &Cell<'_>, position: usize) -> String {
         return "-".to_owned();
     };
     let text = time_us(found.measure.median).replace('µ', "u");
-    let text = match found.measure.standing {
-        Standing::Struck => format!("({text})"),
-        _ => text,
-    };
     if found.is_partial() { text + "*" } else { text }
 }
 

@@ -42,7 +42,7 @@ fn a_terminal_is_as_wide_as_it_is() {
     let longest = |columns: u32| {
         let program = command(["judge"]).get_program().to_owned();
         let line = format!(
-            "stty cols {columns}; {} judge {}",
+            "stty rows 24 cols {columns}; {} judge {}",
             program.display(),
             folder.path().display()
         );
