@@ -151,8 +151,8 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
     }
     table.finish()
         + "<p class=\"note\">The rate was asked for: servers differ by how long their answers take \
-           and by what they cost. The order is that of the medians. Which differences are more than \
-           chance stands in the answer above.</p>\n"
+           and by what they cost. The order is that of the medians. Which differences are more \
+           than chance stands in the answer above.</p>\n"
 }
 
 /// The interval of a time.
@@ -181,7 +181,7 @@ fn show(unit: Unit, measure: Option<Measure>) -> String {
     })
 }
 
-/// A quantile of response time, and in how many of the rounds, where it is not all, samples carry it.
+/// A quantile of response time, and how many of the rounds carry it where not all do.
 fn response(cell: &Cell<'_>, position: usize) -> String {
     debug_assert!(position < QUANTILES.len());
     let Some(found) = cell.response(position) else {

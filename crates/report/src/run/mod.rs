@@ -269,7 +269,7 @@ impl Run {
         self.compared(Digest::round, |_| true)
     }
 
-    /// All comparisons, each with what is said of the trials that do not count, where there are any.
+    /// All comparisons, each with what the trials that do not count would change.
     pub fn answers(&self) -> Vec<(Comparison, Option<String>)> {
         let with_void = self.comparisons_with_void();
         let say = |comparison: &Comparison| {

@@ -4,7 +4,7 @@
 //! trend, and then the claim is partial. The slope is Theil and Sen's (the median of all pairwise
 //! slopes), its significance Mann and Kendall's, so that one odd second is neither.
 //!
-//! Where a point has several rounds, their drifts are judged together (ADR 0024). A server that is
+//! Where a point has several rounds, their drifts are judged together (ADR 0025). A server that is
 //! not warm, a token bucket and a log that grows bend each round the same way. What bends one round
 //! up and another one down is noise, which the interval over the rounds tells already: to strike
 //! such rounds would be to choose among results by what they say.
