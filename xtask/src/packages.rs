@@ -26,6 +26,26 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("h2o", "h2o", "a server under test"),
     ("caddy", "caddy", "a server under test"),
     ("varnish", "varnishd", "a cache under test"),
+    ("haproxy", "haproxy", "a proxy under test"),
+    ("trafficserver", "traffic_server", "a cache under test"),
+    ("mini-httpd", "mini_httpd", "a server under test"),
+    ("mighttpd2", "mighty", "a server under test"),
+    ("webfs", "webfsd", "a server under test"),
+    (
+        "libapache2-mod-perl2",
+        "/usr/lib/apache2/modules/mod_perl.so",
+        "answers inside Apache",
+    ),
+    (
+        "libnginx-mod-http-perl",
+        "/usr/lib/nginx/modules/ngx_http_perl_module.so",
+        "answers inside nginx",
+    ),
+    (
+        "lighttpd-modules-lua",
+        "/usr/lib/lighttpd/mod_magnet.so",
+        "answers inside lighttpd",
+    ),
     ("wrk", "wrk", "a stranger that drives origin"),
     ("apache2-utils", "ab", "a stranger that drives origin"),
     ("nghttp2-client", "h2load", "a stranger that drives origin"),
@@ -43,7 +63,7 @@ const PACKAGES: &[(&str, &str, &str)] = &[
 ];
 
 /// The services that these packages bring.
-const SERVICES: [&str; 7] = [
+const SERVICES: [&str; 11] = [
     "nginx",
     "apache2",
     "lighttpd",
@@ -51,6 +71,10 @@ const SERVICES: [&str; 7] = [
     "caddy",
     "varnish",
     "varnishncsa",
+    "haproxy",
+    "trafficserver",
+    "mini-httpd",
+    "webfs",
 ];
 
 /// Programs that Debian puts where a plain PATH does not look.

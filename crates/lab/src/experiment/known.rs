@@ -5,9 +5,10 @@
 use std::path::Path;
 
 use model::Experiment;
+use model::experiment::ServerFile;
 
 use super::nearest;
-use crate::server::Catalogue;
+use crate::server::{Catalogue, Product};
 
 /// A word in an experiment that names nothing.
 pub(super) struct Misnomer {
@@ -23,7 +24,14 @@ pub(super) fn check(experiment: &Experiment, servers: &Catalogue) -> Result<(), 
         if written.url.is_some() {
             continue;
         }
-        if let Err(near) = servers.product(&written.product) {
+        let product = servers.product(&written.product);
+        if let Ok(product) = &product
+            && let Some((why, nearest)) = wrong_variant(written, product)
+        {
+            let key = format!("server[{index}].variant");
+            return Err(Misnomer { key, why, nearest });
+        }
+        if let Err(near) = product {
             return Err(Misnomer {
                 key: format!("server[{index}].product"),
                 why: format!(
@@ -47,4 +55,22 @@ pub(super) fn check(experiment: &Experiment, servers: &Catalogue) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The first variant that the product does not have: why it is wrong, and the nearest that is not.
+fn wrong_variant(written: &ServerFile, product: &Product) -> Option<(String, Option<String>)> {
+    let asked = written.variant.as_ref()?;
+    let [.., (_, known)] = product.supports();
+    let is_unknown = |name: &&String| !known.contains(&name.as_str());
+    let stranger = asked.as_slice().iter().find(is_unknown)?;
+    let there_are = match known.as_slice() {
+        [] => format!("{} has no variants: leave it out", product.name()),
+        some => format!(
+            "{} has no variant '{stranger}'; there are {}",
+            product.name(),
+            some.join(", ")
+        ),
+    };
+    let near = nearest(stranger, known.iter().copied());
+    Some((there_are, near.map(str::to_owned)))
 }

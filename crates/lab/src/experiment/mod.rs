@@ -23,10 +23,24 @@ use crate::sweep::rounds_needed;
 pub use keys::nearest;
 
 /// Experiments that the program brings along, by name.
-pub const BUILT_IN: &[(&str, &str)] = &[(
-    "first-heat",
-    include_str!("../../../../experiments/first-heat.toml"),
-)];
+pub const BUILT_IN: &[(&str, &str)] = &[
+    (
+        "first-heat",
+        include_str!("../../../../experiments/first-heat.toml"),
+    ),
+    (
+        "revisited-2005",
+        include_str!("../../../../experiments/revisited-2005.toml"),
+    ),
+    (
+        "rootusers-2016",
+        include_str!("../../../../experiments/rootusers-2016.toml"),
+    ),
+    (
+        "slashdotting",
+        include_str!("../../../../experiments/slashdotting.toml"),
+    ),
+];
 
 /// A commented experiment to begin with.
 pub const NEW: &str = include_str!("new.toml");

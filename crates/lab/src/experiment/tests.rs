@@ -47,7 +47,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "cores = [1, 2]",
         "core = 1",
         "x.toml:12: server[1].core: no such key here; there are product, url, pid, label, \
-         preset, cores, access_log, restart; did you mean 'cores'?",
+         preset, variant, cores, access_log, restart, priority; did you mean 'cores'?",
     );
     check(
         "[load]",
@@ -145,6 +145,28 @@ fn a_server_that_nobody_knows_is_a_mistake_in_its_line() {
 }
 
 #[test]
+fn a_variant_that_a_server_does_not_have_is_a_mistake_in_its_line() {
+    let check = |line: &str, expected: &str| {
+        let text = GOOD.replacen("cores = [1, 2]", line, 1);
+        assert_eq!(error_of(&text, &[]), expected);
+    };
+    check(
+        "variant = \"perfork\"",
+        "x.toml:12: server[1].variant: apache has no variant 'perfork'; there are event, prefork, \
+         worker; did you mean 'prefork'?",
+    );
+    let text = GOOD.replacen(
+        "product = \"nginx\"",
+        "product = \"nginx\"\nvariant = \"event\"",
+        1,
+    );
+    assert_eq!(
+        error_of(&text, &[]),
+        "x.toml:9: server[0].variant: nginx has no variants: leave it out"
+    );
+}
+
+#[test]
 fn what_is_not_toml_names_its_line() {
     let text = error_of(&GOOD.replace("rounds = 6", "rounds 6"), &[]);
     assert!(text.starts_with("x.toml:4: "), "{text}");
@@ -207,7 +229,7 @@ fn a_wrong_override_is_told_as_such() {
     check(
         "workload=small",
         "'workload=small': workload: this has keys of its own: name, body, site, \
-         request, needs, requests_per_connection; set one of them, as in workload[0].name=...",
+         request, handler, needs, requests_per_connection, priority; set one of them, as in workload[0].name=...",
     );
     check(
         "workload[0].body=7",
@@ -277,7 +299,7 @@ fn a_name_that_nothing_has_is_told_with_the_nearest() {
     assert_eq!(
         error,
         "there is no file and no built-in experiment 'first-heet'; did you mean 'first-heat'?; \
-         built in: first-heat, scalable-2003"
+         built in: first-heat, revisited-2005, rootusers-2016, slashdotting, scalable-2003"
     );
 }
 
@@ -288,9 +310,9 @@ fn the_table_of_keys_is_that_of_the_types() {
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
             "restart": "round", "reference": "p", "warmup": "1s", "duration": "1s", "seed": 1 },
         "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p", "cores": 1, "access_log": "off",
-            "restart": "trial" }],
+            "restart": "trial", "variant": "v", "priority": 2 }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
-            "needs": ["static"], "site": "w",
+            "needs": ["static"], "site": "w", "handler": "static", "priority": 2,
             "request": [{ "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
                 "headers": [["a", "b"]], "weight": 1,
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],

@@ -330,7 +330,7 @@ impl Ground {
         };
         let needs = workload.needs.iter().map(String::as_str);
         self.installed(racer)
-            .is_some_and(|installed| installed.product.lacks(needs).is_none())
+            .is_some_and(|installed| installed.lacks(needs).is_none())
     }
 
     fn installed(&self, racer: Racer) -> Option<&Installed> {

@@ -12,7 +12,7 @@ use super::{CEILING, Depth, Ground, Lab, News, Progress};
 use crate::cpus::Division;
 use crate::error::LabError;
 use crate::server::{self, Installed, Preset, Running, Search, Start};
-use crate::site::{Site, open_to_all};
+use crate::site::{Site, open_to_all, programs};
 use crate::sweep::Racer;
 use crate::trial::{self, Load, Target};
 
@@ -70,11 +70,13 @@ fn not_offered(experiment: &Experiment, index: usize, installed: &Installed) -> 
     let workloads = experiment.workloads().iter();
     let gaps = workloads.filter_map(|workload| {
         let needs = workload.needs.iter().map(String::as_str);
+        let server::Absent { why: error, remedy } = installed.lacks(needs)?;
         Some(Gap {
             server: variant.label.clone(),
             product: variant.product.clone(),
             workload: Some(workload.name.clone()),
-            error: installed.product.lacks(needs)?,
+            error,
+            remedy,
             ..Gap::default()
         })
     });
@@ -112,7 +114,13 @@ fn find(
     if let Some(why) = product.cannot_log(variant.access_log) {
         return Err((why, None));
     }
-    server::installed(product, search).map_err(|absent| (absent.why, absent.remedy))
+    let found = server::installed(product, search);
+    let wanted = variant.variant.as_deref().unwrap_or_default();
+    let found = found.and_then(|found| match found.lacking.get(wanted) {
+        Some(absent) => Err(absent.clone()),
+        None => Ok(found),
+    });
+    found.map_err(|absent| (absent.why, absent.remedy))
 }
 
 /// Finds what is installed and builds what all servers share.
@@ -129,6 +137,7 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
     // Servers that root starts give up their rights and must still read their documents.
     open_to_all(lab.scratch.path(), 0o755)?;
     let site = Site::build(&lab.scratch.path().join("www"), lab.experiment)?;
+    programs::build(&site, lab.experiment, lab.search)?;
     let templates = templates(lab.experiment)?;
     let ground = Ground {
         environment: Environment::default(),
@@ -231,6 +240,10 @@ impl Lab<'_> {
                 (variant.cores, variant.access_log, variant.preset.as_str())
             }
         };
+        let variant = match racer {
+            Racer::Ceiling { .. } => None,
+            Racer::Server(index) => self.experiment.servers()[index].variant.as_deref(),
+        };
         let preset = match preset_name {
             "stock" => Preset::Stock,
             "tuned" => Preset::Tuned,
@@ -259,7 +272,8 @@ impl Lab<'_> {
             cpus: cpus.unwrap_or(&self.division.server),
             connections: self.experiment.connections().last().copied().unwrap_or(1),
             needs: &needs,
-            site: ground.site.root(),
+            variant: variant.unwrap_or_else(|| installed.product.variant_default()),
+            site: &ground.site,
             scratch: self.scratch,
         })
     }

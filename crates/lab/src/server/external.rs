@@ -1,5 +1,6 @@
 //! A server that already runs: whoever started it stops it, and the lab only asks.
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub fn external(url: &Url, pid: Option<u32>) -> Result<Installed, Absent> {
         product: Arc::new(Product::running(&url.authority)),
         programs: Vec::new(),
         version: "already running".to_owned(),
+        lacking: BTreeMap::new(),
         external: Some(External {
             address,
             url: url_text.trim_end_matches('/').to_owned(),

@@ -21,6 +21,8 @@ pub(super) struct ServerToml {
     /// Where it logs requests, below its private folder.
     #[serde(default = "access_log_file")]
     pub(super) access_log_file: String,
+    /// Which way it runs where an experiment says nothing: one of `variant`.
+    pub(super) variant_default: Option<Spanned<String>>,
     /// Its processes in the order in which they are started: whatever stands behind comes first,
     /// and the last one is asked.
     #[serde(default)]
@@ -36,6 +38,9 @@ pub(super) struct ServerToml {
     /// Which protocols it speaks, and how that is set.
     #[serde(default)]
     pub(super) protocol: Choices,
+    /// Ways in which it can run, and how each is set.
+    #[serde(default)]
+    pub(super) variant: Choices,
 }
 
 /// What can be chosen of one kind, by name.
@@ -50,6 +55,11 @@ pub(super) struct Choice {
     /// More arguments of the process that is asked.
     #[serde(default)]
     pub(super) arguments: Vec<Spanned<String>>,
+    /// Programs, or files by their whole paths, of which one must be there.
+    #[serde(default)]
+    pub(super) requires: Vec<String>,
+    /// What to do where none is.
+    pub(super) install: Option<String>,
 }
 
 /// `[[process]]`.
@@ -60,6 +70,9 @@ pub(super) struct ProcessToml {
     pub(super) name: Option<String>,
     /// Programs to look for, the likeliest first. `@triathlon` is this program.
     pub(super) programs: Spanned<Vec<String>>,
+    /// Programs, or files by their whole paths, of which one must be there too.
+    #[serde(default)]
+    pub(super) requires: Vec<String>,
     /// How it tells its version; none: it is not asked.
     pub(super) version: Option<VersionToml>,
     /// Its arguments; one that comes out empty is left out.

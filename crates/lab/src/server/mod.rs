@@ -11,6 +11,7 @@ mod product;
 mod running;
 mod template;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,6 +24,7 @@ use model::experiment::AccessLog;
 use sys::process::Signal;
 
 use crate::error::LabError;
+use crate::site::Made;
 
 pub use catalogue::{Catalogue, null_responder};
 pub use external::{External, external};
@@ -48,6 +50,12 @@ pub struct Setup<'a> {
     pub preset: Preset<'a>,
     /// What the workloads need of it: handlers and protocols.
     pub needs: &'a [String],
+    /// Which way it runs; empty where it has no ways to choose from.
+    pub variant: &'a str,
+    /// What its own code answers, where a workload asks for that.
+    pub documents: &'a [Made],
+    /// The folder of programs that answer for it (CGI).
+    pub programs: &'a Path,
 }
 
 impl Setup<'_> {
@@ -174,6 +182,20 @@ pub struct Installed {
     pub version: String,
     /// Where it is, if it already runs.
     pub external: Option<External>,
+    /// What it could offer or be if more were installed: handlers, protocols, variants by name.
+    pub lacking: BTreeMap<String, Absent>,
+}
+
+impl Installed {
+    /// The first of `needs` that it does not offer here.
+    pub fn lacks<'n>(&self, needs: impl Iterator<Item = &'n str> + Clone) -> Option<Absent> {
+        let never = self.product.lacks(needs.clone());
+        let never = never.map(|why| Absent { why, remedy: None });
+        never.or_else(|| {
+            let mut lacking = needs.filter_map(|need| self.lacking.get(need));
+            lacking.next().cloned()
+        })
+    }
 }
 
 /// Why a product cannot be run here.
@@ -189,15 +211,24 @@ pub struct Absent {
 pub fn installed(product: Arc<Product>, search: &Search) -> Result<Installed, Absent> {
     let mut programs = Vec::new();
     let mut versions = Vec::new();
+    let is_there = |name: &String| match name.starts_with('/') {
+        true => Path::new(name).is_file(),
+        false => search.program(&[name]).is_some(),
+    };
+    let absent = |lacks: &[String]| Absent {
+        why: format!(
+            "{} is not installed: no program {} was found",
+            product.name(),
+            lacks.join(" or ")
+        ),
+        remedy: Some(product.install().to_owned()),
+    };
     for process in product.processes() {
-        let program = search.program(&process.programs).ok_or_else(|| Absent {
-            why: format!(
-                "{} is not installed: no program {} was found",
-                product.name(),
-                process.programs.join(" or ")
-            ),
-            remedy: Some(product.install().to_owned()),
-        })?;
+        let program = search.program(&process.programs);
+        let program = program.ok_or_else(|| absent(&process.programs))?;
+        if !process.requires.is_empty() && !process.requires.iter().any(is_there) {
+            return Err(absent(&process.requires));
+        }
         if let Some(version) = &process.version {
             let told = version_of(&program, version);
             versions.push(told.map_err(|why| Absent { why, remedy: None })?);
@@ -206,10 +237,15 @@ pub fn installed(product: Arc<Product>, search: &Search) -> Result<Installed, Ab
     }
     // The one that is asked comes first.
     versions.reverse();
+    let lacking = product.lacking(&|names| names.iter().any(is_there));
     Ok(Installed {
+        lacking,
         product,
         programs,
-        version: versions.join(", "),
+        version: match versions.is_empty() {
+            true => "tells no version".to_owned(),
+            false => versions.join(", "),
+        },
         external: None,
     })
 }

@@ -18,18 +18,21 @@ pub(super) const NAMES: &[&str] = &[
     "connections",
     "cpus",
     "directory",
+    "documents",
     "is_root",
     "needs",
     "port",
     "ports",
     "preset",
+    "programs",
     "setting",
     "site",
+    "variant",
     "workers",
 ];
 
 /// The functions that every template can call.
-const FUNCTIONS: &[&str] = &["apache_modules", "cpu_masks"];
+const FUNCTIONS: &[&str] = &["apache_modules", "cpu_masks", "first_file"];
 
 /// Reads templates. It knows our functions, and the texts that it was given.
 pub(super) fn engine() -> Environment<'static> {
@@ -46,6 +49,7 @@ pub(super) fn engine() -> Environment<'static> {
     engine.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     engine.add_function("apache_modules", apache_modules);
     engine.add_function("cpu_masks", cpu_masks);
+    engine.add_function("first_file", first_file);
     engine
 }
 
@@ -154,18 +158,27 @@ pub(super) fn values(
     };
     let text = |path: &Path| Value::from(path.display().to_string());
     let setting = setting.iter().map(|(kind, text)| (*kind, text.clone()));
-    let all: [(&str, Value); 12] = [
+    let documents = setup.documents.iter().map(|document| {
+        BTreeMap::from([
+            ("bytes", Value::from(document.bytes)),
+            ("text", Value::from(document.text.as_str())),
+        ])
+    });
+    let all: [(&str, Value); 15] = [
         ("access_log", setup.access_log.name().into()),
         ("connections", setup.connections.into()),
         ("cpus", setup.cpus.to_vec().into()),
         ("directory", text(setup.directory)),
+        ("documents", documents.collect::<Vec<_>>().into()),
         ("is_root", (sys::process::effective_user() == 0).into()),
         ("needs", setup.needs.to_vec().into()),
         ("port", port.into()),
         ("ports", Value::from(ports.clone())),
         ("preset", preset.into()),
+        ("programs", text(setup.programs)),
         ("setting", setting.collect::<BTreeMap<_, _>>().into()),
         ("site", text(setup.site)),
+        ("variant", setup.variant.into()),
         ("workers", setup.workers().into()),
     ];
     debug_assert!(all.iter().map(|(name, _)| name).eq(NAMES));
@@ -180,6 +193,16 @@ fn cpu_masks(cpus: Vec<u32>) -> Vec<String> {
         bits.map(|bit| if bit == cpu { '1' } else { '0' }).collect()
     };
     cpus.into_iter().map(mask).collect()
+}
+
+/// `first_file(paths)`: the first of them that is there; distributions keep modules in different
+/// folders.
+fn first_file(paths: Vec<String>) -> Result<String, Error> {
+    let found = paths.iter().find(|path| Path::new(path).is_file());
+    found.cloned().ok_or_else(|| {
+        let why = format!("none of these files is there: {}", paths.join(", "));
+        Error::new(ErrorKind::InvalidOperation, why)
+    })
 }
 
 /// Where distributions keep Apache's modules.

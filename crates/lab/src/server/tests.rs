@@ -10,6 +10,9 @@ fn setup<'a>(directory: &'a Path, cpus: &'a [u32]) -> Setup<'a> {
         connections: 1000,
         preset: Preset::Tuned,
         needs: &[],
+        variant: "",
+        documents: &[],
+        programs: Path::new("/programs"),
     }
 }
 
@@ -20,7 +23,10 @@ fn product(name: &str) -> Arc<Product> {
 }
 
 fn text_of(name: &str, setup: &Setup<'_>) -> String {
-    product(name).launch(setup).unwrap().files.remove(0).1
+    let files = product(name).launch(setup).unwrap().files.into_iter();
+    let is_main = |name: &str| !name.starts_with("handler");
+    let mut main = files.filter(|(name, _)| is_main(name));
+    main.next().unwrap().1
 }
 
 #[test]
@@ -148,6 +154,7 @@ fn every_server_that_is_brought_along_can_be_launched_as_it_says() {
             for preset in [Preset::Stock, Preset::Tuned] {
                 let mut setup = setup(&directory, &cpus);
                 (setup.ports, setup.access_log, setup.preset) = (&ports, access_log, preset);
+                setup.variant = product.variant_default();
                 let launch = product.launch(&setup);
                 if product.name() == "apache" && !apache_is_here {
                     assert!(
@@ -181,13 +188,11 @@ fn apache_waits_for_as_many_processes_as_it_starts() {
     for connections in [1, 1_000, 1_024, 1_025, 5_000, 1_000_000] {
         for cpus in [&[0][..], &[0, 1, 2, 3]] {
             let mut setup = setup(&directory, cpus);
-            setup.connections = connections;
+            (setup.connections, setup.variant) = (connections, "event");
             let launch = product("apache").launch(&setup).unwrap();
             let wanted = format!("\nStartServers {}\n", launch.processes[0].processes - 1);
-            assert!(
-                launch.files[0].1.contains(&wanted),
-                "{connections} {cpus:?}"
-            );
+            let text = text_of("apache", &setup);
+            assert!(text.contains(&wanted), "{connections} {cpus:?}");
         }
     }
 }
@@ -277,64 +282,67 @@ fn a_server_is_a_folder_and_nothing_else() {
     );
 }
 
+/// `mine` with one change is refused with that sentence.
+fn check_mistake(from: &str, to: &str, expected: &str) {
+    assert!(MINE.contains(from), "{from}");
+    let text = MINE.replacen(from, to, 1);
+    let files = [
+        ("server.toml", &*text),
+        ("stock.conf", CONF),
+        ("tuned.conf", CONF),
+    ];
+    assert_eq!(complaint(&files), expected);
+}
+
 #[test]
 fn a_mistake_in_a_folder_names_file_line_and_key() {
-    let check = |from: &str, to: &str, expected: &str| {
-        assert!(MINE.contains(from), "{from}");
-        let text = MINE.replacen(from, to, 1);
-        let files = [
-            ("server.toml", &*text),
-            ("stock.conf", CONF),
-            ("tuned.conf", CONF),
-        ];
-        assert_eq!(complaint(&files), expected);
-    };
-    check(
+    check_mistake(
         "install = \"build it\"\n",
         "",
         "mine/server.toml:1: the key 'install' is missing",
     );
-    check(
+    check_mistake(
         "programs = [\"sh\"]\n",
         "",
         "mine/server.toml:3: process: the key 'programs' is missing",
     );
-    check(
+    check_mistake(
         "programs",
         "program",
         "mine/server.toml:4: process[0].program: no such key here; there are name, programs, \
-         version, arguments, environment, folders, files, ready, stop; did you mean 'programs'?",
+         requires, version, arguments, environment, folders, files, ready, stop; did you mean 'programs'?",
     );
-    check(
+    check_mistake(
         "[\"sh\"]",
         "\"sh\"",
         "mine/server.toml:4: process[0].programs: write a list, not \"sh\"",
     );
-    check(
+    check_mistake(
         "mine ([0-9.]+)",
         "mine ([0-9.]+",
         "mine/server.toml:5: process[0].version.pattern: found open group without closing ')'",
     );
-    check(
+    check_mistake(
         "listen {{ port }}",
         "listen {{ prot }}",
         "mine/server.toml:8: process[0].arguments: there is no value 'prot'; there are \
-         access_log, connections, cpus, directory, is_root, needs, port, ports, preset, setting, \
-         site, workers, apache_modules, cpu_masks; did you mean 'port'?",
+         access_log, connections, cpus, directory, documents, is_root, needs, port, ports, preset, \
+         programs, setting, site, variant, workers, apache_modules, cpu_masks, first_file; did you \
+         mean 'port'?",
     );
-    check(
+    check_mistake(
         "{{ preset }}.conf",
         "{{ preset }}.cnf",
         "mine/server.toml:10: process[0].files.mine.conf: there is no file 'stock.cnf' beside \
          server.toml",
     );
-    check(
+    check_mistake(
         "off = {",
         "of = {",
         "mine/server.toml:13: access_log.of: no such key here; there are off, on, buffered; did \
          you mean 'off'?",
     );
-    check(
+    check_mistake(
         "[handler.static]",
         "[process.stop]\nwithin = \"3 parsecs\"",
         "mine/server.toml:16: process[0].stop.within: '3 parsecs' is not a time: write 500us, \
@@ -343,6 +351,21 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
     assert_eq!(
         complaint(&[("stock.conf", CONF)]),
         "mine/server.toml is missing: a server is a folder with this file"
+    );
+}
+
+#[test]
+fn variants_have_one_that_holds_by_itself() {
+    check_mistake(
+        "[handler.static]",
+        "[variant.fast]",
+        "mine/server.toml:15: variant: say which holds by itself: variant_default = \"fast\"",
+    );
+    check_mistake(
+        "install = \"build it\"\n",
+        "install = \"build it\"\nvariant_default = \"fsat\"\n[variant.fast]\n",
+        "mine/server.toml:2: variant_default: there is no variant 'fsat'; there are fast; did you \
+         mean 'fast'?",
     );
 }
 
@@ -367,8 +390,8 @@ fn a_broken_template_names_file_and_line() {
     check(
         "port {{ port }}\n\nworkers {{ wrokers }};\n",
         "mine/tuned.conf:3: there is no value 'wrokers'; there are access_log, connections, cpus, \
-         directory, is_root, needs, port, ports, preset, setting, site, workers, apache_modules, \
-         cpu_masks; did you mean 'workers'?",
+         directory, documents, is_root, needs, port, ports, preset, programs, setting, site, \
+         variant, workers, apache_modules, cpu_masks, first_file; did you mean 'workers'?",
     );
 }
 
@@ -432,6 +455,94 @@ fn a_version_pattern_that_matches_nothing_is_told_with_what_was_printed() {
         )
     );
     assert_eq!(absent.remedy, None, "installing it would not help");
+}
+
+#[test]
+fn what_a_choice_requires_is_looked_for_and_told_with_its_remedy() {
+    let text = MINE.replace(
+        "[handler.static]\n",
+        "[handler.static]\n\
+         [handler.here]\nrequires = [\"no-such-program\", \"sh\"]\n\
+         [handler.gone]\nrequires = [\"/no/module.so\"]\ninstall = \"apt install module\"\n",
+    );
+    let folder = folder(&[
+        ("server.toml", &text),
+        ("stock.conf", CONF),
+        ("tuned.conf", CONF),
+    ]);
+    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
+    search.catalogue.add(folder.path()).unwrap();
+    let found = installed(search.catalogue.product("mine").unwrap(), &search).unwrap();
+    assert_eq!(found.lacks(["static", "here"].into_iter()), None);
+    let absent = found.lacks(["static", "gone"].into_iter()).unwrap();
+    assert_eq!(
+        absent.why,
+        "mine does not offer 'gone' here: there is no /no/module.so"
+    );
+    assert_eq!(absent.remedy.as_deref(), Some("apt install module"));
+}
+
+#[test]
+fn apache_runs_in_the_way_that_is_asked_for() {
+    if !Path::new("/usr/lib/apache2/modules/mod_mpm_event.so").is_file() {
+        return crate::testing::not_run("Apache's modules are not installed");
+    }
+    let (directory, apache) = (PathBuf::from("/private"), product("apache"));
+    for variant in ["event", "prefork", "worker"] {
+        for (preset, processes) in [(Preset::Stock, [3, 6]), (Preset::Tuned, [2, 1009])] {
+            let mut setup = setup(&directory, &[0]);
+            (setup.variant, setup.preset) = (variant, preset);
+            let launch = apache.launch(&setup).unwrap();
+            let files: BTreeMap<String, String> = launch.files.into_iter().collect();
+            let module = format!("\nLoadModule mpm_{variant}_module ");
+            let text = &files["httpd.conf"];
+            assert!(text.contains(&module), "{text}");
+            assert!(!text.contains("Include"), "{text}");
+            let processes = processes[usize::from(variant == "prefork")];
+            assert_eq!(launch.processes[0].processes, processes, "{variant}");
+        }
+    }
+}
+
+#[test]
+fn handlers_are_configured_where_a_workload_needs_them_and_have_the_bytes() {
+    let directory = PathBuf::from("/private");
+    let documents = [Made {
+        bytes: 7,
+        text: "seven_7".to_owned(),
+    }];
+    let check = |name: &str, needs: &str, file: &str, parts: &[&str]| {
+        let (product, needs) = (product(name), [needs.to_owned()]);
+        let ports: Vec<u16> = (4711..).take(product.processes().len()).collect();
+        let mut setup = setup(&directory, &[0]);
+        (setup.ports, setup.needs, setup.documents) = (&ports, &needs, &documents);
+        setup.variant = product.variant_default();
+        let files: BTreeMap<String, String> =
+            product.launch(&setup).unwrap().files.into_iter().collect();
+        for part in parts {
+            assert!(files[file].contains(part), "{name} {part}: {}", files[file]);
+        }
+    };
+    check(
+        "nginx",
+        "memory",
+        "handlers.conf",
+        &["= /memory/7 {", "200 \"seven_7\";"],
+    );
+    check(
+        "lighttpd",
+        "cgi-c",
+        "handlers.conf",
+        &["\"/programs/cgi-c/\"", "mod_cgi"],
+    );
+    check("lighttpd", "lua", "handler.lua", &["[\"7\"] = \"seven_7\""]);
+    check(
+        "haproxy",
+        "memory",
+        "haproxy.cfg",
+        &["\"seven_7\" if { path /memory/7 }"],
+    );
+    check("h2o", "ruby", "h2o.conf", &["\"/ruby/7\":", "\"seven_7\""]);
 }
 
 #[test]

@@ -4,8 +4,9 @@
 //! machine, and neither compresses nor repeats.
 
 pub mod given;
+pub mod programs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,11 +30,22 @@ pub struct Document {
     pub sha256: String,
 }
 
+/// A document that handlers make by themselves: they have its text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Made {
+    /// Its length.
+    pub bytes: u64,
+    /// Its content: letters, digits, '-' and '_', which mean nothing in any language.
+    pub text: String,
+}
+
 /// All documents of an experiment, on disk.
 #[derive(Clone, Debug)]
 pub struct Site {
     root: PathBuf,
     documents: BTreeMap<u64, Document>,
+    made: Vec<Made>,
+    programs: PathBuf,
     /// Files of folders that were given, by folder and path below it.
     files: BTreeMap<(String, String), Document>,
 }
@@ -69,6 +81,8 @@ impl Site {
         Ok(Self {
             root: root.to_owned(),
             documents,
+            made: made(experiment),
+            programs: root.with_file_name("programs"),
             files: given::copy(root, experiment)?,
         })
     }
@@ -76,6 +90,16 @@ impl Site {
     /// The folder that servers serve.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// What handlers make by themselves.
+    pub fn made(&self) -> &[Made] {
+        &self.made
+    }
+
+    /// The folder of the programs that make documents.
+    pub fn programs(&self) -> &Path {
+        &self.programs
     }
 
     /// The copy of a file of a folder that was given.
@@ -91,6 +115,26 @@ impl Site {
             .get(&bytes.count())
             .expect("every workload's document was built")
     }
+}
+
+/// Where the handler of that name makes the document of that length.
+pub fn made_at(handler: &str, bytes: Bytes) -> String {
+    format!("/{handler}/{}", bytes.count())
+}
+
+fn made(experiment: &Experiment) -> Vec<Made> {
+    let workloads = experiment.workloads().iter();
+    let makers = workloads.filter(|workload| workload.maker().is_some());
+    let lengths: BTreeSet<u64> = makers
+        .flat_map(|workload| workload.documents())
+        .map(Bytes::count)
+        .collect();
+    let text = |bytes| String::from_utf8(content(bytes)).expect("its letters are ASCII");
+    let made = |bytes| Made {
+        bytes,
+        text: text(bytes),
+    };
+    lengths.into_iter().map(made).collect()
 }
 
 fn path_of(length: u64) -> String {

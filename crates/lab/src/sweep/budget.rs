@@ -1,5 +1,6 @@
 //! What an experiment costs in time, and how it is made to fit: points first, then duration, then
-//! rounds, never below the number that its comparisons need; what was scaled is told.
+//! rounds, never below the number that its comparisons need. Where all of that is not enough, what
+//! has the least priority is left out. What was scaled is told.
 
 use std::collections::BTreeSet;
 
@@ -160,9 +161,25 @@ pub struct Scaled {
 
 /// Makes `experiment` take at most `budget` with `present` of its servers installed.
 pub fn scale(experiment: &Experiment, present: &[usize], at_once: u32, budget: Span) -> Scaled {
-    let fits = |candidate: &Experiment| Cost::of(candidate, present, at_once).time <= budget;
-    let mut current = experiment.clone();
-    let mut said = Vec::new();
+    // Whoever is left out moves the others.
+    let labels: BTreeSet<&str> = present
+        .iter()
+        .map(|&index| experiment.servers()[index].label.as_str())
+        .collect();
+    let present_of = |candidate: &Experiment| -> Vec<usize> {
+        let servers = candidate.servers().iter().enumerate();
+        let present = servers.filter(|(_, server)| labels.contains(server.label.as_str()));
+        present.map(|(index, _)| index).collect()
+    };
+    let fits = |candidate: &Experiment| {
+        Cost::of(candidate, &present_of(candidate), at_once).time <= budget
+    };
+    let least_rounds = |candidate: &Experiment| {
+        rounds_needed(present_of(candidate).len(), candidate.workloads().len())
+    };
+    let (mut current, mut said) = leave_out(experiment, &labels, &|candidate| {
+        fits(&smallest(candidate, least_rounds(candidate)))
+    });
     if !fits(&current) {
         current = thin_points(&current, &fits);
         tell_points(experiment, &current, &mut said);
@@ -177,7 +194,7 @@ pub fn scale(experiment: &Experiment, present: &[usize], at_once: u32, budget: S
             ));
         }
     }
-    let least = rounds_needed(present.len(), experiment.workloads().len());
+    let least = least_rounds(&current);
     if !fits(&current) && current.rounds() > least {
         let before = current.rounds();
         let rounds = (least..before)
@@ -192,6 +209,92 @@ pub fn scale(experiment: &Experiment, present: &[usize], at_once: u32, budget: S
         experiment: current,
         said,
     }
+}
+
+/// Leaves out servers and workloads, those of the largest number first and of these the last of the
+/// file first, until what is left can be made to fit, or all of it has priority 1. Says whom.
+fn leave_out(
+    experiment: &Experiment,
+    present: &BTreeSet<&str>,
+    can_fit: &dyn Fn(&Experiment) -> bool,
+) -> (Experiment, Vec<String>) {
+    let mut current = experiment.clone();
+    let mut said = Vec::new();
+    while !can_fit(&current) {
+        let Some((fewer, priority)) = without_the_least(&current, present) else {
+            break;
+        };
+        let names = |experiment: &Experiment| -> BTreeSet<String> {
+            let servers = experiment.servers().iter();
+            let servers = servers.filter(|server| present.contains(server.label.as_str()));
+            let workloads = experiment.workloads().iter().map(|one| one.name.clone());
+            servers
+                .map(|one| one.label.clone())
+                .chain(workloads)
+                .collect()
+        };
+        let gone: Vec<String> = (&names(&current) - &names(&fewer)).into_iter().collect();
+        said.push(format!(
+            "{} left out (priority {priority})",
+            words::list(&gone)
+        ));
+        current = fewer;
+    }
+    (current, said)
+}
+
+/// `experiment` without the server or workload that is missed least, and its priority. Servers that
+/// are not here cost nothing, and stay as rows.
+fn without_the_least(
+    experiment: &Experiment,
+    present: &BTreeSet<&str>,
+) -> Option<(Experiment, u32)> {
+    let file = experiment.file();
+    let is_present = |index: usize| {
+        let without = |file: &mut ExperimentFile| drop(file.server.remove(index));
+        let Some(rest) = try_changed(experiment, without) else {
+            return false;
+        };
+        let labels = |of: &Experiment| -> BTreeSet<String> {
+            of.servers()
+                .iter()
+                .map(|server| server.label.clone())
+                .collect()
+        };
+        let mut gone = labels(experiment)
+            .difference(&labels(&rest))
+            .cloned()
+            .collect::<Vec<_>>();
+        gone.retain(|label| present.contains(label.as_str()));
+        !gone.is_empty()
+    };
+    let servers = file.server.iter().enumerate();
+    let servers = servers
+        .map(|(index, server)| (server.priority.unwrap_or(1), false, index))
+        .filter(|(priority, _, index)| *priority > 1 && is_present(*index));
+    let workloads = file.workload.iter().enumerate();
+    let workloads = workloads
+        .map(|(index, workload)| (workload.priority.unwrap_or(1), true, index))
+        .filter(|(priority, ..)| *priority > 1);
+    // Workloads stand behind servers, so they are the last of a file.
+    let (priority, is_workload, index) = servers.chain(workloads).max()?;
+    let fewer = try_changed(experiment, |file| {
+        if is_workload {
+            file.workload.remove(index);
+        } else {
+            file.server.remove(index);
+        }
+    });
+    fewer.map(|fewer| (fewer, priority))
+}
+
+/// The form of `experiment` that takes the least time of those that still answer it.
+fn smallest(experiment: &Experiment, least_rounds: u32) -> Experiment {
+    let least = thin_points(experiment, &|_| false);
+    changed(&least, |file| {
+        file.experiment.duration = file.experiment.duration.min(DURATION_MIN);
+        file.experiment.rounds = file.experiment.rounds.min(least_rounds);
+    })
 }
 
 /// One point less on the longer axis, until it fits or only the shortest curves are left.
@@ -255,7 +358,15 @@ fn shorten(experiment: &Experiment, fits: &impl Fn(&Experiment) -> bool) -> Expe
 }
 
 fn changed(experiment: &Experiment, change: impl FnOnce(&mut ExperimentFile)) -> Experiment {
+    try_changed(experiment, change).expect("fewer points of a right experiment are right")
+}
+
+/// None where nothing would be left, or not the one with whom the others are compared.
+fn try_changed(
+    experiment: &Experiment,
+    change: impl FnOnce(&mut ExperimentFile),
+) -> Option<Experiment> {
     let mut file = experiment.file().clone();
     change(&mut file);
-    Experiment::try_from(file).expect("fewer points of a right experiment are right")
+    Experiment::try_from(file).ok()
 }

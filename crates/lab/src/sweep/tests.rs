@@ -327,6 +327,62 @@ fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
 }
 
 #[test]
+fn a_budget_leaves_out_what_has_the_least_priority_only_where_nothing_less_fits() {
+    let big = first_heat(&[
+        "server[1].priority=3",
+        "server[2].priority=2",
+        "workload[1].priority=2",
+        "duration=10s",
+    ]);
+    let present = [0, 1, 2, 3];
+    let names = |scaled: &Scaled| -> Vec<String> {
+        let servers = scaled.experiment.servers().iter();
+        let servers = servers.map(|server| server.label.clone());
+        let workloads = scaled.experiment.workloads().iter();
+        servers
+            .chain(workloads.map(|one| one.name.clone()))
+            .collect()
+    };
+    let all = [
+        "origin",
+        "nginx",
+        "apache",
+        "lighttpd",
+        "7-byte file",
+        "100 KB file",
+    ];
+    let check = |present: &[usize], seconds: u64, expected: &[&str], said: &[&str]| {
+        let scaled = scale(&big, present, AT_ONCE, Span::from_s(seconds));
+        assert_eq!(names(&scaled), expected, "{:?}", scaled.said);
+        let told: Vec<&str> = scaled.said.iter().map(String::as_str).collect();
+        assert_eq!(told[..said.len()], *said);
+    };
+    // Windows of 10 s become shorter first.
+    check(&present, 200, &all, &[]);
+    let left = ["origin", "lighttpd", "7-byte file"];
+    check(
+        &present,
+        1,
+        &left,
+        &[
+            "nginx left out (priority 3)",
+            "100 KB file left out (priority 2)",
+            "apache left out (priority 2)",
+        ],
+    );
+    // Who is not here costs nothing, and stays as a row.
+    check(
+        &[0, 2, 3],
+        1,
+        &["origin", "nginx", "lighttpd", "7-byte file"],
+        &[
+            "100 KB file left out (priority 2)",
+            "apache left out (priority 2)",
+        ],
+    );
+}
+
+#[test]
 fn fewer_rounds_than_needed_are_left_alone_and_what_they_cannot_tell_is_said() {
     let small = first_heat(&["rounds=2"]);
     let scaled = scale(&small, &[0], AT_ONCE, Span::from_s(1));

@@ -19,7 +19,7 @@ use crate::error::LabError;
 use crate::generator::Generator;
 use crate::meter::{self, Group, Reading};
 use crate::server::Running;
-use crate::site::{Document, Site};
+use crate::site::{Document, Site, made_at};
 use crate::sweep::{Cell, Racer, settle};
 
 /// What is asked of a running server, and what right answers are.
@@ -117,6 +117,8 @@ impl Target {
             },
             (Racer::Server(_), Content::Document(bytes)) => {
                 let Document { path, sha256, .. } = site.document(*bytes);
+                let maker = workload.maker();
+                let path = maker.map_or_else(|| path.clone(), |name| made_at(name, *bytes));
                 Wanted {
                     method: asked.method.clone(),
                     headers: asked.headers.clone(),

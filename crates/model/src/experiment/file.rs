@@ -108,6 +108,9 @@ pub struct ServerFile {
     /// `stock`, `tuned` or the path of a template.
     #[serde(default = "tuned")]
     pub preset: String,
+    /// Which way it runs, of those that the product has: one word or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<OneOrMany<String>>,
     /// How many cores it gets: one number or an axis.
     #[serde(default = "one_core")]
     pub cores: OneOrMany<u32>,
@@ -117,6 +120,9 @@ pub struct ServerFile {
     /// When this one is started afresh, where that differs from the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
+    /// 1 where nothing is said; a budget leaves out 3 first, then 2, and never 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
 }
 
 fn tuned() -> String {
@@ -170,12 +176,18 @@ pub struct WorkloadFile {
     /// What is asked, where that is several things, or no file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<AskedFile>,
+    /// What in the server makes the bytes of the body: one word or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler: Option<OneOrMany<String>>,
     /// What a server must offer for it: handlers and protocols. Files need `static`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
     /// Exactly so many exchanges on a connection, enforced by the generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
+    /// As that of a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
 }
 
 /// `[[workload.request]]`.

@@ -62,6 +62,8 @@ pub struct ServerVariant {
     pub pid: Option<u32>,
     /// `stock`, `tuned` or the path of a template.
     pub preset: String,
+    /// Which way it runs; none: as the product does where nothing is said.
+    pub variant: Option<String>,
     /// How many cores it gets.
     pub cores: u32,
     /// Whether and how it logs each request.
@@ -261,9 +263,9 @@ fn expand_servers(
                 "give at least one of off, on, buffered",
             ));
         }
-        for &count in cores {
-            for &access_log in logs {
-                let label = label_of(file, product, count, access_log);
+        for (variant, count, access_log) in configurations(file) {
+            {
+                let label = label_of(file, product, variant, count, access_log);
                 if !labels.insert(label.clone()) {
                     return Err(wrong(
                         key("product"),
@@ -276,6 +278,7 @@ fn expand_servers(
                     url: url.clone(),
                     pid: file.pid,
                     preset: file.preset.clone(),
+                    variant: variant.cloned(),
                     cores: count,
                     access_log,
                     restart: file.restart.unwrap_or(restart),
@@ -284,6 +287,23 @@ fn expand_servers(
         }
     }
     Ok(variants)
+}
+
+/// Every variant, with every number of cores, with every log state.
+fn configurations(file: &ServerFile) -> Vec<(Option<&String>, u32, AccessLog)> {
+    let variants = file.variant.as_ref().map_or(&[][..], OneOrMany::as_slice);
+    let variants: Vec<Option<&String>> = match variants {
+        [] => vec![None],
+        some => some.iter().map(Some).collect(),
+    };
+    let mut all = Vec::new();
+    for variant in variants {
+        for &cores in file.cores.as_slice() {
+            let logs = file.access_log.as_slice().iter();
+            all.extend(logs.map(|&log| (variant, cores, log)));
+        }
+    }
+    all
 }
 
 /// Where a server answers that already runs; none where the lab starts one. What is wrong is told
@@ -309,10 +329,11 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
     let is_plain = file.preset == "tuned"
         && file.cores == OneOrMany::One(1)
         && file.access_log == OneOrMany::One(AccessLog::Off)
+        && file.variant.is_none()
         && file.restart.is_none();
     if !is_plain {
-        let why = "a server that already runs is as it is: leave out preset, cores, access_log and \
-                   restart";
+        let why = "a server that already runs is as it is: leave out preset, variant, cores, \
+                   access_log and restart";
         return Err(("url", why.to_owned()));
     }
     let url = Url::parse(url).map_err(|error| ("url", error.to_string()))?;
@@ -329,7 +350,13 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
 }
 
 /// What tells this configuration from its siblings, and nothing else.
-fn label_of(file: &ServerFile, product: &str, cores: u32, access_log: AccessLog) -> String {
+fn label_of(
+    file: &ServerFile,
+    product: &str,
+    variant: Option<&String>,
+    cores: u32,
+    access_log: AccessLog,
+) -> String {
     let mut label = match &file.label {
         Some(label) => label.clone(),
         None if file.preset == "tuned" => product.to_owned(),
@@ -338,6 +365,10 @@ fn label_of(file: &ServerFile, product: &str, cores: u32, access_log: AccessLog)
             format!("{product} {preset}")
         }
     };
+    let is_one = matches!(file.variant, Some(OneOrMany::One(_)));
+    if let Some(variant) = variant.filter(|_| !is_one || file.label.is_none()) {
+        label.push_str(&format!(" {variant}"));
+    }
     if file.cores.as_slice().len() > 1 {
         let unit = if cores == 1 { "core" } else { "cores" };
         label.push_str(&format!(" {cores} {unit}"));

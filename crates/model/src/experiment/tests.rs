@@ -62,6 +62,69 @@ fn axes_of_a_server_expand_and_label_themselves() {
 }
 
 #[test]
+fn a_variant_is_an_axis_of_a_server() {
+    let of = |server: serde_json::Value| {
+        let experiment = Experiment::try_from(file(|value| value["server"] = server)).unwrap();
+        let servers = experiment.servers().iter();
+        let facts = servers.map(|server| (server.label.clone(), server.variant.clone()));
+        facts.collect::<Vec<_>>()
+    };
+    let pair = |label: &str, variant: &str| (label.to_owned(), Some(variant.to_owned()));
+    assert_eq!(
+        of(serde_json::json!([{ "product": "apache", "variant": ["prefork", "event"] }])),
+        [
+            pair("apache prefork", "prefork"),
+            pair("apache event", "event")
+        ]
+    );
+    let stock = serde_json::json!({ "product": "apache", "variant": "worker", "preset": "stock" });
+    assert_eq!(of([stock].into()), [pair("apache stock worker", "worker")]);
+    let named = serde_json::json!({ "product": "apache", "variant": "worker", "label": "mine" });
+    assert_eq!(of([named].into()), [pair("mine", "worker")]);
+}
+
+#[test]
+fn a_handler_is_an_axis_of_a_workload() {
+    let with = |handler: serde_json::Value| {
+        Experiment::try_from(file(|value| value["workload"][0]["handler"] = handler))
+    };
+    let several = with(serde_json::json!(["static", "cgi-c", "proxy"])).unwrap();
+    let facts: Vec<_> = several
+        .workloads()
+        .iter()
+        .map(|one| (one.name.as_str(), one.needs.join(","), one.maker()))
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            ("seven static", "static".to_owned(), None),
+            ("seven cgi-c", "cgi-c".to_owned(), Some("cgi-c")),
+            ("seven proxy", "proxy".to_owned(), None),
+        ]
+    );
+    let one = with("lua".into()).unwrap();
+    assert_eq!(one.workloads()[0].name, "seven");
+    assert_eq!(one.workloads()[0].needs, ["lua"]);
+    let check = |handler: serde_json::Value, bytes: u64, why: &str| {
+        let wrong = error(|value| {
+            value["workload"][0]["handler"] = handler;
+            value["workload"][0]["body"]["bytes"] = bytes.into();
+        });
+        assert_eq!(wrong.key, "workload[0].handler");
+        assert!(wrong.why.contains(why), "{wrong}");
+    };
+    check(serde_json::json!([]), 7, "give at least one");
+    check("../x".into(), 7, "'../x' is no name of letters");
+    check("lua".into(), 32_769, "lua makes bodies of at most 32k");
+    let wrong = error(|value| {
+        value["workload"] = serde_json::json!([{
+            "name": "a path", "handler": "lua", "request": [{ "path": "/x" }]
+        }]);
+    });
+    assert!(wrong.why.contains("it goes with a body"), "{wrong}");
+}
+
+#[test]
 fn connections_are_a_number_a_list_or_steps() {
     let check = |written: serde_json::Value, expected: &[u32]| {
         let experiment =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{AskedFile, Body, ExperimentError, WorkloadFile, wrong};
+use super::{AskedFile, Body, ExperimentError, OneOrMany, WorkloadFile, wrong};
 use crate::plan::{Expectation, Level};
 use crate::units::Bytes;
 
@@ -10,6 +10,10 @@ use crate::units::Bytes;
 const STATIC: &str = "static";
 /// A larger file is a slip of the pen.
 const BYTES_MAX: u64 = 1 << 30;
+/// What makes an answer by itself holds it as a text of its program or configuration.
+const MADE_BYTES_MAX: u64 = 32 << 10;
+/// Handlers that answer with the file itself.
+const FROM_FILES: [&str; 3] = ["cache", "proxy", STATIC];
 
 /// What is asked, and how connections are used for it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -20,6 +24,8 @@ pub struct Workload {
     pub requests: Vec<Asked>,
     /// Handlers and protocols that a server must offer for it.
     pub needs: Vec<String>,
+    /// What in the server makes the bytes; none: whatever serves files.
+    pub handler: Option<String>,
     /// Enforced by the generator.
     pub requests_per_connection: Option<u32>,
 }
@@ -69,6 +75,12 @@ impl Workload {
             })
     }
 
+    /// The handler that makes the answer by itself, if one does and the file is not sent.
+    pub fn maker(&self) -> Option<&str> {
+        let handler = self.handler.as_deref();
+        handler.filter(|name| !FROM_FILES.contains(name))
+    }
+
     /// The files of folders that it asks for: folder and path below it.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.requests
@@ -112,12 +124,6 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
         if file.name.trim().is_empty() {
             return Err(wrong(key("name"), "give it a name"));
         }
-        if !names.insert(file.name.as_str()) {
-            return Err(wrong(
-                key("name"),
-                format!("there is a workload '{}' already", file.name),
-            ));
-        }
         if file.requests_per_connection == Some(0) {
             return Err(wrong(key("requests_per_connection"), "give at least 1"));
         }
@@ -140,19 +146,59 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
                 return Err(wrong(key("name"), why));
             }
         };
-        let mut workload = Workload {
+        let workload = Workload {
             name: file.name.clone(),
             requests,
             needs: file.needs.clone(),
+            handler: None,
             requests_per_connection: file.requests_per_connection,
         };
-        let has_files = workload.documents().next().is_some() || workload.files().next().is_some();
-        if workload.needs.is_empty() && has_files {
-            workload.needs.push(STATIC.to_owned());
+        for workload in by_handler(file, workload).map_err(|why| wrong(key("handler"), why))? {
+            if !names.insert(workload.name.clone()) {
+                return Err(wrong(
+                    key("name"),
+                    format!("there is a workload '{}' already", workload.name),
+                ));
+            }
+            workloads.push(workload);
         }
-        workloads.push(workload);
     }
     Ok(workloads)
+}
+
+/// A workload for each handler, where there are some.
+fn by_handler(file: &WorkloadFile, mut plain: Workload) -> Result<Vec<Workload>, String> {
+    let Some(handlers) = &file.handler else {
+        let has_files = plain.documents().next().is_some() || plain.files().next().is_some();
+        if plain.needs.is_empty() && has_files {
+            plain.needs.push(STATIC.to_owned());
+        }
+        return Ok(vec![plain]);
+    };
+    let Some(body) = file.body.filter(|_| file.site.is_none()) else {
+        return Err("it goes with a body, whose bytes it makes".to_owned());
+    };
+    let one = |handler: &String| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        if handler.is_empty() || !handler.chars().all(is_name) {
+            return Err(format!("'{handler}' is no name of letters, digits and '-'"));
+        }
+        let mut workload = plain.clone();
+        workload.needs.push(handler.clone());
+        workload.handler = Some(handler.clone());
+        if workload.maker().is_some() && body.bytes > Bytes::new(MADE_BYTES_MAX) {
+            return Err(format!("{handler} makes bodies of at most 32k"));
+        }
+        if matches!(handlers, OneOrMany::Many(_)) {
+            workload.name = format!("{} {handler}", file.name);
+        }
+        Ok(workload)
+    };
+    let all: Result<Vec<Workload>, String> = handlers.as_slice().iter().map(one).collect();
+    all.and_then(|all| match all.is_empty() {
+        true => Err("give at least one".to_owned()),
+        false => Ok(all),
+    })
 }
 
 fn document(body: &Body, key: &str) -> Result<Asked, ExperimentError> {

@@ -84,6 +84,167 @@ fn varnish_before_origin_is_a_folder() {
     }
 }
 
+/// Measures `product` in both presets with each line of `ways`, by each of `handlers`: everything is
+/// started, asked, loaded, metered and stopped.
+fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = |preset: &str| {
+        let table = |way: &&str| {
+            format!("[[server]]\nproduct = \"{product}\"\npreset = \"{preset}\"\n{way}\n")
+        };
+        ways.iter().map(table).collect::<String>()
+    };
+    let text = format!(
+        "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\n\
+         warmup = \"20ms\"\nduration = \"50ms\"\n{}{}\
+         [[workload]]\nname = \"w\"\nbody = {{ bytes = 600 }}\nhandler = {handlers:?}\n\
+         [load]\nconnections = 3\n",
+        server("stock"),
+        server("tuned"),
+    );
+    let file = folder.path().join("mine.toml").display().to_string();
+    fs::write(&file, text).expect("a file");
+    let results = folder.path().join("results");
+    let place = results.display().to_string();
+    let words = ["--hiccups", "0s", "--results", &place];
+    let run = triathlon(["lab", "--no-lock", &file].into_iter().chain(words)).expect_measured();
+    assert!(files(&results, "gaps").is_empty(), "{product}: {run:#?}");
+    let all = trials(&results);
+    let of_servers = all.iter().filter(|trial| {
+        let point = trial.point.as_ref().expect("a point");
+        !point.ceiling
+    });
+    let mut seen = std::collections::BTreeSet::new();
+    for trial in of_servers {
+        let point = trial.point.as_ref().expect("a point");
+        let facts = trial.context.server.as_ref().expect("a server");
+        let outcomes = &trial.record.outcomes;
+        assert!(outcomes[model::Outcome::Ok] > 0, "{facts:?} {point:?}");
+        assert_eq!(outcomes.failures(), 0, "{facts:?} {point:?}");
+        assert_eq!(facts.listener_is_ours, Some(true), "{facts:?}");
+        // As many CPUs as it was given, read back from its threads.
+        assert_eq!(facts.cpus_allowed.as_ref(), Some(&facts.cpus), "{facts:?}");
+        seen.insert((point.id.server.clone(), point.id.workload.clone()));
+    }
+    assert_eq!(
+        seen.len(),
+        2 * ways.len() * handlers.len(),
+        "{seen:?} {run:#?}"
+    );
+}
+
+#[test]
+fn apache_in_all_variants_and_presets() {
+    if need("apache_in_all_variants_and_presets", ["apache2"]).is_some() {
+        let ways = ["event", "prefork", "worker"].map(|name| format!("variant = \"{name}\""));
+        check_all_of("apache", &ways.each_ref().map(String::as_str), &["static"]);
+    }
+}
+
+#[test]
+fn apache_by_every_handler() {
+    if need("apache_by_every_handler", ["apache2", "perl", "cc"]).is_some() {
+        let handlers = ["cgi-c", "cgi-perl", "lua", "perl"];
+        let ways = ["variant = \"event\"", "variant = \"prefork\""];
+        check_all_of("apache", &ways, &handlers);
+    }
+}
+
+#[test]
+fn nginx_by_every_handler() {
+    if need("nginx_by_every_handler", ["nginx"]).is_some() {
+        check_all_of("nginx", &[""], &["static", "memory", "perl"]);
+    }
+}
+
+#[test]
+fn lighttpd_by_every_handler() {
+    if need("lighttpd_by_every_handler", ["lighttpd", "perl", "cc"]).is_some() {
+        check_all_of("lighttpd", &[""], &["static", "cgi-c", "cgi-perl", "lua"]);
+    }
+}
+
+#[test]
+fn h2o_by_every_handler() {
+    if need("h2o_by_every_handler", ["h2o"]).is_some() {
+        check_all_of("h2o", &[""], &["static", "ruby"]);
+    }
+}
+
+#[test]
+fn haproxy_before_origin_is_a_folder() {
+    if need("haproxy_before_origin_is_a_folder", ["haproxy"]).is_some() {
+        check_all_of("haproxy", &[""], &["proxy", "memory"]);
+    }
+}
+
+#[test]
+fn trafficserver_before_origin_is_a_folder() {
+    if need(
+        "trafficserver_before_origin_is_a_folder",
+        ["traffic_server"],
+    )
+    .is_some()
+    {
+        check_all_of("trafficserver", &[""], &["cache"]);
+        check_all_of("trafficserver", &["access_log = \"buffered\""], &["static"]);
+    }
+}
+
+#[test]
+fn mini_httpd_is_a_folder() {
+    if need("mini_httpd_is_a_folder", ["mini_httpd"]).is_some() {
+        check_all_of("mini-httpd", &["access_log = \"on\""], &["static"]);
+    }
+}
+
+#[test]
+fn mighttpd2_is_a_folder() {
+    if need("mighttpd2_is_a_folder", ["mighty"]).is_some() {
+        check_all_of("mighttpd2", &["access_log = \"buffered\""], &["static"]);
+    }
+}
+
+#[test]
+fn webfs_is_a_folder() {
+    if need("webfs_is_a_folder", ["webfsd"]).is_some() {
+        check_all_of("webfs", &["access_log = \"on\""], &["static"]);
+    }
+}
+
+/// Any command is a server by a script of the user's, here this program.
+#[test]
+fn a_script_of_the_users_starts_any_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("start.sh");
+    let own = crate::support::process::TRIATHLON;
+    let text = format!("exec {own} serve \"{{site}}\" --listen 127.0.0.1:{{port}} --workers 1\n");
+    fs::write(&script, text).unwrap();
+    let preset = format!("server[0].preset={}", script.display());
+    check_measured("custom", "tells no version", 1, &[&preset]);
+    let results = tempfile::tempdir().unwrap();
+    tiny("custom", results.path(), &[])
+        .expect_code(1)
+        .expect_complaint(&[
+            "it ended at once (exit code 2)",
+            "give the script that starts it",
+        ]);
+}
+
+/// The bytes that handlers make are those of the file, or nothing is measured.
+#[test]
+fn a_handler_that_does_not_answer_with_the_bytes_of_the_file_is_a_row() {
+    let folder = mine(&MINE.replace("[handler.static]", "[handler.static]\n[handler.other]"));
+    let servers = folder.path().display().to_string();
+    let results = tempfile::tempdir().unwrap();
+    tiny(
+        "mine",
+        results.path(),
+        &["--servers", &servers, "workload[0].handler=other"],
+    )
+    .expect_complaint(&["wrong answer for '7-byte file'"]);
+}
+
 /// A server that everybody has: this program, by a folder of the user's.
 const MINE: &str = r#"install = "it is here"
 

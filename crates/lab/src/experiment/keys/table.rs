@@ -178,6 +178,13 @@ pub const SECTIONS: &[Section] = &[
                  the path of a template of yours.",
             ),
             key(
+                "variant",
+                Axis(&Text),
+                "as the server's folder says",
+                "variant = [\"prefork\", \"event\"]",
+                "Which way it runs, of those that the server has; a list makes a server of each.",
+            ),
+            key(
                 "cores",
                 Axis(&Count(1)),
                 "1",
@@ -198,6 +205,14 @@ pub const SECTIONS: &[Section] = &[
                 "that of [experiment]",
                 "restart = \"trial\"",
                 "When this one is started afresh, where that differs from the others.",
+            ),
+            key(
+                "priority",
+                Count(1),
+                "1",
+                "priority = 3",
+                "Who is left out first where --budget is too short for all: 3 before 2, the last \
+                 of a file before the first. What has priority 1 stays.",
             ),
         ],
     },
@@ -238,6 +253,14 @@ pub const SECTIONS: &[Section] = &[
                 "Several requests, each with its weight.",
             ),
             key(
+                "handler",
+                Axis(&Text),
+                "what serves files",
+                "handler = [\"static\", \"cgi-c\"]",
+                "What in the server makes the bytes of the body, which are the same for all; a \
+                 list makes a workload of each. A server that has no such handler becomes a row.",
+            ),
+            key(
                 "needs",
                 Texts,
                 "[\"static\"] for files",
@@ -250,6 +273,13 @@ pub const SECTIONS: &[Section] = &[
                 "as many as come",
                 "requests_per_connection = 1",
                 "Exactly so many requests on a connection, which the generator then closes.",
+            ),
+            key(
+                "priority",
+                Count(1),
+                "1",
+                "priority = 2",
+                "As that of a server.",
             ),
         ],
     },

@@ -1,5 +1,6 @@
 //! A product: what its folder says, read once, with every mistake told by file and line.
 
+mod offers;
 mod read;
 
 use std::collections::BTreeMap;
@@ -9,8 +10,8 @@ use std::time::Duration;
 
 use minijinja::Environment;
 use minijinja::value::Value;
-use model::experiment::AccessLog;
 use sys::process::Signal;
+use toml::Spanned;
 
 use super::file::ServerToml;
 use super::{Launch, LaunchProcess, Preset, Setup, template};
@@ -40,6 +41,9 @@ struct Kinds {
     handler: BTreeMap<String, Setting>,
     preset: BTreeMap<String, Setting>,
     protocol: BTreeMap<String, Setting>,
+    variant: BTreeMap<String, Setting>,
+    /// The variant that holds where none is asked for.
+    variant_default: Option<String>,
 }
 
 /// What a choice sets.
@@ -47,6 +51,9 @@ struct Kinds {
 struct Setting {
     text: Option<Text>,
     arguments: Vec<Text>,
+    /// Programs, or files by their whole paths, of which one must be there.
+    requires: Vec<String>,
+    install: Option<String>,
 }
 
 /// One process of the rig.
@@ -54,6 +61,7 @@ struct Setting {
 pub(super) struct Process {
     name: String,
     pub(super) programs: Vec<String>,
+    pub(super) requires: Vec<String>,
     pub(super) version: Option<Version>,
     arguments: Vec<Text>,
     environment: Vec<(String, Text)>,
@@ -145,6 +153,8 @@ impl Product {
             handler: reader.settings(&engine, written.handler)?,
             preset: reader.settings(&engine, written.preset)?,
             protocol: reader.settings(&engine, written.protocol)?,
+            variant: reader.settings(&engine, written.variant)?,
+            variant_default: written.variant_default.map(Spanned::into_inner),
         };
         reader.check_names(&kinds)?;
         if written.process.is_empty() {
@@ -186,6 +196,8 @@ impl Product {
                 handler: none(),
                 preset: none(),
                 protocol: none(),
+                variant: none(),
+                variant_default: None,
             },
             files: BTreeMap::new(),
             engine: template::engine(),
@@ -232,53 +244,6 @@ impl Product {
     /// Where it logs requests, below its private folder.
     pub fn access_log_file(&self) -> &str {
         &self.access_log_file
-    }
-
-    /// What can be chosen: each kind with its words.
-    pub fn supports(&self) -> [(&'static str, Vec<&str>); 3] {
-        let kinds = &self.kinds;
-        let handlers = kinds.handler.keys().map(String::as_str);
-        [
-            ("access log", names(&kinds.access_log)),
-            ("answers", handlers.filter(|name| *name != NULL).collect()),
-            ("protocols", names(&kinds.protocol)),
-        ]
-    }
-
-    /// The first of `needs` that it does not offer, in a sentence.
-    pub fn lacks<'n>(&self, mut needs: impl Iterator<Item = &'n str>) -> Option<String> {
-        if self.processes.is_empty() {
-            // Whoever runs it knows what else it offers.
-            let wants_files = needs.any(|need| need == "static");
-            return wants_files.then(|| {
-                format!(
-                    "{} already runs: the lab cannot give it files; ask it for a path \
-                     ([[workload.request]] path = \"/...\")",
-                    self.name
-                )
-            });
-        }
-        let missing = needs.find(|need| self.offer(need).is_none())?;
-        let [_, (_, handlers), (_, protocols)] = self.supports();
-        let offers: Vec<&str> = handlers.into_iter().chain(protocols).collect();
-        Some(format!(
-            "{} does not offer '{missing}', which the workload needs; it offers {}",
-            self.name,
-            offers.join(", ")
-        ))
-    }
-
-    /// Why it cannot log requests in that way, if it cannot.
-    pub fn cannot_log(&self, access_log: AccessLog) -> Option<String> {
-        if self.kinds.access_log.contains_key(access_log.name()) {
-            return None;
-        }
-        Some(format!(
-            "{} has no access log '{}'; there are {}",
-            self.name,
-            access_log.name(),
-            names(&self.kinds.access_log).join(", ")
-        ))
     }
 
     pub(super) fn processes(&self) -> &[Process] {
@@ -349,6 +314,8 @@ impl Product {
             let is_handler = self.kinds.handler.contains_key(need);
             chosen.push((if is_handler { "handler" } else { "protocol" }, offer));
         }
+        let variant = self.kinds.variant.get(setup.variant);
+        chosen.extend(variant.map(|setting| ("variant", setting)));
         let log = self.kinds.access_log.get(setup.access_log.name());
         chosen.extend(log.map(|setting| ("access_log", setting)));
         Ok(chosen)
@@ -422,10 +389,6 @@ impl fmt::Debug for Product {
 
 /// The handler that is no server's own: it answers from memory, whatever is asked.
 pub(super) const NULL: &str = "null";
-
-fn names(settings: &BTreeMap<String, Setting>) -> Vec<&str> {
-    settings.keys().map(String::as_str).collect()
-}
 
 /// Whether a user's template takes the place of the file that `source` names.
 fn depends_on_preset(source: &Text) -> bool {

@@ -73,6 +73,8 @@ impl<'t> Reader<'t> {
                     .map(|text| self.template(engine, text))
                     .transpose()?,
                 arguments: self.templates(engine, choice.arguments)?,
+                requires: choice.requires,
+                install: choice.install,
             })
         };
         let choices = choices.into_iter();
@@ -102,12 +104,37 @@ impl<'t> Reader<'t> {
             let why = format!("give at least one of {}", logs.join(", "));
             return Err(self.wrong("access_log", why, None));
         }
+        self.check_variants(kinds)?;
         let mut handlers = kinds.handler.keys();
         let twice = handlers.find(|name| kinds.protocol.contains_key(*name));
         twice.map_or(Ok(()), |name| {
             let why = "a handler and a protocol have the same name".to_owned();
             Err(self.wrong(&format!("protocol.{name}"), why, None))
         })
+    }
+
+    /// Where there are variants, one of them is taken unless another is asked for.
+    fn check_variants(&self, kinds: &Kinds) -> Result<(), ServerError> {
+        let words: Vec<&str> = kinds.variant.keys().map(String::as_str).collect();
+        match &kinds.variant_default {
+            None if words.is_empty() => Ok(()),
+            None => {
+                let why = format!(
+                    "say which holds by itself: variant_default = \"{}\"",
+                    words[0]
+                );
+                Err(self.wrong("variant", why, None))
+            }
+            Some(default) if words.contains(&default.as_str()) => Ok(()),
+            Some(default) => {
+                let near = crate::experiment::nearest(default, words.iter().copied());
+                let why = format!(
+                    "there is no variant '{default}'; there are {}",
+                    words.join(", ")
+                );
+                Err(self.wrong("variant_default", why, near))
+            }
+        }
     }
 
     fn wrong(&self, key: &str, why: String, nearest: Option<&str>) -> ServerError {
@@ -160,6 +187,7 @@ impl<'t> Reader<'t> {
         Ok(Process {
             name: written.name.unwrap_or_else(|| server.to_owned()),
             programs: written.programs.into_inner(),
+            requires: written.requires,
             version,
             arguments: self.templates(engine, written.arguments)?,
             environment,

@@ -24,7 +24,7 @@ use super::{External, Installed, LaunchProcess, Preset, Setup, check_path};
 use crate::error::LabError;
 use crate::meter::Group;
 use crate::scratch::Scratch;
-use crate::site::open_to_all;
+use crate::site::{Site, open_to_all};
 use crate::trial::Place;
 use error_log::ErrorLog;
 
@@ -47,8 +47,10 @@ pub struct Start<'a> {
     pub connections: u32,
     /// What the workloads need of it: handlers and protocols.
     pub needs: &'a [String],
+    /// Which way it runs; empty where it has no ways to choose from.
+    pub variant: &'a str,
     /// The documents.
-    pub site: &'a Path,
+    pub site: &'a Site,
     /// Where its private folder and its control group are made.
     pub scratch: &'a Scratch,
 }
@@ -116,7 +118,10 @@ impl Running {
         }
         let setup = Setup {
             directory: directory.path(),
-            site: start.site,
+            site: start.site.root(),
+            documents: start.site.made(),
+            programs: start.site.programs(),
+            variant: start.variant,
             ports: &ports,
             cpus: start.cpus,
             access_log: start.access_log,

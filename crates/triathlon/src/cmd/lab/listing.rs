@@ -20,7 +20,12 @@ use crate::out;
 /// Prints every product: its version or how to install it, and what it can do.
 pub(super) fn servers(search: &Search) -> anyhow::Result<()> {
     for product in search.catalogue.products() {
-        let state = match installed(Arc::clone(product), search) {
+        let found = installed(Arc::clone(product), search);
+        let lacking = found.as_ref().map_or_else(
+            |_| Vec::new(),
+            |found| found.lacking.values().cloned().collect(),
+        );
+        let state = match found {
             Ok(found) => {
                 let programs: Vec<String> = found
                     .programs
@@ -35,13 +40,18 @@ pub(super) fn servers(search: &Search) -> anyhow::Result<()> {
                 ..
             }) => format!("not installed; {remedy}"),
         };
-        out::line(format_args!("{:<10} {state}", product.name()))?;
+        out::line(format_args!("{:<13} {state}", product.name()))?;
         let supports = product.supports();
         let supports: Vec<String> = supports
             .iter()
+            .filter(|(_, words)| !words.is_empty())
             .map(|(kind, words)| format!("{kind}: {}", words.join(", ")))
             .collect();
-        out::line(format_args!("{:<10} {}", "", supports.join("; ")))?;
+        out::line(format_args!("{:<13} {}", "", supports.join("; ")))?;
+        for absent in lacking {
+            let remedy = absent.remedy.unwrap_or_default();
+            out::line(format_args!("{:<13} {}; {remedy}", "", absent.why))?;
+        }
     }
     Ok(())
 }

@@ -46,7 +46,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "results")]
     results: PathBuf,
     /// Make it take at most so long: thins points first, then windows, then rounds down to
-    /// what the comparisons need, and says what it scaled. Trials that something disturbs are
+    /// what the comparisons need, leaves out what has the least priority where that is not enough,
+    /// and says what it scaled. Trials that something disturbs are
     /// measured again, up to twice and while that helps; that comes on top.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
@@ -128,12 +129,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         &environment.thread_siblings,
         cores.max().unwrap_or(1),
     );
-    let (servers, missing) = present(&asked.experiment, &search, &division);
-    let installed: Vec<usize> = (0..servers.len())
-        .filter(|&index| servers[index].is_some())
-        .collect();
+    let (servers, _) = present(&asked.experiment, &search, &division);
+    let is_here = |index: &usize| servers[*index].is_some();
+    let installed: Vec<usize> = (0..servers.len()).filter(is_here).collect();
     let at_once = asked.at_once(&environment);
     asked.fit(&installed, at_once, args.budget)?;
+    // A budget may have left some of them out.
+    let (servers, missing) = present(&asked.experiment, &search, &division);
+    let is_here = |index: &usize| servers[*index].is_some();
+    let installed: Vec<usize> = (0..servers.len()).filter(is_here).collect();
     let cost = Cost::of(&asked.experiment, &installed, at_once);
     let grid = listing::grid(&asked.experiment, &servers, &missing, cost, &division.words);
     if args.list {

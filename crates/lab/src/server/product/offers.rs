@@ -1,0 +1,94 @@
+//! What a product offers: its log states, handlers, protocols and variants, and what is missing.
+
+use std::collections::BTreeMap;
+
+use model::experiment::AccessLog;
+
+use super::super::Absent;
+use super::{NULL, Product, Setting};
+
+impl Product {
+    /// What can be chosen: each kind with its words.
+    pub fn supports(&self) -> [(&'static str, Vec<&str>); 4] {
+        let kinds = &self.kinds;
+        let handlers = kinds.handler.keys().map(String::as_str);
+        [
+            ("access log", names(&kinds.access_log)),
+            ("answers", handlers.filter(|name| *name != NULL).collect()),
+            ("protocols", names(&kinds.protocol)),
+            ("variants", names(&kinds.variant)),
+        ]
+    }
+
+    /// The variant that holds where none is asked for; empty where there are none.
+    pub fn variant_default(&self) -> &str {
+        self.kinds.variant_default.as_deref().unwrap_or_default()
+    }
+
+    /// What of its choices cannot be had here, because `is_there` says of all programs that each
+    /// requires that they are missing.
+    pub(in crate::server) fn lacking(
+        &self,
+        is_there: &dyn Fn(&[String]) -> bool,
+    ) -> BTreeMap<String, Absent> {
+        let kinds = [
+            &self.kinds.handler,
+            &self.kinds.protocol,
+            &self.kinds.variant,
+        ];
+        let choices = kinds.into_iter().flatten();
+        let missing = choices
+            .filter(|(_, choice)| !choice.requires.is_empty() && !is_there(&choice.requires));
+        let absent = |choice: &Setting, name: &str| Absent {
+            why: format!(
+                "{} does not offer '{name}' here: there is no {}",
+                self.name,
+                choice.requires.join(" or ")
+            ),
+            remedy: choice.install.clone(),
+        };
+        missing
+            .map(|(name, choice)| (name.clone(), absent(choice, name)))
+            .collect()
+    }
+
+    /// The first of `needs` that it does not offer, in a sentence.
+    pub fn lacks<'n>(&self, mut needs: impl Iterator<Item = &'n str>) -> Option<String> {
+        if self.processes.is_empty() {
+            // Whoever runs it knows what else it offers.
+            let wants_files = needs.any(|need| need == "static");
+            return wants_files.then(|| {
+                format!(
+                    "{} already runs: the lab cannot give it files; ask it for a path \
+                     ([[workload.request]] path = \"/...\")",
+                    self.name
+                )
+            });
+        }
+        let missing = needs.find(|need| self.offer(need).is_none())?;
+        let [_, (_, handlers), (_, protocols), _] = self.supports();
+        let offers: Vec<&str> = handlers.into_iter().chain(protocols).collect();
+        Some(format!(
+            "{} does not offer '{missing}', which the workload needs; it offers {}",
+            self.name,
+            offers.join(", ")
+        ))
+    }
+
+    /// Why it cannot log requests in that way, if it cannot.
+    pub fn cannot_log(&self, access_log: AccessLog) -> Option<String> {
+        if self.kinds.access_log.contains_key(access_log.name()) {
+            return None;
+        }
+        Some(format!(
+            "{} has no access log '{}'; there are {}",
+            self.name,
+            access_log.name(),
+            names(&self.kinds.access_log).join(", ")
+        ))
+    }
+}
+
+fn names(settings: &BTreeMap<String, Setting>) -> Vec<&str> {
+    settings.keys().map(String::as_str).collect()
+}
