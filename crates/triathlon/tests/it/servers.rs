@@ -118,7 +118,7 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) {
     for trial in of_servers {
         let point = trial.point.as_ref().expect("a point");
         let facts = trial.context.server.as_ref().expect("a server");
-        let outcomes = &trial.record.outcomes;
+        let outcomes = &trial.record.total.outcomes;
         assert!(outcomes[model::Outcome::Ok] > 0, "{facts:?} {point:?}");
         assert_eq!(outcomes.failures(), 0, "{facts:?} {point:?}");
         assert_eq!(facts.listener_is_ours, Some(true), "{facts:?}");
