@@ -84,8 +84,8 @@ fn varnish_before_origin_is_a_folder() {
     }
 }
 
-/// Measures `product` in both presets with each line of `ways`, by each of `handlers`: everything is
-/// started, asked, loaded, metered and stopped.
+/// Measures `product` in both presets with each line of `ways`, by each of `handlers`: everything
+/// is started, asked, loaded, metered and stopped.
 fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = |preset: &str| {

@@ -14,8 +14,8 @@ use crate::server::{Search, installed};
 use crate::site::Site;
 use crate::trial::{self, Load, Surroundings, Target, Wanted};
 
-/// Not a server by itself; servers that take as long to start as all of the others; and one that bears
-/// no blanks in its paths.
+/// Not a server by itself; servers that take as long to start as all of the others; and one that
+/// bears no blanks in its paths.
 const LEFT_OUT: [&str; 4] = ["custom", "jetty", "mighttpd2", "tomcat"];
 
 /// The products of this machine that are not this program. Those that are missing are told.
