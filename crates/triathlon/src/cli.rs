@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Ab(tools::Words),
     /// Measure over a range of connections, as the wrapper abc does, and print what it prints.
     Abc(tools::Words),
+    /// Make a range of addresses this machine's own, for load from many sources, and take it back.
+    Addresses(cmd::addresses::Args),
     /// Lay two results over each other.
     Compare(cmd::compare::Args),
     /// Examine this machine, or a file of kernel settings, before anyone believes a number.
@@ -59,6 +61,7 @@ impl Command {
         match self {
             Self::Ab(words) => tools::run("ab", &words),
             Self::Abc(words) => tools::run("abc", &words),
+            Self::Addresses(args) => cmd::addresses::run(&args),
             Self::Compare(args) => cmd::compare::run(&args),
             Self::Doctor(args) => cmd::doctor::run(&args),
             Self::Generate(args) => cmd::generate::run(&args, &Cli::command()),

@@ -6,6 +6,7 @@ mod cli;
 mod cmd;
 mod exit;
 mod out;
+mod prefix;
 mod secrets;
 mod tool;
 mod tools;

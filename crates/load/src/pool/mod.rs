@@ -81,6 +81,8 @@ pub(crate) struct Pool<C> {
     sources: [Vec<SocketAddr>; 2],
     connecting: u32,
     connects_most: u32,
+    /// Connects begun so far.
+    dials: usize,
     open: u32,
     /// When to dial again, because the reactor had no place.
     pub(crate) dial_again: Instant,
@@ -105,6 +107,7 @@ impl<C: Client> Pool<C> {
             sources: [false, true].map(fitting),
             connecting: 0,
             connects_most: (CONNECTS_UNDER_WAY / settings.workers).max(1),
+            dials: 0,
             open: 0,
             dial_again: Instant::FAR_FUTURE,
             settings,
@@ -223,6 +226,7 @@ impl<C: Client> Pool<C> {
                 return None;
             }
         }
+        self.dials += 1;
         recorder.connections_at(now).asked += 1;
         if let Ok(key) = result {
             self.owners[key.index()] = Owner::Connection(place);
@@ -238,8 +242,10 @@ impl<C: Client> Pool<C> {
         Some(result)
     }
 
-    /// Where the connection in `place` leads, and from where: for as long as the run lasts. Those
-    /// of all workers take turns, first over the targets, then over the sources of their family.
+    /// Where connections in `place` lead, for as long as the run lasts; and from where the next one
+    /// comes: each has another source, so that all are used where there are more than connections.
+    /// Those of all workers take turns, first over the targets, then over the sources of their
+    /// family.
     fn route(&self, place: u32) -> (SocketAddr, Option<SocketAddr>) {
         let Settings {
             worker,
@@ -247,10 +253,10 @@ impl<C: Client> Pool<C> {
             targets,
             ..
         } = &self.settings;
-        let turn = place as usize * *workers as usize + *worker as usize;
-        let target = targets[turn % targets.len()];
+        let turn = |count: usize| count * *workers as usize + *worker as usize;
+        let target = targets[turn(place as usize) % targets.len()];
         let sources = &self.sources[usize::from(target.is_ipv6())];
-        let source = (turn / targets.len()).checked_rem(sources.len());
+        let source = (turn(self.dials) / targets.len()).checked_rem(sources.len());
         (target, source.map(|index| sources[index]))
     }
 

@@ -1,5 +1,6 @@
 //! One file per subcommand: its arguments, and the wiring of the rooms it needs.
 
+pub(crate) mod addresses;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod generate;

@@ -1,11 +1,14 @@
 //! Names and addresses: IPv6, and a dead address beside a live one.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use model::Outcome;
 
-use crate::support::process::{Running, TRIATHLON, load};
+use crate::doctor::in_namespace;
+use crate::serve::Served;
+use crate::support::process::{Running, TRIATHLON, load, triathlon};
 use crate::support::stub::{self, RIGHT, Stub, send};
 use crate::support::{isolated, need, plan, reserve};
 
@@ -68,4 +71,140 @@ fn a_name_with_two_addresses_one_of_them_dead() {
     let total = run.trial().record.total;
     assert_eq!(total.outcomes.total(), 40, "{run:#?}");
     assert_eq!(total.outcomes[Outcome::Ok], 40, "{run:#?}");
+}
+
+/// How often each address is in the server's log.
+fn clients(log: &str) -> BTreeMap<IpAddr, u64> {
+    let mut counts = BTreeMap::new();
+    for line in log.lines() {
+        let address = line.split(' ').next().and_then(|word| word.parse().ok());
+        *counts
+            .entry(address.expect("a line begins with it"))
+            .or_default() += 1;
+    }
+    counts
+}
+
+/// Each connection comes from another address: by a range, and in a random order by a prefix.
+#[test]
+fn connections_come_from_a_range_of_addresses() {
+    let server = Served::start(&[("a", b"seven!\n")], "--access-log log");
+    let once = "-c 4 -t 1 -n 200 --requests-per-connection 1 --warmup 0s";
+    let run = load(
+        &server.url("/a"),
+        &format!("{once} --interface 127.7.0.1-127.7.0.200"),
+    );
+    let trial = run.expect_measured().trial();
+    assert_eq!(trial.plan.sources.len(), 200);
+    let log = || fs::read_to_string(server.path().join("log")).expect("a log");
+    let seen = clients(&log());
+    assert_eq!(seen.len(), 200, "{seen:?}");
+    let random = format!("{once} --interface 127.8.0.0/24 --interface-order random");
+    load(&server.url("/a"), &random).expect_measured();
+    let all = log();
+    let order: Vec<&str> = all
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .filter(|address| address.starts_with("127.8."))
+        .collect();
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    assert_ne!(order, sorted);
+    sorted.dedup();
+    assert_eq!(sorted.len(), 200, "{sorted:?}");
+}
+
+/// No loop in the shell, and each of them used once.
+#[test]
+fn twelve_thousand_addresses() {
+    let name = "addresses::twelve_thousand_addresses";
+    if need(name, []).is_none() {
+        return;
+    }
+    let server = Served::start(&[("a", b"seven!\n")], "--access-log log");
+    let flags = "-c 50 -t 1 -n 12000 --requests-per-connection 1 --warmup 0s \
+                 --interface 127.9.0.1-127.9.46.224";
+    let trial = load(&server.url("/a"), flags).expect_measured().trial();
+    assert_eq!(trial.plan.sources.len(), 12_000);
+    assert_eq!(trial.record.total.outcomes[Outcome::Ok], 12_000);
+    let log = fs::read_to_string(server.path().join("log")).expect("a log");
+    assert_eq!(clients(&log).len(), 12_000);
+}
+
+#[test]
+fn an_interface_is_known_by_its_name() {
+    let Some([_]) = need("addresses::an_interface_is_known_by_its_name", ["ip"]) else {
+        return;
+    };
+    let server = right_on(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let run = load(&server.url(), "-n 10 -c 2 --warmup 0s --interface lo").expect_measured();
+    let sources = run.trial().plan.sources;
+    assert!(
+        sources.contains(&IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        "{sources:?}"
+    );
+    triathlon(["load", &server.url(), "--interface", "nobody0"])
+        .expect_code(2)
+        .expect_complaint(&["'nobody0' is no interface", "ip address"]);
+}
+
+/// In a network of its own: a range is added, used and taken back, and nothing else is.
+#[test]
+fn a_range_of_addresses_is_added_and_removed() {
+    let name = "addresses::a_range_of_addresses_is_added_and_removed";
+    let Some([_, _]) = need(name, ["ip", "unshare"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("www")).expect("a folder");
+    fs::write(folder.path().join("www/a"), "seven!\n").expect("a file");
+    let script = "
+        ip link set lo up
+        ip link add one type veth peer name two
+        ip link set one up
+        ip link set two up
+        ip address add 10.99.0.1/24 dev one
+        ip route add default via 10.99.0.2 dev one
+        routes() { ip -4 route show table all; }
+        routes > before
+        \"$1\" addresses add 10.77.0.0/18 --dev one
+        \"$1\" serve www --listen 10.77.0.1:8080 --access-log log > served 2> said &
+        server=$!
+        until grep -q 10.77.0.1:8080 served said; do kill -0 $server; done
+        code=0
+        \"$1\" load http://10.77.0.1:8080/a -n 300 -c 4 -t 1 --warmup 0s \\
+            --requests-per-connection 1 --interface 10.77.0.0/18 --json trial || code=$?
+        test $code -eq 0 -o $code -eq 3
+        kill $server
+        wait $server || true
+        ! \"$1\" addresses add 10.77.0.0/18 --dev one
+        ! \"$1\" addresses add 10.99.0.0/24 --dev one
+        ! \"$1\" addresses add 10.78.0.0/24 --dev nobody0
+        ip route add local 10.79.0.0/24 dev one
+        ! \"$1\" addresses remove 10.79.0.0/24 --dev one
+        ip route del local 10.79.0.0/24 dev one
+        \"$1\" addresses remove 10.77.0.0/18 --dev one
+        routes > after
+        cmp before after
+        echo all of it";
+    let Some(run) = in_namespace(name, script, folder.path()) else {
+        return;
+    };
+    let run = run.expect_code(0);
+    assert!(
+        run.stdout
+            .starts_with("16382 addresses, 10.77.0.1 to 10.77.63.254, are this machine's"),
+        "{run:#?}"
+    );
+    assert!(run.stdout.ends_with("all of it\n"), "{run:#?}");
+    for complaint in [
+        "this machine's own on one already",
+        "has the address of a gateway, 10.99.0.2",
+        "there is no interface nobody0",
+        "was not added by triathlon addresses",
+    ] {
+        assert!(run.stderr.contains(complaint), "{complaint}: {run:#?}");
+    }
+    let log = fs::read_to_string(folder.path().join("log")).expect("a log");
+    assert_eq!(clients(&log).len(), 300);
 }

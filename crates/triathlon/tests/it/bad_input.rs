@@ -96,7 +96,7 @@ fn wrong_usage() {
         ),
         (format!("load {url} -R 0"), &["rate"]),
         (format!("load {url} -R=-5"), &["-5"]),
-        (format!("load {url} --interface lo"), &["ip address"]),
+        (format!("load {url} --interface 127.0.0"), &["ip address"]),
         (
             format!("load {url} --expect everything"),
             &["everything", "body"],

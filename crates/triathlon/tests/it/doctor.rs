@@ -36,7 +36,7 @@ fn has(found: &[(String, String)], rule: &str) -> bool {
 }
 
 /// Runs `script` in a network namespace of its own; none where that is not permitted.
-fn in_namespace(name: &str, script: &str, folder: &Path) -> Option<Run> {
+pub(crate) fn in_namespace(name: &str, script: &str, folder: &Path) -> Option<Run> {
     for user in [&[][..], &["--user", "--map-root-user"]] {
         let with = |tail: &[&str]| {
             let mut command = Command::new("unshare");

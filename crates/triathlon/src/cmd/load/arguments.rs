@@ -13,6 +13,7 @@ use model::units::Span;
 use super::exports::Exports;
 use super::pace::Pace;
 use super::server::{Asked, Choice};
+use super::sources::Sources;
 use super::targets::Targets;
 use crate::exit::UsageError;
 
@@ -127,9 +128,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Interface::Auto)]
     backend: Interface,
 
-    /// Source addresses for new connections, in turn; may be given several times
-    #[arg(long = "interface", value_name = "ADDRESS", value_parser = source_address)]
-    sources: Vec<std::net::IpAddr>,
+    #[command(flatten)]
+    sources: Sources,
 
     /// What the randomness of arrivals starts from
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -180,7 +180,7 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 52] = [
+const SAID_BY_THE_PLAN: [&str; 53] = [
     "backend",
     "bearer",
     "cacert",
@@ -207,6 +207,7 @@ const SAID_BY_THE_PLAN: [&str; 52] = [
     "list",
     "metrics",
     "no_resumption",
+    "order",
     "pipeline",
     "poisson",
     "rate",
@@ -241,11 +242,6 @@ fn part(text: &str) -> Result<Range<u32>, &'static str> {
         (Ok(first), Ok(end)) if first < end => Ok(first..end),
         _ => Err("write the first worker and the one after the last, as in 0..4"),
     }
-}
-
-fn source_address(text: &str) -> Result<std::net::IpAddr, &'static str> {
-    let form = "write an IP address of this machine, as in 127.0.0.2";
-    text.parse().map_err(|_| form)
 }
 
 /// A count that makes no sense as 0.
@@ -319,7 +315,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         format: FORMAT,
         requests: asks.requests,
         addresses: asks.addresses,
-        sources: args.sources.clone(),
+        sources: args.sources.read(args.seed)?,
         protocol: Protocol::Http1,
         tls: args.tls.written(),
         arrivals: args.pace.arrivals(),

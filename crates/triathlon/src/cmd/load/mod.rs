@@ -10,6 +10,7 @@ mod metrics;
 mod output;
 mod pace;
 mod server;
+mod sources;
 mod targets;
 mod tls;
 
