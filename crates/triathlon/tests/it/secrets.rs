@@ -128,6 +128,36 @@ fn other_users_do_not_see_credentials_in_the_list_of_processes() {
     }
 }
 
+/// Nor those that other tools have other flags for.
+#[test]
+fn credentials_of_other_tools_are_hidden_too() {
+    let user = format!("me:{SECRET}");
+    for words in [
+        vec!["ab", "-t", "60", "-k", "-A", &user],
+        vec!["hey", "-z", "60s", "-c", "1", "-a", &user],
+    ] {
+        let (stub, seen) = server();
+        let url = stub.url();
+        let words = words.iter().copied().chain([url.as_str()]);
+        let load = Running::start(command(words).stdin(Stdio::null()));
+        wait_until("it asks", || stub.requests() > 0);
+        let shown = fs::read(format!("/proc/{}/cmdline", load.pid())).expect("it runs");
+        let shown = String::from_utf8_lossy(&shown);
+        assert!(!shown.contains(SECRET), "{shown}");
+        wait_until("a head is read", || {
+            !seen.lock().expect("nobody panicked").is_empty()
+        });
+        let sent = seen.lock().expect("nobody panicked").clone();
+        assert!(sent.contains("\r\nAuthorization: Basic "), "{sent}");
+    }
+    let attached = format!("-P{user}");
+    triathlon(["ab", &attached, "-n", "x", "http://127.0.0.1:9/"])
+        .expect_code(2)
+        .expect_complaint(&["-P"]);
+    let run = triathlon(["ab", &attached, "http://127.0.0.1:9/"]);
+    assert!(!run.stderr.contains(SECRET), "{run:#?}");
+}
+
 #[test]
 fn no_message_repeats_a_secret() {
     let user = format!("http://user:{SECRET}@127.0.0.1:9/");
