@@ -47,12 +47,12 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "cores = [1, 2]",
         "core = 1",
         "x.toml:12: server[1].core: no such key here; there are product, url, pid, label, \
-         preset, variant, cores, access_log, restart, priority; did you mean 'cores'?",
+         preset, variant, cores, access_log, restart, twin, priority; did you mean 'cores'?",
     );
     check(
         "[load]",
         "[laod]",
-        "x.toml:19: laod: no such key here; there are experiment, server, workload, load; \
+        "x.toml:19: laod: no such key here; there are experiment, server, workload, load, published; \
          did you mean 'load'?",
     );
     check(
@@ -294,6 +294,28 @@ fn the_experiment_to_begin_with_is_right_also_with_what_it_only_suggests() {
 }
 
 #[test]
+fn every_published_figure_belongs_beside_something_of_its_experiment() {
+    let mut seen = 0;
+    for (name, text) in BUILT_IN {
+        let experiment = parse(name, text, &[]).unwrap();
+        let is_server = |label: &str| experiment.servers().iter().any(|one| one.label == label);
+        let is_workload = |name: &str| experiment.workloads().iter().any(|one| one.name == name);
+        for figure in &experiment.file().published {
+            seen += 1;
+            assert!(
+                figure.server.as_deref().is_some_and(is_server),
+                "{figure:?}"
+            );
+            assert!(
+                figure.workload.as_deref().is_some_and(is_workload),
+                "{figure:?}"
+            );
+        }
+    }
+    assert_eq!(seen, 20);
+}
+
+#[test]
 fn a_name_that_nothing_has_is_told_with_the_nearest() {
     let error = read("first-heet", &[]).unwrap_err().to_string();
     assert_eq!(
@@ -310,14 +332,16 @@ fn the_table_of_keys_is_that_of_the_types() {
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
             "restart": "round", "reference": "p", "warmup": "1s", "duration": "1s", "seed": 1 },
         "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p", "cores": 1, "access_log": "off",
-            "restart": "trial", "variant": "v", "priority": 2 }],
+            "restart": "trial", "variant": "v", "twin": true, "priority": 2 }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
             "needs": ["static"], "site": "w", "handler": "static", "priority": 2,
             "request": [{ "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
                 "headers": [["a", "b"]], "weight": 1,
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
         "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
-            "arrivals": "fixed", "timeout": "1s" }
+            "arrivals": "fixed", "timeout": "1s" },
+        "published": [{ "what": "w", "rate": 1, "source": "s", "server": "s", "workload": "w",
+            "connections": 1 }]
     }"#;
     let file: ExperimentFile = serde_json::from_str(full).unwrap();
     let value = serde_json::to_value(file).unwrap();

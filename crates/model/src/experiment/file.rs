@@ -24,6 +24,32 @@ pub struct ExperimentFile {
     pub workload: Vec<WorkloadFile>,
     /// How hard.
     pub load: LoadFile,
+    /// What an earlier study published, to stand beside what is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+}
+
+/// `[[published]]`: a figure of an earlier study, and the place of this experiment that it belongs
+/// beside.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What it is a figure of, in the words of the study.
+    pub what: String,
+    /// Right answers per second.
+    pub rate: RateText,
+    /// Where it stands in the study, and what of it was worked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The label of a server of this experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The name of a workload of this experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// At so many connections; where none are given, at those with the highest rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
 }
 
 /// `[experiment]`.
@@ -120,6 +146,9 @@ pub struct ServerFile {
     /// When this one is started afresh, where that differs from the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
+    /// Whether a second one like it takes part, told from it by its name alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub twin: bool,
     /// 1 where nothing is said; a budget leaves out 3 first, then 2, and never 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,

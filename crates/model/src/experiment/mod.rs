@@ -14,7 +14,7 @@ use crate::units::{Rate, Span};
 
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
-    LoadMode, OneOrMany, Order, RateText, Restart, ServerFile, WorkloadFile,
+    LoadMode, OneOrMany, Order, Published, RateText, Restart, ServerFile, WorkloadFile,
 };
 pub use results::{Gap, Manifest};
 pub use workload::{Asked, Content, Workload};
@@ -70,6 +70,8 @@ pub struct ServerVariant {
     pub access_log: AccessLog,
     /// When it is started afresh.
     pub restart: Restart,
+    /// Whether it is the second of two that are alike.
+    pub is_twin: bool,
 }
 
 /// An experiment that can be expanded.
@@ -148,7 +150,7 @@ impl Experiment {
     /// are.
     pub fn is_reference(&self, server: &ServerVariant) -> bool {
         let reference = self.reference();
-        server.label == reference || server.product == reference
+        server.label == reference || (server.product == reference && !server.is_twin)
     }
 
     /// All workloads, in the order of the file.
@@ -272,6 +274,11 @@ fn expand_servers(
                         format!("there is a '{label}' already; give this one a label of its own"),
                     ));
                 }
+                let twin = format!("{label} twin");
+                if file.twin && !labels.insert(twin.clone()) {
+                    let why = format!("there is a '{twin}' already, as its twin is called");
+                    return Err(wrong(key("twin"), why));
+                }
                 variants.push(ServerVariant {
                     label,
                     product: product.clone(),
@@ -282,7 +289,16 @@ fn expand_servers(
                     cores: count,
                     access_log,
                     restart: file.restart.unwrap_or(restart),
+                    is_twin: false,
                 });
+                if file.twin {
+                    let like = variants.last().expect("it was put there just now");
+                    variants.push(ServerVariant {
+                        label: twin,
+                        is_twin: true,
+                        ..like.clone()
+                    });
+                }
             }
         }
     }

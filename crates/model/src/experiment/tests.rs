@@ -84,6 +84,33 @@ fn a_variant_is_an_axis_of_a_server() {
 }
 
 #[test]
+fn a_twin_is_like_its_server_and_no_reference() {
+    let experiment = Experiment::try_from(file(|value| {
+        value["server"] = serde_json::json!([
+            { "product": "nginx", "twin": true }, { "product": "origin" },
+        ]);
+    }))
+    .unwrap();
+    let facts: Vec<_> = experiment
+        .servers()
+        .iter()
+        .map(|one| (one.label.as_str(), experiment.is_reference(one)))
+        .collect();
+    assert_eq!(
+        facts,
+        [("nginx", true), ("nginx twin", false), ("origin", false)]
+    );
+    assert_eq!(experiment.servers()[1].product, "nginx");
+    let wrong = error(|value| {
+        value["server"] = serde_json::json!([
+            { "product": "nginx", "label": "a twin" },
+            { "product": "nginx", "label": "a", "twin": true },
+        ]);
+    });
+    assert_eq!(wrong.key, "server[1].twin");
+}
+
+#[test]
 fn a_handler_is_an_axis_of_a_workload() {
     let with = |handler: serde_json::Value| {
         Experiment::try_from(file(|value| value["workload"][0]["handler"] = handler))

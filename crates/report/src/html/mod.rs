@@ -11,6 +11,7 @@ mod frame;
 mod look;
 mod page;
 mod probe;
+mod published;
 mod results;
 mod setting;
 mod table;

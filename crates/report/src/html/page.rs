@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::frame::{self, ASSETS, Assets};
-use super::{escape, failures, results, setting, trials, verdicts};
+use super::{escape, failures, published, results, setting, trials, verdicts};
 use crate::number::plural;
 use crate::run::Run;
 
@@ -11,9 +11,10 @@ use crate::run::Run;
 type Writer = (&'static str, &'static str, fn(&Run) -> String);
 
 /// The sections in the order of reading.
-const SECTIONS: [Writer; 7] = [
+const SECTIONS: [Writer; 8] = [
     ("verdict", "What may be believed", verdicts::section),
     ("results", "Results", results::section),
+    ("published", "Then and now", published::section),
     ("failures", "Failures", failures::section),
     ("servers", "The servers, exactly", setting::servers),
     ("machine", "The machine", setting::machine),

@@ -458,3 +458,31 @@ fn json_cannot_end_its_script() {
         "</script><!-- \u{2028}"
     );
 }
+
+#[test]
+fn what_was_published_stands_beside_what_is_measured_with_a_warning() {
+    let mut run = run_of(&judged(first_heat()));
+    assert!(!bare(&run).contains("Then and now"));
+    let published = |what: &str, server: &str| {
+        let text = serde_json::json!({
+            "what": what, "rate": 1000, "server": server, "workload": "seven-bytes",
+            "source": "a table & its text"
+        });
+        serde_json::from_value(text).expect("a figure")
+    };
+    run.published = vec![published("a file", "nginx"), published("another", "thttpd")];
+    let page = bare(&run);
+    let (_, section) = page
+        .split_once("<section id=\"published\"")
+        .expect("a section");
+    let (section, _) = section.split_once("</section>").expect("its end");
+    for part in [
+        "Other hardware",
+        "<td>nginx, ",
+        "<td class=\"n\">1,000</td>",
+        "not measured in this run",
+        "a table &amp; its text",
+    ] {
+        assert!(section.contains(part), "{part}: {section}");
+    }
+}

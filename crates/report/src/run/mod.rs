@@ -20,7 +20,7 @@ pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Response};
 
 use model::environment::Environment;
-use model::experiment::{Experiment, Gap, Manifest};
+use model::experiment::{Experiment, Gap, Manifest, Published};
 use model::trial::Server;
 use model::{Finding, PointId, Severity, Trial, Verdict};
 use verdict::analysis::{Asked, Comparison, Round, compare};
@@ -45,6 +45,8 @@ pub struct Run {
     pub workload_order: Vec<String>,
     /// Labels of whom the others are compared with; empty where nobody said.
     pub references: Vec<String>,
+    /// What earlier studies published.
+    pub published: Vec<Published>,
     digests: Vec<Digest>,
     servers: BTreeMap<String, Server>,
     environment: Option<Environment>,
@@ -83,6 +85,7 @@ impl Run {
                 .iter()
                 .map(|what| format!("Scaled to the budget: {what}."))
                 .collect(),
+            published: manifest.experiment.published.clone(),
             ..Self::default()
         };
         run.note_gaps(gaps);

@@ -1,6 +1,7 @@
 //! The keys that an experiment may have, what each takes, and the nearest one to a misspelt one.
 
 pub mod pages;
+mod published;
 mod table;
 
 use toml::de::{DeTable, DeValue};
@@ -62,6 +63,8 @@ pub enum Kind {
     Texts,
     /// A time with its unit.
     Time,
+    /// Yes or no.
+    Truth,
     /// One of these words.
     Word(&'static [&'static str]),
 }
@@ -81,6 +84,7 @@ impl Kind {
             Self::Table => "a table".to_owned(),
             Self::Tables => "tables, each in two brackets".to_owned(),
             Self::Text => "text in quotes".to_owned(),
+            Self::Truth => "true or false".to_owned(),
             Self::Texts => "a list of texts in quotes".to_owned(),
             Self::Time => "a time in quotes: \"500us\", \"20ms\", \"10s\" or \"2m\"".to_owned(),
             Self::Word(words) => {

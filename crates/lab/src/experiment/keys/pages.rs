@@ -192,6 +192,7 @@ fn value(kind: Kind, path: &str) -> Value {
         Kind::Table => object(path),
         Kind::Tables => json!({ "type": "array", "items": object(path) }),
         Kind::Text => json!({ "type": "string" }),
+        Kind::Truth => json!({ "type": "boolean" }),
         Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Time => json!({
             "type": "string", "pattern": "^[0-9.]+ ?(ns|us|ms|s|m|min|h)$",

@@ -2,11 +2,12 @@
 //! all follow from it.
 
 use super::Kind::{
-    Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Word,
+    Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
 };
+use super::published::PUBLISHED;
 use super::{Key, Section};
 
-const fn key(
+pub(super) const fn key(
     name: &'static str,
     kind: super::Kind,
     default: &'static str,
@@ -23,9 +24,9 @@ const fn key(
 }
 
 /// A key that must be given has no default.
-const MUST: &str = "";
+pub(super) const MUST: &str = "";
 /// One that may be left out, where leaving it out is a choice of its own.
-const NONE: &str = "none";
+pub(super) const NONE: &str = "none";
 
 const LOGS: super::Kind = Word(&["off", "on", "buffered"]);
 const RESTARTS: super::Kind = Word(&["round", "trial"]);
@@ -35,8 +36,9 @@ pub const SECTIONS: &[Section] = &[
     Section {
         path: "",
         written: "",
-        meaning: "An experiment has four tables. Servers and workloads may be several: each has a \
-                  table of its own, in two brackets.",
+        meaning: "An experiment has four tables, and a fifth for figures of earlier studies. \
+                  Servers, workloads and figures may be several: each has a table of its own, in \
+                  two brackets.",
         keys: &[
             key(
                 "experiment",
@@ -60,6 +62,13 @@ pub const SECTIONS: &[Section] = &[
                 "What is fetched: a table for each.",
             ),
             key("load", Table, MUST, "[load]", "How hard."),
+            key(
+                "published",
+                Tables,
+                NONE,
+                "[[published]]",
+                "What an earlier study published: a table for each figure.",
+            ),
         ],
     },
     Section {
@@ -205,6 +214,14 @@ pub const SECTIONS: &[Section] = &[
                 "that of [experiment]",
                 "restart = \"trial\"",
                 "When this one is started afresh, where that differs from the others.",
+            ),
+            key(
+                "twin",
+                Truth,
+                "false",
+                "twin = true",
+                "Whether a second one like it takes part, told from it by its name alone: by what \
+                 both differ in, this machine tells servers apart that are the same.",
             ),
             key(
                 "priority",
@@ -453,4 +470,5 @@ pub const SECTIONS: &[Section] = &[
             key("step", Count(1), MUST, "step = 10", "From one to the next."),
         ],
     },
+    PUBLISHED,
 ];

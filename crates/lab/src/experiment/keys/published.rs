@@ -1,0 +1,56 @@
+//! The keys of figures that earlier studies published.
+
+use super::Kind::{Count, Rate, Text};
+use super::Section;
+use super::table::{MUST, NONE, key};
+
+pub(super) const PUBLISHED: Section = Section {
+    path: "published",
+    written: "[[published]]",
+    meaning: "A figure of an earlier study. The report has them beside its own, then and now, \
+              with the warning that the hardware was another.",
+    keys: &[
+        key(
+            "what",
+            Text,
+            MUST,
+            "what = \"flat file, loopback\"",
+            "What it is a figure of, in the words of the study.",
+        ),
+        key(
+            "rate",
+            Rate,
+            MUST,
+            "rate = 2997.1",
+            "Right answers per second.",
+        ),
+        key(
+            "source",
+            Text,
+            NONE,
+            "source = \"its second table\"",
+            "Where it stands in the study, and what of it was worked out.",
+        ),
+        key(
+            "server",
+            Text,
+            "nothing of this run stands beside it",
+            "server = \"apache stock prefork\"",
+            "The label of a server of this experiment.",
+        ),
+        key(
+            "workload",
+            Text,
+            "nothing of this run stands beside it",
+            "workload = \"7-byte file\"",
+            "The name of a workload of this experiment.",
+        ),
+        key(
+            "connections",
+            Count(1),
+            "those with the highest rate",
+            "connections = 16",
+            "Which point of them.",
+        ),
+    ],
+};
