@@ -4,6 +4,8 @@
 //! base64) is read by any HdrHistogram tool. Recording is a shift, a subtraction and four adds;
 //! with [`Shape::TOTAL`] an array is 265 KiB, of which only touched pages cost memory.
 
+mod support;
+
 use std::fmt;
 
 use base64::Engine as _;
@@ -12,6 +14,8 @@ use hdrhistogram::serialization::{
     Deserializer as HdrDeserializer, Serializer as _, V2DeflateSerializer,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use support::{Support, support};
 
 use crate::units::Span;
 
@@ -327,8 +331,8 @@ impl schemars::JsonSchema for Distribution {
     }
 }
 
-/// How often each length of time was seen. A quantile that falls among the censored, or of nothing
-/// at all, is null.
+/// How often each length of time was seen. A quantile that falls among the censored, or with fewer
+/// than ten values beyond it, is null.
 #[derive(Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct File {
@@ -364,7 +368,11 @@ struct File {
 
 impl Serialize for Distribution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let us = |q| self.quantile(q).map(Span::as_us_f64);
+        let all = self.count + self.censored;
+        let us = |q| {
+            let value = self.quantile(q).map(Span::as_us_f64);
+            value.filter(|_| support(all, q) > Support::TooFew)
+        };
         File {
             unit: "us".to_owned(),
             p50: us(0.5),

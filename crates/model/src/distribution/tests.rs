@@ -122,3 +122,17 @@ fn a_quantile_is_the_value_below_which_that_share_lies() {
     check(0.91, 10);
     check(1.0, 10);
 }
+
+#[test]
+fn a_file_tells_no_quantile_that_the_sample_does_not_carry() {
+    let mut times = Distribution::new(Shape::TOTAL);
+    for us in 1..=1_000 {
+        times.record(Span::from_us(us));
+    }
+    let file = serde_json::to_value(&times).unwrap();
+    assert!(file["p99"].is_f64() && file["p99_9"].is_null(), "{file}");
+    let mut few = Distribution::new(Shape::TOTAL);
+    (1..=10).for_each(|us| few.record(Span::from_us(us)));
+    let file = serde_json::to_value(&few).unwrap();
+    assert!(file["p50"].is_null() && file["max"].is_f64(), "{file}");
+}

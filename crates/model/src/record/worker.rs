@@ -75,13 +75,17 @@ pub struct Outage {
 /// A shorter time without a connection is one failed connect, and told as that.
 const OUTAGE_MIN: Span = Span::from_ms(5);
 
+/// How busy a thread was in a shorter window is chance.
+const BUSY_WINDOW_MIN: Span = Span::from_ms(10);
+
 impl Worker {
     /// Its time outside waits and empty polls, as a share of its window, less what it was kept from
     /// its CPU meanwhile: a thread that had half a CPU was not busy for the other half. One that got
-    /// answers without being busy did not measure how busy it was.
+    /// answers without being busy did not measure how busy it was, and a window below 10 ms says
+    /// nothing: a single batch of events is a tenth of a millisecond.
     pub fn busy_share(&self) -> Option<f64> {
-        let measured = !self.window.is_zero() && (!self.busy.is_zero() || self.ok == 0);
-        measured.then(|| self.busy_on_cpu().as_s_f64() / self.window.as_s_f64())
+        let measured = self.window >= BUSY_WINDOW_MIN && (!self.busy.is_zero() || self.ok == 0);
+        measured.then(|| (self.busy_on_cpu().as_s_f64() / self.window.as_s_f64()).min(1.0))
     }
 
     /// Busy time is told by the clock on the wall. What is missing of it on the thread's own clock
@@ -116,5 +120,26 @@ impl Record {
             }
         }
         together
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_never_busier_than_always_and_short_windows_say_nothing() {
+        let of = |window_ms: u64, busy_ms: u64| {
+            let worker = Worker {
+                window: Span::from_ms(window_ms),
+                busy: Span::from_ms(busy_ms),
+                ok: 10,
+                ..Worker::default()
+            };
+            worker.busy_share()
+        };
+        assert_eq!(of(9, 9), None);
+        assert_eq!(of(100, 50), Some(0.5));
+        assert_eq!(of(100, 107), Some(1.0));
     }
 }

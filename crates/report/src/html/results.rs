@@ -26,6 +26,9 @@ pub(super) fn section(run: &Run) -> String {
         );
         let cells = run.cells(workload);
         html.push_str(&best(&cells));
+        for said in run.above_ceilings(workload) {
+            let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&said));
+        }
         let subject = Subject {
             run,
             workload,
@@ -232,19 +235,21 @@ fn precision(rate: &Measure) -> String {
 
 /// CPU time per request, and its two halves where they could be read.
 fn cost(cell: &Cell<'_>) -> String {
-    let show = |value: fn(&Digest) -> Option<f64>| {
-        cell.value(Claim::Resources, value)
-            .map(|measure| standing(&Unit::Microseconds.show(measure.median), measure.standing))
-    };
-    let Some(all) = show(|digest| digest.cpu_us) else {
+    let Some(all) = cell.value(Claim::Resources, |digest| digest.cpu_us) else {
         return none();
     };
-    match (
-        show(|digest| digest.user_us),
-        show(|digest| digest.system_us),
-    ) {
-        (Some(user), Some(system)) => format!("{all} <small>{user} + {system}</small>"),
-        _ => format!("{all} <small>not split</small>"),
+    let show = |us: f64| standing(&Unit::Microseconds.show(us), all.standing);
+    let shown = show(all.median);
+    // Medians of two parts do not add up to the median of the whole: the usual share of it does.
+    let user = cell.value(Claim::Resources, |digest| {
+        Some(digest.user_us? / (digest.user_us? + digest.system_us?))
+    });
+    match user.map(|share| share.median * all.median) {
+        Some(user) => {
+            let (user, system) = (show(user), show(all.median - user));
+            format!("{shown} <small>{user} + {system}</small>")
+        }
+        None => format!("{shown} <small>not split</small>"),
     }
 }
 

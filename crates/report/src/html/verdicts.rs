@@ -111,7 +111,8 @@ const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every r
     · \
 <span class=\"v invalid\">invalid</span> a rule forbids a claim: its numbers are struck through · \
 <span class=\"v unknown\">unknown</span> what would be needed to say could not be read. \
-A degree sign (°) marks verdicts that some mandatory rule could not take part in.</p>\n";
+\"2 of 8\" are the rounds that are as bad as that or worse. A degree sign (°) marks verdicts that \
+    some mandatory rule could not take part in.</p>\n";
 
 /// One or two sentences, and what each claim is worth.
 fn summary(run: &Run) -> String {
@@ -249,8 +250,7 @@ pub(super) fn mark(cell: &Cell<'_>, words: bool) -> String {
     let status = cell.status();
     let partial = status == Status::Valid && cell.claims().values().any(|(_, partial)| *partial);
     let rules: Vec<&str> = cell.rules().into_iter().collect();
-    let here = cell.count(status);
-    let rounds = cell.rounds.len();
+    let (here, rounds) = cell.as_bad_as(status);
     let mut title = format!("{} in {here} of {}", status.name(), plural(rounds, "round"));
     for (claim, (status, _)) in cell.claims() {
         let _ = write!(title, "; {}: {}", claim.name(), status.name());
@@ -269,8 +269,8 @@ pub(super) fn mark(cell: &Cell<'_>, words: bool) -> String {
         {
             let _ = write!(text, " <small>{}</small>", claim.name());
         }
-        if here < rounds {
-            let _ = write!(text, " <small>{here}/{rounds}</small>");
+        if here < rounds && status != Status::Valid {
+            let _ = write!(text, " <small>{here} of {rounds}</small>");
         }
         text
     } else {

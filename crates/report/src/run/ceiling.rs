@@ -6,8 +6,37 @@ use model::point::Values;
 use verdict::analysis::{Measure, Standing};
 
 use super::Run;
+use crate::number::plain;
 
 impl Run {
+    /// Servers that answered more than the ceiling, a sentence for each load where some did: a limit
+    /// that is passed is none.
+    pub fn above_ceilings(&self, workload: &str) -> Vec<String> {
+        let ceilings = self.ceilings(workload);
+        let cells = self.cells(workload);
+        let of_place = |(place, ceiling): (&&Values, &Measure)| {
+            let above: Vec<String> = cells
+                .iter()
+                .filter(|cell| cell.place() == *place)
+                .filter_map(|cell| Some((cell.server().to_owned(), cell.rate()?)))
+                .filter(|(_, rate)| {
+                    rate.standing != Standing::Struck && rate.median > ceiling.median
+                })
+                .map(|(server, rate)| format!("{server} ({}/s)", plain(rate.median)))
+                .collect();
+            (!above.is_empty()).then(|| {
+                format!(
+                    "At {}, {} answered more than the ceiling ({}/s): how fast this machine is \
+                     changed from trial to trial, and the ceiling limits nothing here.",
+                    place.text(),
+                    verdict::words::list(&above),
+                    plain(ceiling.median)
+                )
+            })
+        };
+        ceilings.iter().filter_map(of_place).collect()
+    }
+
     /// The ceiling at each load of `workload`, the median over rounds: that which the servers'
     /// trials were held against, or where they carry none, that of its own trials. Where the
     /// responder was the limit, it stands as a bound.

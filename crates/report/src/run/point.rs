@@ -149,12 +149,10 @@ impl<'a> Cell<'a> {
         claims.map(|(status, _)| status).max().unwrap_or_default()
     }
 
-    /// How many of its rounds have that status.
-    pub fn count(&self, status: Status) -> usize {
-        self.rounds
-            .iter()
-            .filter(|digest| digest.status == status)
-            .count()
+    /// How many of the rounds that count are as bad as that or worse, and how many there are.
+    pub fn as_bad_as(&self, status: Status) -> (usize, usize) {
+        let is_bad = |digest: &&Digest| digest.status >= status;
+        (self.judged().filter(is_bad).count(), self.judged().count())
     }
 
     /// The rules that spoke in any round.

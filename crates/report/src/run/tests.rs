@@ -60,7 +60,7 @@ fn a_point_keeps_its_worth_where_one_round_is_struck() {
     let cells = run.cells("seven-bytes");
     assert_eq!(cells.len(), 1);
     assert_ne!(cells[0].status(), Status::Invalid);
-    assert_eq!(cells[0].count(Status::Invalid), 1);
+    assert_eq!(cells[0].as_bad_as(Status::Invalid).0, 1);
     // The spoilt one is kept and struck, the others make the median.
     let rate = cells[0].rate().unwrap();
     assert_eq!((rate.struck(), rate.rounds.len()), (1, trials.len()));
@@ -360,4 +360,31 @@ fn memory_is_that_after_as_many_connections_as_were_held() {
     run = of_trials(&trials);
     assert_eq!(after(&run), [None; 4]);
     assert!(!crate::html::page(&run).contains(said));
+}
+
+#[test]
+fn a_ceiling_that_is_passed_is_told() {
+    let mut trials = Heat {
+        servers: vec!["origin", "nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        ..Heat::default()
+    }
+    .trials();
+    assert!(of_trials(&trials).above_ceilings("seven-bytes").is_empty());
+    for trial in &mut trials {
+        if let Some(ceiling) = &mut trial.context.ceiling {
+            ceiling.rate = 100_000.0;
+        }
+    }
+    let said = of_trials(&trials).above_ceilings("seven-bytes");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("At 64 connections, origin (12"),
+        "{said:?}"
+    );
+    assert!(
+        said[0].contains("more than the ceiling (100,000/s)"),
+        "{said:?}"
+    );
 }

@@ -180,6 +180,9 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
         let text = format!("{}.", blurred.join("; "));
         out.push_str(&style.labelled("precision", &text));
     }
+    for said in run.above_ceilings(workload) {
+        out.push_str(&style.labelled("ceiling", &said));
+    }
     out
 }
 

@@ -2,6 +2,7 @@
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::{Invalid, Suspect};
+use model::units::Span;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::thresholds::SHARED_BUSY;
@@ -16,6 +17,10 @@ pub(crate) static CHECK: Check = Check {
     judge: Judge::Alone(judge),
 };
 
+/// The kernel tells how busy a CPU was in ticks of 10 ms: in a shorter window one of them is more
+/// than 5 %.
+const READABLE_MIN: Span = Span::from_ms(200);
+
 fn judge(facts: &Facts<'_>) -> Judgement {
     let Some(shared) = &facts.trial.context.shared_cpus else {
         return Judgement::unknown("the CPUs that the server may use");
@@ -23,14 +28,17 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if shared.is_empty() {
         return siblings(facts);
     }
-    let busy = facts.busy_share(shared);
+    let is_short = facts.record.window < READABLE_MIN;
+    let busy = facts.busy_share(shared).filter(|_| !is_short);
     let capacity = match busy {
         Some(busy) if SHARED_BUSY.severity(busy).is_none() => Suspect,
+        None if is_short => Suspect,
         _ => Invalid,
     };
     let mut say = format!("Generator and server share CPU {}", words::cpus(shared));
     match busy {
         Some(busy) => say += &format!(", which was {} busy.", words::share(busy)),
+        None if is_short => say += "; in a window so short nobody can say how busy it was.",
         None => say += "; how busy it was could not be read.",
     }
     Found::new(

@@ -308,3 +308,31 @@ fn the_content_of_a_mix_is_counted_by_request() {
     let verdict = crate::judge(&trial);
     assert!(super::finding(&verdict, "GEN-13").is_some());
 }
+
+#[test]
+fn a_run_of_a_few_exchanges_is_judged_the_same_each_time() {
+    let judged = |busy_us: u64, cpu_busy: f64| {
+        let mut trial = closed().remove(0);
+        trial.context.shared_cpus = Some(vec![0]);
+        trial.context.ceiling = None;
+        trial.record.window = Span::from_ms(2);
+        for worker in &mut trial.record.workers {
+            worker.window = Span::from_ms(2);
+            worker.busy = Span::from_us(busy_us);
+        }
+        for cpu in &mut trial.usage.system.as_mut().unwrap().cpus {
+            cpu.busy = cpu_busy;
+        }
+        let verdict = crate::judge(&trial);
+        let told = ["GEN-01", "GEN-02", "GEN-06"].map(|rule| {
+            let found = verdict.findings.iter().find(|found| found.rule == rule);
+            found.map(|found| found.say.clone())
+        });
+        let unread = verdict.coverage.unknown.contains_key("GEN-01");
+        (told, unread)
+    };
+    let (told, unread) = judged(1_990, 1.0);
+    assert_eq!((told.clone(), unread), judged(100, 0.0));
+    assert!(unread && told[..2] == [None, None], "{told:?}");
+    assert!(told[2].as_ref().is_some_and(|say| say.contains("so short")));
+}
