@@ -208,6 +208,16 @@
     }
   });
 
+  // A table that does not fit says that it scrolls.
+  const measure = () => {
+    for (const box of document.querySelectorAll(".scroll")) {
+      box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
+    }
+  };
+  measure();
+  addEventListener("resize", measure);
+  addEventListener("toggle", measure, true);
+
   // Paper shows what is folded; afterwards it folds again.
   let opened = [];
   addEventListener("beforeprint", () => {

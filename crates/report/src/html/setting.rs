@@ -109,7 +109,7 @@ pub(super) fn of_environment(environment: &Environment) -> String {
         }
         let _ = writeln!(
             html,
-            "<details><summary>{title} ({})</summary>{}</details>",
+            "<details class=\"list\"><summary>{title} ({})</summary>{}</details>",
             values.len(),
             table.finish()
         );
