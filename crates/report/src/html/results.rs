@@ -10,7 +10,7 @@ use super::table::Table;
 use super::{escape, verdicts};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
-use crate::run::{Cell, Digest, QUANTILES, Run};
+use crate::run::{Cell, QUANTILES, Run};
 
 /// The section.
 pub(super) fn section(run: &Run) -> String {

@@ -9,8 +9,8 @@ use super::Run;
 use crate::number::plain;
 
 impl Run {
-    /// Servers that answered more than the ceiling, a sentence for each load where some did: a limit
-    /// that is passed is none.
+    /// Servers that answered more than the ceiling, a sentence for each load: a limit that is
+    /// passed is none.
     pub fn above_ceilings(&self, workload: &str) -> Vec<String> {
         let ceilings = self.ceilings(workload);
         let cells = self.cells(workload);
