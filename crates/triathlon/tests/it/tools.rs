@@ -370,7 +370,8 @@ fn hey_counts_what_hey_counts() {
         "Requests/sec:",
         "Average:",
         "10% in",
-        "99% in",
+        // Of fewer than 100 answers hey itself has no 99 %.
+        "50% in",
         "DNS+dialup:",
     ] {
         for run in &runs {
