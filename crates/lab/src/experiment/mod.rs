@@ -12,7 +12,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use model::experiment::{AskedFile, ServerFile};
+use model::experiment::{AskedFile, OneOrMany, ServerFile};
 use model::{Experiment, ExperimentFile};
 use toml::de::{DeTable, DeValue};
 
@@ -258,10 +258,16 @@ fn list_sites(written: &mut ExperimentFile) -> Result<(), (String, String)> {
 
 /// As many rounds as the comparisons of `written` need.
 fn rounds_needed_by(written: &ExperimentFile) -> u32 {
-    let configurations =
-        |server: &ServerFile| server.cores.as_slice().len() * server.access_log.as_slice().len();
+    let words = |axis: &Option<OneOrMany<String>>| axis.as_ref().map_or(1, |a| a.as_slice().len());
+    let configurations = |server: &ServerFile| {
+        let alike = 1 + usize::from(server.twin);
+        let (cores, logs) = (server.cores.as_slice(), server.access_log.as_slice());
+        cores.len() * logs.len() * words(&server.variant) * alike
+    };
     let servers = written.server.iter().map(configurations).sum();
-    rounds_needed(servers, written.workload.len())
+    let workloads = written.workload.iter();
+    let workloads = workloads.map(|workload| words(&workload.handler)).sum();
+    rounds_needed(servers, workloads)
 }
 
 /// A text that errors point into.

@@ -294,6 +294,27 @@ fn the_experiment_to_begin_with_is_right_also_with_what_it_only_suggests() {
 }
 
 #[test]
+fn axes_of_servers_and_workloads_count_for_the_rounds_that_comparisons_need() {
+    let text = GOOD
+        .replacen("rounds = 6\n", "", 1)
+        .replacen(
+            "cores = [1, 2]",
+            "variant = [\"event\", \"worker\"]\ntwin = true",
+            1,
+        )
+        .replacen(
+            "bytes = 7 }",
+            "bytes = 7 }\nhandler = [\"static\", \"perl\", \"lua\"]",
+            1,
+        );
+    let experiment = parse("x.toml", &text, &[]).unwrap();
+    let (servers, workloads) = (experiment.servers().len(), experiment.workloads().len());
+    assert_eq!((servers, workloads), (5, 3));
+    assert_eq!(experiment.rounds(), rounds_needed(5, 3));
+    assert!(experiment.rounds() > rounds_needed(2, 1));
+}
+
+#[test]
 fn every_published_figure_belongs_beside_something_of_its_experiment() {
     let mut seen = 0;
     for (name, text) in BUILT_IN {
