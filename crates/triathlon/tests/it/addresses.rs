@@ -8,7 +8,7 @@ use model::Outcome;
 
 use crate::doctor::in_namespace;
 use crate::serve::Served;
-use crate::support::process::{Running, TRIATHLON, load, triathlon};
+use crate::support::process::{Running, load, program, triathlon};
 use crate::support::stub::{self, RIGHT, Stub, send};
 use crate::support::{isolated, need, plan, reserve};
 
@@ -63,7 +63,7 @@ fn a_name_with_two_addresses_one_of_them_dead() {
         return;
     };
     let url = format!("http://both.test:{}/file", server.address().port());
-    command.arg(hosts.path()).arg(TRIATHLON);
+    command.arg(hosts.path()).arg(program());
     command.args([
         "load", &url, "-n", "40", "-c", "4", "-t", "2", "--warmup", "0s", "--json", "-",
     ]);

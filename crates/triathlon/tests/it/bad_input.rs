@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use crate::support::process::{Running, TRIATHLON, command, triathlon};
+use crate::support::process::{Running, command, program, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
 use crate::support::{LIMIT, isolated, need, reserve};
 
@@ -311,7 +311,7 @@ fn no_room_for_results_is_told_and_what_is_there_stays() {
     };
     command.env("TRI_FOLDER", folder.path()).arg(folder.path());
     command
-        .arg(TRIATHLON)
+        .arg(program())
         .args(["lab", "first-heat", "--results"]);
     command.arg(folder.path().join("results"));
     command.arg("server=origin").args(crate::first_heat::SHORT);
@@ -340,7 +340,7 @@ fn interrupted_without_room_for_the_report_it_says_both() {
     let Some(mut command) = isolated(name, script) else {
         return;
     };
-    command.arg(folder.path()).arg(TRIATHLON);
+    command.arg(folder.path()).arg(program());
     command.args(["lab", "first-heat", "server=origin", "--results"]);
     command.arg(folder.path()).args(crate::first_heat::SHORT);
     command.args(["duration=3s", "rounds=6"]);

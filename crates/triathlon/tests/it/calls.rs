@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::serve::Served;
-use crate::support::process::{Running, TRIATHLON};
+use crate::support::process::{Running, program};
 use crate::support::{need, not_run};
 
 /// A closed loop on 64 connections: enough that one call may serve many of them.
@@ -24,7 +24,7 @@ fn calls(strace: &Path, url: &str, backend: &str, exchanges: u64) -> Option<u64>
     let counts = folder.path().join("counts");
     let mut command = Command::new(strace);
     command.args(["-f", "-c", "-e", TRACED, "-o"]).arg(&counts);
-    command.args([TRIATHLON, "load", url, "-c", CONNECTIONS, "-t", "1"]);
+    command.args([program(), "load", url, "-c", CONNECTIONS, "-t", "1"]);
     command.args(["--warmup", "0s", "--backend", backend, "-n"]);
     command.arg(exchanges.to_string());
     let run = Running::start(&mut command).finish();

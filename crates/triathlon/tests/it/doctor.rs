@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::process::{Run, Running, TRIATHLON, triathlon};
+use crate::support::process::{Run, Running, program, triathlon};
 use crate::support::{need, not_run, reserve, wait_until};
 
 /// The rules that an examination found, with how bad they are.
@@ -49,7 +49,7 @@ pub(crate) fn in_namespace(name: &str, script: &str, folder: &Path) -> Option<Ru
         };
         let probe = with(&["true"]).stderr(Stdio::null()).status();
         if probe.is_ok_and(|status| status.success()) {
-            let mut command = with(&["sh", "-eu", "-c", script, "sh", TRIATHLON]);
+            let mut command = with(&["sh", "-eu", "-c", script, "sh", program()]);
             return Some(Running::start(command.stdin(Stdio::null())).finish());
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use model::Trial;
 
-use crate::support::process::{Run, Running, TRIATHLON, command};
+use crate::support::process::{Run, Running, command, program};
 use crate::support::{LIMIT, isolated, need, wait_until};
 
 /// Overrides that make it take seconds: what is measured is worth nothing, and it says so.
@@ -22,7 +22,7 @@ pub(crate) const SHORT: [&str; 6] = [
 ];
 
 fn lab(results: &Path) -> Command {
-    let mut command = Command::new(TRIATHLON);
+    let mut command = Command::new(program());
     command
         .args(["lab", "first-heat", "--results"])
         .arg(results)

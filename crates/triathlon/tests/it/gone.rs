@@ -167,7 +167,7 @@ fn a_load_under_nohup_goes_on_when_the_terminal_hangs_up() {
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
-        .arg(crate::support::process::TRIATHLON)
+        .arg(crate::support::process::program())
         .args(endless(&server.url()))
         .stdin(Stdio::null());
     let running = Running::start(&mut command);

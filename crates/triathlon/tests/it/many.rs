@@ -11,7 +11,7 @@ use model::record::Interval;
 use model::{Outcome, Span};
 
 use crate::serve::Served;
-use crate::support::process::{Running, TRIATHLON};
+use crate::support::process::{Running, program};
 use crate::support::{need, not_run, plan, wait_until};
 
 const CONNECTIONS: u32 = 15_000;
@@ -148,7 +148,7 @@ fn more_connections_than_a_process_may_hold() {
     let script = "ulimit -n 1500; if (ulimit -Hn 1501) 2>/dev/null; then \
         exec setpriv --bounding-set -sys_resource \"$@\"; fi; exec \"$@\"";
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", script, "sh", TRIATHLON, "load", &served.url("/a")]);
+    command.args(["-c", script, "sh", program(), "load", &served.url("/a")]);
     command.args([
         "-c",
         "4000",

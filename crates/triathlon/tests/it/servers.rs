@@ -217,7 +217,7 @@ fn webfs_is_a_folder() {
 fn a_script_of_the_users_starts_any_server() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("start.sh");
-    let own = crate::support::process::TRIATHLON;
+    let own = crate::support::process::program();
     let text = format!("exec {own} serve \"{{site}}\" --listen 127.0.0.1:{{port}} --workers 1\n");
     fs::write(&script, text).unwrap();
     let preset = format!("server[0].preset={}", script.display());

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::serve::Served;
 use crate::support::nginx::Nginx;
-use crate::support::process::{MEASURED, Run, Running, TRIATHLON, triathlon};
+use crate::support::process::{MEASURED, Run, Running, program, triathlon};
 use crate::support::{find, need, not_run};
 
 /// The lines of wrk, by the subcommand and by the name of the program.
@@ -35,7 +35,7 @@ fn wrk_prints_what_wrk_prints() {
     );
     let folder = tempfile::tempdir().expect("a folder");
     let link = folder.path().join("wrk");
-    symlink(TRIATHLON, &link).expect("a link");
+    symlink(program(), &link).expect("a link");
     let mut by_name = Command::new(&link);
     by_name.args(["-c2", "-t1", "-d1", "-L", &url]);
     let run = Running::start(&mut by_name)

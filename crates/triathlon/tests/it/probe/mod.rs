@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 
 use model::probe::ProbeResult;
 
-use crate::support::process::{Running, TRIATHLON, triathlon};
+use crate::support::process::{Running, program, triathlon};
 use crate::support::{need, wait_until};
 
 fn probe(arguments: &[&str], results: &Path) -> Command {
-    let mut command = Command::new(TRIATHLON);
+    let mut command = Command::new(program());
     command
         .arg("probe")
         .args(arguments)

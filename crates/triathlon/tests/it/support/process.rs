@@ -5,12 +5,19 @@ use std::fmt;
 use std::io::{Read, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::LIMIT;
 
-/// This program, built for the test.
-pub(crate) const TRIATHLON: &str = env!("CARGO_BIN_EXE_triathlon");
+/// This program: the one that `TRIATHLON_BINARY` names, or else the one built with the test.
+pub(crate) fn program() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let named = std::env::var("TRIATHLON_BINARY");
+        named.unwrap_or_else(|_| env!("CARGO_BIN_EXE_triathlon").to_owned())
+    })
+}
 
 /// The exit codes of a run that measured: 3 says that the numbers are worth nothing, as those of a
 /// build for debugging are, and those of a machine whose CPUs somebody else had.
@@ -216,7 +223,7 @@ fn text_of(file: &mut std::fs::File) -> String {
 
 /// The program with arguments, not started yet.
 pub(crate) fn command<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new(TRIATHLON);
+    let mut command = Command::new(program());
     command.args(arguments).stdin(Stdio::null());
     command
 }
