@@ -12,7 +12,7 @@ use crate::recorder;
 use crate::reference::Findings;
 use crate::request::Requests;
 use crate::schedule::{Schedule, share};
-use crate::speak::{InClear, Speak};
+use crate::speak::{Http2InClear, InClear, Speak};
 use crate::users::Users;
 use crate::worker::{Parts, Share, Worker};
 
@@ -29,6 +29,19 @@ pub fn worker<R: Reactor>(
     stop: Arc<AtomicBool>,
 ) -> Worker<wire::h1::client::Connection, R> {
     worker_in(&InClear, plan, findings, index, reactor, (progress, stop))
+}
+
+/// The same over HTTP/2 by prior knowledge.
+pub fn http2_worker<R: Reactor>(
+    plan: &Plan,
+    findings: &Findings,
+    index: u32,
+    reactor: R,
+    progress: Arc<Progress>,
+    stop: Arc<AtomicBool>,
+) -> Worker<wire::h2::client::Connection, R> {
+    let told = (progress, stop);
+    worker_in(&Http2InClear, plan, findings, index, reactor, told)
 }
 
 /// The same, whatever connections speak.
@@ -71,7 +84,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             worker: index,
             workers: file.workers,
             connections: plan.connections_of(index),
-            capacity: file.pipeline,
+            capacity: file.at_once(),
             timeout: file.timeout,
             targets: findings.targets.clone(),
             sources: file.sources.clone(),

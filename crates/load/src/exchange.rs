@@ -164,21 +164,7 @@ impl fmt::Display for Cause {
                 how,
                 content,
                 error,
-            } => {
-                match error {
-                    None => f.write_str("the server closed the connection ")?,
-                    Some(error) => write!(f, "the connection broke ({error}) ")?,
-                }
-                match how {
-                    Broken::Unanswered => f.write_str("without an answer"),
-                    Broken::InHead => f.write_str("within the head of the answer"),
-                    Broken::InContent => write!(f, "after {content} bytes of content"),
-                    Broken::Cut => write!(
-                        f,
-                        "after {content} bytes of content, which end with it, without close_notify"
-                    ),
-                }
-            }
+            } => tell_end(f, *how, *content, *error),
             Self::GivenUp => f.write_str(
                 "its connection was given up, because another exchange on it had failed",
             ),
@@ -218,5 +204,44 @@ impl fmt::Display for Cause {
             Self::Unfinished => f.write_str("under way when the run was cut short"),
             Self::Write(error) => write!(f, "the request could not be sent: {error}"),
         }
+    }
+}
+
+/// How an answer ended too early.
+fn tell_end(
+    f: &mut fmt::Formatter<'_>,
+    how: Broken,
+    content: u64,
+    error: Option<Errno>,
+) -> fmt::Result {
+    match how {
+        Broken::Length => {
+            return write!(
+                f,
+                "{content} bytes of content came, which is not what content-length says"
+            );
+        }
+        Broken::Reset(code) => {
+            return write!(
+                f,
+                "the server reset the stream ({code}) after {content} bytes of content"
+            );
+        }
+        _ => {}
+    }
+    match error {
+        None => f.write_str("the server closed the connection ")?,
+        Some(error) => write!(f, "the connection broke ({error}) ")?,
+    }
+    match how {
+        Broken::Unanswered => f.write_str("without an answer"),
+        Broken::InHead => f.write_str("within the head of the answer"),
+        Broken::InContent | Broken::Length | Broken::Reset(_) => {
+            write!(f, "after {content} bytes of content")
+        }
+        Broken::Cut => write!(
+            f,
+            "after {content} bytes of content, which end with it, without close_notify"
+        ),
     }
 }

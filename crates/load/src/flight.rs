@@ -25,6 +25,8 @@ pub(crate) struct Flight {
     /// Bytes of its answer came before its own first byte was handed in.
     is_early: bool,
     pub(crate) cause: Option<Cause>,
+    /// The server has said that it did not process it, and will not.
+    pub(crate) is_unprocessed: bool,
 }
 
 impl Flight {
@@ -47,6 +49,7 @@ impl Flight {
             compares,
             is_early: false,
             cause: None,
+            is_unprocessed: false,
         }
     }
 
@@ -114,6 +117,8 @@ pub(crate) struct Seen {
     pub(crate) answered: u32,
     /// Exchanges that ended because the connection did.
     pub(crate) broken: u32,
+    /// Exchanges that the server has certainly not processed.
+    pub(crate) unprocessed: u32,
     /// The server has announced the close of the connection.
     pub(crate) close_announced: bool,
     /// Bytes came for an exchange whose own first byte was not handed in.
@@ -238,5 +243,17 @@ impl Sink for Watch<'_> {
         });
         self.recorder.end(&flight.end(self.at));
         self.seen.broken += 1;
+    }
+
+    fn closing(&mut self) {
+        self.seen.close_announced = true;
+    }
+
+    #[cold]
+    fn unprocessed(&mut self, stream: StreamId) {
+        if let Some(flight) = self.flight(stream) {
+            flight.is_unprocessed = true;
+            self.seen.unprocessed += 1;
+        }
     }
 }

@@ -28,7 +28,7 @@ mod users;
 mod wheel;
 pub mod worker;
 
-pub use assembly::worker as worker_of;
+pub use assembly::{http2_worker as http2_worker_of, worker as worker_of};
 pub use limits::workers_needed;
 pub use parts::{divide, run_divided};
 pub use run::{LoadError, Notice, Part, run, run_part, settings};

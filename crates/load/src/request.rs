@@ -1,6 +1,7 @@
 //! The requests of a plan, encoded to bytes before the run, and what a right answer to each is.
 
-use model::plan::Plan;
+use model::plan::{Plan, Protocol};
+use wire::h2::client::{Encoded, encode};
 use wire::{Request, RequestId, RequestParts};
 
 use crate::expectation::Expectation;
@@ -31,18 +32,26 @@ impl Requests {
     /// Compiles the requests of `plan`, whose answers are held against `expectations`. `stream`
     /// keeps the draws of one worker apart from those of the others.
     pub fn compile(plan: &Plan, expectations: &[Expectation], stream: u64) -> Self {
-        let requests = plan.requests().iter().zip(0u16..);
-        let classes = requests.map(|(request, class)| {
-            let parts = RequestParts {
-                method: &request.method,
-                target: &request.url.path,
-                authority: &request.url.authority,
-                fields: &request.headers,
-                content: request.body.as_deref(),
+        let requests = plan.requests().iter().map(|request| RequestParts {
+            method: &request.method,
+            target: &request.url.path,
+            authority: &request.url.authority,
+            fields: &request.headers,
+            content: request.body.as_deref(),
+        });
+        let requests: Vec<RequestParts<'_>> = requests.collect();
+        let encoded = match plan.file().protocol {
+            Protocol::Http1 => vec![Encoded::default(); requests.len()],
+            Protocol::Http2 => encode(&requests, plan.request().url.is_secure),
+        };
+        let classes = requests.iter().zip(encoded).zip(0u16..);
+        let classes = classes.map(|((parts, encoded), class)| {
+            let compile = |id, closes| {
+                Request::compile(RequestId(id), parts, closes).with_h2(encoded.clone())
             };
             Class {
-                keep: Request::compile(RequestId(class * 2), &parts, false),
-                last: Request::compile(RequestId(class * 2 + 1), &parts, true),
+                keep: compile(class * 2, false),
+                last: compile(class * 2 + 1, true),
                 expectation: expectations
                     .get(usize::from(class))
                     .cloned()

@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 
 use model::event::Phase;
-use model::plan::{Backend, Plan};
+use model::plan::{Backend, Plan, Protocol};
 use model::record::Record;
 use model::units::{Instant, Span};
 use sys::clock;
@@ -22,7 +22,7 @@ use crate::pool::HALF_CLOSED;
 use crate::progress::{Progress, Published};
 use crate::reference::{self, Findings};
 use crate::secure;
-use crate::speak::{InClear, Speak};
+use crate::speak::{Http2, Http2InClear, InClear, Speak};
 use crate::worker::Worker;
 
 /// From the moment when all workers are ready to the first exchange.
@@ -143,9 +143,12 @@ pub fn run_part(
 ) -> Result<Record, LoadError> {
     let addresses = addresses(plan)?;
     limits::check(plan, &part.workers, &addresses)?;
-    match secure::connector(plan)? {
-        None => run_in(&InClear, (plan, &addresses), part, stop, notice),
-        Some(connector) => run_in::<Connector>(&connector, (plan, &addresses), part, stop, notice),
+    let around = (plan, addresses.as_slice());
+    match (secure::connector(plan)?, plan.file().protocol) {
+        (None, Protocol::Http1) => run_in(&InClear, around, part, stop, notice),
+        (None, Protocol::Http2) => run_in(&Http2InClear, around, part, stop, notice),
+        (Some(tls), Protocol::Http1) => run_in::<Connector>(&tls, around, part, stop, notice),
+        (Some(tls), Protocol::Http2) => run_in(&Http2(tls), around, part, stop, notice),
     }
 }
 

@@ -4,6 +4,7 @@ use model::plan::Plan;
 use sys::reactor::Settings;
 use wire::Client;
 use wire::h1::client::{Connection, HEAD_BYTES, Shared};
+use wire::h2::client as h2;
 use wire::tls::{Connector, Tls};
 
 use crate::request::Requests;
@@ -43,6 +44,59 @@ impl Speak for InClear {
     fn settings(&self, connections: u32, _: &Plan) -> Settings {
         settings(connections)
     }
+}
+
+/// HTTP/2 over TCP, by prior knowledge.
+#[derive(Debug)]
+pub(crate) struct Http2InClear;
+
+impl Speak for Http2InClear {
+    type Client = h2::Connection;
+
+    fn shared(&self, plan: &Plan, requests: &Requests) -> h2::Shared {
+        h2::Shared::new(plan.file().streams, frames(plan, requests), HEAD_BYTES)
+    }
+
+    fn settings(&self, connections: u32, plan: &Plan) -> Settings {
+        let requests = Requests::compile(plan, &[], 0);
+        with_copies(connections, plan, frames(plan, &requests))
+    }
+}
+
+/// HTTP/2 over TLS, by ALPN.
+#[derive(Debug)]
+pub(crate) struct Http2(pub(crate) Connector);
+
+impl Speak for Http2 {
+    type Client = Tls<h2::Connection>;
+
+    fn shared(&self, plan: &Plan, requests: &Requests) -> <Self::Client as Client>::Shared {
+        let inner = Http2InClear.shared(plan, requests);
+        self.0.shared(inner, requests.all(), piece(plan))
+    }
+
+    fn settings(&self, connections: u32, plan: &Plan) -> Settings {
+        let requests = Requests::compile(plan, &[], 0);
+        // The end of the handshake goes out before the first frames.
+        let most = frames(plan, &requests) + 2 * piece(plan);
+        with_copies(connections, plan, most)
+    }
+}
+
+/// Room for as many sends as may be under way, each of so many bytes.
+fn with_copies(connections: u32, plan: &Plan, bytes: usize) -> Settings {
+    let sends = connections.saturating_mul(2 + plan.file().streams);
+    Settings {
+        copies: sends.clamp(64, PIECES),
+        copy_bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+        ..settings(connections)
+    }
+}
+
+/// The most that HTTP/2 hands over at once: a request and what goes before it, or content.
+fn frames(plan: &Plan, requests: &Requests) -> usize {
+    let longest = requests.all().map(|request| request.h2().longest()).max();
+    piece(plan).max(longest.unwrap_or(0) + 1_024)
 }
 
 /// HTTP/1.1 over TLS.

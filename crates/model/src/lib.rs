@@ -16,6 +16,7 @@ pub mod finding;
 #[doc(hidden)]
 pub mod fixture;
 mod hex;
+pub mod http2;
 pub mod outcome;
 pub mod plan;
 pub mod point;

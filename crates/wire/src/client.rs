@@ -1,8 +1,10 @@
 //! The client side of a connection: what every protocol offers to the loop that drives it.
 
 use model::Instant;
+use model::http2::Http2Record;
 use model::tls::{Negotiated, TlsRecord};
 
+use crate::h2::Code;
 use crate::message::{Head, Request, RequestId};
 use crate::tls::TlsError;
 
@@ -42,6 +44,10 @@ pub enum Broken {
     InContent,
     /// Its content ends with the connection, and that ended without TLS's `close_notify`.
     Cut,
+    /// Its content is not as long as its head says; the connection goes on.
+    Length,
+    /// The server ended it and nothing else, with this code.
+    Reset(Code),
 }
 
 /// What should be sent next.
@@ -87,6 +93,15 @@ pub enum ProtocolError {
     /// Bytes that answer nothing.
     #[error("bytes came that answer no request")]
     Unsolicited,
+    /// A frame, or where it stands, breaks HTTP/2.
+    #[error("the server broke HTTP/2 ({0})")]
+    Http2(Code),
+    /// The server did not take HTTP/2 when it was offered inside TLS.
+    #[error("the server did not agree to HTTP/2 (ALPN)")]
+    NotAgreed,
+    /// What comes is no HTTP/2.
+    #[error("the server does not answer in HTTP/2")]
+    NotHttp2,
     /// Interim answers without an end.
     #[error("more than {0} interim answers came before the final one")]
     TooManyInterim(u32),
@@ -110,8 +125,14 @@ pub trait Sink {
     fn skipped(&mut self, stream: StreamId, count: u64);
     /// The answer is complete.
     fn complete(&mut self, stream: StreamId);
-    /// The connection ended before the answer was complete.
+    /// The connection ended before the answer was complete, or the exchange did by itself.
     fn broken(&mut self, stream: StreamId, how: Broken);
+    /// The server has announced that it takes no more exchanges.
+    fn closing(&mut self) {}
+    /// The server has not processed this exchange and will not: another connection may ask again.
+    fn unprocessed(&mut self, stream: StreamId) {
+        self.broken(stream, Broken::Unanswered);
+    }
 }
 
 /// The client side of one HTTP connection over a byte stream. It owns no socket and no clock.
@@ -121,6 +142,10 @@ pub trait Client: Sized {
 
     /// Whether connections begin with a handshake of their own, before any exchange.
     const HANDSHAKES: bool = false;
+
+    /// Whether an exchange may end without an answer while its connection goes on, and places may
+    /// become free without the end of one.
+    const MULTIPLEXES: bool = false;
 
     /// A connection on which nothing has happened yet.
     fn new(shared: &mut Self::Shared) -> Self;
@@ -144,6 +169,11 @@ pub trait Client: Sized {
 
     /// What the handshakes of one worker's connections came to.
     fn tell(_: &Self::Shared) -> Option<TlsRecord> {
+        None
+    }
+
+    /// What HTTP/2 did on one worker's connections.
+    fn tell_http2(_: &Self::Shared) -> Option<Http2Record> {
         None
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::h1;
+use crate::h2;
 
 /// Names a request among those of a plan, so that whoever sends it finds its bytes.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -16,6 +17,8 @@ pub struct Request {
     h1: Vec<u8>,
     is_head: bool,
     closes: bool,
+    /// As HTTP/2 sends it; empty where nobody does.
+    h2: h2::client::Encoded,
 }
 
 /// What a request says, before it is compiled.
@@ -41,7 +44,22 @@ impl Request {
             h1: h1::encode::request(parts, closes),
             is_head: parts.method == "HEAD",
             closes,
+            h2: h2::client::Encoded::default(),
         }
+    }
+
+    /// The same, to be sent in HTTP/2 as `encoded`.
+    #[must_use]
+    pub fn with_h2(self, encoded: h2::client::Encoded) -> Self {
+        Self {
+            h2: encoded,
+            ..self
+        }
+    }
+
+    /// As HTTP/2 sends it.
+    pub const fn h2(&self) -> &h2::client::Encoded {
+        &self.h2
     }
 
     /// The whole message as HTTP/1.1 sends it.
@@ -72,6 +90,8 @@ pub enum Version {
     Http10,
     /// HTTP/1.1.
     Http11,
+    /// HTTP/2.
+    Http2,
 }
 
 impl fmt::Display for Version {
@@ -79,6 +99,7 @@ impl fmt::Display for Version {
         f.pad(match self {
             Self::Http10 => "HTTP/1.0",
             Self::Http11 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
         })
     }
 }
@@ -90,6 +111,8 @@ pub enum Framing {
     Chunked,
     /// The end of the connection is the end of the content.
     Close,
+    /// By a frame that says so, in HTTP/2.
+    Frames,
     /// So many bytes.
     Length(u64),
     /// There is none, whatever the fields say: HEAD, 204, 304.
@@ -102,6 +125,7 @@ impl Framing {
         match self {
             Self::Chunked => "chunked",
             Self::Close => "close",
+            Self::Frames => "frames",
             Self::Length(_) => "length",
             Self::None => "none",
         }
@@ -119,7 +143,8 @@ pub struct Head<'a> {
     pub framing: Framing,
     /// Whether the connection may carry another exchange.
     pub keep_alive: bool,
-    /// As received; the fields are read from it on demand.
+    /// As received, or from HTTP/2 as HTTP/1.1 would have it, and empty there if the same came
+    /// before on the connection; the fields are read from it on demand.
     pub bytes: &'a [u8],
 }
 

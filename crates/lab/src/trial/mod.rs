@@ -271,6 +271,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,
         pipeline: 1,
+        streams: 1,
         timeout: load.timeout,
         seed: load.number,
         workers,

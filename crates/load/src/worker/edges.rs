@@ -254,7 +254,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         if open.in_flight == 0 {
             self.part(place, at);
-        } else if !is_announced && open.client.wants_transmit() {
+        } else if (C::MULTIPLEXES || !is_announced) && open.client.wants_transmit() {
             self.transmit(place, at);
         }
         if is_announced {

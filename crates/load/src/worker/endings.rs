@@ -36,8 +36,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn take_back(&mut self, place: u32, at: Instant) {
         while let Some((open, flights)) = self.pool.open_and_flights(place) {
             let is_closing = open.close_announced;
-            let unprocessed =
-                |flight: &Flight| flight.is_untouched() || (is_closing && flight.is_unanswered());
+            // RFC 9112 §9.6. In HTTP/2 the server says which those are (RFC 9113 §6.8).
+            let is_behind = |flight: &Flight| match C::MULTIPLEXES {
+                true => flight.is_unprocessed,
+                false => is_closing && flight.is_unanswered(),
+            };
+            let unprocessed = |flight: &Flight| flight.is_untouched() || is_behind(flight);
             // The youngest first, so that the oldest stands before it in the end.
             let of_those = flights
                 .iter_mut()
@@ -98,7 +102,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         seen: Seen,
     ) {
         if let Some(open) = self.pool.open(place) {
-            open.in_flight -= seen.answered;
+            open.in_flight -= seen.answered + seen.broken;
             open.close_announced |= seen.close_announced;
         }
         let error = error.unwrap_or(ProtocolError::Unsolicited);
@@ -112,9 +116,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.hand_over(at);
             self.reconnect(place, at);
         } else {
-            let is_tls = matches!(error, ProtocolError::Tls(_));
+            // In HTTP/2 it is the connection's fault, and no single exchange's.
+            let is_all = C::MULTIPLEXES || matches!(error, ProtocolError::Tls(_));
             self.break_off(place, at, |flight| match () {
-                () if is_tls => Cause::Protocol(error),
+                () if is_all => Cause::Protocol(error),
                 () if flight.is_early() => Cause::Protocol(ProtocolError::Unsolicited),
                 () if flight.is_unanswered() => Cause::GivenUp,
                 () => Cause::Protocol(error),

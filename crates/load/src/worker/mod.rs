@@ -11,11 +11,13 @@
 //! reactor's; every queue and every turn of the loop has a bound, and what a bound rejects is
 //! counted.
 
+mod arrival;
 mod edges;
 mod endings;
 mod handshake;
 mod nap;
 mod phases;
+mod streams;
 mod thinking;
 
 use std::collections::VecDeque;
@@ -38,6 +40,7 @@ use crate::schedule::Schedule;
 use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
+use self::arrival::{Again, Arrival};
 use self::handshake::hear;
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
@@ -72,28 +75,6 @@ pub(crate) struct Share {
     /// Whether it polls instead of sleeping: always, never, or (auto) from shortly before the next
     /// due time until nothing is under way.
     pub(crate) spin: Spin,
-}
-
-/// An arrival that waits.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    due: Instant,
-    /// The request that it is, if it began before.
-    class: Option<u16>,
-}
-
-impl Arrival {
-    /// One that has not begun.
-    const fn new(due: Instant) -> Self {
-        Self { due, class: None }
-    }
-}
-
-/// An exchange that was taken back from a connection that could not carry it.
-#[derive(Clone, Copy, Debug)]
-struct Again {
-    due: Instant,
-    class: u16,
 }
 
 /// What the next submit hands in, to be stamped with the clock right before it.
@@ -275,6 +256,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 if result.is_err() || seen.early {
                     self.take_offence(place, at, result.err(), seen);
                 } else {
+                    if C::MULTIPLEXES {
+                        self.follow_streams(place, at, was_full, seen);
+                    }
                     self.follow(place, at, was_full, seen);
                     if C::HANDSHAKES {
                         self.hear_goodbye(place, at);

@@ -244,9 +244,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             .close_all(now, &mut self.reactor, &mut self.recorder);
         self.reactor.submit();
         let tls = C::tell(&self.shared);
+        let http2 = C::tell_http2(&self.shared);
         let names = self.names.iter().map(String::as_str);
         let mut record = self.recorder.finish(now, names);
         record.tls = tls;
+        record.http2 = http2;
         record.backend = self.reactor.name().to_owned();
         record.wait_resolution = self.reactor.wait_resolution();
         record.backlog_max = self.backlog_max as u64;

@@ -5,6 +5,7 @@ mod connections;
 mod early;
 mod failures;
 mod harness;
+mod http2;
 mod mixture;
 mod models;
 mod overload;

@@ -8,9 +8,10 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 pub use crate::request::{Request, RequestFile};
-use crate::tls::{TlsFile, TlsSuite, TlsVersion};
+use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
+mod check;
 pub mod pace;
 mod url;
 
@@ -26,6 +27,9 @@ pub const FORMAT_OLDEST: u32 = 1;
 
 /// The most exchanges in flight on one connection of HTTP/1.1.
 pub const PIPELINE_MAX: u32 = 64;
+
+/// The most exchanges in flight on one connection of HTTP/2.
+pub const STREAMS_MAX: u32 = 1_000;
 
 /// The most requests in one plan.
 pub const REQUESTS_MAX: usize = 10_000;
@@ -78,9 +82,12 @@ pub struct PlanFile {
     /// Exactly so many exchanges on a connection, then we close it; none: as many as come.
     #[serde(default)]
     pub requests_per_connection: Option<u32>,
-    /// Exchanges in flight on one connection.
+    /// Exchanges in flight on one connection of HTTP/1.1.
     #[serde(default = "one")]
     pub pipeline: u32,
+    /// The same of HTTP/2, as far as the server allows.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub streams: u32,
     /// From sent to the last byte of the answer, and for a connect.
     #[serde(rename = "timeout_ns")]
     pub timeout: Span,
@@ -113,6 +120,14 @@ const fn one() -> u32 {
     1
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
 const fn second() -> Span {
     Span::from_s(1)
 }
@@ -125,6 +140,18 @@ pub enum Protocol {
     /// HTTP/1.1 over TCP (RFC 9112).
     #[default]
     Http1,
+    /// HTTP/2 (RFC 9113): in clear by prior knowledge, inside TLS by ALPN.
+    Http2,
+}
+
+impl PlanFile {
+    /// Exchanges in flight on one connection.
+    pub const fn at_once(&self) -> u32 {
+        match self.protocol {
+            Protocol::Http1 => self.pipeline,
+            Protocol::Http2 => self.streams,
+        }
+    }
 }
 
 /// How exchanges become due.
@@ -367,114 +394,11 @@ impl TryFrom<PlanFile> for Plan {
                 ),
             ));
         }
-        check_numbers(&file)?;
-        check_pace(&file)?;
-        check_tls(&file, first)?;
+        check::numbers(&file)?;
+        check::pace(&file)?;
+        check::tls(&file, first)?;
         Ok(Self { file, requests })
     }
-}
-
-/// What says when requests are due fits together.
-fn check_pace(file: &PlanFile) -> Result<(), PlanError> {
-    let open = file.arrivals.rate();
-    if file.think.is_some() && open.is_some() {
-        return Err(field("think", "users of an open loop wait for nothing"));
-    }
-    if file.think.is_some() && file.pipeline > 1 {
-        return Err(field("think", "a user has one request under way"));
-    }
-    if file.deadline.is_some() && open.is_none() {
-        return Err(field(
-            "deadline",
-            "only an open loop has requests that wait",
-        ));
-    }
-    if file.deadline.is_some_and(Span::is_zero) {
-        return Err(field("deadline", "give more than 0"));
-    }
-    if file.stages.is_empty() {
-        return Ok(());
-    }
-    let why = match open {
-        None => "a closed loop has no rate",
-        Some(_) if file.stages.iter().any(Stage::is_instant) => "each lasts more than 0",
-        Some(_) if file.stop != Stop::DurationNs(pace::length(&file.stages)) => {
-            "the measurement is as long as they are"
-        }
-        Some(rate) if rate != pace::mean_rate(&file.stages) => {
-            "the rate of the arrivals is their mean"
-        }
-        Some(_) => return Ok(()),
-    };
-    Err(field("stages", why))
-}
-
-/// What TLS cannot be.
-fn check_tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
-    let Some(tls) = &file.tls else {
-        return Ok(());
-    };
-    if !url.is_secure {
-        return Err(field("tls", "the URL says http://, which has none"));
-    }
-    if tls.certificate_file.is_some() != tls.key_file.is_some() {
-        return Err(field(
-            "tls.certificate_file",
-            "a certificate and its private key go together",
-        ));
-    }
-    let is_of = |suite: &TlsSuite, version| {
-        let is_new = suite.name().contains("_WITH_");
-        (version == TlsVersion::Tls12) == is_new
-    };
-    let unused = tls.versions.iter().find(|version| {
-        !tls.suites.is_empty() && !tls.suites.iter().any(|suite| is_of(suite, **version))
-    });
-    match unused {
-        Some(version) => Err(field(
-            "tls.suites",
-            format!("none of them belongs to TLS {version}"),
-        )),
-        None => Ok(()),
-    }
-}
-
-fn check_numbers(file: &PlanFile) -> Result<(), PlanError> {
-    let check = |ok: bool, name: &'static str, why: &str| {
-        if ok { Ok(()) } else { Err(field(name, why)) }
-    };
-    check(file.connections > 0, "connections", "give at least 1")?;
-    check(file.workers > 0, "workers", "give at least 1")?;
-    check(
-        file.workers <= file.connections,
-        "workers",
-        "more threads than connections: each thread needs one",
-    )?;
-    check(
-        file.requests_per_connection != Some(0),
-        "requests_per_connection",
-        "give at least 1",
-    )?;
-    check(
-        (1..=PIPELINE_MAX).contains(&file.pipeline),
-        "pipeline",
-        "give 1 to 64",
-    )?;
-    check(!file.timeout.is_zero(), "timeout", "give more than 0")?;
-    check(
-        file.interval >= Span::from_ms(1),
-        "interval",
-        "give at least 1ms",
-    )?;
-    match file.stop {
-        Stop::Count(count) => check(count > 0, "stop", "give at least 1 exchange")?,
-        Stop::DurationNs(span) => check(!span.is_zero(), "stop", "give more than 0")?,
-    }
-    check(
-        file.arrivals.rate() != Some(Rate::per_1000_s(0)),
-        "rate",
-        "give more than 0",
-    )
 }
 
 #[cfg(test)]

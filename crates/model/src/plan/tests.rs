@@ -17,6 +17,7 @@ fn file() -> PlanFile {
         connections: 64,
         requests_per_connection: None,
         pipeline: 1,
+        streams: 1,
         timeout: Span::from_s(5),
         seed: 0,
         workers: 1,
@@ -82,6 +83,12 @@ fn a_plan_that_cannot_run_does_not_exist() {
     check(|f| f.workers = 65, "more threads than connections");
     check(|f| f.timeout = Span::ZERO, "timeout");
     check(|f| f.pipeline = 65, "pipeline: give 1 to 64");
+    check(|f| f.streams = 2, "streams: only HTTP/2 has them");
+    check(|f| f.streams = 0, "streams: give 1 to 1000");
+    check(
+        |f| (f.protocol, f.pipeline) = (Protocol::Http2, 2),
+        "pipeline: HTTP/2 has streams instead",
+    );
     check(|f| f.requests[0].weight = 0, "weight: give at least 1");
     check(
         |f| f.requests.push(RequestFile::get("http://127.0.0.1:8081/")),

@@ -3,15 +3,18 @@
 //! Each worker keeps one record of its own; [`Record::merge`] adds them up and is associative and
 //! commutative, so the order in which workers or machines report does not matter.
 
+mod interval;
 mod worker;
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::{Distribution, Shape};
+use crate::distribution::Distribution;
+use crate::http2::Http2Record;
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::tls::{Negotiated, TlsRecord};
-use crate::units::{Bytes, Rate, Span};
+use crate::units::{Bytes, Span};
 
+pub use interval::{Interval, coarsen};
 pub use worker::{Outage, Worker};
 
 /// At most so many intervals are kept; when full, neighbours merge and the interval doubles.
@@ -143,30 +146,6 @@ impl Tally {
             self.passed.get_or_insert_default().merge(passed);
         }
     }
-}
-
-/// One stretch of the measured window.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Interval {
-    /// From the start of the measured window.
-    #[serde(rename = "start_ns")]
-    pub start: Span,
-    /// How long it was; the last one is as long as the window left it.
-    #[serde(rename = "length_ns")]
-    pub length: Span,
-    /// What happened in it.
-    #[serde(flatten)]
-    pub tally: Tally,
-    /// Response times of the right answers that ended in it, coarser than the total.
-    pub response_time: Distribution,
-    /// The rate at which requests were to be sent in it, where the plan changes that.
-    #[serde(
-        rename = "scheduled_rate_per_1000_s",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub scheduled: Option<Rate>,
 }
 
 /// The first exchange that ended in some way, told for people.
@@ -312,6 +291,9 @@ pub struct Record {
     /// What was negotiated on the connections; none where they are in clear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsRecord>,
+    /// What HTTP/2 did; none where connections speak HTTP/1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2: Option<Http2Record>,
     /// First byte − sent, of right answers.
     pub first_byte_time: Distribution,
     /// Each request, in the order of the plan, where it has more than one.
@@ -383,7 +365,10 @@ impl Record {
         if let Some(tls) = other.tls {
             self.tls.get_or_insert_default().merge(tls);
         }
-        merge_intervals(&mut self.intervals, other.intervals);
+        if let Some(http2) = other.http2 {
+            self.http2.get_or_insert_default().merge(http2);
+        }
+        interval::merge(&mut self.intervals, other.intervals);
         if self.classes.is_empty() {
             self.classes = other.classes;
         } else {
@@ -436,61 +421,6 @@ impl Record {
                 self.examples.push(example);
                 self.examples.sort_by_key(|mine| mine.outcome as u8);
             }
-        }
-    }
-}
-
-/// Adds interval by interval. Records of one plan share their interval length up to powers of
-/// two, because each halves its resolution when full: the finer one is coarsened first.
-fn merge_intervals(mine: &mut Vec<Interval>, mut theirs: Vec<Interval>) {
-    if mine.is_empty() {
-        *mine = theirs;
-        return;
-    }
-    let full = |intervals: &[Interval]| intervals.first().map_or(Span::ZERO, |first| first.length);
-    while theirs.len() > 1 && full(mine) >= full(&theirs) * 2 {
-        coarsen(&mut theirs);
-    }
-    while mine.len() > 1 && full(&theirs) >= full(mine) * 2 {
-        coarsen(mine);
-    }
-    for (position, interval) in theirs.into_iter().enumerate() {
-        match mine.get_mut(position) {
-            Some(ours) => {
-                ours.length = ours.length.max(interval.length);
-                ours.tally.merge(&interval.tally);
-                ours.response_time.merge(&interval.response_time);
-            }
-            None => mine.push(interval),
-        }
-    }
-}
-
-/// Merges neighbours: half as many intervals, each twice as long.
-pub fn coarsen(intervals: &mut Vec<Interval>) {
-    let mut merged: Vec<Interval> = Vec::with_capacity(intervals.len() / 2 + 1);
-    for (position, interval) in intervals.drain(..).enumerate() {
-        match merged.last_mut() {
-            Some(last) if position % 2 == 1 => {
-                last.length += interval.length;
-                last.tally.merge(&interval.tally);
-                last.response_time.merge(&interval.response_time);
-            }
-            _ => merged.push(interval),
-        }
-    }
-    *intervals = merged;
-}
-
-impl Interval {
-    /// An empty one.
-    pub fn new(start: Span, length: Span) -> Self {
-        Self {
-            start,
-            length,
-            tally: Tally::default(),
-            response_time: Distribution::new(Shape::INTERVAL),
-            scheduled: None,
         }
     }
 }

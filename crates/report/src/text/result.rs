@@ -1,6 +1,6 @@
 //! One run: what was asked, what it is worth, and the numbers.
 
-use model::plan::{Arrivals, PlanFile, Stop};
+use model::plan::{Arrivals, PlanFile, Protocol, Stop};
 use model::record::{ConnectionCounts, Tally};
 use model::{Claim, Outcome, Status, Trial};
 use verdict::summary::{cpu_per_request, median};
@@ -34,6 +34,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     out.push('\n');
     out.push_str(&connections(trial, style));
     out.push_str(&super::tls::tls(trial, style));
+    out.push_str(&super::http2::http2(trial, style));
     out.push_str(&costs(trial, style));
     out.push('\n');
     out.push_str(&remarks(trial, style));
@@ -69,7 +70,11 @@ fn asked(trial: &Trial, style: Style) -> String {
         .map_or_else(String::new, |each| {
             format!(" of {}", words::plural(u64::from(each), "request"))
         });
-    let pipeline = match plan.pipeline {
+    let protocol = match plan.protocol {
+        Protocol::Http1 => "",
+        Protocol::Http2 => " of HTTP/2",
+    };
+    let pipeline = match plan.at_once() {
         1 => String::new(),
         many => format!(" with up to {many} exchanges in flight on each"),
     };
@@ -85,7 +90,7 @@ fn asked(trial: &Trial, style: Style) -> String {
         format!("{} after ", trial.record.window)
     };
     let mut line = format!(
-        "{how}, {}{each}{pipeline}, {threads}{cpus}, {window}{} of warm-up",
+        "{how}, {}{protocol}{each}{pipeline}, {threads}{cpus}, {window}{} of warm-up",
         words::plural(u64::from(plan.connections), "connection"),
         plan.warmup
     );

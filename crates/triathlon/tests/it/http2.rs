@@ -1,11 +1,16 @@
-//! HTTP/2 from outside: origin asked by curl, h2load and nghttp, in clear and over TLS.
+//! HTTP/2 from outside, in clear and over TLS: origin asked by curl, h2load and nghttp, our load
+//! against origin and nginx.
 
 use std::path::Path;
 use std::process::Command;
 
+use model::{Outcome, Trial};
+
 use crate::serve::Served;
 use crate::support::need;
-use crate::support::process::Running;
+use crate::support::nginx::Nginx;
+use crate::support::process::{Run, Running, command, load, triathlon};
+use crate::support::stub::{self, Next, Stub};
 use crate::tls::{Files, https};
 
 const LARGE: usize = 500_000;
@@ -131,4 +136,140 @@ fn nghttp_finds_no_fault() {
         "{said}"
     );
     assert_eq!(said.matches(":status: 200").count(), 20, "{said}");
+}
+
+/// The two loops: 400 exchanges over 4 connections.
+const LOOPS: [&str; 2] = [
+    "-n 400 -c 4 -t 2 --warmup 0s --timeout 5s",
+    "-n 400 -R 2000 -c 4 -t 2 --warmup 0s --timeout 5s",
+];
+
+#[track_caller]
+fn all_right(run: Run) -> Trial {
+    let trial = run.trial();
+    let outcomes = trial.record.total.outcomes;
+    assert_eq!(outcomes[Outcome::Ok], outcomes.total(), "{run:#?}");
+    assert_eq!(outcomes.total(), 400, "{run:#?}");
+    assert!(trial.record.http2.is_some(), "{run:#?}");
+    let reference = trial.record.reference.as_ref().expect("a reference");
+    assert_eq!(reference.version, "HTTP/2");
+    assert_eq!(reference.status, 200);
+    run.expect_measured();
+    trial
+}
+
+#[test]
+fn load_and_origin_agree_on_http2() {
+    let large = vec![b'x'; LARGE];
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    let clear = Served::start(&files(&large), "");
+    let secure = certificates.serve("site", &files(&large), "");
+    let trust = certificates.trust();
+    for flags in LOOPS {
+        for streams in [1, 10] {
+            for target in ["/small", "/large"] {
+                let flags = format!("{flags} -m {streams}");
+                let prior = format!("{flags} --http2-prior-knowledge");
+                all_right(load(&clear.url(target), &prior));
+                let alpn = format!("{flags} --http2 {trust}");
+                let trial = all_right(load(&https(&secure.url(target)), &alpn));
+                let tls = trial.record.tls.expect("TLS is recorded");
+                let application = tls.negotiated[0].negotiated.application.clone();
+                assert_eq!(application.as_deref(), Some("h2"));
+                assert_eq!(trial.plan.streams, streams);
+            }
+        }
+    }
+    let flags = format!("{} -m 3 --http2-prior-knowledge", LOOPS[0]);
+    let words = ["load", &clear.url("/small")];
+    let words = words.into_iter().chain(flags.split_whitespace());
+    let shown = triathlon(words).expect_measured().stdout;
+    assert!(
+        shown.contains("4 connections of HTTP/2 with up to 3"),
+        "{shown}"
+    );
+}
+
+/// Each side counts the same, and a connection that nginx ends after so many requests is not held
+/// against it.
+#[test]
+fn load_and_nginx_agree_on_http2() {
+    let Some([nginx]) = need("http2::load_and_nginx_agree_on_http2", ["nginx"]) else {
+        return;
+    };
+    let large = vec![b'x'; LARGE];
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    let (certificate, key) = (certificates.path("site.pem"), certificates.path("site.key"));
+    let trust = certificates.trust();
+    for flags in LOOPS {
+        for (target, streams) in [("small", 1), ("small", 10), ("large", 4), ("small", 200)] {
+            let server = Nginx::start_http2(&nginx, &files(&large), None);
+            let flags = format!("{flags} -m {streams}");
+            let prior = format!("{flags} --http2-prior-knowledge");
+            let trial = all_right(load(&server.url(target), &prior));
+            let http2 = trial.record.http2.expect("HTTP/2 is recorded");
+            assert_eq!(http2.streams_allowed, Some(128));
+            assert_eq!(http2.connections_limited > 0, streams > 128);
+            // Two fetches before the run are in its log, too.
+            assert_eq!(server.quit().len(), 402);
+
+            let tls = Some((certificate.as_path(), key.as_path()));
+            let server = Nginx::start_http2(&nginx, &files(&large), tls);
+            all_right(load(
+                &server.https_url(target),
+                &format!("{flags} --http2 {trust}"),
+            ));
+        }
+        let server = Nginx::start_http2_ending(&nginx, &files(&large), 30);
+        let flags = format!("{flags} -m 10 --http2-prior-knowledge");
+        let trial = all_right(load(&server.url("small"), &flags));
+        let http2 = trial.record.http2.expect("HTTP/2 is recorded");
+        assert!(http2.go_aways.contains_key("NO_ERROR"), "{http2:?}");
+    }
+}
+
+/// Content goes up, and what a server without HTTP/2 says is told.
+#[test]
+fn what_does_not_speak_http2_is_told() {
+    let served = Served::start(&files(b"x"), "--synthetic");
+    let flags = format!("{} --http2-prior-knowledge -m 4", LOOPS[0]);
+    let upload = format!("{flags} --data @www/large");
+    std::fs::write(served.path().join("www/large"), vec![b'y'; 300_000]).expect("a file");
+    let words = ["load", &served.url("/.triathlon/null"), "--json", "-"];
+    let words = words.into_iter().chain(upload.split_whitespace());
+    let run = Running::start(command(words).current_dir(served.path())).finish();
+    all_right(run);
+
+    let stub = Stub::start(|stream, _| {
+        stub::send(stream, stub::RIGHT);
+        Next::Keep
+    });
+    let run = load(
+        &stub.url(),
+        "-n 4 -c 1 -t 1 --http2-prior-knowledge --timeout 2s",
+    );
+    let outcomes = run.trial().record.total.outcomes;
+    assert_eq!(outcomes[Outcome::Protocol], 4, "{run:#?}");
+
+    let refused = |url: &str, flags: &str, words: &[&str]| {
+        load(url, flags).expect_code(2).expect_complaint(words);
+    };
+    refused(
+        "http://127.0.0.1:1/",
+        "--http2",
+        &["--http2-prior-knowledge"],
+    );
+    refused(
+        "https://127.0.0.1:1/",
+        "--http2-prior-knowledge",
+        &["--http2"],
+    );
+    refused("http://127.0.0.1:1/", "-m 4", &["--streams", "only HTTP/2"]);
+    refused(
+        "https://127.0.0.1:1/",
+        "--http2 --pipeline 2",
+        &["--pipeline"],
+    );
 }

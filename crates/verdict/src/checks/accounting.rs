@@ -80,7 +80,7 @@ fn sums(facts: &Facts<'_>) -> Option<String> {
         .flat_map(|tally| PERHAPS_SENT.map(|outcome| tally.outcomes[outcome]))
         .sum();
     let plan = &facts.trial.plan;
-    let places = u64::from(plan.connections) * u64::from(plan.pipeline);
+    let places = u64::from(plan.connections) * u64::from(plan.at_once());
     if ended > sent {
         return Some(format!(
             "{} ended but only {} were sent",

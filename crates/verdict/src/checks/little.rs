@@ -40,7 +40,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::unknown("the integral of exchanges in flight");
     }
     let plan = &facts.trial.plan;
-    let places = f64::from(plan.connections) * f64::from(plan.pipeline);
+    let places = f64::from(plan.connections) * f64::from(plan.at_once());
     let (expected, edges) = match between_the_edges(facts) {
         Some(moved) => (service + moved, 0.0),
         None => (service, over_an_edge(facts)),
@@ -126,7 +126,7 @@ fn between_the_edges(facts: &Facts<'_>) -> Option<f64> {
 fn over_an_edge(facts: &Facts<'_>) -> f64 {
     let plan = &facts.trial.plan;
     let times = &facts.record.service_time;
-    let places = u64::from(plan.connections) * u64::from(plan.pipeline);
+    let places = u64::from(plan.connections) * u64::from(plan.at_once());
     let mut below = times.count().saturating_sub(places);
     let longest = times.max().map_or(0.0, Span::as_s_f64);
     times

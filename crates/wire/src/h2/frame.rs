@@ -220,7 +220,6 @@ pub(crate) fn number(payload: &[u8]) -> Option<u32> {
 }
 
 /// The code at `from` in a payload.
-#[cfg(test)]
 pub(crate) fn code_at(payload: &[u8], from: usize) -> Option<Code> {
     let first = payload.get(from..)?.first_chunk::<4>()?;
     Some(Code(u32::from_be_bytes(*first)))

@@ -1,8 +1,9 @@
 //! HTTP/2 (RFC 9113) as state machines, over any stream of bytes: prior knowledge in clear, or what
 //! ALPN agreed inside TLS.
 //!
-//! [`server`] answers. Frames, HPACK and flow control are our own (ADR 0024).
+//! [`server`] answers, [`client`] asks. Frames, HPACK and flow control are our own (ADR 0024).
 
+pub mod client;
 mod frame;
 mod hpack;
 mod reader;

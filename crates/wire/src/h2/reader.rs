@@ -59,7 +59,7 @@ impl Reader {
             return self.next_data(bytes);
         }
         if std::mem::take(&mut self.is_given) {
-            self.partial = Vec::new();
+            self.partial.clear();
         }
         if !self.partial.is_empty() {
             return self.next_partial(bytes);
@@ -112,6 +112,13 @@ impl Reader {
     /// Whether nothing of a frame has come of which the rest has not.
     pub(crate) const fn is_between(&self) -> bool {
         self.data.is_none() && (self.partial.is_empty() || self.is_given)
+    }
+
+    /// Keeps no memory where nothing is under way.
+    pub(crate) fn release(&mut self) {
+        if self.is_between() {
+            *self = Self::default();
+        }
     }
 
     /// Moves bytes over until there are so many; false: they have not come yet.

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use model::Instant;
+use model::http2::Http2Record;
 use model::tls::{Negotiated, TlsRecord};
 use rustls::ClientConfig;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 
+use super::connector::HTTP_1;
 use super::error::TlsError;
 use super::facts::{Facts, Tally};
 use super::session::{OVERHEAD, Session, Stop};
@@ -16,6 +18,11 @@ use crate::message::{Request, RequestId};
 
 /// A protocol that can stand inside TLS: it reads what it is lent without changing it.
 pub trait Inner: Client {
+    /// Its name in ALPN.
+    const APPLICATION: &'static [u8] = HTTP_1;
+    /// Whether a server has to agree to it there.
+    const IS_AGREED: bool = false;
+
     /// As [`Client::handle_bytes`].
     ///
     /// # Errors
@@ -84,6 +91,7 @@ impl<C: Inner> Client for Tls<C> {
     type Shared = Shared<C>;
 
     const HANDSHAKES: bool = true;
+    const MULTIPLEXES: bool = C::MULTIPLEXES;
 
     fn new(shared: &mut Shared<C>) -> Self {
         let (config, name) = (Arc::clone(&shared.config), shared.name.clone());
@@ -119,6 +127,10 @@ impl<C: Inner> Client for Tls<C> {
 
     fn tell(shared: &Shared<C>) -> Option<TlsRecord> {
         Some(shared.tally.tell())
+    }
+
+    fn tell_http2(shared: &Shared<C>) -> Option<Http2Record> {
+        C::tell_http2(&shared.inner)
     }
 
     #[inline]
@@ -169,6 +181,11 @@ impl<C: Inner> Client for Tls<C> {
         if !self.is_established && self.session.is_established() {
             self.is_established = true;
             shared.tally.add(Facts::of(&self.session.side));
+            let agreed = self.session.side.alpn_protocol();
+            if C::IS_AGREED && received.is_ok() && agreed != Some(C::APPLICATION) {
+                self.is_over = true;
+                return Err(ProtocolError::NotAgreed);
+            }
         }
         match received {
             Ok(()) => Ok(()),

@@ -13,10 +13,9 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::client::Shared;
+use super::client::{Inner, Shared};
 use super::store::Store;
 use super::suites;
-use crate::client::Client;
 use crate::message::Request;
 
 /// The protocols that are offered inside (ALPN).
@@ -90,7 +89,6 @@ impl Connector {
                 .map_err(SetupError::Tls)?,
             None => builder.with_no_client_auth(),
         };
-        config.alpn_protocols = vec![HTTP_1.to_vec()];
         config.resumption = Resumption::disabled();
         let name = ServerName::try_from(demands.name.to_owned())
             .map_err(|_| SetupError::Name(demands.name.to_owned()))?;
@@ -106,13 +104,14 @@ impl Connector {
 
     /// What the connections of one worker have in common: they send `requests`, by their ids, and
     /// at most `piece` bytes at once.
-    pub fn shared<'a, C: Client>(
+    pub fn shared<'a, C: Inner>(
         &self,
         inner: C::Shared,
         requests: impl Iterator<Item = &'a Request>,
         piece: usize,
     ) -> Shared<C> {
         let mut config = self.config.clone();
+        config.alpn_protocols = vec![C::APPLICATION.to_vec()];
         if self.resumes {
             config.resumption = Resumption::store(Arc::<Store>::default())
                 .tls12_resumption(Tls12Resumption::SessionIdOrTickets);

@@ -36,7 +36,9 @@ impl From<&Error> for TlsError {
                 | InvalidMessage::UnknownProtocolVersion
                 | InvalidMessage::MessageTooLarge,
             ) => Self::NotTls,
-            Error::NoApplicationProtocol => Self::Incompatible("it does not speak HTTP/1.1 (ALPN)"),
+            Error::NoApplicationProtocol => {
+                Self::Incompatible("it does not speak the version of HTTP that was offered (ALPN)")
+            }
             Error::NoCertificatesPresented => Self::Certificate("there is none"),
             Error::DecryptError => Self::Broken("a record cannot be decrypted"),
             Error::PeerMisbehaved(_) => Self::Broken("the peer did what the protocol forbids"),

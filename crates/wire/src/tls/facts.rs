@@ -5,6 +5,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::server::ParsedCertificate;
 use rustls::{CommonState, HandshakeKind, NamedGroup, ProtocolVersion, SupportedCipherSuite};
 
+use super::connector::HTTP_2;
 use super::suites::{group_name, suite_name, version_name};
 
 /// What a handshake came to.
@@ -13,7 +14,7 @@ pub(super) struct Facts {
     version: Option<ProtocolVersion>,
     suite: Option<SupportedCipherSuite>,
     group: Option<NamedGroup>,
-    is_http1: bool,
+    application: Option<&'static str>,
     is_resumed: bool,
     key: Option<KeyType>,
     chain_bytes: usize,
@@ -41,7 +42,11 @@ impl Facts {
             version: state.protocol_version(),
             suite: state.negotiated_cipher_suite(),
             group: group.map(|group| group.name()),
-            is_http1: state.alpn_protocol().is_some(),
+            application: state.alpn_protocol().map(|name| match name {
+                HTTP_2 => "h2",
+                // It takes what was offered, and nothing else was.
+                _ => "http/1.1",
+            }),
             is_resumed,
             key: shown.and_then(|chain| chain.first()).map(KeyType::of),
             chain_bytes: shown.map_or(0, |chain| chain.iter().map(|one| one.len()).sum()),
@@ -54,7 +59,7 @@ impl Facts {
             version: self.version.map_or_else(String::new, version_name),
             suite: self.suite.map_or_else(String::new, suite_name),
             group: self.group.map(group_name),
-            application: self.is_http1.then(|| "http/1.1".to_owned()),
+            application: self.application.map(str::to_owned),
             resumed: self.is_resumed,
             key_type: self.key.map(KeyType::tell),
             chain_bytes: self.chain_bytes as u64,

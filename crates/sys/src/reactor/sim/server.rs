@@ -72,6 +72,7 @@ pub struct Counts {
 }
 
 type Answer = Box<dyn FnMut(&[u8]) -> Option<Reply> + Send>;
+type Length = fn(&[u8]) -> Option<usize>;
 type Refuse = Box<dyn FnMut(SocketAddr, u64) -> Option<Errno> + Send>;
 
 /// A server of known behaviour.
@@ -79,6 +80,8 @@ pub struct SimServer {
     answer: Answer,
     refuse: Refuse,
     request_end: &'static [u8],
+    /// How long the message is that the bytes begin with, where no end marks it.
+    length: Option<Length>,
     service: Service,
     single: bool,
     free_at: Instant,
@@ -107,6 +110,7 @@ impl SimServer {
             answer: Box::new(answer),
             refuse: Box::new(|_, _| None),
             request_end: b"\r\n\r\n",
+            length: None,
             service,
             single: false,
             free_at: Instant::ZERO,
@@ -168,6 +172,13 @@ impl SimServer {
         self
     }
 
+    /// Messages say how long they are: `length` of bytes that begin with one, once that is known.
+    #[must_use]
+    pub const fn with_lengths(mut self, length: fn(&[u8]) -> Option<usize>) -> Self {
+        self.length = Some(length);
+        self
+    }
+
     /// Which connects fail, by target and number of the connect from 0 on, and how.
     #[must_use]
     pub fn refusing(
@@ -216,9 +227,9 @@ impl SimServer {
         inbox.extend_from_slice(bytes);
         let mut told = Vec::new();
         while !self.ended.contains(&key)
-            && let Some(end) = position(&inbox, self.request_end)
+            && let Some(length) = self.message(&inbox)
         {
-            let request: Vec<u8> = inbox.drain(..end + self.request_end.len()).collect();
+            let request: Vec<u8> = inbox.drain(..length).collect();
             self.counts.requests.fetch_add(1, Ordering::Relaxed);
             if let Some(reply) = (self.answer)(&request) {
                 self.reply(key, now, reply, &mut told);
@@ -226,6 +237,15 @@ impl SimServer {
         }
         self.inboxes.insert(key, inbox);
         told
+    }
+
+    /// How long the message is that stands whole at the start of `inbox`.
+    fn message(&self, inbox: &[u8]) -> Option<usize> {
+        let Some(length) = self.length else {
+            let end = position(inbox, self.request_end)?;
+            return Some(end + self.request_end.len());
+        };
+        length(inbox).filter(|length| (1..=inbox.len()).contains(length))
     }
 
     fn reply(&mut self, key: Key, now: Instant, reply: Reply, told: &mut Vec<(Instant, Told)>) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use model::plan::{
-    Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Protocol, Spin, Stop, Url, pace,
+    Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Spin, Stop, Url, pace,
 };
 use model::threshold::Threshold;
 use model::trial::Context;
@@ -29,6 +29,8 @@ Examples:
       exactly 1,000 POSTs over 8 connections
   triathlon load http://127.0.0.1:8080/ -c 16 --pipeline 16
       up to 16 requests in flight on each of 16 connections
+  triathlon load https://127.0.0.1:8443/ --cacert ca.pem --http2 -m 10
+      HTTP/2 with up to 10 streams on each connection
   triathlon load http://127.0.0.1:8080/ --stages '30s:1k,2m:5k,30s:0' --deadline 2s
       up to 5,000 arrivals per second and down again; what waits for 2 seconds is given up
   triathlon load http://127.0.0.1:8080/ -c 500 --think exp:1s
@@ -180,7 +182,7 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 53] = [
+const SAID_BY_THE_PLAN: [&str; 56] = [
     "backend",
     "bearer",
     "cacert",
@@ -200,6 +202,8 @@ const SAID_BY_THE_PLAN: [&str; 53] = [
     "headers",
     "hgrm",
     "hlog",
+    "http2",
+    "http2_prior_knowledge",
     "insecure",
     "json",
     "key",
@@ -223,6 +227,7 @@ const SAID_BY_THE_PLAN: [&str; 53] = [
     "sources",
     "spin",
     "stages",
+    "streams",
     "think",
     "threads",
     "thresholds",
@@ -316,7 +321,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         requests: asks.requests,
         addresses: asks.addresses,
         sources: args.sources.read(args.seed)?,
-        protocol: Protocol::Http1,
+        protocol: args.pace.protocol(&asks.place)?,
         tls: args.tls.written(),
         arrivals: args.pace.arrivals(),
         stages: args.pace.stages.clone(),
@@ -327,6 +332,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         connections: args.connections,
         requests_per_connection: args.requests_per_connection,
         pipeline: args.pace.pipeline,
+        streams: args.pace.streams,
         timeout: args.timeout,
         seed: args.seed,
         workers,
@@ -404,6 +410,7 @@ fn by_flag(error: &PlanError) -> UsageError {
         "method" => "--request",
         "deadline" => "--deadline",
         "pipeline" => "--pipeline",
+        "streams" => "-m/--streams",
         "rate" => "--rate",
         "stages" => "--stages",
         "think" => "--think",

@@ -1,8 +1,10 @@
 //! The flags that say when requests become due: rates, stages, users, deadlines, pipelines.
 
-use model::plan::{Arrivals, PIPELINE_MAX, Stage, Think, pace};
+use model::plan::{Arrivals, PIPELINE_MAX, Protocol, STREAMS_MAX, Stage, Think, Url, pace};
 use model::threshold::Threshold;
 use model::units::{Rate, Span};
+
+use crate::exit::UsageError;
 
 /// When requests become due.
 #[derive(clap::Args, Debug)]
@@ -66,9 +68,45 @@ pub(super) struct Pace {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(PIPELINE_MAX))
     )]
     pub(super) pipeline: u32,
+
+    /// Speak HTTP/2 with an https:// server, which has to agree (ALPN) [default: HTTP/1.1]
+    #[arg(long, conflicts_with_all = ["http2_prior_knowledge", "pipeline"])]
+    http2: bool,
+
+    /// Speak HTTP/2 with an http:// server, which has to know that
+    #[arg(long, conflicts_with = "pipeline")]
+    http2_prior_knowledge: bool,
+
+    /// Streams of HTTP/2 on one connection: exchanges in flight at once, as far as the server
+    /// allows
+    #[arg(
+        short = 'm',
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(STREAMS_MAX))
+    )]
+    pub(super) streams: u32,
 }
 
 impl Pace {
+    /// What connections to `url` speak.
+    pub(super) fn protocol(&self, url: &Url) -> Result<Protocol, UsageError> {
+        let wrong = |text: &str| Err(UsageError(text.to_owned()));
+        match (self.http2, self.http2_prior_knowledge, url.is_secure) {
+            (false, false, _) => Ok(Protocol::Http1),
+            (true, _, true) | (_, true, false) => Ok(Protocol::Http2),
+            (true, _, false) => wrong(
+                "--http2: an http:// server cannot be asked whether it speaks HTTP/2; say \
+                 --http2-prior-knowledge if it does",
+            ),
+            (_, true, true) => wrong(
+                "--http2-prior-knowledge: an https:// server is asked whether it speaks HTTP/2; \
+                 say --http2",
+            ),
+        }
+    }
+
     /// As a plan has it.
     pub(super) fn arrivals(&self) -> Arrivals {
         let mean = || pace::mean_rate(&self.stages);

@@ -81,6 +81,32 @@ impl Nginx {
         Self::start_with(program, files, &settings)
     }
 
+    /// The same over HTTP/2, in clear or with a certificate and its key.
+    pub(crate) fn start_http2(
+        program: &Path,
+        files: &[(&str, &[u8])],
+        tls: Option<(&Path, &Path)>,
+    ) -> Self {
+        let settings = tls.map_or_else(
+            || " http2".to_owned(),
+            |(certificate, key)| {
+                let (certificate, key) = (certificate.display(), key.display());
+                format!(" ssl http2; ssl_certificate {certificate}; ssl_certificate_key {key}")
+            },
+        );
+        Self::start_with(program, files, &settings)
+    }
+
+    /// In clear, which ends each connection after so many requests.
+    pub(crate) fn start_http2_ending(
+        program: &Path,
+        files: &[(&str, &[u8])],
+        requests: u32,
+    ) -> Self {
+        let settings = format!(" http2; keepalive_requests {requests}");
+        Self::start_with(program, files, &settings)
+    }
+
     fn start_with(program: &Path, files: &[(&str, &[u8])], settings: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(folder.path().join("www")).expect("a folder");

@@ -437,7 +437,7 @@ impl Connection {
             Framing::None | Framing::Length(0) => return self.complete(rest, sink),
             Framing::Length(length) => self.state = State::Length(length),
             Framing::Chunked => self.state = State::Chunked(ChunkedDecoder::new()),
-            Framing::Close => self.state = State::UntilClose,
+            Framing::Close | Framing::Frames => self.state = State::UntilClose,
         }
         Ok(())
     }

@@ -287,7 +287,7 @@ fn parse_lowered<'a>(
         body: meaning.body(version)?,
         keep_alive: match version {
             Version::Http10 => meaning.keep_alive && !meaning.close,
-            Version::Http11 => !meaning.close,
+            Version::Http11 | Version::Http2 => !meaning.close,
         },
         expects_continue: meaning.expects_continue && version == Version::Http11,
     })

@@ -5,10 +5,6 @@ use super::table::STATIC;
 
 /// How a field is written that no table has whole.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "only who asks fills the table of the peer")
-)]
 pub(crate) enum Form {
     /// The peer puts it into its table.
     Kept,
@@ -42,8 +38,19 @@ pub(crate) fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8], form: Form) {
 }
 
 /// Appends the field at `index`.
-fn indexed(out: &mut Vec<u8>, index: usize) {
+pub(crate) fn indexed(out: &mut Vec<u8>, index: usize) {
     integer(out, 0x80, 7, index);
+}
+
+/// Appends that the table is so large from here on.
+pub(crate) fn resize(out: &mut Vec<u8>, size: usize) {
+    integer(out, 0x20, 5, size);
+}
+
+/// Whether every peer has that field in a table.
+pub(crate) fn is_static(name: &[u8], value: &[u8]) -> bool {
+    let is_it = |(known, its): &(&str, &str)| known.as_bytes() == name && its.as_bytes() == value;
+    STATIC.iter().any(is_it)
 }
 
 fn string(out: &mut Vec<u8>, text: &[u8], form: Form) {

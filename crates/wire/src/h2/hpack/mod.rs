@@ -7,10 +7,13 @@ mod encode;
 mod huffman;
 mod table;
 
-pub(crate) use self::encode::{Form, field};
-pub(crate) use self::table::size_of;
+pub(crate) use self::encode::{Form, field, indexed, is_static, resize};
+pub(crate) use self::table::{SIZE as TABLE_SIZE, size_of};
 
-use self::table::{SIZE as TABLE_SIZE, Table};
+use self::table::{STATIC, Table};
+
+/// The index of what was put into the table last.
+pub(crate) const DYNAMIC: usize = STATIC.len() + 1;
 
 /// A block of fields breaks the coding: the connection is of no more use (RFC 7541 §2.3.3, §3.2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -22,6 +25,7 @@ pub(crate) struct Decoder {
     table: Table,
     name: Vec<u8>,
     value: Vec<u8>,
+    generation: u64,
 }
 
 /// How a field is written.
@@ -56,6 +60,7 @@ impl Decoder {
                     return Err(BadBlock);
                 }
                 self.table.set_limit(size);
+                self.generation += 1;
                 continue;
             } else {
                 let is_kept = first & 0x40 != 0;
@@ -86,8 +91,14 @@ impl Decoder {
         each(&self.name, &self.value);
         if how.is_kept {
             self.table.insert(&self.name, &self.value);
+            self.generation += 1;
         }
         Ok(())
+    }
+
+    /// Changes with the table: as long as it does not, a block means what it meant.
+    pub(crate) const fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Keeps no memory for a connection on which nothing is under way.

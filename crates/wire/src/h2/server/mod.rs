@@ -366,6 +366,7 @@ impl<F: Clone, K> Server<F, K> {
         self.streams = Vec::new();
         self.builder = Builder::default();
         self.decoder.release();
+        self.reader.release();
     }
 }
 

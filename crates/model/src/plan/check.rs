@@ -1,0 +1,124 @@
+//! What a plan cannot be.
+
+use super::{PIPELINE_MAX, PlanError, PlanFile, Protocol, STREAMS_MAX, Stage, Stop, Url, field};
+use crate::tls::{TlsSuite, TlsVersion};
+use crate::units::{Rate, Span};
+
+/// What says when requests are due fits together.
+pub(super) fn pace(file: &PlanFile) -> Result<(), PlanError> {
+    let open = file.arrivals.rate();
+    if file.think.is_some() && open.is_some() {
+        return Err(field("think", "users of an open loop wait for nothing"));
+    }
+    if file.think.is_some() && file.at_once() > 1 {
+        return Err(field("think", "a user has one request under way"));
+    }
+    if file.deadline.is_some() && open.is_none() {
+        return Err(field(
+            "deadline",
+            "only an open loop has requests that wait",
+        ));
+    }
+    if file.deadline.is_some_and(Span::is_zero) {
+        return Err(field("deadline", "give more than 0"));
+    }
+    if file.stages.is_empty() {
+        return Ok(());
+    }
+    let why = match open {
+        None => "a closed loop has no rate",
+        Some(_) if file.stages.iter().any(Stage::is_instant) => "each lasts more than 0",
+        Some(_) if file.stop != Stop::DurationNs(super::pace::length(&file.stages)) => {
+            "the measurement is as long as they are"
+        }
+        Some(rate) if rate != super::pace::mean_rate(&file.stages) => {
+            "the rate of the arrivals is their mean"
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(field("stages", why))
+}
+
+/// What TLS cannot be.
+pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
+    let Some(tls) = &file.tls else {
+        return Ok(());
+    };
+    if !url.is_secure {
+        return Err(field("tls", "the URL says http://, which has none"));
+    }
+    if tls.certificate_file.is_some() != tls.key_file.is_some() {
+        return Err(field(
+            "tls.certificate_file",
+            "a certificate and its private key go together",
+        ));
+    }
+    let is_of = |suite: &TlsSuite, version| {
+        let is_new = suite.name().contains("_WITH_");
+        (version == TlsVersion::Tls12) == is_new
+    };
+    let unused = tls.versions.iter().find(|version| {
+        !tls.suites.is_empty() && !tls.suites.iter().any(|suite| is_of(suite, **version))
+    });
+    match unused {
+        Some(version) => Err(field(
+            "tls.suites",
+            format!("none of them belongs to TLS {version}"),
+        )),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
+    let check = |ok: bool, name: &'static str, why: &str| {
+        if ok { Ok(()) } else { Err(field(name, why)) }
+    };
+    check(file.connections > 0, "connections", "give at least 1")?;
+    check(file.workers > 0, "workers", "give at least 1")?;
+    check(
+        file.workers <= file.connections,
+        "workers",
+        "more threads than connections: each thread needs one",
+    )?;
+    check(
+        file.requests_per_connection != Some(0),
+        "requests_per_connection",
+        "give at least 1",
+    )?;
+    check(
+        (1..=PIPELINE_MAX).contains(&file.pipeline),
+        "pipeline",
+        "give 1 to 64",
+    )?;
+    check(
+        (1..=STREAMS_MAX).contains(&file.streams),
+        "streams",
+        "give 1 to 1000",
+    )?;
+    let (one, two) = (Protocol::Http1, Protocol::Http2);
+    check(
+        file.pipeline == 1 || file.protocol == one,
+        "pipeline",
+        "HTTP/2 has streams instead",
+    )?;
+    check(
+        file.streams == 1 || file.protocol == two,
+        "streams",
+        "only HTTP/2 has them",
+    )?;
+    check(!file.timeout.is_zero(), "timeout", "give more than 0")?;
+    check(
+        file.interval >= Span::from_ms(1),
+        "interval",
+        "give at least 1ms",
+    )?;
+    match file.stop {
+        Stop::Count(count) => check(count > 0, "stop", "give at least 1 exchange")?,
+        Stop::DurationNs(span) => check(!span.is_zero(), "stop", "give more than 0")?,
+    }
+    check(
+        file.arrivals.rate() != Some(Rate::per_1000_s(0)),
+        "rate",
+        "give more than 0",
+    )
+}

@@ -1,0 +1,103 @@
+//! The head of an answer, from its block: what a check needs, and the rest as text.
+
+use std::io::Write as _;
+
+use crate::client::ProtocolError;
+use crate::h2::Code;
+use crate::h2::hpack::Decoder;
+
+/// What is read from a head.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Fields {
+    pub(super) status: u16,
+    pub(super) length: Option<u64>,
+}
+
+/// The last head that can come again with the same meaning.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    block: Vec<u8>,
+    /// The table that it was read with.
+    generation: u64,
+    fields: Fields,
+}
+
+impl Known {
+    /// Reads `block`, and writes it to `text` as HTTP/1.1 would have it, unless it is the one of
+    /// before: then `text` is empty.
+    pub(super) fn read(
+        &mut self,
+        block: &[u8],
+        decoder: &mut Decoder,
+        most: usize,
+        text: &mut Vec<u8>,
+    ) -> Result<Fields, ProtocolError> {
+        text.clear();
+        let generation = decoder.generation();
+        if generation == self.generation && block == self.block && !block.is_empty() {
+            return Ok(self.fields);
+        }
+        let mut fields = Fields::default();
+        let mut wrong = None;
+        let mut size = 0;
+        let decoded = decoder.decode(block, |name, value| {
+            size += name.len() + value.len() + 4;
+            if size > most {
+                wrong = Some(ProtocolError::HeadTooLong(most));
+                return;
+            }
+            if let Err(error) = fields.take(name, value, text) {
+                wrong = wrong.or(Some(error));
+            }
+        });
+        decoded.map_err(|_| ProtocolError::Http2(Code::COMPRESSION))?;
+        if let Some(error) = wrong {
+            return Err(error);
+        }
+        text.extend_from_slice(b"\r\n");
+        if decoder.generation() == generation {
+            self.block.clear();
+            self.block.extend_from_slice(block);
+            (self.generation, self.fields) = (generation, fields);
+        }
+        Ok(fields)
+    }
+}
+
+impl Fields {
+    fn take(&mut self, name: &[u8], value: &[u8], text: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        let number = |value: &[u8]| {
+            let digits = std::str::from_utf8(value).ok();
+            digits
+                .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
+                .parse()
+                .ok()
+        };
+        match name {
+            b":status" => {
+                let status = number(value).and_then(|status: u64| u16::try_from(status).ok());
+                let status = status.filter(|status| (100..1_000).contains(status));
+                if self.status != 0 || status.is_none() {
+                    return Err(ProtocolError::BadHead("its :status"));
+                }
+                self.status = status.unwrap_or(0);
+                // Writing to memory does not fail.
+                let _written = write!(text, "HTTP/1.1 {} \r\n", self.status);
+                return Ok(());
+            }
+            [b':', ..] => return Err(ProtocolError::BadHead("a field that only requests have")),
+            b"content-length" => {
+                let length = number(value).ok_or(ProtocolError::BadLength)?;
+                if self.length.is_some_and(|before| before != length) {
+                    return Err(ProtocolError::BadLength);
+                }
+                self.length = Some(length);
+            }
+            _ => {}
+        }
+        for part in [name, b": ", value, b"\r\n"] {
+            text.extend_from_slice(part);
+        }
+        Ok(())
+    }
+}
