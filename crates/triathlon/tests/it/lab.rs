@@ -13,7 +13,7 @@ const SMALL: [&str; 7] = [
     "server=origin",
     "rounds=1",
     "connections=[1]",
-    "duration=50ms",
+    "duration=200ms",
     "warmup=20ms",
 ];
 

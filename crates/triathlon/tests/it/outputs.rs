@@ -112,6 +112,7 @@ fn a_plan_says_everything() {
             "--expect" => "body",
             "--spin" | "--backend" => "auto",
             "--interface" => "127.0.0.1",
+            "--interface-order" => "random",
             "--duration" | "--timeout" | "--warmup" | "--deadline" | "--think" => "1s",
             "--stages" => "1s:1",
             "--capacity" => "rate>1",
