@@ -245,8 +245,9 @@ impl Parts<'_> {
         if self.stop.load(Ordering::Relaxed) && !self.is_told_to_stop {
             self.is_told_to_stop = true;
             for process in &mut self.processes {
-                // One that is gone needs no telling.
-                drop(process.child.signal(Signal::Interrupt));
+                // One that is gone needs no telling. A shell that starts us in the background has
+                // SIGINT ignored by all of us: this signal is heard all the same.
+                drop(process.child.signal(Signal::Terminate));
             }
         }
         match self.received.recv_timeout(LOOK) {

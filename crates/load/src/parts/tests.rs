@@ -128,7 +128,7 @@ fn a_part_that_fails_ends_the_run_and_says_why() {
 #[test]
 fn who_wants_to_stop_stops_the_parts() {
     let here = tempfile::tempdir().expect("a folder");
-    let end = "trap 'printf \"%s\\\\n\" \"$trial\"; exit 130' INT; ";
+    let end = "trap 'printf \"%s\\\\n\" \"$trial\"; exit 130' TERM; ";
     let script = format!("{end}{READY}{INTERVAL}while :; do sleep 0.01; done");
     let (record, _) = run(&script, here.path(), true);
     let record = record.expect("what was measured");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{need, not_run, slow, wait_until};
 
-/// Small enough for a test: one server, one connection, windows of 50 ms.
+/// Small enough for a test: one server, one connection, windows of 200 ms.
 const SMALL: [&str; 7] = [
     "--no-lock",
     "first-heat",
