@@ -47,7 +47,7 @@ const LAB: [&str; 8] = [
     "server=origin",
     "rounds=1",
     "connections=[1]",
-    "duration=50ms",
+    "duration=200ms",
     "warmup=20ms",
 ];
 

@@ -476,7 +476,7 @@ fn what_a_killed_lab_leaves_is_swept_by_the_next_and_a_living_one_is_left_alone(
 /// An experiment file with these servers, each with the text of a template where it has one.
 fn experiment(folder: &Path, servers: &[(&str, Option<&str>)]) -> String {
     let mut text = "[experiment]\nname = \"mine\"\nquestion = \"?\"\nrounds = 1\n\
-                    warmup = \"20ms\"\nduration = \"50ms\"\n"
+                    warmup = \"20ms\"\nduration = \"200ms\"\n"
         .to_owned();
     for (product, template) in servers {
         text.push_str(&format!("[[server]]\nproduct = \"{product}\"\n"));

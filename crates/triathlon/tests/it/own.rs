@@ -12,7 +12,7 @@ use crate::support::{reserve, wait_until};
 fn lab(folder: &Path, more: &str) -> Run {
     let file = folder.join("own.toml");
     let text = format!(
-        "[experiment]\nname = 'own'\nquestion = '?'\nrounds = 1\nduration = '50ms'\n\
+        "[experiment]\nname = 'own'\nquestion = '?'\nrounds = 1\nduration = '200ms'\n\
          warmup = '20ms'\n{more}\n[load]\nconnections = 2\n"
     );
     fs::write(&file, text).expect("a file can be written");

@@ -15,7 +15,7 @@ fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
     let results = results.display().to_string();
     let mut arguments = vec!["lab", "--no-lock", "first-heat", &server, "rounds=1"];
     arguments.push("connections=[2]");
-    arguments.extend(["duration=50ms", "warmup=20ms", "--hiccups", "0s"]);
+    arguments.extend(["duration=200ms", "warmup=20ms", "--hiccups", "0s"]);
     arguments.extend(["--results", &results]);
     arguments.extend(more);
     triathlon(arguments)
@@ -96,7 +96,7 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) {
     };
     let text = format!(
         "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\n\
-         warmup = \"20ms\"\nduration = \"50ms\"\n{}{}\
+         warmup = \"20ms\"\nduration = \"500ms\"\n{}{}\
          [[workload]]\nname = \"w\"\nbody = {{ bytes = 600 }}\nhandler = {handlers:?}\n\
          [load]\nconnections = 3\n",
         server("stock"),
@@ -341,7 +341,7 @@ name = "first-heat"
 question = "?"
 rounds = 1
 warmup = "20ms"
-duration = "50ms"
+duration = "200ms"
 [[server]]
 product = "origin"
 [[workload]]
