@@ -12,6 +12,7 @@ use crate::recorder;
 use crate::reference::Findings;
 use crate::request::Requests;
 use crate::schedule::{Schedule, share};
+use crate::script::Walks;
 use crate::speak::{Http2InClear, InClear, Speak};
 use crate::users::Users;
 use crate::worker::{Parts, Share, Worker};
@@ -62,7 +63,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
     Worker::new(Parts {
         share: Share {
             open_loop: plan.is_open_loop(),
-            chains: !plan.is_open_loop() && file.think.is_none(),
+            chains: !plan.is_open_loop() && file.think.is_none() && file.script.is_none(),
             deadline: file.deadline,
             count,
             warmup: file.warmup,
@@ -92,14 +93,23 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         shared: speak.shared(plan, &requests),
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
-        users: file.think.map(|think| {
-            let count = plan.connections_of(index);
-            Users::new(think, file.seed, u64::from(index), count)
-        }),
+        users: users(plan, index),
         requests,
         reactor,
         stop,
     })
+}
+
+/// Those of a closed loop who do more than ask.
+fn users(plan: &Plan, index: u32) -> Option<Users> {
+    let file = plan.file();
+    let count = plan.connections_of(index);
+    if let Some(script) = &file.script {
+        let walks = Walks::new(script, file.seed, index, file.workers, count);
+        return Some(Users::following(walks));
+    }
+    let think = file.think?;
+    Some(Users::thinking(think, file.seed, u64::from(index), count))
 }
 
 /// How many arrivals of one worker may wait at once: all there will be, up to a bound.

@@ -21,6 +21,7 @@ pub mod reference;
 pub mod request;
 mod run;
 pub mod schedule;
+mod script;
 mod secure;
 mod speak;
 mod thread_usage;

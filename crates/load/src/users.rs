@@ -1,40 +1,93 @@
-//! Users of a closed loop who think: each connection has one, who waits before every request.
+//! Users of a closed loop: each connection has one, who thinks before every request, or follows
+//! the script of the plan.
 //!
-//! The wait begins when the answer has come, or with the connection. It is the user's, not the
-//! connection's: if the server closes the connection meanwhile, a new one is made when the user
-//! asks. Draws depend on the plan's seed and the worker alone.
+//! A wait begins when the answer has come, or with the connection; that of a script begins with the
+//! run. It is the user's, not the connection's: if the server closes the connection meanwhile, a
+//! new one is made when the user asks. Draws of who thinks depend on the plan's seed and the worker
+//! alone.
 
 use model::plan::Think;
 use model::units::{Instant, Span};
 
 use crate::random::Random;
+use crate::script::Walks;
+
+/// What users do between an answer and the next request.
+#[derive(Debug)]
+enum Habit {
+    Follow(Walks),
+    Think(Think, Random),
+}
 
 /// The users of one worker, by the place of their connection.
 #[derive(Debug)]
 pub(crate) struct Users {
-    think: Think,
-    random: Random,
+    habit: Habit,
     /// When each asks next; [`Instant::FAR_FUTURE`] while that is open.
     asks: Box<[Instant]>,
+    /// Of those who follow a script, when the request was due that each asks again, because its
+    /// connection could not carry it.
+    again: Box<[Option<Instant>]>,
 }
 
 impl Users {
-    /// `count` of them. `stream` keeps the draws of one worker apart from those of the others.
-    pub(crate) fn new(think: Think, seed: u64, stream: u64, count: u32) -> Self {
+    /// `count` of them who think. `stream` keeps the draws of one worker apart from those of the
+    /// others.
+    pub(crate) fn thinking(think: Think, seed: u64, stream: u64, count: u32) -> Self {
+        let random = Random::new(seed, stream ^ 0x7415_4b5a_0f75_e125);
         Self {
-            think,
-            random: Random::new(seed, stream ^ 0x7415_4b5a_0f75_e125),
+            habit: Habit::Think(think, random),
             asks: vec![Instant::FAR_FUTURE; count as usize].into(),
+            again: Box::default(),
         }
     }
 
-    /// The user in `place` begins to think at `at`, unless that is so already; when that is over.
+    /// Those who go these ways.
+    pub(crate) fn following(walks: Walks) -> Self {
+        let count = walks.len();
+        Self {
+            habit: Habit::Follow(walks),
+            asks: vec![Instant::FAR_FUTURE; count].into(),
+            again: vec![None; count].into(),
+        }
+    }
+
+    /// Whether they follow a script: each request is a certain user's.
+    pub(crate) const fn follow(&self) -> bool {
+        matches!(self.habit, Habit::Follow(_))
+    }
+
+    /// The request that the script has for the user in `place`.
+    #[inline]
+    pub(crate) fn class(&self, place: u32) -> Option<u16> {
+        match &self.habit {
+            Habit::Follow(walks) => Some(walks.class(place)),
+            Habit::Think(..) => None,
+        }
+    }
+
+    /// The user in `place` begins to think at `at`, or goes on in the script, unless that is so
+    /// already; when the next request is due.
     pub(crate) fn think(&mut self, place: u32, at: Instant) -> Instant {
         let asks = &mut self.asks[place as usize];
         if *asks == Instant::FAR_FUTURE {
-            *asks = at + draw(self.think, &mut self.random);
+            *asks = at
+                + match &mut self.habit {
+                    Habit::Follow(walks) => walks.go_on(place),
+                    Habit::Think(think, random) => draw(*think, random),
+                };
         }
         *asks
+    }
+
+    /// The user in `place` asks once more what was due at `due`.
+    pub(crate) fn ask_again(&mut self, place: u32, due: Instant) {
+        self.again[place as usize] = Some(due);
+    }
+
+    /// Takes what the user in `place` asks once more.
+    pub(crate) fn take_again(&mut self, place: u32) -> Option<Instant> {
+        self.again.get_mut(place as usize)?.take()
     }
 
     /// When the user in `place` asks next.
@@ -49,7 +102,8 @@ impl Users {
     }
 }
 
-fn draw(think: Think, random: &mut Random) -> Span {
+/// How long it is this time.
+pub(crate) fn draw(think: Think, random: &mut Random) -> Span {
     match think {
         Think::Constant { time } => time,
         Think::Exponential { mean } => scaled(mean, random.exponential()),
@@ -83,7 +137,7 @@ mod tests {
 
     /// The share of 100,000 think times that are shorter than each bound.
     fn check(think: &str, expected: &[(Span, f64)]) {
-        let mut users = Users::new(think.parse().unwrap(), 7, 0, 1);
+        let mut users = Users::thinking(think.parse().unwrap(), 7, 0, 1);
         let drawn: Vec<Span> = (0..100_000)
             .map(|_| {
                 let asks = users.think(0, Instant::ZERO);
@@ -119,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_user_thinks_once_and_asks_once() {
-        let mut users = Users::new("exp:1s".parse().unwrap(), 1, 0, 2);
+        let mut users = Users::thinking("exp:1s".parse().unwrap(), 1, 0, 2);
         let asks = users.think(1, Instant::ZERO);
         assert_eq!(users.think(1, Instant::from_ns(5)), asks);
         assert_eq!((users.asks(1), users.asks(0)), (asks, Instant::FAR_FUTURE));

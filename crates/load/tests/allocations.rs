@@ -157,12 +157,15 @@ fn plan(address: SocketAddr) -> PlanFile {
 
 fn check<R: Reactor>(file: PlanFile, reactor: R, what: &str) {
     let findings = Findings {
-        expectations: vec![Expectation {
-            status: Some(200),
-            length: Some(5),
-            content: (*b"hello").into(),
-        }],
-        references: vec![None],
+        expectations: vec![
+            Expectation {
+                status: Some(200),
+                length: Some(5),
+                content: (*b"hello").into(),
+            };
+            file.requests.len()
+        ],
+        references: vec![None; file.requests.len()],
         targets: file.addresses.clone(),
         tally: model::record::Tally::default(),
         notes: Vec::new(),
@@ -206,6 +209,34 @@ fn a_loop_that_connects_again_and_again_allocates_nothing() {
         ..plan(start_server())
     };
     check_both(&file, "a loop of short connections");
+}
+
+#[test]
+fn a_script_allocates_nothing() {
+    let address = start_server();
+    let text = "
+        [[step]]
+        get = '/a'
+        [[step]]
+        chance = '50%'
+        get = '/b'
+        [[step]]
+        repeat = '1-3'
+        [[step.step]]
+        get = '/c'
+        [[step.step]]
+        wait = 'exp:10us'
+    ";
+    let base = format!("http://{address}/");
+    let script = model::script::read("script", text, Some(&base), &|_| Ok(Vec::new()));
+    let script = script.expect("a script");
+    let file = PlanFile {
+        requests: script.requests,
+        script: Some(script.steps),
+        requests_per_connection: Some(7),
+        ..plan(address)
+    };
+    check_both(&file, "users of a script");
 }
 
 #[test]

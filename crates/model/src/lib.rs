@@ -27,6 +27,7 @@ pub mod redact;
 pub mod request;
 #[cfg(test)]
 mod schema;
+pub mod script;
 pub mod threshold;
 pub mod tls;
 pub mod trial;

@@ -265,6 +265,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         arrivals,
         stages: Vec::new(),
         think: None,
+        script: None,
         deadline: None,
         stop: load.stop,
         warmup: load.settle,

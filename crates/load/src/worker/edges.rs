@@ -22,7 +22,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 return;
             }
             let Some(place) = self.pool.take_waiting() else {
-                if !self.want_fresh() {
+                if !self.want_fresh(now) {
                     return;
                 }
                 continue;
@@ -71,9 +71,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     }
 
     /// The next connection that was never made is to be made, if there is one.
-    fn want_fresh(&mut self) -> bool {
+    fn want_fresh(&mut self, now: Instant) -> bool {
         if self.fresh >= self.fresh_end {
             return false;
+        }
+        if self.begin_script(self.fresh, now) {
+            self.fresh += 1;
+            return true;
         }
         let pending = self.share.chains.then_some(self.start);
         if let Some(due) = pending {
@@ -101,7 +105,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// A connect failed: so does the exchange that waited for it.
     pub(super) fn connect_failed(&mut self, place: u32, at: Instant, cause: Cause) {
         let pending = self.pool.connect_failed(place, at, &mut self.recorder);
-        let pending = pending.map(Arrival::new);
+        let pending = pending.map(|due| self.arrival(place, due));
         if let Some(arrival) = pending.or_else(|| self.take_waiting()) {
             self.never_sent(arrival, at, cause);
         }

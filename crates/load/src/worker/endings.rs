@@ -62,10 +62,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             if let Some(sent) = flight.sent {
                 self.recorder.take_back(sent, at);
             }
-            self.again.push_front(Again {
-                due: flight.due,
-                class: flight.class(),
-            });
+            if !self.give_back(place, flight.due) {
+                self.again.push_front(Again {
+                    due: flight.due,
+                    class: flight.class(),
+                });
+            }
         }
     }
 

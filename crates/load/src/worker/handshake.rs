@@ -124,7 +124,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     fn handshake_failed(&mut self, place: u32, at: Instant, cause: Cause) {
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
         let pending = self.pool.handshake_failed(place, at, reactor, recorder);
-        let pending = pending.map(Arrival::new);
+        let pending = pending.map(|due| self.arrival(place, due));
         if let Some(arrival) = pending.or_else(|| self.take_waiting()) {
             self.never_sent(arrival, at, cause);
         }

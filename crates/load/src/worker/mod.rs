@@ -58,7 +58,7 @@ pub(crate) struct Share {
     /// Whether arrivals are independent of completions.
     pub(crate) open_loop: bool,
     /// Whether a connection asks again at once when its answer has come: a closed loop whose users
-    /// do not think.
+    /// neither think nor follow a script.
     pub(crate) chains: bool,
     /// What an open loop has not sent so long after it was due is given up; none: nothing is.
     pub(crate) deadline: Option<Span>,
@@ -97,7 +97,7 @@ pub struct Worker<C: Client, R> {
     stored: Box<[Stored]>,
     names: Box<[String]>,
     schedule: Schedule,
-    /// Those of a closed loop, if they think.
+    /// Those of a closed loop, if they think or follow a script.
     users: Option<Users>,
     recorder: Recorder,
     usage: ThreadUsage,
@@ -422,7 +422,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[inline]
     fn begin(&mut self, place: u32, arrival: Arrival, ready: Instant, now: Instant) {
         let Arrival { due, class } = arrival;
-        let class = class.unwrap_or_else(|| self.requests.draw());
+        let class = class.unwrap_or_else(|| {
+            let users = self.users.as_ref();
+            let of_script = users.and_then(|users| users.class(place));
+            of_script.unwrap_or_else(|| self.requests.draw())
+        });
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
             return;
         };

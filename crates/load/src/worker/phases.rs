@@ -10,7 +10,7 @@ use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
 
-use super::{Arrival, Nap, Share, TURN, Worker};
+use super::{Nap, Share, TURN, Worker};
 use crate::exchange::Cause;
 use crate::pool::{self, Pool};
 use crate::recorder::{self, Recorder};
@@ -194,8 +194,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             if self.swept == self.pool.len() {
                 return;
             }
-            if let Some(due) = self.pool.take_pending(self.swept) {
-                self.never_sent(Arrival::new(due), now, Cause::Unfinished);
+            let place = self.swept;
+            let users = self.users.as_mut();
+            let again = users.and_then(|users| users.take_again(place));
+            if let Some(due) = self.pool.take_pending(place).or(again) {
+                self.never_sent(self.arrival(place, due), now, Cause::Unfinished);
             }
             self.swept += 1;
         }

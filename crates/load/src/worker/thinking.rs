@@ -1,5 +1,5 @@
-//! Users who think: when they begin to, when they ask, and what becomes of them where their
-//! connection is gone.
+//! Users who think or follow a script: when they begin to, when they ask, and what becomes of them
+//! where their connection is gone.
 
 use model::units::Instant;
 use sys::reactor::Reactor;
@@ -12,6 +12,42 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Whether there are users who will ask for something.
     pub(super) const fn has_users(&self) -> bool {
         self.users.is_some() && self.remaining > 0 && !self.stopping
+    }
+
+    /// What was due for `place`: the request that a script has for its user, if there is one.
+    pub(super) fn arrival(&self, place: u32, due: Instant) -> Arrival {
+        let users = self.users.as_ref();
+        Arrival {
+            due,
+            class: users.and_then(|users| users.class(place)),
+        }
+    }
+
+    /// The user in `place` of a script begins with the run; false where there is no script. The
+    /// connection is made when the user asks.
+    pub(super) fn begin_script(&mut self, place: u32, now: Instant) -> bool {
+        let Some(users) = self.users.as_mut().filter(|users| users.follow()) else {
+            return false;
+        };
+        let asks = users.think(place, self.start);
+        if asks <= now {
+            self.pool.want(place, None);
+        } else {
+            self.pool.alarms.arm(place, asks);
+        }
+        true
+    }
+
+    /// What was due at `due` and came back from the connection in `place` is asked again by its
+    /// user, if a script says whose it is.
+    pub(super) fn give_back(&mut self, place: u32, due: Instant) -> bool {
+        match self.users.as_mut().filter(|users| users.follow()) {
+            Some(users) => {
+                users.ask_again(place, due);
+                true
+            }
+            None => false,
+        }
     }
 
     /// The user in `place`, if there is one, begins to think, unless that is so already.
@@ -27,12 +63,21 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// What the user in `place` asks, if it is time and there is to be anything more. It is due
     /// when the user had thought.
-    #[cold]
     pub(super) fn claim_for_user(&mut self, place: u32, at: Instant) -> Option<Instant> {
-        if !self.has_users() {
+        let has_users = self.has_users();
+        let users = self.users.as_mut()?;
+        if !self.stopping
+            && let Some(due) = users.take_again(place)
+        {
+            return Some(due);
+        }
+        if !has_users {
             return None;
         }
-        let due = self.users.as_mut()?.take(place, at)?;
+        if users.follow() {
+            users.think(place, at);
+        }
+        let due = users.take(place, at)?;
         self.remaining -= 1;
         self.recorder.arrive(due);
         Some(due)

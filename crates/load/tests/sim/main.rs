@@ -11,4 +11,5 @@ mod models;
 mod overload;
 mod pipeline;
 mod reference;
+mod scripts;
 mod timing;

@@ -13,10 +13,12 @@ use crate::units::{Rate, Span};
 
 mod check;
 pub mod pace;
+mod script;
 mod url;
 
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
+pub use self::script::{ScriptFile, StepFile, WayFile};
 pub use self::url::Url;
 
 /// The version of the plan and trial files that this program writes.
@@ -65,6 +67,10 @@ pub struct PlanFile {
     /// request; none: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Think>,
+    /// What each user of a closed loop, of whom each connection has one, does again and again; its
+    /// steps name the requests. None: each connection asks what the weights of the requests say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptFile>,
     /// Open loop: what was due for so long and was not sent is given up; none: nothing is.
     #[serde(
         rename = "deadline_ns",
@@ -396,6 +402,7 @@ impl TryFrom<PlanFile> for Plan {
         }
         check::numbers(&file)?;
         check::pace(&file)?;
+        script::check(&file)?;
         check::tls(&file, first)?;
         Ok(Self { file, requests })
     }

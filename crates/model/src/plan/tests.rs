@@ -11,6 +11,7 @@ fn file() -> PlanFile {
         arrivals: Arrivals::Closed,
         stages: Vec::new(),
         think: None,
+        script: None,
         deadline: None,
         stop: Stop::DurationNs(Span::from_s(10)),
         warmup: Span::ZERO,

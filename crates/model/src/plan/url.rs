@@ -77,6 +77,24 @@ impl Url {
         })
     }
 
+    /// `url` as it is; a path alone is one of the server of `base`.
+    ///
+    /// # Errors
+    ///
+    /// It is a path, and no server is known.
+    pub fn absolute(url: &str, base: Option<&str>) -> Result<String, String> {
+        if !url.starts_with('/') {
+            return Ok(url.to_owned());
+        }
+        let base =
+            base.ok_or_else(|| format!("'{url}' is a path: give a URL of its server, too"))?;
+        let start = base.find("://").map_or(0, |at| at + 3);
+        let end = base[start..]
+            .find(['/', '?', '#'])
+            .map_or(base.len(), |at| start + at);
+        Ok(format!("{}{url}", &base[..end]))
+    }
+
     /// Whether the same server is asked in the same way.
     pub fn has_server_of(&self, other: &Self) -> bool {
         let server = |url: &Self| (url.port, url.is_secure);

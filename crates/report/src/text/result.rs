@@ -107,6 +107,10 @@ fn asked(trial: &Trial, style: Style) -> String {
 
 /// When requests become due, in words.
 fn how(plan: &PlanFile) -> String {
+    if let Some(script) = &plan.script {
+        let requests = script.requests();
+        return format!("closed loop of users who follow a script of {requests} requests");
+    }
     let (rate, spacing) = match (plan.arrivals, plan.think) {
         (Arrivals::Closed, None) => return "closed loop".to_owned(),
         (Arrivals::Closed, Some(think)) => {

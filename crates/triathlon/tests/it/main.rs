@@ -34,6 +34,7 @@ mod own;
 mod probe;
 mod publish;
 mod report;
+mod scripts;
 mod secrets;
 mod serve;
 mod servers;

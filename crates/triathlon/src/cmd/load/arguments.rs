@@ -35,6 +35,8 @@ Examples:
       up to 5,000 arrivals per second and down again; what waits for 2 seconds is given up
   triathlon load http://127.0.0.1:8080/ -c 500 --think exp:1s
       500 users who think for a second on average before each request
+  triathlon load http://127.0.0.1:8080/ -c 500 --script shop.toml
+      500 users who each take the steps in shop.toml, again and again
   triathlon load http://127.0.0.1:8080/ -R 2000 --threshold 'p(99)<5ms' --threshold 'errors<0.1%'
       exit code 4 unless 99 % wait less than 5 ms and 99.9 % get a right answer
   triathlon load http://127.0.0.1:8080/a http://127.0.0.1:8080/b --weights 9,1
@@ -182,7 +184,7 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 56] = [
+const SAID_BY_THE_PLAN: [&str; 57] = [
     "backend",
     "bearer",
     "cacert",
@@ -221,6 +223,7 @@ const SAID_BY_THE_PLAN: [&str; 56] = [
     "requests_per_connection",
     "resolve",
     "samples_max",
+    "script",
     "seed",
     "series",
     "servername",
@@ -326,6 +329,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         arrivals: args.pace.arrivals(),
         stages: args.pace.stages.clone(),
         think: args.pace.think,
+        script: asks.script,
         deadline: args.pace.deadline.filter(|_| args.pace.capacity.is_empty()),
         stop,
         warmup: args.warmup.unwrap_or(warmup),
@@ -414,6 +418,7 @@ fn by_flag(error: &PlanError) -> UsageError {
         "rate" => "--rate",
         "stages" => "--stages",
         "think" => "--think",
+        "script" => "--script",
         "requests_per_connection" => "--requests-per-connection",
         "stop" => "--duration",
         "timeout" => "--timeout",

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use model::plan::RequestFile;
+use model::plan::{RequestFile, Url};
 
 use crate::exit::UsageError;
 
@@ -77,7 +77,7 @@ fn each(
 /// `URL` or `URL WEIGHT`.
 fn url_and_weight(line: &str, base: Option<&str>) -> Result<RequestFile, String> {
     let mut words = line.split_whitespace();
-    let mut request = RequestFile::get(absolute(words.next().unwrap_or_default(), base)?);
+    let mut request = RequestFile::get(Url::absolute(words.next().unwrap_or_default(), base)?);
     if let Some(weight) = words.next() {
         request.weight = weight
             .parse()
@@ -87,19 +87,6 @@ fn url_and_weight(line: &str, base: Option<&str>) -> Result<RequestFile, String>
         None => Ok(request),
         Some(more) => Err(format!("'{more}' is too much: write URL, or URL WEIGHT")),
     }
-}
-
-/// A path is one of the server of `base`.
-fn absolute(url: &str, base: Option<&str>) -> Result<String, String> {
-    if !url.starts_with('/') {
-        return Ok(url.to_owned());
-    }
-    let base = base.ok_or_else(|| format!("'{url}' is a path: give a URL of its server, too"))?;
-    let start = base.find("://").map_or(0, |at| at + 3);
-    let end = base[start..]
-        .find(['/', '?', '#'])
-        .map_or(base.len(), |at| start + at);
-    Ok(format!("{}{url}", &base[..end]))
 }
 
 /// vegeta's text: blocks of `METHOD URL`, fields and `@FILE`, with an empty line between them.
@@ -123,7 +110,7 @@ fn vegeta(
         } else if let Some((method, url)) = opens {
             requests.push(RequestFile {
                 method: method.to_owned(),
-                ..RequestFile::get(absolute(url, base).map_err(wrong)?)
+                ..RequestFile::get(Url::absolute(url, base).map_err(wrong)?)
             });
             is_open = true;
         } else if let Some(request) = requests.last_mut().filter(|_| is_open) {
@@ -168,7 +155,7 @@ fn json(line: &str, base: Option<&str>) -> Result<RequestFile, String> {
             .flat_map(|(name, values)| values.into_iter().map(move |value| (name.clone(), value)))
             .collect(),
         body_base64: target.body,
-        ..RequestFile::get(absolute(&target.url, base)?)
+        ..RequestFile::get(Url::absolute(&target.url, base)?)
     })
 }
 
@@ -226,7 +213,7 @@ pub(super) fn raw(bytes: &[u8], base: Option<&str>) -> Result<RequestFile, Strin
         method: method.to_owned(),
         headers,
         body_base64: (length.is_some() || !content.is_empty()).then(|| BASE64.encode(content)),
-        ..RequestFile::get(absolute(target, Some(server))?)
+        ..RequestFile::get(Url::absolute(target, Some(server))?)
     })
 }
 

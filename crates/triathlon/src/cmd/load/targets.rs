@@ -2,13 +2,14 @@
 //! content, credentials, other addresses.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use model::plan::{RequestFile, Url};
+use model::plan::{RequestFile, ScriptFile, Url};
 use model::redact::{self, REDACTED};
+use model::script::{self, Script};
 
 use super::form::{self, Part};
 use super::lists;
@@ -21,7 +22,7 @@ pub(super) struct Targets {
     /// host with several addresses is asked at all that answer
     #[arg(
         value_name = "URL",
-        required_unless_present_any = ["plan", "list", "raw"],
+        required_unless_present_any = ["plan", "list", "raw", "script"],
         conflicts_with = "plan"
     )]
     urls: Vec<String>,
@@ -50,6 +51,17 @@ pub(super) struct Targets {
         conflicts_with_all = ["list", "weights", "data", "request", "forms"]
     )]
     raw: Option<PathBuf>,
+
+    /// Users who each follow the script in FILE, again and again: requests, waits, repeats,
+    /// branches. Each connection has one user. docs/script.md has every key. A path alone is one of
+    /// the server of URL
+    #[arg(
+        long,
+        value_name = "FILE",
+        id = "script",
+        conflicts_with_all = ["list", "raw", "weights", "data", "request", "forms"]
+    )]
+    script: Option<PathBuf>,
 
     /// A header field, 'Name: value'; may be given several times
     #[arg(short = 'H', long = "header", value_name = "FIELD")]
@@ -90,6 +102,7 @@ pub(super) struct Targets {
 /// What the flags of this file come to.
 pub(super) struct Asks {
     pub(super) requests: Vec<RequestFile>,
+    pub(super) script: Option<ScriptFile>,
     pub(super) addresses: Vec<SocketAddr>,
     /// Where the server is, for whoever looks for its process.
     pub(super) place: Url,
@@ -99,12 +112,20 @@ impl Targets {
     /// The requests and the addresses.
     pub(super) fn read(&self) -> anyhow::Result<Asks> {
         let fields = self.fields()?;
-        let mut requests = self.requests()?;
+        let (mut requests, script) = match &self.script {
+            Some(path) => self.follow(path)?,
+            None => (self.requests()?, None),
+        };
         for request in &mut requests {
             request.headers.extend(fields.iter().cloned());
         }
         let first = requests.first().ok_or_else(|| {
-            UsageError("--urls: there is nothing to ask: write a URL on each line".to_owned())
+            UsageError(match self.script {
+                None => "--urls: there is nothing to ask: write a URL on each line".to_owned(),
+                Some(_) => {
+                    "--script: there is nothing to ask: write [[step]] with a get".to_owned()
+                }
+            })
         })?;
         let mut place = parse(&first.url)?;
         let addresses = self.addresses(&place)?;
@@ -114,9 +135,29 @@ impl Targets {
         }
         Ok(Asks {
             requests,
+            script,
             addresses,
             place,
         })
+    }
+
+    /// What users do who follow the script at `path`.
+    fn follow(&self, path: &Path) -> anyhow::Result<(Vec<RequestFile>, Option<ScriptFile>)> {
+        if let Some(more) = self.urls.get(1) {
+            let why = format!("--script: '{more}' is too much: give the URL of one server");
+            return Err(UsageError(why).into());
+        }
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("--script: cannot read {name}"))?;
+        let beside = |file: &str| {
+            let file = path.parent().unwrap_or_else(|| Path::new("")).join(file);
+            std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+        };
+        let base = self.urls.first().map(String::as_str);
+        let Script { requests, steps } = script::read(&name, &text, base, &beside)
+            .map_err(|mistake| UsageError(format!("--script: {mistake}")))?;
+        Ok((requests, Some(steps)))
     }
 
     fn requests(&self) -> anyhow::Result<Vec<RequestFile>> {

@@ -169,11 +169,24 @@ impl Nginx {
     }
 
     /// Lets it finish what it does, and reads its log of requests for files.
-    pub(crate) fn quit(mut self) -> Vec<Line> {
+    pub(crate) fn quit(self) -> Vec<Line> {
+        self.log().lines().map(line).collect()
+    }
+
+    /// The same: which connection asked for which path, in order.
+    pub(crate) fn quit_and_tell(self) -> Vec<(u64, String)> {
+        let log = self.log();
+        let told = log.lines().map(|text| {
+            let path = text.rsplit(' ').next().unwrap_or_default();
+            (line(text).connection, path.to_owned())
+        });
+        told.collect()
+    }
+
+    fn log(mut self) -> String {
         self.running.signal("QUIT");
         wait_until("nginx has quit", || self.running.ended());
-        let text = fs::read_to_string(self.folder.path().join("access.log")).expect("a log");
-        text.lines().map(line).collect()
+        fs::read_to_string(self.folder.path().join("access.log")).expect("a log")
     }
 }
 

@@ -1,0 +1,353 @@
+//! The script of a plan as a flat list, and where in it each user is.
+//!
+//! What a user does depends on the plan's seed and the user's number among all users alone: not on
+//! the server, not on the other users, not on how many workers share them out. A step costs a few
+//! instructions; nothing is allocated after the start.
+
+use model::plan::{ScriptFile, StepFile, Think};
+use model::units::Span;
+
+use crate::random::Random;
+use crate::users::draw;
+
+/// One step of the flat list.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    /// So many times, to be drawn, up to the place before `end`; then there.
+    Enter {
+        counter: u32,
+        from: u32,
+        to: u32,
+        end: u32,
+    },
+    /// Once more from `body`, if there is anything left to count.
+    Again {
+        counter: u32,
+        body: u32,
+    },
+    /// The request of this class.
+    Ask(u16),
+    /// One of so many ways from `first` on.
+    Choose {
+        first: u32,
+        count: u32,
+    },
+    Jump(u32),
+    Wait(Think),
+}
+
+/// One of several ways.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The weights of all ways of the step up to and with this one, added up.
+    upto: u64,
+    to: u32,
+}
+
+/// What each user does, compiled. After the last step comes the first.
+#[derive(Clone, Debug, Default)]
+struct Program {
+    ops: Vec<Op>,
+    ways: Vec<Way>,
+    /// How deep repeats lie in each other.
+    counters: u32,
+}
+
+impl Program {
+    fn new(steps: &[StepFile]) -> Self {
+        let mut program = Self::default();
+        program.add(steps, 0);
+        program
+    }
+
+    fn here(&self) -> u32 {
+        u32::try_from(self.ops.len()).expect("a plan has fewer steps")
+    }
+
+    fn add(&mut self, steps: &[StepFile], depth: u32) {
+        for step in steps {
+            match step {
+                StepFile::Ask(class) => self.ops.push(Op::Ask(*class)),
+                StepFile::Wait(law) => self.ops.push(Op::Wait(*law)),
+                StepFile::Choose(ways) => self.add_ways(ways, depth),
+                StepFile::Repeat { from, to, steps } => {
+                    self.counters = self.counters.max(depth + 1);
+                    let enter = self.ops.len();
+                    self.ops.push(Op::Jump(0));
+                    let body = self.here();
+                    self.add(steps, depth + 1);
+                    let counter = depth;
+                    self.ops.push(Op::Again { counter, body });
+                    self.ops[enter] = Op::Enter {
+                        counter,
+                        from: *from,
+                        to: *to,
+                        end: self.here(),
+                    };
+                }
+            }
+        }
+    }
+
+    fn add_ways(&mut self, ways: &[model::plan::WayFile], depth: u32) {
+        let first = self.ways.len();
+        let mut upto = 0;
+        for way in ways {
+            upto += u64::from(way.weight);
+            self.ways.push(Way { upto, to: 0 });
+        }
+        self.ops.push(Op::Choose {
+            first: u32::try_from(first).expect("a plan has fewer steps"),
+            count: u32::try_from(ways.len()).expect("a plan has fewer steps"),
+        });
+        let mut ends = Vec::new();
+        for (index, way) in ways.iter().enumerate() {
+            self.ways[first + index].to = self.here();
+            self.add(&way.steps, depth);
+            ends.push(self.ops.len());
+            self.ops.push(Op::Jump(0));
+        }
+        for end in ends {
+            self.ops[end] = Op::Jump(self.here());
+        }
+    }
+}
+
+/// Where one user is.
+#[derive(Clone, Debug)]
+struct Walk {
+    random: Random,
+    /// The next step.
+    at: u32,
+    /// The request that was asked last, or is to be asked next.
+    class: u16,
+    begun: bool,
+}
+
+/// The users of one worker on their ways through the script.
+#[derive(Debug)]
+pub(crate) struct Walks {
+    program: Program,
+    start: Option<Think>,
+    walks: Box<[Walk]>,
+    /// What each has left to repeat: as many numbers for each as repeats lie in each other.
+    counters: Box<[u32]>,
+}
+
+impl Walks {
+    /// `count` of them: those of worker `worker` of `workers`.
+    pub(crate) fn new(
+        script: &ScriptFile,
+        seed: u64,
+        worker: u32,
+        workers: u32,
+        count: u32,
+    ) -> Self {
+        let program = Program::new(&script.steps);
+        let walk = |place: u32| {
+            let number = u64::from(place) * u64::from(workers) + u64::from(worker);
+            Walk {
+                random: Random::new(seed, number ^ 0x5c21_97a1_0000_0000),
+                at: 0,
+                class: 0,
+                begun: false,
+            }
+        };
+        Self {
+            start: script.start,
+            walks: (0..count).map(walk).collect(),
+            counters: vec![0; count as usize * program.counters as usize].into(),
+            program,
+        }
+    }
+
+    /// How many users there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.walks.len()
+    }
+
+    /// The user in `place` goes on to the next request: how long the steps before it wait.
+    pub(crate) fn go_on(&mut self, place: u32) -> Span {
+        let depth = self.program.counters as usize;
+        let walk = &mut self.walks[place as usize];
+        let counters = &mut self.counters[place as usize * depth..][..depth];
+        let mut wait = Span::ZERO;
+        if !std::mem::replace(&mut walk.begun, true)
+            && let Some(start) = self.start
+        {
+            wait = draw(start, &mut walk.random);
+        }
+        loop {
+            // The plan has seen to it that a request comes.
+            let Some(op) = self.program.ops.get(walk.at as usize) else {
+                walk.at = 0;
+                continue;
+            };
+            walk.at += 1;
+            match *op {
+                Op::Ask(class) => {
+                    walk.class = class;
+                    return wait;
+                }
+                Op::Wait(law) => {
+                    let more = draw(law, &mut walk.random);
+                    wait = Span::from_ns(wait.as_ns().saturating_add(more.as_ns()));
+                }
+                Op::Enter {
+                    counter,
+                    from,
+                    to,
+                    end,
+                } => {
+                    let times = match to - from {
+                        0 => from,
+                        more => from + below(&mut walk.random, more + 1),
+                    };
+                    match times.checked_sub(1) {
+                        None => walk.at = end,
+                        Some(left) => counters[counter as usize] = left,
+                    }
+                }
+                Op::Again { counter, body } => {
+                    let left = &mut counters[counter as usize];
+                    if *left > 0 {
+                        *left -= 1;
+                        walk.at = body;
+                    }
+                }
+                Op::Choose { first, count } => {
+                    let ways = &self.program.ways[first as usize..][..count as usize];
+                    let drawn = walk.random.below(ways[ways.len() - 1].upto);
+                    walk.at = ways[ways.partition_point(|way| way.upto <= drawn)].to;
+                }
+                Op::Jump(to) => walk.at = to,
+            }
+        }
+    }
+
+    /// The request that the user in `place` asks.
+    #[inline]
+    pub(crate) fn class(&self, place: u32) -> u16 {
+        self.walks[place as usize].class
+    }
+}
+
+fn below(random: &mut Random, bound: u32) -> u32 {
+    u32::try_from(random.below(u64::from(bound))).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::plan::WayFile;
+
+    use super::*;
+
+    fn walks(steps: Vec<StepFile>, worker: u32, workers: u32, count: u32) -> Walks {
+        let script = ScriptFile { start: None, steps };
+        Walks::new(&script, 7, worker, workers, count)
+    }
+
+    /// The first requests of the first user.
+    fn asked(steps: Vec<StepFile>, count: usize) -> Vec<u16> {
+        let mut walks = walks(steps, 0, 1, 1);
+        let mut next = || {
+            walks.go_on(0);
+            walks.class(0)
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    fn repeat(from: u32, to: u32, steps: Vec<StepFile>) -> StepFile {
+        StepFile::Repeat { from, to, steps }
+    }
+
+    fn choose(ways: &[(u32, &[StepFile])]) -> StepFile {
+        let way = |(weight, steps): &(u32, &[StepFile])| WayFile {
+            weight: *weight,
+            steps: steps.to_vec(),
+        };
+        StepFile::Choose(ways.iter().map(way).collect())
+    }
+
+    use StepFile::Ask;
+
+    #[test]
+    fn steps_come_in_order_again_and_again() {
+        assert_eq!(
+            asked(vec![Ask(0), Ask(1), Ask(2)], 7),
+            [0, 1, 2, 0, 1, 2, 0]
+        );
+        let nested = vec![
+            repeat(2, 2, vec![Ask(0), repeat(3, 3, vec![Ask(1)])]),
+            Ask(2),
+        ];
+        let once = [0, 1, 1, 1, 0, 1, 1, 1, 2];
+        assert_eq!(asked(nested, 18), [once, once].concat());
+    }
+
+    #[test]
+    fn what_is_repeated_as_often_as_drawn_has_its_bounds() {
+        let all = asked(vec![repeat(0, 3, vec![Ask(0)]), Ask(1)], 30_000);
+        let runs: Vec<usize> = all.split(|class| *class == 1).map(<[u16]>::len).collect();
+        for times in 0..=3 {
+            let share = runs.iter().filter(|run| **run == times).count() * 100 / runs.len();
+            assert!((23..=27).contains(&share), "{times}: {share} %, seed 7");
+        }
+        assert!(runs.iter().all(|run| *run <= 3));
+    }
+
+    #[test]
+    fn ways_are_gone_by_their_weights() {
+        let way = choose(&[
+            (7, &[Ask(0)]),
+            (0, &[Ask(9)]),
+            (2, &[Ask(1), Ask(2)]),
+            (1, &[]),
+        ]);
+        let all = asked(vec![way, Ask(3)], 100_000);
+        let count = |class| all.iter().filter(|one| **one == class).count();
+        let rounds = count(3);
+        assert_eq!((count(9), count(1)), (0, count(2)));
+        for (class, share) in [(0, 70), (1, 20)] {
+            let seen = count(class) * 100 / rounds;
+            assert!(seen.abs_diff(share) <= 1, "{class}: {seen} %, seed 7");
+        }
+    }
+
+    /// The fourth of eight users is the same user whether one worker has all of them or three.
+    #[test]
+    fn a_user_does_the_same_wherever_it_is() {
+        let steps = || {
+            vec![
+                choose(&[(1, &[Ask(0)]), (1, &[Ask(1)])]),
+                StepFile::Wait("exp:1s".parse().unwrap()),
+            ]
+        };
+        let path = |mut walks: Walks, place: u32| -> Vec<(Span, u16)> {
+            let mut next = || (walks.go_on(place), walks.class(place));
+            (0..50).map(|_| next()).collect()
+        };
+        let alone = path(walks(steps(), 0, 1, 8), 4);
+        assert_eq!(path(walks(steps(), 1, 3, 3), 1), alone);
+        assert_ne!(path(walks(steps(), 0, 1, 8), 5), alone);
+        let mut others = walks(steps(), 0, 1, 8);
+        for place in [0, 5, 7, 7] {
+            others.go_on(place);
+        }
+        assert_eq!(path(others, 4), alone);
+    }
+
+    #[test]
+    fn waits_between_requests_add_up_and_the_start_waits_once() {
+        let wait = |text: &str| StepFile::Wait(text.parse().unwrap());
+        let script = ScriptFile {
+            start: "5s".parse().ok(),
+            steps: vec![wait("1s"), wait("2s"), Ask(0), wait("4s")],
+        };
+        let mut walks = Walks::new(&script, 7, 0, 1, 1);
+        let waits: Vec<u64> = (0..3)
+            .map(|_| walks.go_on(0).as_ns() / 1_000_000_000)
+            .collect();
+        assert_eq!(waits, [8, 7, 7]);
+    }
+}

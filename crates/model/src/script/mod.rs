@@ -1,0 +1,361 @@
+//! Scripts as people write them: what a user does, as TOML. `docs/script.md` has every key.
+//!
+//! The grammar is read here alone, so that it means the same wherever a script may stand. What is
+//! wrong with one is told with the file, the line and what to write instead.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::plan::{Expectation, PlanError, ScriptFile, StepFile, Think, Url, WayFile};
+use crate::request::{Request, RequestFile};
+
+/// What a script comes to: the requests of a plan, and the steps that name them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Script {
+    /// One for each step that asks, in their order.
+    pub requests: Vec<RequestFile>,
+    /// What users do with them.
+    pub steps: ScriptFile,
+}
+
+/// What is wrong with a script.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Mistake {
+    /// The file, as given.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// What, and what to write instead.
+    pub why: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.why)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+/// Reads the content of a file that a script names.
+pub type Content<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// Reads the script in `text`, which `file` names in errors. A path alone is one of the server of
+/// `url` in the script, or else of `base`.
+///
+/// # Errors
+///
+/// The text is no script.
+pub fn read(
+    file: &str,
+    text: &str,
+    base: Option<&str>,
+    content: Content<'_>,
+) -> Result<Script, Mistake> {
+    let mistake = |(at, why): (Range<usize>, String)| Mistake {
+        file: file.to_owned(),
+        line: line_of(text, at.start),
+        why,
+    };
+    let written: Written = toml::from_str(text)
+        .map_err(|error| mistake((error.span().unwrap_or(0..0), error.message().to_owned())))?;
+    let mut reader = Reader {
+        base: written.url.as_deref().or(base),
+        content,
+        requests: Vec::new(),
+        names: BTreeSet::new(),
+    };
+    let start = match &written.start {
+        None => Ok(None),
+        Some(start) => law("start", start).map(Some),
+    };
+    let steps = start.and_then(|start| {
+        let steps = reader.steps(&written.step)?;
+        Ok(ScriptFile { start, steps })
+    });
+    Ok(Script {
+        steps: steps.map_err(mistake)?,
+        requests: reader.requests,
+    })
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    let before = &text.as_bytes()[..at.min(text.len())];
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// A script as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    url: Option<String>,
+    start: Option<Spanned<String>>,
+    #[serde(default)]
+    step: Vec<Spanned<StepWritten>>,
+}
+
+/// A step as it is written: of the keys that say what it does, one is there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepWritten {
+    // What it does.
+    get: Option<String>,
+    head: Option<String>,
+    post: Option<String>,
+    put: Option<String>,
+    patch: Option<String>,
+    delete: Option<String>,
+    request: Option<Spanned<String>>,
+    wait: Option<Spanned<String>>,
+    #[serde(default)]
+    branch: Vec<Spanned<BranchWritten>>,
+    step: Option<Vec<Spanned<Self>>>,
+    // How a request is made.
+    name: Option<Spanned<String>>,
+    #[serde(default)]
+    headers: Vec<(String, String)>,
+    body: Option<String>,
+    body_file: Option<Spanned<String>>,
+    expect: Option<Expectation>,
+    // How often.
+    repeat: Option<Spanned<Times>>,
+    chance: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BranchWritten {
+    #[serde(default = "one")]
+    weight: u32,
+    #[serde(default)]
+    step: Vec<Spanned<StepWritten>>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Times {
+    Exactly(u32),
+    Between(String),
+}
+
+/// What is wrong, and where in the text.
+type Wrong = (Range<usize>, String);
+
+struct Reader<'a> {
+    base: Option<&'a str>,
+    content: Content<'a>,
+    requests: Vec<RequestFile>,
+    names: BTreeSet<String>,
+}
+
+impl Reader<'_> {
+    fn steps(&mut self, written: &[Spanned<StepWritten>]) -> Result<Vec<StepFile>, Wrong> {
+        written.iter().map(|step| self.step(step)).collect()
+    }
+
+    fn step(&mut self, spanned: &Spanned<StepWritten>) -> Result<StepFile, Wrong> {
+        let step = spanned.get_ref();
+        let wrong = |why: &str| Err((spanned.span(), why.to_owned()));
+        let asked = asked(step)?;
+        let kinds = asked.len()
+            + usize::from(step.wait.is_some())
+            + usize::from(!step.branch.is_empty())
+            + usize::from(step.step.is_some());
+        if kinds != 1 {
+            return wrong(
+                "a step does one thing: give one of get, head, post, put, patch, delete, request, \
+                 wait, branch, step",
+            );
+        }
+        if asked.is_empty() {
+            let is_plain = step.name.is_none()
+                && step.headers.is_empty()
+                && step.body.is_none()
+                && step.body_file.is_none()
+                && step.expect.is_none();
+            if !is_plain {
+                return wrong("name, headers, body, body_file and expect belong to requests");
+            }
+        }
+        let done = if let Some((method, url)) = asked.into_iter().next() {
+            self.request(spanned, method, url)?
+        } else if let Some(wait) = &step.wait {
+            StepFile::Wait(law("wait", wait)?)
+        } else if let Some(steps) = &step.step {
+            let steps = self.steps(steps)?;
+            let (from, to) = (1, 1);
+            StepFile::Repeat { from, to, steps }
+        } else {
+            let ways = step.branch.iter().map(|branch| {
+                let BranchWritten { weight, step } = branch.get_ref();
+                let steps = self.steps(step)?;
+                Ok(WayFile {
+                    weight: *weight,
+                    steps,
+                })
+            });
+            StepFile::Choose(ways.collect::<Result<_, Wrong>>()?)
+        };
+        how_often(step, done)
+    }
+
+    fn request(
+        &mut self,
+        spanned: &Spanned<StepWritten>,
+        method: String,
+        url: &str,
+    ) -> Result<StepFile, Wrong> {
+        let step = spanned.get_ref();
+        let wrong = |why: String| (spanned.span(), why);
+        let body = match (&step.body, &step.body_file) {
+            (Some(_), Some(_)) => return Err(wrong("give body or body_file, not both".to_owned())),
+            (Some(text), None) => Some(text.as_bytes().to_vec()),
+            (None, Some(path)) => {
+                let read = (self.content)(path.get_ref());
+                Some(read.map_err(|why| (path.span(), format!("body_file: {why}")))?)
+            }
+            (None, None) => None,
+        };
+        let mut request = RequestFile {
+            method,
+            headers: step.headers.clone(),
+            body_base64: body.map(|bytes| BASE64.encode(bytes)),
+            name: step.name.as_ref().map(|name| name.get_ref().clone()),
+            expect: step.expect.clone(),
+            ..RequestFile::get(Url::absolute(url, self.base).map_err(wrong)?)
+        };
+        let meant = Request::read(&request, &Expectation::default())
+            .map_err(|error| wrong(in_words(&error)))?;
+        if let Some(name) = &step.name {
+            if !self.names.insert(name.get_ref().clone()) {
+                let why = format!("another step is called '{}'; names differ", name.get_ref());
+                return Err((name.span(), why));
+            }
+        } else {
+            let mut name = meant.name.clone();
+            let mut number = 1;
+            while !self.names.insert(name.clone()) {
+                number += 1;
+                name = format!("{} #{number}", meant.name);
+            }
+            request.name = Some(name);
+        }
+        let class = u16::try_from(self.requests.len())
+            .map_err(|_| wrong("a script has at most 65,536 requests".to_owned()))?;
+        self.requests.push(request);
+        Ok(StepFile::Ask(class))
+    }
+}
+
+/// The requests that a step says: there should be one at most.
+fn asked(step: &StepWritten) -> Result<Vec<(String, &str)>, Wrong> {
+    let by_key = [
+        ("GET", &step.get),
+        ("HEAD", &step.head),
+        ("POST", &step.post),
+        ("PUT", &step.put),
+        ("PATCH", &step.patch),
+        ("DELETE", &step.delete),
+    ];
+    let mut all: Vec<(String, &str)> = by_key
+        .into_iter()
+        .filter_map(|(method, url)| Some((method.to_owned(), url.as_deref()?)))
+        .collect();
+    if let Some(written) = &step.request {
+        let both = written.get_ref().split_once(' ');
+        let (method, url) = both.ok_or_else(|| {
+            let why = "request: write METHOD URL, as in request = \"PURGE /page\"";
+            (written.span(), why.to_owned())
+        })?;
+        all.push((method.to_owned(), url.trim()));
+    }
+    Ok(all)
+}
+
+/// A step that is taken several times, or by chance.
+fn how_often(written: &StepWritten, step: StepFile) -> Result<StepFile, Wrong> {
+    let step = match &written.repeat {
+        None => step,
+        Some(times) => {
+            let (from, to) = between(times)?;
+            let steps = match step {
+                StepFile::Repeat { steps, .. } => steps,
+                step => vec![step],
+            };
+            StepFile::Repeat { from, to, steps }
+        }
+    };
+    let Some(chance) = &written.chance else {
+        return Ok(step);
+    };
+    let weight = millionths(chance.get_ref()).ok_or_else(|| {
+        let why = "chance: write a share from 0% to 100%, as in chance = \"30%\"";
+        (chance.span(), why.to_owned())
+    })?;
+    let taken = WayFile {
+        weight,
+        steps: vec![step],
+    };
+    let passed = WayFile {
+        weight: 1_000_000 - weight,
+        steps: Vec::new(),
+    };
+    Ok(StepFile::Choose(vec![taken, passed]))
+}
+
+fn between(times: &Spanned<Times>) -> Result<(u32, u32), Wrong> {
+    let form = || {
+        let why = "repeat: write how often, as in repeat = 3 or repeat = \"2-5\"";
+        (times.span(), why.to_owned())
+    };
+    let (from, to) = match times.get_ref() {
+        Times::Exactly(count) => (*count, *count),
+        Times::Between(text) => {
+            let (from, to) = text.split_once('-').ok_or_else(form)?;
+            let number = |text: &str| text.trim().parse::<u32>().map_err(|_| form());
+            (number(from)?, number(to)?)
+        }
+    };
+    if to == 0 || from > to {
+        return Err(form());
+    }
+    Ok((from, to))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0 to 1,000,000"
+)]
+fn millionths(text: &str) -> Option<u32> {
+    let share: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (0.0..=100.0)
+        .contains(&share)
+        .then(|| (share * 1e4).round() as u32)
+}
+
+fn law(key: &str, written: &Spanned<String>) -> Result<Think, Wrong> {
+    let read = written.get_ref().parse();
+    read.map_err(|why: String| (written.span(), format!("{key}: {why}")))
+}
+
+/// Flags are no words of a script.
+fn in_words(error: &PlanError) -> String {
+    match error {
+        PlanError::Field { field, why } => format!("{field}: {why}"),
+        error @ PlanError::Url { .. } => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Users who follow a script, from the door: the order of their steps in another program's log.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use model::Outcome;
+
+use crate::serve::Served;
+use crate::support::need;
+use crate::support::nginx::Nginx;
+use crate::support::process::{Run, triathlon};
+use crate::support::stub::{RIGHT, Stub, read_head, send};
+
+/// What a server was asked: head and content of each request, with the number of its connection.
+type Heard = Arc<Mutex<Vec<(u64, String)>>>;
+
+/// A server that answers each request with what `answer` makes of its text.
+fn answering(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (Stub, Heard) {
+    let heard = Heard::default();
+    let kept = Arc::clone(&heard);
+    let connections = AtomicU64::new(0);
+    let server = Stub::start_raw(move |mut stream, requests| {
+        let connection = connections.fetch_add(1, Ordering::SeqCst);
+        while let Some(head) = read_head(&mut stream) {
+            let mut text = String::from_utf8_lossy(&head).into_owned();
+            let length = text.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                let is_length = name.eq_ignore_ascii_case("content-length");
+                is_length.then(|| value.trim().parse::<usize>().ok())?
+            });
+            let mut content = vec![0; length.unwrap_or(0)];
+            if stream.read_exact(&mut content).is_err() {
+                return;
+            }
+            text.push_str(&String::from_utf8_lossy(&content));
+            let said = answer(&text);
+            kept.lock()
+                .expect("nobody panicked")
+                .push((connection, text));
+            requests.fetch_add(1, Ordering::SeqCst);
+            send(&mut stream, &said);
+        }
+    });
+    (server, heard)
+}
+
+/// Runs the script in `text`.
+fn run(url: &str, text: &str, flags: &str) -> Run {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("script.toml");
+    fs::write(&path, text).expect("a file");
+    let path = path.display().to_string();
+    let words = ["load", url, "--script", &path];
+    triathlon(words.into_iter().chain(flags.split_whitespace()))
+}
+
+/// nginx logs which connection asked for what: on each, the steps come in their order.
+#[test]
+fn nginx_sees_each_user_take_the_steps_in_order() {
+    let test = "nginx_sees_each_user_take_the_steps_in_order";
+    let Some([program]) = need(test, ["nginx"]) else {
+        return;
+    };
+    let files: [(&str, &[u8]); 3] = [("a", b"one"), ("b", b"three"), ("c", b"six")];
+    let nginx = Nginx::start(&program, &files);
+    let text = "
+        [[step]]
+        get = '/a'
+        [[step]]
+        wait = 'uniform:0ms-4ms'
+        [[step]]
+        repeat = 2
+        get = '/b'
+        [[step]]
+        name = 'last'
+        get = '/c'
+    ";
+    let flags = "-n 400 -c 5 -t 2 --timeout 20s --json -";
+    let run = run(&nginx.url(""), text, flags).expect_measured();
+    let record = run.trial().record;
+    assert_eq!(record.total.outcomes[Outcome::Ok], 400, "{run:#?}");
+    let names: Vec<&str> = record.classes.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["GET /a", "GET /b", "last"]);
+    let mut users: BTreeMap<u64, String> = BTreeMap::new();
+    for (connection, path) in nginx.quit_and_tell() {
+        users.entry(connection).or_default().push_str(&path);
+    }
+    // The fetches before the run have connections of their own, with one request each.
+    users.retain(|_, paths| paths.len() > 2);
+    assert_eq!(users.len(), 5, "{users:?}");
+    for paths in users.values() {
+        let expected = "/a/b/b/c".repeat(100);
+        assert!(expected.starts_with(paths.as_str()), "{paths}");
+    }
+}
+
+#[test]
+fn the_example_of_the_page_runs() {
+    let page = include_str!("../../../../docs/script.md");
+    let (_, rest) = page.split_once("```toml\n").expect("there is an example");
+    let (example, _) = rest.split_once("```").expect("it ends");
+    let (server, _) = answering(|_| RIGHT.to_vec());
+    let flags = "-d 2s --warmup 0s -c 20 -t 1 --timeout 20s --json -";
+    let run = run(&server.url(), example, flags).expect_measured();
+    let trial = run.trial();
+    let record = &trial.record;
+    assert_eq!(record.total.outcomes.failures(), 0, "{run:#?}");
+    let counts: BTreeMap<&str, u64> = record
+        .classes
+        .iter()
+        .map(|one| (one.name.as_str(), one.outcomes[Outcome::Ok]))
+        .collect();
+    for name in ["front page", "GET /search?q=shoes", "item"] {
+        assert!(counts[name] > 0, "{name}: {counts:?}");
+    }
+    assert!(counts["buy"] < counts["front page"], "{counts:?}");
+}
+
+#[test]
+fn a_report_shows_each_step_and_conditions_are_about_one() {
+    let served = Served::start(&[("a", b"one"), ("b", b"three")], "");
+    let text = "[[step]]\nname = 'first'\nget = '/a'\n[[step]]\nget = '/b'\n";
+    let flags = "-n 40 -c 2 -t 1 --threshold {first}:count>=20 --threshold {first}:count<20";
+    let run = run(&served.url("/"), text, flags);
+    for words in ["follow a script of 2 requests", "first", "GET /b"] {
+        assert!(run.stdout.contains(words), "{words}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_mistake_is_told_with_file_line_and_remedy() {
+    let check = |text: &str, flags: &str, words: &[&str]| {
+        run("http://127.0.0.1:1/", text, flags)
+            .expect_code(2)
+            .expect_complaint(words);
+    };
+    check(
+        "[[step]]\nget = '/'\n[[step]]\nwait = '1s'\nrepeat = 'x'\n",
+        "",
+        &["--script: ", "script.toml:5: repeat: write how often"],
+    );
+    check("", "", &["nothing to ask", "[[step]]"]);
+    check("[[step]]\nget = '/'\n", "-R 10", &["--script: ", "no rate"]);
+    check(
+        "[[step]]\nchance = '10%'\nget = '/'\n",
+        "",
+        &["--script: ", "without a request"],
+    );
+    check("[[step]]\nget = '/'\n", "--data x", &["--script", "--data"]);
+}
