@@ -9,6 +9,7 @@
 
 pub mod capacity;
 pub mod ceiling;
+pub mod certificate;
 pub mod condition;
 pub mod cpus;
 pub mod environment;

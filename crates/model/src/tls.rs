@@ -3,9 +3,6 @@
 //! A plan names files and nothing of what is in them: a private key is never stored. Names are
 //! those of the IANA registries, so that they read the same in every server's configuration.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 /// A closed set of names: one spelling in flags, files and reports.
@@ -15,7 +12,9 @@ macro_rules! names {
         $($(#[$doc:meta])* $one:ident = $name:literal,)+
     ) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+        #[derive(
+            Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
+        )]
         #[cfg_attr(test, derive(schemars::JsonSchema))]
         pub enum $set {
             $($(#[$doc])* #[serde(rename = $name)] $one,)+
@@ -33,13 +32,13 @@ macro_rules! names {
             }
         }
 
-        impl fmt::Display for $set {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $set {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())
             }
         }
 
-        impl FromStr for $set {
+        impl std::str::FromStr for $set {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, String> {
@@ -52,6 +51,7 @@ macro_rules! names {
         }
     };
 }
+pub(crate) use names;
 
 names! {
     /// A version of TLS.

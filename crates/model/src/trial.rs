@@ -111,6 +111,9 @@ pub struct Server {
     pub workers: u32,
     /// `off`, `on` or `buffered`.
     pub access_log: String,
+    /// What it was configured to speak, as in `http2-tls`; empty in trials of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub protocol: String,
     /// Whether the process that owns the listening socket is in the tree we started.
     pub listener_is_ours: Option<bool>,
     /// The process that owns the listening socket otherwise.

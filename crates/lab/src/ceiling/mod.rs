@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Trial;
+use model::point::{CERTIFICATE, PROTOCOL, PointId};
 use model::trial::Ceiling;
 
 /// The responder was the limit where its CPUs were busier than this ...
@@ -10,10 +11,30 @@ const RESPONDER_BUSY: f64 = 0.95;
 /// ... while ours were less busy than this (glossary).
 const GENERATOR_BUSY: f64 = 0.90;
 
-/// Ceilings of one round, by cores of the responder, workload and connections.
+/// Ceilings of one round, by what they are the ceiling for, and connections.
 #[derive(Clone, Debug, Default)]
 pub struct Ceilings {
-    measured: BTreeMap<(u32, String), BTreeMap<u32, (f64, bool)>>,
+    measured: BTreeMap<Place, BTreeMap<u32, (f64, bool)>>,
+}
+
+/// What a ceiling holds for.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Place {
+    cores: u32,
+    workload: String,
+    /// Protocol and certificate; none in trials of earlier versions.
+    speech: [Option<String>; 2],
+}
+
+impl Place {
+    fn of(id: &PointId, cores: u32) -> Self {
+        let word = |name| id.value(name).map(ToString::to_string);
+        Self {
+            cores,
+            workload: id.workload.clone(),
+            speech: [word(PROTOCOL), word(CERTIFICATE)],
+        }
+    }
 }
 
 impl Ceilings {
@@ -28,7 +49,7 @@ impl Ceilings {
             .as_ref()
             .map_or(1, |server| server.workers);
         self.measured
-            .entry((cores, point.id.workload.clone()))
+            .entry(Place::of(&point.id, cores))
             .or_default()
             .insert(
                 point.id.connections(),
@@ -36,10 +57,11 @@ impl Ceilings {
             );
     }
 
-    /// The ceiling at `connections`: between two that were measured, on the straight line over the
-    /// logarithm of connections; beyond them, the nearest.
-    pub fn at(&self, cores: u32, workload: &str, connections: u32) -> Option<Ceiling> {
-        let curve = self.measured.get(&(cores, workload.to_owned()))?;
+    /// The ceiling of a point whose server has so many cores: between two numbers of connections
+    /// that were measured, on the straight line over their logarithm; beyond them, the nearest.
+    pub fn at(&self, cores: u32, id: &PointId) -> Option<Ceiling> {
+        let connections = id.connections();
+        let curve = self.measured.get(&Place::of(id, cores))?;
         let below = curve.range(..=connections).next_back();
         let above = curve.range(connections..).next();
         let (rate, at_least) = match (below, above) {

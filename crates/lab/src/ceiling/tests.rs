@@ -6,6 +6,14 @@ use model::{Environment, Record, Span, Usage, Verdict};
 
 use super::*;
 
+fn point(workload: &str, connections: u32) -> PointId {
+    PointId {
+        workload: workload.to_owned(),
+        ..PointId::default()
+    }
+    .with(CONNECTIONS, Value::Count(connections))
+}
+
 fn trial(connections: u32, rate: f64, responder_busy: f64, generator_busy_ms: u64) -> Trial {
     let plan = serde_json::json!({
         "format": 1, "requests": [{ "url": "http://127.0.0.1:1/" }],
@@ -15,11 +23,7 @@ fn trial(connections: u32, rate: f64, responder_busy: f64, generator_busy_ms: u6
     Trial {
         format: 1,
         point: Some(Point {
-            id: PointId {
-                workload: "w".to_owned(),
-                ..PointId::default()
-            }
-            .with(CONNECTIONS, Value::Count(connections)),
+            id: point("w", connections),
             ceiling: true,
             ..Point::default()
         }),
@@ -64,14 +68,32 @@ fn between_two_counts_it_is_on_the_line_over_the_logarithm() {
     let mut ceilings = Ceilings::default();
     ceilings.add(&trial(1, 1_000.0, 0.5, 100));
     ceilings.add(&trial(100, 3_000.0, 0.5, 100));
-    let rate = |connections| ceilings.at(1, "w", connections).unwrap().rate;
+    let rate = |connections| ceilings.at(1, &point("w", connections)).unwrap().rate;
     let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-6, "{value}");
     near(rate(1), 1_000.0);
     near(rate(10), 2_000.0);
     near(rate(100), 3_000.0);
     near(rate(1_000), 3_000.0);
-    assert_eq!(ceilings.at(2, "w", 1), None);
-    assert_eq!(ceilings.at(1, "other", 1), None);
+    assert_eq!(ceilings.at(2, &point("w", 1)), None);
+    assert_eq!(ceilings.at(1, &point("other", 1)), None);
+}
+
+#[test]
+fn each_protocol_and_certificate_has_its_own() {
+    let word = |text: &str| Value::Word(text.to_owned());
+    let with_tls = |key: &str| {
+        let id = point("w", 1).with(PROTOCOL, word("http2-tls"));
+        id.with(CERTIFICATE, word(key))
+    };
+    let mut ceilings = Ceilings::default();
+    ceilings.add(&trial(1, 1_000.0, 0.5, 100));
+    let mut secure = trial(1, 200.0, 0.5, 100);
+    secure.point.as_mut().unwrap().id = with_tls("rsa-2048");
+    ceilings.add(&secure);
+    let rate = |id: &PointId| ceilings.at(1, id).map(|ceiling| ceiling.rate);
+    assert_eq!(rate(&point("w", 1)), Some(1_000.0));
+    assert_eq!(rate(&with_tls("rsa-2048")), Some(200.0));
+    assert_eq!(rate(&with_tls("ecdsa-p256")), None);
 }
 
 #[test]
@@ -79,7 +101,7 @@ fn it_is_at_least_where_the_responder_was_the_limit() {
     let check = |responder: f64, generator_ms: u64, expected: bool| {
         let mut ceilings = Ceilings::default();
         ceilings.add(&trial(1, 1.0, responder, generator_ms));
-        let ceiling = ceilings.at(1, "w", 1).unwrap();
+        let ceiling = ceilings.at(1, &point("w", 1)).unwrap();
         assert_eq!(ceiling.at_least, expected, "{responder} {generator_ms}");
     };
     check(0.97, 80, true);
@@ -93,5 +115,5 @@ fn trials_of_servers_are_no_ceilings() {
     let mut server = trial(1, 1.0, 0.0, 0);
     server.point.as_mut().unwrap().ceiling = false;
     ceilings.add(&server);
-    assert_eq!(ceilings.at(1, "w", 1), None);
+    assert_eq!(ceilings.at(1, &point("w", 1)), None);
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use model::experiment::CertificateKey;
 use model::plan::{FORMAT, FORMAT_OLDEST};
 
 use crate::experiment::ReadError;
@@ -111,6 +112,14 @@ pub enum LabError {
     Taken {
         /// Who that is, where it says so.
         holder: Option<Holder>,
+    },
+    /// A certificate for the servers could not be made.
+    #[error("cannot make a certificate with a key of {key}: {why}")]
+    Certificate {
+        /// The kind of its key.
+        key: CertificateKey,
+        /// What stood in the way.
+        why: String,
     },
     /// A person asked to stop.
     #[error("interrupted")]

@@ -264,7 +264,22 @@ fn rounds_needed_by(written: &ExperimentFile) -> u32 {
         let (cores, logs) = (server.cores.as_slice(), server.access_log.as_slice());
         cores.len() * logs.len() * words(&server.variant) * alike
     };
-    let servers = written.server.iter().map(configurations).sum();
+    let certificates = written
+        .tls
+        .as_ref()
+        .map_or(1, |tls| tls.certificate.as_slice().len());
+    let protocols = written.load.protocol.as_slice().iter();
+    let speeches: usize = protocols
+        .map(|protocol| {
+            if protocol.is_secure() {
+                certificates
+            } else {
+                1
+            }
+        })
+        .sum();
+    let servers: usize = written.server.iter().map(configurations).sum();
+    let servers = servers * speeches;
     let workloads = written.workload.iter();
     let workloads = workloads.map(|workload| words(&workload.handler)).sum();
     rounds_needed(servers, workloads)

@@ -66,10 +66,16 @@ fn apply_one(table: &mut Table, written: &str) -> Result<(), ReadError> {
     let path = resolve(written, name)?;
     let value = match keys::key(&path.join(".")) {
         Some(key) if key.kind.is_list() => read_list(key.kind, value),
+        Some(key) if matches!(key.kind, Kind::Word(_)) => read_word(value),
         _ => read_value(value),
     };
     refuse_whole_table(written, name, &path, &value)?;
     let (last, parents) = path.split_last().expect("a path has a last part");
+    if parents == ["tls"] {
+        // It may be left out of a file, and is as good as written with nothing in it.
+        let none = || Value::Table(Table::new());
+        table.entry("tls".to_owned()).or_insert_with(none);
+    }
     let home = place(table, parents).ok_or_else(|| {
         let why = format!("the experiment has no '{}'", parents.join("."));
         mistake(written, name, why, None)
@@ -122,7 +128,7 @@ fn resolve(written: &str, name: &str) -> Result<Vec<String>, ReadError> {
     let plain = name.replace('[', ".").replace(']', "");
     let mut path: Vec<String> = plain.split('.').map(str::to_owned).collect();
     if path.len() == 1 {
-        let home = ["experiment", "load"]
+        let home = ["experiment", "load", "tls"]
             .into_iter()
             .find(|table| keys::of(table).is_some_and(|keys| keys.contains(&name)));
         if let Some(home) = home {
@@ -143,7 +149,9 @@ fn resolve(written: &str, name: &str) -> Result<Vec<String>, ReadError> {
                 return Err(mistake(written, name, why, None));
             }
             let words = if path.len() == 1 {
-                let tables = ["", "experiment", "load"].into_iter().filter_map(keys::of);
+                let tables = ["", "experiment", "load", "tls"]
+                    .into_iter()
+                    .filter_map(keys::of);
                 tables.flatten().collect()
             } else {
                 known
@@ -176,6 +184,14 @@ fn read_list(kind: Kind, text: &str) -> Value {
         .map(|part| read_value(part.trim()))
         .collect::<Vec<_>>()
         .into()
+}
+
+/// One of several words, of which some look like numbers: `1.2`.
+fn read_word(text: &str) -> Value {
+    match read_value(text) {
+        Value::String(word) => Value::String(word),
+        _ => Value::String(text.to_owned()),
+    }
 }
 
 /// A TOML value where it is one, else text: `10`, `[1, 16]`, `5s`.

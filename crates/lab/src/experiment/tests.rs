@@ -52,7 +52,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
     check(
         "[load]",
         "[laod]",
-        "x.toml:19: laod: no such key here; there are experiment, server, workload, load, published; \
+        "x.toml:19: laod: no such key here; there are experiment, server, workload, load, tls, published; \
          did you mean 'load'?",
     );
     check(
@@ -360,7 +360,9 @@ fn the_table_of_keys_is_that_of_the_types() {
                 "headers": [["a", "b"]], "weight": 1,
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
         "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
-            "arrivals": "fixed", "timeout": "1s" },
+            "arrivals": "fixed", "timeout": "1s", "protocol": "http2-tls", "streams": 2 },
+        "tls": { "certificate": "rsa-2048", "version": "1.3", "group": "X25519",
+            "suite": "TLS_AES_128_GCM_SHA256" },
         "published": [{ "what": "w", "rate": 1, "source": "s", "server": "s", "workload": "w",
             "connections": 1 }]
     }"#;
@@ -384,4 +386,33 @@ fn the_table_of_keys_is_that_of_the_types() {
         let known = section.keys.iter().map(|key| key.name).collect();
         assert_eq!(written, known, "{path}");
     }
+}
+
+#[test]
+fn protocols_and_tls_can_be_set_from_the_command_line() {
+    use model::tls::TlsVersion;
+    let overrides = [
+        "protocol=http1,http2-tls",
+        "certificate=rsa-2048",
+        "tls.version=1.2",
+    ];
+    let overrides = overrides.map(str::to_owned);
+    let experiment = parse("x.toml", GOOD, &overrides).unwrap();
+    let labels: Vec<&str> = experiment
+        .servers()
+        .iter()
+        .map(|one| one.label.as_str())
+        .collect();
+    assert_eq!(labels[..2], ["nginx http1", "nginx http2-tls"]);
+    let demands = experiment
+        .tls_demands(experiment.servers()[1].speech, "a.pem")
+        .unwrap();
+    assert_eq!(demands.versions, [TlsVersion::Tls12]);
+    let said = error_of(GOOD, &["protocol=http2-tsl"]);
+    assert!(said.contains("did you mean 'http2-tls'?"), "{said}");
+    let said = error_of(GOOD, &["protocol=http1-tls", "tls.version=1.1"]);
+    assert!(
+        said.contains("write \"1.2\" or \"1.3\", not \"1.1\""),
+        "{said}"
+    );
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use model::experiment::Restart;
-use model::point::{ACCESS_LOG, CONNECTIONS, CORES, Point, PointId, RATE, Value};
+use model::experiment::{Restart, Speech};
+use model::point::{
+    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, PROTOCOL, Point, PointId, RATE, Value,
+};
 
 use super::standby::Waiting;
 use super::{Ground, Lab, News, Progress, Standby};
@@ -281,12 +283,14 @@ impl Lab<'_> {
             id = id.with(RATE, Value::Rate(rate));
         }
         id = match slot.racer {
-            Racer::Ceiling { cores } => id.with(CORES, Value::Count(cores)),
+            Racer::Ceiling { cores, speech } => spoken(id.with(CORES, Value::Count(cores)), speech),
             Racer::Server(index) => {
                 let variant = &self.experiment.servers()[index];
                 let log = variant.access_log.name().to_owned();
-                id.with(CORES, Value::Count(variant.cores))
-                    .with(ACCESS_LOG, Value::Word(log))
+                let id = id
+                    .with(CORES, Value::Count(variant.cores))
+                    .with(ACCESS_LOG, Value::Word(log));
+                spoken(id, variant.speech)
             }
         };
         Point {
@@ -297,6 +301,16 @@ impl Lab<'_> {
             group: lap.group,
             ceiling: matches!(slot.racer, Racer::Ceiling { .. }),
         }
+    }
+}
+
+/// With what its connections speak.
+fn spoken(id: PointId, speech: Speech) -> PointId {
+    let word = |name: &str| Value::Word(name.to_owned());
+    let id = id.with(PROTOCOL, word(speech.protocol.name()));
+    match speech.certificate {
+        Some(key) => id.with(CERTIFICATE, word(key.name())),
+        None => id,
     }
 }
 

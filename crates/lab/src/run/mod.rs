@@ -15,6 +15,7 @@ use model::trial::Ceiling;
 use model::{Environment, Experiment, Manifest, Span, Trial};
 
 use crate::ceiling::Ceilings;
+use crate::certificate::Certificates;
 use crate::cpus::Division;
 use crate::error::LabError;
 use crate::generator::Generator;
@@ -102,6 +103,7 @@ struct Ground {
     /// The machine, as it was when the block began.
     environment: Environment,
     site: Site,
+    certificates: Certificates,
     servers: Vec<Option<Installed>>,
     responder: Installed,
     templates: BTreeMap<String, String>,
@@ -221,7 +223,7 @@ impl Lab<'_> {
         if trial.context.ceiling.is_some() {
             return None;
         }
-        let mut ceiling = ceilings.at(variant.cores, &point.id.workload, point.id.connections())?;
+        let mut ceiling = ceilings.at(variant.cores, &point.id)?;
         ceiling.same_server = variant.product == "origin";
         Some(ceiling)
     }
@@ -235,8 +237,7 @@ impl Lab<'_> {
     ) -> Result<Vec<Gap>, LabError> {
         let mut gaps = Vec::new();
         let racers = (0..ground.servers.len()).map(Racer::Server);
-        let ceilings = sweep::core_counts(self.experiment).into_iter().take(1);
-        let ceilings = ceilings.map(|cores| Racer::Ceiling { cores });
+        let ceilings = sweep::ceilings(self.experiment);
         for racer in racers.chain(ceilings).collect::<Vec<_>>() {
             if ground.installed(racer).is_none() {
                 continue;

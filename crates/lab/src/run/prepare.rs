@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use model::experiment::{Gap, ServerVariant};
+use model::experiment::{AccessLog, Gap, ServerVariant};
 use model::{Environment, Experiment};
 use verdict::words;
 
 use super::{CEILING, Depth, Ground, Lab, News, Progress};
+use crate::certificate::Certificates;
 use crate::cpus::Division;
 use crate::error::LabError;
 use crate::server::{self, Installed, Preset, Running, Search, Start};
@@ -89,6 +90,12 @@ fn find(
     division: &Division,
 ) -> Result<Installed, (String, Option<String>)> {
     if let Some(url) = &variant.url {
+        if variant.speech.protocol.is_secure() {
+            let why =
+                "it already runs, and a lab gives a certificate to those alone that it starts";
+            let remedy = "measure it with triathlon load";
+            return Err((why.to_owned(), Some(remedy.to_owned())));
+        }
         return server::external(url, variant.pid).map_err(|absent| (absent.why, absent.remedy));
     }
     let product = search
@@ -114,11 +121,18 @@ fn find(
     if let Some(why) = product.cannot_log(variant.access_log) {
         return Err((why, None));
     }
+    let protocol = variant.speech.protocol.name();
+    if let Some(why) = product.cannot_speak(protocol) {
+        return Err((why, None));
+    }
     let found = server::installed(product, search);
-    let wanted = variant.variant.as_deref().unwrap_or_default();
-    let found = found.and_then(|found| match found.lacking.get(wanted) {
-        Some(absent) => Err(absent.clone()),
-        None => Ok(found),
+    let wanted = [variant.variant.as_deref().unwrap_or_default(), protocol];
+    let found = found.and_then(|found| {
+        let lacking = wanted.iter().find_map(|name| found.lacking.get(*name));
+        match lacking {
+            Some(absent) => Err(absent.clone()),
+            None => Ok(found),
+        }
     });
     found.map_err(|absent| (absent.why, absent.remedy))
 }
@@ -138,10 +152,12 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
     open_to_all(lab.scratch.path(), 0o755)?;
     let site = Site::build(&lab.scratch.path().join("www"), lab.experiment)?;
     programs::build(&site, lab.experiment, lab.search)?;
+    let certificates = Certificates::make(&lab.scratch.path().join("tls"), lab.experiment)?;
     let templates = templates(lab.experiment)?;
     let ground = Ground {
         environment: Environment::default(),
         site,
+        certificates,
         servers,
         responder,
         templates,
@@ -233,13 +249,17 @@ impl Lab<'_> {
             .installed(racer)
             .expect("only what is installed is started");
         let label = self.label(racer);
-        let (cores, access_log, preset_name) = match racer {
-            Racer::Ceiling { cores } => (cores, model::experiment::AccessLog::Off, "tuned"),
+        let (cores, access_log, preset_name, speech) = match racer {
+            Racer::Ceiling { cores, speech } => (cores, AccessLog::Off, "tuned", speech),
             Racer::Server(index) => {
                 let variant = &self.experiment.servers()[index];
-                (variant.cores, variant.access_log, variant.preset.as_str())
+                let preset = variant.preset.as_str();
+                (variant.cores, variant.access_log, preset, variant.speech)
             }
         };
+        let certificate = speech.certificate.map(|key| ground.certificates.of(key));
+        let trusted = certificate.map(|files| files.certificate.display().to_string());
+        let demands = trusted.and_then(|file| self.experiment.tls_demands(speech, &file));
         let variant = match racer {
             Racer::Ceiling { .. } => None,
             Racer::Server(index) => self.experiment.servers()[index].variant.as_deref(),
@@ -268,6 +288,9 @@ impl Lab<'_> {
             preset,
             preset_name,
             access_log,
+            protocol: speech.protocol,
+            certificate,
+            tls: demands.as_ref(),
             // More cores than there are: a ceiling for servers that are gaps themselves.
             cpus: cpus.unwrap_or(&self.division.server),
             connections: self.experiment.connections().last().copied().unwrap_or(1),

@@ -20,9 +20,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::experiment::AccessLog;
+use model::experiment::{AccessLog, Spoken};
 use sys::process::Signal;
 
+use crate::certificate::CertificateFiles;
 use crate::error::LabError;
 use crate::site::Made;
 
@@ -44,6 +45,10 @@ pub struct Setup<'a> {
     pub cpus: &'a [u32],
     /// Whether and how it logs requests.
     pub access_log: AccessLog,
+    /// What connections to it speak.
+    pub protocol: Spoken,
+    /// The certificate that it shows; none in clear.
+    pub certificate: Option<&'a CertificateFiles>,
     /// The most connections it will have to hold.
     pub connections: u32,
     /// How it is configured.

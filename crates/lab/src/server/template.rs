@@ -25,8 +25,10 @@ pub(super) const NAMES: &[&str] = &[
     "ports",
     "preset",
     "programs",
+    "protocol",
     "setting",
     "site",
+    "tls",
     "variant",
     "workers",
 ];
@@ -164,7 +166,14 @@ pub(super) fn values(
             ("text", Value::from(document.text.as_str())),
         ])
     });
-    let all: [(&str, Value); 15] = [
+    let tls = setup.certificate.map(|files| {
+        BTreeMap::from([
+            ("both", text(&files.both)),
+            ("certificate", text(&files.certificate)),
+            ("key", text(&files.key)),
+        ])
+    });
+    let all: [(&str, Value); 17] = [
         ("access_log", setup.access_log.name().into()),
         ("connections", setup.connections.into()),
         ("cpus", setup.cpus.to_vec().into()),
@@ -176,8 +185,10 @@ pub(super) fn values(
         ("ports", Value::from(ports.clone())),
         ("preset", preset.into()),
         ("programs", text(setup.programs)),
+        ("protocol", setup.protocol.name().into()),
         ("setting", setting.collect::<BTreeMap<_, _>>().into()),
         ("site", text(setup.site)),
+        ("tls", tls.map_or_else(|| false.into(), Value::from)),
         ("variant", setup.variant.into()),
         ("workers", setup.workers().into()),
     ];

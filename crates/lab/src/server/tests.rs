@@ -7,6 +7,8 @@ fn setup<'a>(directory: &'a Path, cpus: &'a [u32]) -> Setup<'a> {
         ports: &[4711],
         cpus,
         access_log: AccessLog::Off,
+        protocol: Spoken::Http1,
+        certificate: None,
         connections: 1000,
         preset: Preset::Tuned,
         needs: &[],
@@ -327,8 +329,8 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "listen {{ prot }}",
         "mine/server.toml:8: process[0].arguments: there is no value 'prot'; there are \
          access_log, connections, cpus, directory, documents, is_root, needs, port, ports, preset, \
-         programs, setting, site, variant, workers, apache_modules, cpu_masks, first_file; did you \
-         mean 'port'?",
+         programs, protocol, setting, site, tls, variant, workers, apache_modules, cpu_masks, \
+         first_file; did you mean 'port'?",
     );
     check_mistake(
         "{{ preset }}.conf",
@@ -390,8 +392,9 @@ fn a_broken_template_names_file_and_line() {
     check(
         "port {{ port }}\n\nworkers {{ wrokers }};\n",
         "mine/tuned.conf:3: there is no value 'wrokers'; there are access_log, connections, cpus, \
-         directory, documents, is_root, needs, port, ports, preset, programs, setting, site, \
-         variant, workers, apache_modules, cpu_masks, first_file; did you mean 'workers'?",
+         directory, documents, is_root, needs, port, ports, preset, programs, protocol, setting, \
+         site, tls, variant, workers, apache_modules, cpu_masks, first_file; did you mean \
+         'workers'?",
     );
 }
 
@@ -551,7 +554,8 @@ fn what_a_server_does_not_offer_is_told() {
     assert_eq!(origin.lacks(["static", "http1"].into_iter()), None);
     assert_eq!(
         origin.lacks(["static", "cgi"].into_iter()).unwrap(),
-        "origin does not offer 'cgi', which the workload needs; it offers static, http1"
+        "origin does not offer 'cgi', which the workload needs; it offers static, http1, \
+         http1-tls, http2, http2-tls"
     );
 }
 

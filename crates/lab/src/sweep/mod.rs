@@ -11,7 +11,7 @@ mod budget;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::experiment::{AccessLog, Order};
+use model::experiment::{AccessLog, Order, ServerVariant, Speech};
 use model::units::Rate;
 use model::{Bytes, Experiment, Random, Span};
 
@@ -26,10 +26,12 @@ pub const REPEATS_MAX: u32 = 2;
 /// Who runs.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Racer {
-    /// Origin's null responder on so many cores: it shows the generator's ceiling.
+    /// Origin's null responder: it shows the generator's ceiling.
     Ceiling {
         /// As many as the servers that it is the ceiling for.
         cores: u32,
+        /// What connections to them speak.
+        speech: Speech,
     },
     /// The server configuration of that index in the experiment.
     Server(usize),
@@ -53,7 +55,7 @@ pub struct Block {
     pub round: u32,
     /// 0; where the block repeats void cells, the how-manieth time.
     pub attempt: u32,
-    /// Racers of equal groups have equal cores and log state: they share cells.
+    /// Racers of equal groups have equal cores, log state and protocol: they share cells.
     group: usize,
     /// Who, in the order of their starts.
     pub racers: Vec<Racer>,
@@ -269,14 +271,15 @@ const fn block(group: usize, racers: Vec<Racer>, slots: Vec<Slot>) -> Block {
     }
 }
 
-/// Racers with equal cores and log state, at most so many of them in a group; what is left over
-/// makes further groups, each with the reference, so that everybody has met it. The ceiling of a
-/// number of cores belongs to the first group that has it.
+/// Racers with equal cores, log state and protocol, at most so many of them in a group; what is
+/// left over makes further groups, each with the reference, so that everybody has met it. The
+/// ceiling of a number of cores and a protocol belongs to the first group that has both.
 fn groups(experiment: &Experiment, at_once: u32) -> Vec<Vec<Racer>> {
     let servers = experiment.servers();
-    let mut kinds: Vec<(u32, AccessLog)> = Vec::new();
+    let kind_of = |server: &ServerVariant| (server.cores, server.access_log, server.speech);
+    let mut kinds: Vec<(u32, AccessLog, Speech)> = Vec::new();
     for server in servers {
-        let kind = (server.cores, server.access_log);
+        let kind = kind_of(server);
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -287,14 +290,15 @@ fn groups(experiment: &Experiment, at_once: u32) -> Vec<Vec<Racer>> {
         Order::Server => usize::MAX,
     };
     let mut groups = Vec::new();
-    let mut cores_seen = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for kind in kinds {
-        let is_of_it = |index: &usize| (servers[*index].cores, servers[*index].access_log) == kind;
+        let is_of_it = |index: &usize| kind_of(&servers[*index]) == kind;
+        let (cores, _, speech) = kind;
         let members: Vec<usize> = (0..servers.len()).filter(is_of_it).collect();
         for mut members in parts(experiment, members, room) {
-            let ceiling = cores_seen
-                .insert(kind.0)
-                .then_some(Racer::Ceiling { cores: kind.0 });
+            let ceiling = seen
+                .insert((cores, speech))
+                .then_some(Racer::Ceiling { cores, speech });
             let servers = members.drain(..).map(Racer::Server);
             groups.push(servers.chain(ceiling).collect());
         }
@@ -329,12 +333,15 @@ fn reference(experiment: &Experiment, members: &[usize]) -> usize {
     *members.iter().find(is_it).unwrap_or(&members[0])
 }
 
-/// The numbers of cores that occur, ascending.
-pub(crate) fn core_counts(experiment: &Experiment) -> Vec<u32> {
-    let mut counts: Vec<u32> = experiment.servers().iter().map(|s| s.cores).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+/// What servers speak, each with the fewest cores of those that do.
+pub(crate) fn ceilings(experiment: &Experiment) -> Vec<Racer> {
+    let mut found = BTreeMap::new();
+    for server in experiment.servers() {
+        let cores = found.entry(server.speech).or_insert(server.cores);
+        *cores = server.cores.min(*cores);
+    }
+    let ceiling = |(speech, cores)| Racer::Ceiling { cores, speech };
+    found.into_iter().map(ceiling).collect()
 }
 
 fn cells_of(experiment: &Experiment, racer: Racer) -> Vec<Cell> {

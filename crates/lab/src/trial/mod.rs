@@ -1,12 +1,14 @@
 //! One trial: meters on, load, meters off, judged. And the exchange that says whether a server may
 //! be measured at all.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+mod place;
+
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use model::event::Phase;
 use model::experiment::{ArrivalKind, Asked, Content, Workload};
-use model::plan::{Arrivals, Expectation, FORMAT, Level, Stop};
+use model::plan::{Arrivals, Expectation, FORMAT, Level, Protocol, Stop};
 use model::point::Point;
 use model::request::RequestFile;
 use model::trial::Context;
@@ -22,6 +24,8 @@ use crate::server::Running;
 use crate::site::{Document, Site, made_at};
 use crate::sweep::{Cell, Racer, settle};
 
+pub use place::{Place, Speaks};
+
 /// What is asked of a running server, and what right answers are.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -29,26 +33,6 @@ pub struct Target {
     pub place: Place,
     /// At least one request.
     pub requests: Vec<Wanted>,
-}
-
-/// Where a server is asked.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Place {
-    /// Where it listens.
-    pub address: SocketAddr,
-    /// Its URL without a path.
-    pub url: String,
-}
-
-impl Place {
-    /// One on this machine.
-    pub fn local(port: u16) -> Self {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        Self {
-            address,
-            url: format!("http://{address}"),
-        }
-    }
 }
 
 /// One request to a running server.
@@ -186,6 +170,8 @@ pub struct Load {
     pub timeout: Span,
     /// Enforced by the generator.
     pub requests_per_connection: Option<u32>,
+    /// Exchanges in flight on one connection, where that is of HTTP/2.
+    pub streams: u32,
     /// Which trial it is: its source addresses and its randomness come from that.
     pub number: u64,
 }
@@ -201,6 +187,7 @@ impl Load {
             stop: Stop::Count(1),
             timeout,
             requests_per_connection: None,
+            streams: 1,
             number,
         }
     }
@@ -220,6 +207,7 @@ impl Load {
         Self {
             connections,
             stop: Stop::DurationNs(length),
+            streams: experiment.streams(),
             ..Self::one_exchange(experiment.timeout(), number)
         }
     }
@@ -235,6 +223,7 @@ impl Load {
             stop: Stop::DurationNs(experiment.duration()),
             timeout: experiment.timeout(),
             requests_per_connection: workload.requests_per_connection,
+            streams: experiment.streams(),
             number,
         }
     }
@@ -245,7 +234,10 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
     let workers = u32::try_from(cpus.len())
         .unwrap_or(u32::MAX)
         .clamp(1, load.connections.max(1));
-    let address = target.place.address;
+    let Place {
+        address, speaks, ..
+    } = &target.place;
+    let address = *address;
     let arrivals = match (load.rate, load.arrivals) {
         (None, _) => Arrivals::Closed,
         (Some(rate_per_1000_s), ArrivalKind::Fixed) => Arrivals::Fixed { rate_per_1000_s },
@@ -260,8 +252,8 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
             IpAddr::V4(ip) if ip.is_loopback() => sources(load),
             _ => Vec::new(),
         },
-        protocol: model::plan::Protocol::Http1,
-        tls: None,
+        protocol: speaks.protocol,
+        tls: speaks.tls.clone(),
         arrivals,
         stages: Vec::new(),
         think: None,
@@ -272,7 +264,10 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,
         pipeline: 1,
-        streams: 1,
+        streams: match speaks.protocol {
+            Protocol::Http1 => 1,
+            Protocol::Http2 => load.streams,
+        },
         timeout: load.timeout,
         seed: load.number,
         workers,

@@ -7,7 +7,7 @@ use crate::experiment;
 
 fn target() -> Target {
     Target {
-        place: Place::local(4711),
+        place: Place::local(4711, Speaks::default()),
         requests: vec![Wanted::file("/small/7.html", 7, Some("ab".repeat(32)))],
     }
 }
@@ -105,7 +105,12 @@ fn a_workload_of_several_requests_is_a_plan_of_them() {
     let workload = &experiment.workloads()[0];
     let load = Load::one_exchange(experiment.timeout(), 1);
     let read = |racer| {
-        let target = Target::of(racer, Place::local(4711), workload, &site);
+        let target = Target::of(
+            racer,
+            Place::local(4711, Speaks::default()),
+            workload,
+            &site,
+        );
         Plan::try_from(plan(&target, &load, &[1])).unwrap()
     };
     let plan = read(Racer::Server(0));
@@ -125,7 +130,10 @@ fn a_workload_of_several_requests_is_a_plan_of_them() {
         (Some(204), Some(5))
     );
     // The ceiling answers as much, as often, from memory.
-    let plan = read(Racer::Ceiling { cores: 1 });
+    let plan = read(Racer::Ceiling {
+        cores: 1,
+        speech: model::experiment::Speech::CLEAR,
+    });
     let asked: Vec<_> = plan
         .requests()
         .iter()

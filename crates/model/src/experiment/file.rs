@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::de::{IntoDeserializer as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::speech::{Spoken, TlsTable};
 use crate::plan::Expectation;
 use crate::units::{Bytes, Rate, Span};
 
@@ -24,6 +25,9 @@ pub struct ExperimentFile {
     pub workload: Vec<WorkloadFile>,
     /// How hard.
     pub load: LoadFile,
+    /// What TLS is like, where connections have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsTable>,
     /// What an earlier study published, to stand beside what is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
@@ -273,6 +277,29 @@ pub struct LoadFile {
     /// From sent to the last byte.
     #[serde(default = "five_seconds", with = "span")]
     pub timeout: Span,
+    /// What connections speak: one protocol or an axis.
+    #[serde(default = "http1", skip_serializing_if = "is_http1")]
+    pub protocol: OneOrMany<Spoken>,
+    /// Exchanges in flight on one connection of HTTP/2.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub streams: u32,
+}
+
+const fn http1() -> OneOrMany<Spoken> {
+    OneOrMany::One(Spoken::Http1)
+}
+
+fn is_http1(protocol: &OneOrMany<Spoken>) -> bool {
+    *protocol == http1()
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// What makes a request due.

@@ -5,11 +5,13 @@
 
 mod file;
 mod results;
+mod speech;
 mod workload;
 
 use std::collections::BTreeSet;
 
 use crate::plan::Url;
+use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
 pub use file::{
@@ -17,6 +19,7 @@ pub use file::{
     LoadMode, OneOrMany, Order, Published, RateText, Restart, ServerFile, WorkloadFile,
 };
 pub use results::{Gap, Manifest};
+pub use speech::{CertificateKey, Speech, Spoken, TlsTable};
 pub use workload::{Asked, Content, Workload};
 
 /// Whom the others are compared with where nobody was named, the smallest first: nginx, which most
@@ -68,6 +71,8 @@ pub struct ServerVariant {
     pub cores: u32,
     /// Whether and how it logs each request.
     pub access_log: AccessLog,
+    /// What connections to it speak.
+    pub speech: Speech,
     /// When it is started afresh.
     pub restart: Restart,
     /// Whether it is the second of two that are alike.
@@ -125,6 +130,18 @@ impl Experiment {
         self.file.load.timeout
     }
 
+    /// Exchanges in flight on one connection of HTTP/2.
+    pub const fn streams(&self) -> u32 {
+        self.file.load.streams
+    }
+
+    /// What a plan wants of TLS where servers speak that, by a certificate in that file; none in
+    /// clear.
+    pub fn tls_demands(&self, speech: Speech, file: &str) -> Option<TlsFile> {
+        let tls = self.file.tls.clone().unwrap_or_default();
+        speech.certificate.map(|key| tls.demands(key, file))
+    }
+
     /// How arrivals are spaced in an open loop.
     pub const fn arrivals(&self) -> ArrivalKind {
         self.file.load.arrivals
@@ -174,7 +191,8 @@ impl TryFrom<ExperimentFile> for Experiment {
 
     fn try_from(file: ExperimentFile) -> Result<Self, ExperimentError> {
         check_header(&file.experiment)?;
-        let servers = expand_servers(&file.server, file.experiment.restart)?;
+        let speeches = speech::read(&file)?;
+        let servers = expand_servers(&file.server, file.experiment.restart, &speeches)?;
         check_reference(file.experiment.reference.as_deref(), &servers)?;
         let workloads = workload::read(&file.workload)?;
         let connections = read_connections(&file.load.connections)?;
@@ -244,6 +262,7 @@ fn check_reference(
 fn expand_servers(
     files: &[ServerFile],
     restart: Restart,
+    speeches: &[Speech],
 ) -> Result<Vec<ServerVariant>, ExperimentError> {
     if files.is_empty() {
         return Err(wrong("server", "give at least one [[server]]"));
@@ -266,8 +285,9 @@ fn expand_servers(
             ));
         }
         for (variant, count, access_log) in configurations(file) {
-            {
-                let label = label_of(file, product, variant, count, access_log);
+            for &speech in speeches {
+                let mut label = label_of(file, product, variant, count, access_log);
+                label.push_str(&speech::in_label(speech, speeches));
                 if !labels.insert(label.clone()) {
                     return Err(wrong(
                         key("product"),
@@ -288,6 +308,7 @@ fn expand_servers(
                     variant: variant.cloned(),
                     cores: count,
                     access_log,
+                    speech,
                     restart: file.restart.unwrap_or(restart),
                     is_twin: false,
                 });

@@ -86,6 +86,10 @@ pub const CONNECTIONS: &str = "connections";
 pub const CORES: &str = "cores";
 /// The axis of the server's access log.
 pub const ACCESS_LOG: &str = "access_log";
+/// The axis of the protocol that connections speak.
+pub const PROTOCOL: &str = "protocol";
+/// The axis of the key in the server's certificate.
+pub const CERTIFICATE: &str = "certificate";
 
 /// Every axis. Points are put in the order of its rows, so what a chart is drawn along last comes
 /// first.
@@ -128,6 +132,24 @@ pub static AXES: &[Axis] = &[
         rivals: Rivals::MayDiffer,
         read: word,
         show: |value| format!("log {value}"),
+    },
+    Axis {
+        name: PROTOCOL,
+        column: "protocol",
+        meaning: "http1, http2, http1-tls or http2-tls; empty in trials of earlier versions",
+        set: Set::Server,
+        rivals: Rivals::MustAgree,
+        read: word,
+        show: Value::to_string,
+    },
+    Axis {
+        name: CERTIFICATE,
+        column: "certificate_key",
+        meaning: "the kind of key in the server's certificate; empty in clear",
+        set: Set::Server,
+        rivals: Rivals::MustAgree,
+        read: word,
+        show: Value::to_string,
     },
     #[cfg(test)]
     Axis {

@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Rate;
 
-pub use axis::{ACCESS_LOG, AXES, Axis, CONNECTIONS, CORES, RATE, Rivals, Set, Value, axis};
+pub use axis::{
+    ACCESS_LOG, AXES, Axis, CERTIFICATE, CONNECTIONS, CORES, PROTOCOL, RATE, Rivals, Set, Value,
+    axis,
+};
 
 /// One run of one experiment, a resumed one included. Two runs of the same experiment are two.
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -1,5 +1,7 @@
 //! The trials as CSV (RFC 4180): a row for each, columns with units in their names.
 
+mod connections;
+
 use std::collections::BTreeMap;
 
 use model::point::{AXES, Value, axis};
@@ -151,7 +153,8 @@ const REST: [(&str, &str); 52] = [
 /// Every column, with what it holds.
 pub fn columns() -> impl Iterator<Item = (&'static str, &'static str)> {
     let axes = AXES.iter().map(|axis| (axis.column, axis.meaning));
-    FIRST.into_iter().chain(axes).chain(REST)
+    let rest = REST.into_iter().chain(connections::COLUMNS);
+    FIRST.into_iter().chain(axes).chain(rest)
 }
 
 /// All trials of `runs`, a heading first. Axes that only another version knows follow those of the
@@ -169,7 +172,7 @@ pub fn rows(runs: &[&Run]) -> String {
         column => column,
     });
     let mut out = String::new();
-    let (first, rest) = (FIRST.iter(), REST.iter());
+    let (first, rest) = (FIRST.iter(), REST.iter().chain(&connections::COLUMNS));
     let all = first.map(|(name, _)| *name).chain(headings);
     let all = all.chain(rest.map(|(name, _)| *name));
     line(&mut out, all.map(str::to_owned));
@@ -178,6 +181,7 @@ pub fn rows(runs: &[&Run]) -> String {
         for digest in run.digests() {
             let mut cells = row(digest, &axes);
             cells.extend(analysis.cells(digest));
+            cells.extend(connections::cells(digest));
             line(&mut out, cells.into_iter());
         }
     }

@@ -1,3 +1,5 @@
+use model::tls::Negotiated;
+
 use super::*;
 
 /// Splits a line of CSV whose quoted cells hold no line ends.
@@ -66,4 +68,61 @@ fn an_axis_that_this_version_does_not_know_has_its_column() {
     let place = lines[0].iter().position(|name| name == "tls").unwrap();
     assert_eq!(lines[1][place], "1.3");
     assert_eq!(lines[0].len(), lines[1].len());
+}
+
+#[test]
+fn what_tls_and_http2_came_to_has_its_columns() {
+    let mut trial = model::fixture::closed();
+    let mut tls = model::tls::TlsRecord {
+        failed: 2,
+        ..model::tls::TlsRecord::default()
+    };
+    let negotiated = Negotiated {
+        version: "1.3".to_owned(),
+        suite: "TLS_AES_128_GCM_SHA256".to_owned(),
+        group: Some("X25519".to_owned()),
+        key_type: Some("ECDSA P-256".to_owned()),
+        chain_bytes: 400,
+        ..Negotiated::default()
+    };
+    let resumed = Negotiated {
+        resumed: true,
+        key_type: None,
+        chain_bytes: 0,
+        ..negotiated.clone()
+    };
+    tls.add(negotiated, 7);
+    tls.add(resumed, 3);
+    trial.record.tls = Some(tls);
+    trial.record.http2 = Some(model::http2::Http2Record {
+        streams_allowed: Some(128),
+        resets: [("CANCEL".to_owned(), 4), ("NO_ERROR".to_owned(), 1)].into(),
+        ..model::http2::Http2Record::default()
+    });
+    let of = |trial: &model::Trial, name: &str| {
+        let mut run = Run::default();
+        run.add(trial);
+        let text = rows(&[&run]);
+        let lines: Vec<Vec<String>> = text.split_terminator("\r\n").map(cells).collect();
+        let place = lines[0].iter().position(|other| other == name).unwrap();
+        lines[1][place].clone()
+    };
+    let expected = [
+        ("tls_version", "1.3"),
+        ("tls_suite", "TLS_AES_128_GCM_SHA256"),
+        ("tls_group", "X25519"),
+        ("tls_key", "ECDSA P-256"),
+        ("tls_chain_bytes", "400"),
+        ("tls_full", "7"),
+        ("tls_resumed", "3"),
+        ("tls_failed", "2"),
+        ("http2_streams_allowed", "128"),
+        ("http2_go_aways", "0"),
+        ("http2_resets", "5"),
+    ];
+    let in_clear = model::fixture::closed();
+    for (name, value) in expected {
+        assert_eq!(of(&trial, name), value, "{name}");
+        assert_eq!(of(&in_clear, name), "", "{name}");
+    }
 }

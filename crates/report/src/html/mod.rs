@@ -6,6 +6,7 @@
 mod answer;
 mod chart;
 mod compare;
+mod connections;
 mod failures;
 mod frame;
 mod look;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::frame::{self, ASSETS, Assets};
-use super::{escape, failures, published, results, setting, trials, verdicts};
+use super::{connections, escape, failures, published, results, setting, trials, verdicts};
 use crate::number::plural;
 use crate::run::Run;
 
@@ -11,11 +11,16 @@ use crate::run::Run;
 type Writer = (&'static str, &'static str, fn(&Run) -> String);
 
 /// The sections in the order of reading.
-const SECTIONS: [Writer; 8] = [
+const SECTIONS: [Writer; 9] = [
     ("verdict", "What may be believed", verdicts::section),
     ("results", "Results", results::section),
     ("published", "Then and now", published::section),
     ("failures", "Failures", failures::section),
+    (
+        "connections",
+        "What connections spoke",
+        connections::section,
+    ),
     ("servers", "The servers, exactly", setting::servers),
     ("machine", "The machine", setting::machine),
     ("repeat", "How to repeat it", setting::repeat),

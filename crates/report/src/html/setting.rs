@@ -42,6 +42,7 @@ fn one_server(label: &str, server: &Server) -> String {
     fact("workers", server.workers.to_string());
     fact("CPUs", list(&server.cpus));
     fact("access log", server.access_log.clone());
+    fact("protocol", server.protocol.clone());
     fact(
         "accept queue",
         server

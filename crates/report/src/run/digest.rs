@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 use model::finding::Cause;
-use model::point::{ACCESS_LOG, CONNECTIONS, CORES, Point, PointId, RATE, Value, Values};
+use model::http2::Http2Record;
+use model::point::{
+    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, PROTOCOL, Point, PointId, RATE, Value, Values,
+};
 use model::record::{Example, Interval};
+use model::tls::TlsRecord;
 use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
 use verdict::analysis::{Round, Standing};
@@ -86,6 +90,10 @@ pub struct Digest {
     pub connections_before: Option<u32>,
     /// Connections established in the window.
     pub established: u64,
+    /// What was negotiated, where connections have TLS.
+    pub tls: Option<TlsRecord>,
+    /// What HTTP/2 did, where they speak it.
+    pub http2: Option<Http2Record>,
     /// Right answers per second over stretches of the window, with their middle in seconds.
     pub stretches: Vec<(f64, f64)>,
     /// What it is worth in all.
@@ -159,6 +167,8 @@ impl Digest {
                 .and_then(|server| server.standing)
                 .map(|standing| standing.connections_before),
             established: record.total.connections.established,
+            tls: record.tls.clone(),
+            http2: record.http2.clone(),
             stretches: stretches(trial),
             status: Status::Unknown,
             claims: BTreeMap::new(),
@@ -307,7 +317,7 @@ impl Digest {
 fn place(id: &PointId) -> Values {
     let mut place = id.load.clone();
     for (name, value) in id.axes.iter() {
-        if ![CORES, ACCESS_LOG].contains(&name) {
+        if ![CORES, ACCESS_LOG, PROTOCOL, CERTIFICATE].contains(&name) {
             place.set(name, value.clone());
         }
     }

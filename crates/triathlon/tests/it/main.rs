@@ -27,6 +27,7 @@ mod gone;
 mod hostile;
 mod http2;
 mod lab;
+mod lab_tls;
 mod many;
 mod models;
 mod outputs;

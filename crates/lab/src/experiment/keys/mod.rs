@@ -3,6 +3,7 @@
 pub mod pages;
 mod published;
 mod table;
+mod tls;
 
 use toml::de::{DeTable, DeValue};
 

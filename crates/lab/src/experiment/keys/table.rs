@@ -5,6 +5,7 @@ use super::Kind::{
     Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
 };
 use super::published::PUBLISHED;
+use super::tls::TLS;
 use super::{Key, Section};
 
 pub(super) const fn key(
@@ -30,15 +31,16 @@ pub(super) const NONE: &str = "none";
 
 const LOGS: super::Kind = Word(&["off", "on", "buffered"]);
 const RESTARTS: super::Kind = Word(&["round", "trial"]);
+const PROTOCOLS: super::Kind = Word(&["http1", "http1-tls", "http2", "http2-tls"]);
 
 /// Each table by its path, with its keys. A test holds this against the types in `model`.
 pub const SECTIONS: &[Section] = &[
     Section {
         path: "",
         written: "",
-        meaning: "An experiment has four tables, and a fifth for figures of earlier studies. \
-                  Servers, workloads and figures may be several: each has a table of its own, in \
-                  two brackets.",
+        meaning: "An experiment has four tables, one for TLS where there is some, and one for \
+                  figures of earlier studies. Servers, workloads and figures may be several: each \
+                  has a table of its own, in two brackets.",
         keys: &[
             key(
                 "experiment",
@@ -62,6 +64,7 @@ pub const SECTIONS: &[Section] = &[
                 "What is fetched: a table for each.",
             ),
             key("load", Table, MUST, "[load]", "How hard."),
+            key("tls", Table, NONE, "[tls]", "What TLS is like."),
             key(
                 "published",
                 Tables,
@@ -458,6 +461,21 @@ pub const SECTIONS: &[Section] = &[
                 "timeout = \"1s\"",
                 "How long an answer may take from the first byte sent to the last received.",
             ),
+            key(
+                "protocol",
+                Axis(&PROTOCOLS),
+                "\"http1\"",
+                "protocol = [\"http1\", \"http2-tls\"]",
+                "What connections speak, in clear or inside TLS; a list makes a server of each. A \
+                 server that does not offer it becomes a row.",
+            ),
+            key(
+                "streams",
+                Count(1),
+                "1",
+                "streams = 10",
+                "Requests in flight on one connection of HTTP/2.",
+            ),
         ],
     },
     Section {
@@ -470,5 +488,6 @@ pub const SECTIONS: &[Section] = &[
             key("step", Count(1), MUST, "step = 10", "From one to the next."),
         ],
     },
+    TLS,
     PUBLISHED,
 ];

@@ -314,6 +314,14 @@ impl Product {
             let is_handler = self.kinds.handler.contains_key(need);
             chosen.push((if is_handler { "handler" } else { "protocol" }, offer));
         }
+        let protocol = setup.protocol.name();
+        if let Some(why) = self.cannot_speak(protocol) {
+            return Err(why);
+        }
+        if !setup.needs.iter().any(|need| need == protocol) {
+            let spoken = self.kinds.protocol.get(protocol);
+            chosen.extend(spoken.map(|setting| ("protocol", setting)));
+        }
         let variant = self.kinds.variant.get(setup.variant);
         chosen.extend(variant.map(|setting| ("variant", setting)));
         let log = self.kinds.access_log.get(setup.access_log.name());

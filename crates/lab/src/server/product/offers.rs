@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::experiment::AccessLog;
+use model::experiment::{AccessLog, Spoken};
 
 use super::super::Absent;
 use super::{NULL, Product, Setting};
@@ -72,6 +72,21 @@ impl Product {
             "{} does not offer '{missing}', which the workload needs; it offers {}",
             self.name,
             offers.join(", ")
+        ))
+    }
+
+    /// Why it cannot be measured with that protocol, if it cannot. HTTP/1.1 in clear needs no word.
+    pub fn cannot_speak(&self, protocol: &str) -> Option<String> {
+        if protocol == Spoken::Http1.name() || self.kinds.protocol.contains_key(protocol) {
+            return None;
+        }
+        Some(format!(
+            "{} does not speak {protocol} here; it speaks {}",
+            self.name,
+            match names(&self.kinds.protocol).as_slice() {
+                [] => Spoken::Http1.name().to_owned(),
+                some => some.join(", "),
+            }
         ))
     }
 

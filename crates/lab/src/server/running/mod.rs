@@ -15,17 +15,19 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use model::condition::ServerCondition;
-use model::experiment::AccessLog;
+use model::experiment::{AccessLog, Spoken};
+use model::tls::TlsFile;
 use model::trial::Server;
 use sys::counters::{process, socket};
 use sys::process::{Child, Confinement, Ended, Leaf, Signal};
 
 use super::{External, Installed, LaunchProcess, Preset, Setup, check_path};
+use crate::certificate::CertificateFiles;
 use crate::error::LabError;
 use crate::meter::Group;
 use crate::scratch::Scratch;
 use crate::site::{Site, open_to_all};
-use crate::trial::Place;
+use crate::trial::{Place, Speaks};
 use error_log::ErrorLog;
 
 /// What to start, and how.
@@ -41,6 +43,12 @@ pub struct Start<'a> {
     pub preset_name: &'a str,
     /// Whether and how it logs.
     pub access_log: AccessLog,
+    /// What connections to it speak.
+    pub protocol: Spoken,
+    /// The certificate that it shows; none in clear.
+    pub certificate: Option<&'a CertificateFiles>,
+    /// What is wanted of TLS when it is asked; none in clear.
+    pub tls: Option<&'a TlsFile>,
     /// CPUs it gets.
     pub cpus: &'a [u32],
     /// The most connections it will have to hold.
@@ -64,6 +72,7 @@ pub struct Running {
     leaf: Option<Leaf>,
     installed: Installed,
     facts: Server,
+    speaks: Speaks,
     /// What the doctor looks at, once somebody has asked for it.
     condition: Option<ServerCondition>,
     error_log: ErrorLog,
@@ -125,6 +134,8 @@ impl Running {
             ports: &ports,
             cpus: start.cpus,
             access_log: start.access_log,
+            protocol: start.protocol,
+            certificate: start.certificate,
             connections: start.connections,
             preset: start.preset,
             needs: start.needs,
@@ -146,6 +157,7 @@ impl Running {
             leaf: start.scratch.leaf(),
             installed: start.installed.clone(),
             facts: facts_of(start, launch.files),
+            speaks: Speaks::of(start),
             condition: None,
             error_log,
             external: None,
@@ -172,8 +184,10 @@ impl Running {
             facts: Server {
                 product: start.installed.product.name().to_owned(),
                 preset: "as it runs".to_owned(),
+                protocol: start.protocol.name().to_owned(),
                 ..Server::default()
             },
+            speaks: Speaks::of(start),
             condition: None,
             error_log: ErrorLog::create(directory.path().join("error.log"))?,
             external: Some(external.clone()),
@@ -219,8 +233,9 @@ impl Running {
             Some(external) => Place {
                 address: external.address,
                 url: external.url.clone(),
+                speaks: self.speaks.clone(),
             },
-            None => Place::local(self.port()),
+            None => Place::local(self.port(), self.speaks.clone()),
         }
     }
 
@@ -460,6 +475,7 @@ fn facts_of(start: &Start<'_>, files: Vec<(String, String)>) -> Server {
         cpus: start.cpus.to_vec(),
         workers: u32::try_from(start.cpus.len().max(1)).unwrap_or(u32::MAX),
         access_log: start.access_log.name().to_owned(),
+        protocol: start.protocol.name().to_owned(),
         ..Server::default()
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::event::Phase;
+use model::experiment::Spoken;
 use model::{Event, PlanFile, Trial};
 
 use super::*;
@@ -79,6 +80,9 @@ fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> 
         preset,
         preset_name: "tuned",
         access_log: AccessLog::Off,
+        protocol: Spoken::Http1,
+        certificate: None,
+        tls: None,
         cpus: &[0],
         connections: 256,
         needs: &[],

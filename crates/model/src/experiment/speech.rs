@@ -1,0 +1,327 @@
+//! What connections of an experiment speak: the protocol, and TLS where it has some.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ExperimentError, ExperimentFile, OneOrMany, wrong};
+use crate::plan::{Protocol, STREAMS_MAX};
+use crate::tls::{TlsFile, TlsGroup, TlsSuite, TlsVersion, names};
+
+names! {
+    /// A protocol that servers are measured with: a version of HTTP, in clear or inside TLS.
+    Spoken, "protocol of a lab":
+    /// HTTP/1.1 in clear.
+    Http1 = "http1",
+    /// HTTP/1.1 inside TLS.
+    Http1Tls = "http1-tls",
+    /// HTTP/2 in clear, by prior knowledge.
+    Http2 = "http2",
+    /// HTTP/2 inside TLS.
+    Http2Tls = "http2-tls",
+}
+
+names! {
+    /// The key of the certificate that a server shows.
+    CertificateKey, "kind of key that a lab makes":
+    /// ECDSA on NIST's curve of 256 bits.
+    EcdsaP256 = "ecdsa-p256",
+    /// RSA of 2,048 bits.
+    Rsa2048 = "rsa-2048",
+}
+
+impl Spoken {
+    /// What the generator speaks then.
+    pub const fn http(self) -> Protocol {
+        match self {
+            Self::Http1 | Self::Http1Tls => Protocol::Http1,
+            Self::Http2 | Self::Http2Tls => Protocol::Http2,
+        }
+    }
+
+    /// Whether it stands inside TLS.
+    pub const fn is_secure(self) -> bool {
+        matches!(self, Self::Http1Tls | Self::Http2Tls)
+    }
+}
+
+impl CertificateKey {
+    /// As the record of a handshake tells it.
+    pub const fn in_records(self) -> &'static str {
+        match self {
+            Self::EcdsaP256 => "ECDSA P-256",
+            Self::Rsa2048 => "RSA 2048",
+        }
+    }
+}
+
+/// What connections to a server speak, and which certificate it shows.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Speech {
+    /// The protocol.
+    pub protocol: Spoken,
+    /// The key of its certificate; none in clear.
+    pub certificate: Option<CertificateKey>,
+}
+
+impl Speech {
+    /// HTTP/1.1 in clear.
+    pub const CLEAR: Self = Self {
+        protocol: Spoken::Http1,
+        certificate: None,
+    };
+}
+
+/// `[tls]`: the same for all servers, so that none does other work than its rivals.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsTable {
+    /// The key of the certificate: one kind or an axis.
+    #[serde(default = "ecdsa")]
+    pub certificate: OneOrMany<CertificateKey>,
+    /// The one version that is offered.
+    #[serde(default = "newest")]
+    pub version: TlsVersion,
+    /// The one suite that is offered; none: AES-128 of the version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<TlsSuite>,
+    /// The one group that is offered.
+    #[serde(default = "curve")]
+    pub group: TlsGroup,
+}
+
+const fn ecdsa() -> OneOrMany<CertificateKey> {
+    OneOrMany::One(CertificateKey::EcdsaP256)
+}
+
+const fn newest() -> TlsVersion {
+    TlsVersion::Tls13
+}
+
+const fn curve() -> TlsGroup {
+    TlsGroup::X25519
+}
+
+impl Default for TlsTable {
+    fn default() -> Self {
+        Self {
+            certificate: ecdsa(),
+            version: newest(),
+            suite: None,
+            group: curve(),
+        }
+    }
+}
+
+impl TlsTable {
+    /// The suite that is offered to a server with such a certificate.
+    fn suite_for(&self, certificate: CertificateKey) -> TlsSuite {
+        self.suite.unwrap_or(match (self.version, certificate) {
+            (TlsVersion::Tls13, _) => TlsSuite::Aes128Tls13,
+            (TlsVersion::Tls12, CertificateKey::EcdsaP256) => TlsSuite::Aes128Ecdsa,
+            (TlsVersion::Tls12, CertificateKey::Rsa2048) => TlsSuite::Aes128Rsa,
+        })
+    }
+
+    /// What a plan wants of TLS then, of a server whose certificate is in that file: it is trusted
+    /// because it is that one. Each handshake is a full one, as none depends on those before it.
+    pub fn demands(&self, certificate: CertificateKey, file: &str) -> TlsFile {
+        TlsFile {
+            ca_file: Some(file.to_owned()),
+            versions: vec![self.version],
+            suites: vec![self.suite_for(certificate)],
+            groups: vec![self.group],
+            no_resumption: true,
+            ..TlsFile::default()
+        }
+    }
+}
+
+/// All that servers are measured with, in the order of the file.
+pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError> {
+    let (protocols, streams) = (file.load.protocol.as_slice(), file.load.streams);
+    if protocols.is_empty() {
+        return Err(wrong("load.protocol", "give at least one"));
+    }
+    if !(1..=STREAMS_MAX).contains(&streams) {
+        return Err(wrong("load.streams", "give 1 to 1000"));
+    }
+    let has = |what: fn(&Spoken) -> bool| protocols.iter().any(what);
+    if streams > 1 && !has(|one| one.http() == Protocol::Http2) {
+        let why = "only HTTP/2 has streams: write protocol = \"http2\" or \"http2-tls\"";
+        return Err(wrong("load.streams", why));
+    }
+    if file.tls.is_some() && !has(|one| one.is_secure()) {
+        let why = "no protocol has TLS: write protocol = \"http1-tls\" or \"http2-tls\" in [load]";
+        return Err(wrong("tls", why));
+    }
+    let tls = file.tls.clone().unwrap_or_default();
+    let certificates = tls.certificate.as_slice();
+    if certificates.is_empty() {
+        return Err(wrong("tls.certificate", "give at least one"));
+    }
+    if let Some(suite) = tls.suite {
+        suite_fits(suite, &tls).map_err(|why| wrong("tls.suite", why))?;
+    }
+    let mut all = Vec::new();
+    for &protocol in protocols {
+        let keys: Vec<Option<CertificateKey>> = match protocol.is_secure() {
+            true => certificates.iter().copied().map(Some).collect(),
+            false => vec![None],
+        };
+        for certificate in keys {
+            let speech = Speech {
+                protocol,
+                certificate,
+            };
+            if all.contains(&speech) {
+                return Err(wrong(
+                    "load.protocol",
+                    format!("'{protocol}' is there twice"),
+                ));
+            }
+            all.push(speech);
+        }
+    }
+    Ok(all)
+}
+
+/// Whether every server could choose `suite`.
+fn suite_fits(suite: TlsSuite, tls: &TlsTable) -> Result<(), String> {
+    let is_old = suite.name().contains("_WITH_");
+    if is_old != (tls.version == TlsVersion::Tls12) {
+        return Err(format!("{suite} does not belong to TLS {}", tls.version));
+    }
+    let wanted = |key: &CertificateKey| match key {
+        CertificateKey::EcdsaP256 => "_ECDSA_",
+        CertificateKey::Rsa2048 => "_RSA_",
+    };
+    let unfit = tls.certificate.as_slice().iter();
+    let unfit = unfit
+        .copied()
+        .find(|key| is_old && !suite.name().contains(wanted(key)));
+    match unfit {
+        Some(key) => Err(format!("{suite} does not go with a certificate of {key}")),
+        None => Ok(()),
+    }
+}
+
+/// What the label of a server tells of this, where its experiment has several of them.
+pub(super) fn in_label(speech: Speech, all: &[Speech]) -> String {
+    let mut text = String::new();
+    if all.iter().any(|other| other.protocol != speech.protocol) {
+        text.push_str(&format!(" {}", speech.protocol));
+    }
+    let differs =
+        |other: &Speech| other.certificate.is_some() && other.certificate != speech.certificate;
+    if let Some(key) = speech.certificate.filter(|_| all.iter().any(differs)) {
+        text.push_str(&format!(" {key}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Experiment;
+
+    fn read(load: &str, tls: &str) -> Result<Experiment, String> {
+        let tls = match tls {
+            "" => String::new(),
+            tls => format!(r#""tls": {tls},"#),
+        };
+        let text = format!(
+            r#"{{
+                "experiment": {{ "name": "n", "question": "q", "rounds": 1, "duration": "1s" }},
+                "server": [{{ "product": "nginx" }}],
+                "workload": [{{ "name": "w", "body": {{ "bytes": 7 }} }}], {tls}
+                "load": {{ "connections": 1 {load} }}
+            }}"#
+        );
+        let file: ExperimentFile =
+            serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        Experiment::try_from(file).map_err(|error| error.to_string())
+    }
+
+    fn labels(load: &str, tls: &str) -> Vec<String> {
+        let experiment = read(load, tls).unwrap();
+        let labels = experiment.servers().iter();
+        labels.map(|server| server.label.clone()).collect()
+    }
+
+    #[test]
+    fn a_label_tells_what_differs_and_nothing_else() {
+        assert_eq!(labels("", ""), ["nginx"]);
+        assert_eq!(labels(r#", "protocol": "http2-tls""#, ""), ["nginx"]);
+        let both = r#"{ "certificate": ["ecdsa-p256", "rsa-2048"] }"#;
+        assert_eq!(
+            labels(r#", "protocol": ["http1", "http2-tls"]"#, both),
+            [
+                "nginx http1",
+                "nginx http2-tls ecdsa-p256",
+                "nginx http2-tls rsa-2048"
+            ]
+        );
+        assert_eq!(
+            labels(r#", "protocol": "http1-tls""#, both),
+            ["nginx ecdsa-p256", "nginx rsa-2048"]
+        );
+    }
+
+    #[test]
+    fn one_version_suite_and_group_are_demanded_and_full_handshakes() {
+        let experiment = read(r#", "protocol": "http2-tls""#, "").unwrap();
+        let speech = experiment.servers()[0].speech;
+        let demands = experiment.tls_demands(speech, "a.pem").unwrap();
+        assert_eq!(demands.versions, [TlsVersion::Tls13]);
+        assert_eq!(demands.suites, [TlsSuite::Aes128Tls13]);
+        assert_eq!(demands.groups, [TlsGroup::X25519]);
+        assert!(demands.no_resumption && !demands.insecure);
+        let old = r#"{ "version": "1.2", "certificate": "rsa-2048" }"#;
+        let experiment = read(r#", "protocol": "http1-tls""#, old).unwrap();
+        let speech = experiment.servers()[0].speech;
+        let demands = experiment.tls_demands(speech, "a.pem").unwrap();
+        assert_eq!(demands.suites, [TlsSuite::Aes128Rsa]);
+        let clear = read("", "").unwrap();
+        assert_eq!(clear.tls_demands(Speech::CLEAR, "a.pem"), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        let secure = r#", "protocol": "http1-tls""#;
+        let check = |load: &str, tls: &str, expected: &str| {
+            let said = read(load, tls).unwrap_err();
+            assert!(said.contains(expected), "{said}");
+        };
+        check("", "{}", "tls: no protocol has TLS");
+        check(
+            r#", "streams": 2"#,
+            "",
+            "load.streams: only HTTP/2 has streams",
+        );
+        check(
+            r#", "protocol": "http2", "streams": 0"#,
+            "",
+            "give 1 to 1000",
+        );
+        check(
+            r#", "protocol": []"#,
+            "",
+            "load.protocol: give at least one",
+        );
+        check(
+            r#", "protocol": ["http1", "http1"]"#,
+            "",
+            "load.protocol: 'http1' is there twice",
+        );
+        check(
+            secure,
+            r#"{ "suite": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" }"#,
+            "does not belong to TLS 1.3",
+        );
+        check(
+            secure,
+            r#"{ "version": "1.2", "suite": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" }"#,
+            "does not go with a certificate of ecdsa-p256",
+        );
+        check(r#", "protocol": "http3""#, "", "unknown variant `http3`");
+    }
+}

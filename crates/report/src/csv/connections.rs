@@ -1,0 +1,69 @@
+//! The columns of TLS and HTTP/2.
+
+use std::collections::BTreeSet;
+
+use model::tls::Negotiated;
+
+use crate::run::Digest;
+
+/// Each with what it holds.
+pub(super) const COLUMNS: [(&str, &str); 11] = [
+    (
+        "tls_version",
+        "what full handshakes of the run came to: versions, one behind the other where there are \
+         several; empty in clear, as all that follows of TLS",
+    ),
+    ("tls_suite", "the same of cipher suites"),
+    ("tls_group", "the same of key-exchange groups"),
+    ("tls_key", "the same of keys in the server's certificate"),
+    ("tls_chain_bytes", "the same of bytes of its certificates"),
+    ("tls_full", "handshakes that were full"),
+    ("tls_resumed", "handshakes that resumed a session"),
+    ("tls_failed", "handshakes that failed"),
+    (
+        "http2_streams_allowed",
+        "the fewest streams that the server allowed at once; empty where it set no limit, or \
+         connections speak HTTP/1.1",
+    ),
+    ("http2_go_aways", "GOAWAY frames of the server"),
+    (
+        "http2_resets",
+        "exchanges that the server ended by RST_STREAM",
+    ),
+];
+
+pub(super) fn cells(digest: &Digest) -> Vec<String> {
+    let mut cells = Vec::new();
+    match &digest.tls {
+        None => cells.resize(8, String::new()),
+        Some(tls) => {
+            let each = |of: fn(&Negotiated) -> Option<String>| {
+                let kinds = tls.negotiated.iter().map(|one| &one.negotiated);
+                let full = kinds.filter(|one| !one.resumed);
+                let words: BTreeSet<String> = full.filter_map(of).collect();
+                words.into_iter().collect::<Vec<_>>().join(" ")
+            };
+            let (full, resumed) = tls.full_and_resumed();
+            cells.extend([
+                each(|one| Some(one.version.clone())),
+                each(|one| Some(one.suite.clone())),
+                each(|one| one.group.clone()),
+                each(|one| one.key_type.clone()),
+                each(|one| Some(one.chain_bytes.to_string())),
+                full.to_string(),
+                resumed.to_string(),
+                tls.failed.to_string(),
+            ]);
+        }
+    }
+    let count = |of: fn(&model::http2::Http2Record) -> Option<u64>| {
+        let count = digest.http2.as_ref().and_then(of);
+        count.map_or_else(String::new, |count| count.to_string())
+    };
+    cells.extend([
+        count(|http2| http2.streams_allowed.map(u64::from)),
+        count(|http2| Some(http2.go_aways.values().sum())),
+        count(|http2| Some(http2.resets.values().sum())),
+    ]);
+    cells
+}

@@ -1,0 +1,176 @@
+//! What connections spoke, where that is more than HTTP/1.1 in clear: as it was negotiated, and not
+//! as it was configured.
+
+use model::http2::Http2Record;
+use model::tls::TlsRecord;
+use verdict::words;
+
+use super::table::Table;
+use crate::number;
+use crate::run::{Digest, Run};
+
+/// What connections of one server came to, over all its trials.
+#[derive(Default)]
+struct Spoken {
+    tls: Option<TlsRecord>,
+    http2: Option<Http2Record>,
+}
+
+/// The section; nothing where all is HTTP/1.1 in clear.
+pub(super) fn section(run: &Run) -> String {
+    let mut servers: Vec<(&str, Spoken)> = Vec::new();
+    let spoken = run.digests().iter();
+    let spoken = spoken.filter(|one| !one.ceiling && (one.tls.is_some() || one.http2.is_some()));
+    for digest in spoken {
+        let label = digest.id.server.as_str();
+        let place = servers.iter().position(|(server, _)| *server == label);
+        let place = place.unwrap_or_else(|| {
+            servers.push((label, Spoken::default()));
+            servers.len() - 1
+        });
+        servers[place].1.add(digest);
+    }
+    if servers.is_empty() {
+        return String::new();
+    }
+    servers.sort_by_key(|(label, _)| *label);
+    let mut table = Table::new(
+        "What was negotiated, over all trials of a server",
+        &[
+            "server",
+            "protocol",
+            "TLS",
+            "#handshakes",
+            "#resumed",
+            "#failed",
+            "HTTP/2",
+        ],
+    );
+    for (label, spoken) in &servers {
+        let tls = spoken.tls.as_ref();
+        let (full, resumed) = tls.map_or((0, 0), TlsRecord::full_and_resumed);
+        table
+            .row()
+            .text(label)
+            .text(if spoken.http2.is_some() {
+                "HTTP/2"
+            } else {
+                "HTTP/1.1"
+            })
+            .text(&spoken.kinds())
+            .number(&number::count(full + resumed))
+            .number(&number::count(resumed))
+            .number(&number::count(tls.map_or(0, |tls| tls.failed)))
+            .text(&spoken.http2.as_ref().map_or_else(String::new, streams));
+    }
+    table.finish()
+}
+
+impl Spoken {
+    fn add(&mut self, digest: &Digest) {
+        if let Some(tls) = &digest.tls {
+            self.tls.get_or_insert_default().merge(tls.clone());
+        }
+        if let Some(http2) = &digest.http2 {
+            self.http2.get_or_insert_default().merge(http2.clone());
+        }
+    }
+
+    /// What full handshakes came to.
+    fn kinds(&self) -> String {
+        let Some(tls) = &self.tls else {
+            return "in clear".to_owned();
+        };
+        let full = tls.negotiated.iter().map(|one| &one.negotiated);
+        let mut kinds = Vec::new();
+        for one in full.filter(|one| !one.resumed) {
+            let mut text = format!("TLS {}, {}", one.version, one.suite);
+            for part in one.group.iter().chain(&one.key_type) {
+                text.push_str(&format!(", {part}"));
+            }
+            text.push_str(&format!(", {} B of certificates", one.chain_bytes));
+            if !kinds.contains(&text) {
+                kinds.push(text);
+            }
+        }
+        match kinds.is_empty() {
+            true => "no full handshake".to_owned(),
+            false => kinds.join("; "),
+        }
+    }
+}
+
+/// What the server said of streams.
+fn streams(http2: &Http2Record) -> String {
+    let mut parts = vec![match http2.streams_allowed {
+        Some(allowed) => format!("{} at once", words::plural(u64::from(allowed), "stream")),
+        None => "any number of streams".to_owned(),
+    }];
+    for (what, counts) in [("GOAWAY", &http2.go_aways), ("RST_STREAM", &http2.resets)] {
+        for (code, count) in counts {
+            parts.push(format!("{} {what} {code}", number::count(*count)));
+        }
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use model::tls::Negotiated;
+
+    use super::*;
+
+    /// The section of a run of one trial with those facts.
+    fn told(tls: Option<TlsRecord>, http2: Option<Http2Record>) -> String {
+        let mut trial = model::fixture::closed();
+        (trial.record.tls, trial.record.http2) = (tls, http2);
+        let mut run = Run::default();
+        run.add(&trial);
+        section(&run)
+    }
+
+    fn check(html: &str, cells: &[&str]) {
+        for cell in cells {
+            assert!(html.contains(&format!(">{cell}</td>")), "{cell}: {html}");
+        }
+    }
+
+    #[test]
+    fn it_tells_what_was_negotiated_and_is_not_there_without_need() {
+        assert_eq!(told(None, None), "");
+        let mut tls = TlsRecord::default();
+        let full = Negotiated {
+            version: "1.3".to_owned(),
+            suite: "TLS_AES_128_GCM_SHA256".to_owned(),
+            group: Some("X25519".to_owned()),
+            key_type: Some("RSA 2048".to_owned()),
+            chain_bytes: 700,
+            ..Negotiated::default()
+        };
+        let resumed = Negotiated {
+            resumed: true,
+            ..full.clone()
+        };
+        tls.add(full, 40);
+        tls.add(resumed, 2);
+        let html = told(Some(tls), None);
+        let kind = "TLS 1.3, TLS_AES_128_GCM_SHA256, X25519, RSA 2048, 700 B of certificates";
+        check(&html, &["HTTP/1.1", kind, "42", "2"]);
+    }
+
+    #[test]
+    fn connections_whose_handshakes_failed_are_not_in_clear() {
+        let tls = TlsRecord {
+            failed: 9,
+            ..TlsRecord::default()
+        };
+        check(&told(Some(tls), None), &["no full handshake", "9"]);
+        let http2 = Http2Record {
+            streams_allowed: Some(8),
+            go_aways: [("NO_ERROR".to_owned(), 3)].into(),
+            ..Http2Record::default()
+        };
+        let said = "8 streams at once, 3 GOAWAY NO_ERROR";
+        check(&told(None, Some(http2)), &["HTTP/2", "in clear", said]);
+    }
+}

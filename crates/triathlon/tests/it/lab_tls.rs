@@ -1,0 +1,255 @@
+//! The lab's axes of protocol and TLS: what was asked is what was negotiated, for every server.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::Trial;
+use model::point::{CERTIFICATE, PROTOCOL};
+
+use crate::lab::files;
+use crate::support::need;
+use crate::support::process::{Run, triathlon};
+
+/// A lab of one point for each protocol and certificate. It is called like a built-in one, as its
+/// results are looked for there.
+fn tiny(servers: &[&str], load: &str, results: &Path, more: &[&str]) -> Run {
+    let servers: Vec<String> = servers
+        .iter()
+        .map(|server| format!("[[server]]\nproduct = \"{server}\"\n"))
+        .collect();
+    let text = format!(
+        "[experiment]\nname = \"first-heat\"\nquestion = \"Which?\"\nrounds = 1\n\
+         duration = \"200ms\"\nwarmup = \"20ms\"\n{}\n[[workload]]\nname = \"small\"\n\
+         body = {{ bytes = 7 }}\n[load]\nconnections = 2\n{load}\n",
+        servers.concat()
+    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("tiny.toml");
+    fs::write(&file, text).expect("a file of the test");
+    let (file, results) = (file.display().to_string(), results.display().to_string());
+    let mut arguments = vec![
+        "lab",
+        "--no-lock",
+        &file,
+        "--hiccups",
+        "0s",
+        "--results",
+        &results,
+    ];
+    arguments.extend(more);
+    triathlon(arguments)
+}
+
+fn trials(results: &Path) -> Vec<Trial> {
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(path).expect("a readable trial");
+        serde_json::from_str(&text).expect("a trial")
+    };
+    files(results, "trials").into_iter().map(read).collect()
+}
+
+/// Everything that the record shows of `trial` is what its point says.
+fn check_spoken(trial: &Trial) {
+    let point = trial.point.as_ref().expect("a point");
+    let word = |axis| point.id.value(axis).map(ToString::to_string);
+    let (protocol, key) = (word(PROTOCOL).expect("a protocol"), word(CERTIFICATE));
+    let said = format!("{} {protocol} {key:?}", point.id.server);
+    let record = &trial.record;
+    let version = &record.reference.as_ref().expect("a reference").version;
+    let is_http2 = protocol.starts_with("http2");
+    assert_eq!(
+        version,
+        if is_http2 { "HTTP/2" } else { "HTTP/1.1" },
+        "{said}"
+    );
+    assert_eq!(record.http2.is_some(), is_http2, "{said}");
+    assert!(record.achieved_rate > 0.0, "{said}");
+    assert_eq!(record.tls.is_some(), key.is_some(), "{said}");
+    assert_eq!(protocol.ends_with("-tls"), key.is_some(), "{said}");
+    let Some(tls) = &record.tls else {
+        return;
+    };
+    let [kind] = tls.negotiated.as_slice() else {
+        panic!("{said}: {tls:?}");
+    };
+    let negotiated = &kind.negotiated;
+    assert_eq!(negotiated.version, "1.3", "{said}");
+    assert_eq!(negotiated.suite, "TLS_AES_128_GCM_SHA256", "{said}");
+    assert_eq!(negotiated.group.as_deref(), Some("X25519"), "{said}");
+    assert!(!negotiated.resumed, "{said}");
+    let application = if is_http2 { "h2" } else { "http/1.1" };
+    assert_eq!(
+        negotiated.application.as_deref(),
+        Some(application),
+        "{said}"
+    );
+    let expected = match key.as_deref() {
+        Some("rsa-2048") => "RSA 2048",
+        _ => "ECDSA P-256",
+    };
+    assert_eq!(negotiated.key_type.as_deref(), Some(expected), "{said}");
+    let rules = trial
+        .verdict
+        .findings
+        .iter()
+        .map(|finding| finding.rule.as_str());
+    assert!(
+        !rules
+            .into_iter()
+            .any(|rule| matches!(rule, "HTTP-10" | "HTTP-13")),
+        "{said}"
+    );
+}
+
+#[test]
+fn origin_is_measured_over_tls_and_who_lacks_it_is_a_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let servers = folder.path().join("servers");
+    fs::create_dir_all(servers.join("plain")).unwrap();
+    let text = r#"
+install = "it is part of this program"
+[[process]]
+programs = ["@triathlon"]
+arguments = ["serve", "{{ site }}", "--listen", "127.0.0.1:{{ port }}"]
+[access_log]
+off = {}
+[handler]
+static = {}
+"#;
+    fs::write(servers.join("plain/server.toml"), text).unwrap();
+    let servers = servers.display().to_string();
+    let results = folder.path().join("results");
+    let run = tiny(
+        &["origin", "plain"],
+        "protocol = \"http2-tls\"",
+        &results,
+        &["--servers", &servers],
+    )
+    // Whoever names a server wants it.
+    .expect_code(1)
+    .expect_complaint(&["asked for, but not measured: plain"]);
+    let trials = trials(&results);
+    assert!(
+        trials.len() >= 2,
+        "one of origin, one of the ceiling: {run:#?}"
+    );
+    for trial in &trials {
+        check_spoken(trial);
+    }
+    let ceilings = trials
+        .iter()
+        .filter(|trial| trial.context.ceiling.is_some());
+    assert!(
+        ceilings.count() >= 1,
+        "the ceiling of a protocol is its own"
+    );
+    let gaps = files(&results, "gaps");
+    assert_eq!(gaps.len(), 1, "{gaps:?}");
+    let gap = fs::read_to_string(&gaps[0]).unwrap();
+    assert!(
+        gap.contains("plain does not speak http2-tls here; it speaks http1"),
+        "{gap}"
+    );
+    let directory = gaps[0].ancestors().nth(2).unwrap();
+    let page = fs::read_to_string(directory.join("report.html")).unwrap();
+    for words in [
+        "What connections spoke",
+        "TLS 1.3, TLS_AES_128_GCM_SHA256, X25519",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    let csv = fs::read_to_string(directory.join("trials.csv")).unwrap_or_else(|_| {
+        let path = directory.display().to_string();
+        triathlon(["report", &path, "--csv", "-"])
+            .expect_code(0)
+            .stdout
+    });
+    assert!(csv.contains("tls_suite"), "{csv}");
+    assert!(csv.contains("TLS_AES_128_GCM_SHA256"), "{csv}");
+}
+
+/// Each protocol, with a key of that kind where there is TLS, of origin and `server` side by side.
+fn check_all(server: &str, protocols: &[&str], key: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut load = format!("protocol = {protocols:?}");
+    if !key.is_empty() {
+        load.push_str(&format!("\n[tls]\ncertificate = \"{key}\""));
+    }
+    let run = tiny(&["origin", server], &load, folder.path(), &[]).expect_measured();
+    let gaps = files(folder.path(), "gaps");
+    assert!(gaps.is_empty(), "{server}: {run:#?}");
+    let mut seen = BTreeSet::new();
+    for trial in trials(folder.path()) {
+        check_spoken(&trial);
+        let facts = trial.context.server.as_ref().expect("a server");
+        if facts.product == server {
+            let point = trial.point.expect("a point");
+            seen.insert(point.id.value(PROTOCOL).expect("a protocol").to_string());
+        }
+    }
+    let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
+    assert_eq!(seen, protocols, "{server}");
+}
+
+#[test]
+fn nginx_and_origin_over_tls() {
+    if need("nginx_and_origin_over_tls", ["nginx"]).is_none() {
+        return;
+    }
+    check_all("nginx", &["http1-tls", "http2-tls"], "ecdsa-p256");
+    check_all("nginx", &["http1-tls", "http2-tls"], "rsa-2048");
+}
+
+#[test]
+fn nginx_with_http2_in_clear() {
+    if need("nginx_with_http2_in_clear", ["nginx"]).is_none() {
+        return;
+    }
+    check_all("nginx", &["http1", "http2"], "");
+}
+
+#[test]
+fn apache_over_tls_and_with_http2() {
+    if need("apache_over_tls_and_with_http2", ["apache2"]).is_none() {
+        return;
+    }
+    check_all("apache", &["http1-tls", "http2-tls"], "ecdsa-p256");
+    check_all("apache", &["http2"], "");
+}
+
+#[test]
+fn h2o_over_tls_and_with_http2() {
+    if need("h2o_over_tls_and_with_http2", ["h2o"]).is_none() {
+        return;
+    }
+    check_all("h2o", &["http1-tls", "http2-tls"], "ecdsa-p256");
+    check_all("h2o", &["http2"], "");
+}
+
+#[test]
+fn haproxy_over_tls_and_with_http2() {
+    if need("haproxy_over_tls_and_with_http2", ["haproxy"]).is_none() {
+        return;
+    }
+    check_all("haproxy", &["http1-tls", "http2-tls"], "ecdsa-p256");
+    check_all("haproxy", &["http2"], "");
+}
+
+#[test]
+fn caddy_over_tls_and_with_http2() {
+    if need("caddy_over_tls_and_with_http2", ["caddy"]).is_none() {
+        return;
+    }
+    check_all("caddy", &["http1-tls", "http2-tls"], "ecdsa-p256");
+    check_all("caddy", &["http2"], "");
+}
+
+/// Its module for TLS is a package of its own.
+#[test]
+fn lighttpd_with_http2_in_clear() {
+    if need("lighttpd_with_http2_in_clear", ["lighttpd"]).is_none() {
+        return;
+    }
+    check_all("lighttpd", &["http1", "http2"], "");
+}
