@@ -151,6 +151,12 @@ limits! {
     /// The same where another server of the comparison closes differently.
     CLOSED_UNLIKE: "HTTP-09", "closed_share_unlike", Some(1e-4), Some(0.999e-3), Some(0.01),
         "Policy; at 1 in 100 a new connection adds about 10 %";
+    /// How far the bytes of certificates are apart from a rival's.
+    CHAIN_BYTES_UNLIKE: "HTTP-13", "chain_bytes_unlike", None, None, Some(16.0),
+        "a certificate that is made again with the same content may be some bytes longer or \
+         shorter: its serial number and a signature by ECDSA have no fixed length (X.690)";
+    /// How far the share of resumed handshakes is from all or none, or from a rival's.
+    RESUMED_SHARE: "HTTP-14", "resumed_share_off", None, None, Some(0.01), "Policy";
     /// The trend over the window.
     DRIFT: "STA-03", "drift", None, Some(0.02), Some(0.10), "Policy";
     /// The gap between two camps of rounds in terms of their median.

@@ -19,6 +19,8 @@ mod error_log_growth;
 mod errors;
 mod gen_runqueue_wait;
 mod gen_thread_saturated;
+mod h2_goaway;
+mod h2_streams;
 mod keepalive;
 mod link_saturated;
 mod listen_overflow;
@@ -33,6 +35,7 @@ mod port_exhaustion;
 mod protocol_fallback;
 mod rate_not_achieved;
 mod request_parity;
+mod resumption;
 mod retransmits;
 mod saturated_flat;
 mod schedule_late;
@@ -44,6 +47,7 @@ mod status;
 mod steal;
 mod swap;
 mod syn_cookies;
+mod tls_params;
 mod too_few_rounds;
 mod too_few_samples;
 mod two_sided_limit;
@@ -97,6 +101,10 @@ pub(crate) static ALL: &[&Check] = &[
     &content_coding::CHECK,
     &keepalive::CHECK,
     &protocol_fallback::CHECK,
+    &h2_streams::CHECK,
+    &h2_goaway::CHECK,
+    &tls_params::CHECK,
+    &resumption::CHECK,
     &request_parity::CHECK,
     &too_few_samples::CHECK,
     &too_few_rounds::CHECK,

@@ -133,8 +133,6 @@ const NOT_YET: &[(&str, &str)] = &[
         "HTTP-04",
         "a trial does not keep what the kernel received on each connection (tcp_info)",
     ),
-    ("HTTP-13", "the generator speaks no TLS"),
-    ("HTTP-14", "the generator speaks no TLS"),
     (
         "STA-04",
         "a trial does not keep its warm-up interval by interval",

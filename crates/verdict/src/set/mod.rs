@@ -4,12 +4,14 @@
 //! hundred bytes, and what the other rules answered does not change: an `Entry` keeps both.
 
 mod points;
+mod tls;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use model::environment::settings::{is_setting, without_foreign_values};
 use model::finding::{Claim, Finding, Verdict};
-use model::plan::Url;
+use model::http2::Http2Record;
+use model::plan::{Protocol, Url};
 use model::point::Point;
 use model::record::{ConnectionCounts, Reference};
 use model::units::Span;
@@ -21,6 +23,8 @@ use crate::check::{Facts, Judge, Judgement};
 use crate::checks;
 use crate::judge::verdict;
 use crate::summary::{QUANTILES, Reading, Support, Trend, cpu_per_request, read, support};
+pub(crate) use tls::Kind;
+use tls::Tls;
 
 /// Trials that are judged together. Add each, then ask for their verdicts.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +89,12 @@ pub(crate) struct Entry {
     pub(crate) content_coding: Option<String>,
     /// What was asked, but for the host: it differs by the port.
     pub(crate) request: String,
+    /// Exchanges that the plan wants in flight on a connection of HTTP/2; none of HTTP/1.1.
+    pub(crate) streams: Option<u32>,
+    /// What HTTP/2 did.
+    pub(crate) http2: Option<Http2Record>,
+    /// What was negotiated; none where connections are in clear.
+    pub(crate) tls: Option<Tls>,
     /// The product under test and how it logs; none where nobody knows.
     pub(crate) logging: Option<(String, String)>,
     /// Parts of the environment by name, each as a hash.
@@ -144,6 +154,9 @@ impl Entry {
             close_announced: record.total.close_announced,
             content_coding: record.reference.as_ref().map(content_coding),
             request: request(trial),
+            streams: (trial.plan.protocol == Protocol::Http2).then_some(trial.plan.streams),
+            http2: record.http2.clone(),
+            tls: Tls::of(trial),
             logging: trial
                 .context
                 .server

@@ -18,6 +18,60 @@ fn spoil(trial: &mut model::Trial, outcome: Outcome, count: u64, text: &str) {
     });
 }
 
+/// Six rounds over TLS, with full handshakes; the first trial is of a server whose certificate has
+/// that key, and those of all others have one of RSA.
+fn secure(key: &str) -> Vec<model::Trial> {
+    let mut trials = six_rounds();
+    let first = trials[0].point.as_ref().unwrap().id.server.clone();
+    for trial in &mut trials {
+        let is_first = trial.point.as_ref().unwrap().id.server == first;
+        "https://127.0.0.1:8080/7".clone_into(&mut trial.plan.requests[0].url);
+        let mut tls = model::tls::TlsRecord::default();
+        let negotiated = model::tls::Negotiated {
+            version: "1.3".to_owned(),
+            suite: "TLS_AES_128_GCM_SHA256".to_owned(),
+            group: Some("X25519".to_owned()),
+            key_type: Some(if is_first { key } else { "RSA 2048" }.to_owned()),
+            chain_bytes: 700,
+            ..model::tls::Negotiated::default()
+        };
+        tls.add(negotiated, 64);
+        trial.record.tls = Some(tls);
+    }
+    trials
+}
+
+/// Six rounds over HTTP/2, with so many streams on a connection, of so many that servers allow.
+fn streams(wanted: u32, allowed: u32) -> Vec<model::Trial> {
+    let mut trials = six_rounds();
+    for trial in &mut trials {
+        trial.plan.protocol = model::plan::Protocol::Http2;
+        trial.plan.streams = wanted;
+        trial.record.http2 = Some(model::http2::Http2Record {
+            connections: 64,
+            streams_allowed: Some(allowed),
+            ..model::http2::Http2Record::default()
+        });
+    }
+    trials
+}
+
+/// Connections for one request each: 1,000 full handshakes, and so many that resumed a session.
+fn handshakes(resumed: u64) -> Vec<model::Trial> {
+    let mut trials = secure("RSA 2048");
+    for trial in &mut trials {
+        trial.plan.requests_per_connection = Some(1);
+        let tls = trial.record.tls.as_mut().unwrap();
+        let mut again = tls.negotiated[0].negotiated.clone();
+        (again.resumed, again.key_type, again.chain_bytes) = (true, None, 0);
+        tls.negotiated[0].count = if resumed > 10_000 { 100 } else { 1_000 };
+        if resumed > 0 {
+            tls.add(again, resumed);
+        }
+    }
+    trials
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = of_one_server();
     cases.extend(across_servers());
@@ -36,6 +90,46 @@ fn across_servers() -> Vec<Case> {
             },
             silent: |_| {},
             missing: Some((|t| t[0].record.reference = None, "coding")),
+        },
+        Case {
+            rule: "HTTP-11",
+            base: || streams(10, 128),
+            provoke: |t| t[0].record.http2.as_mut().unwrap().streams_allowed = Some(8),
+            // No limit at all is no other limit.
+            silent: |t| t[0].record.http2.as_mut().unwrap().streams_allowed = None,
+            missing: Some((|t| t[0].record.http2 = None, "streams")),
+        },
+        Case {
+            rule: "HTTP-12",
+            base: || streams(1, 128),
+            provoke: |t| {
+                let http2 = t[0].record.http2.as_mut().unwrap();
+                http2.go_aways.insert("NO_ERROR".to_owned(), 1_200);
+                http2.resets.insert("REFUSED_STREAM".to_owned(), 3);
+            },
+            silent: |_| {},
+            missing: Some((|t| t[0].record.http2 = None, "HTTP/2")),
+        },
+        Case {
+            rule: "HTTP-14",
+            base: || handshakes(0),
+            provoke: |t| *t = handshakes(400),
+            // One in some hundreds is the first of a worker.
+            silent: |t| *t = handshakes(99_900),
+            missing: Some((|t| t[0].record.tls = None, "resumed")),
+        },
+        Case {
+            rule: "HTTP-13",
+            base: || secure("RSA 2048"),
+            provoke: |t| *t = secure("ECDSA P-256"),
+            // Nothing of it is read of connections in clear.
+            silent: |t| {
+                for trial in t {
+                    "http://127.0.0.1:9090/7".clone_into(&mut trial.plan.requests[0].url);
+                    trial.record.tls = None;
+                }
+            },
+            missing: Some((|t| t[0].record.tls = None, "negotiated")),
         },
         Case {
             rule: "HTTP-18",
@@ -122,6 +216,65 @@ fn of_one_server() -> Vec<Case> {
             )),
         },
     ]
+}
+
+#[test]
+fn a_point_that_got_another_tls_than_it_asked_for_is_invalid() {
+    use model::point::{CERTIFICATE, Value};
+    use model::tls::{TlsFile, TlsGroup, TlsSuite, TlsVersion};
+    let check = |change: &dyn Fn(&mut TlsFile), key: &str, expected: &str| {
+        let mut trial = secure("RSA 2048").swap_remove(0);
+        let mut tls = TlsFile::default();
+        change(&mut tls);
+        trial.plan.tls = Some(tls);
+        let point = trial.point.as_mut().unwrap();
+        point.id = point
+            .id
+            .clone()
+            .with(CERTIFICATE, Value::Word(key.to_owned()));
+        let verdict = crate::judge(&trial);
+        let said = super::finding(&verdict, "HTTP-13").map(|found| found.say);
+        assert_eq!(said.as_deref().unwrap_or_default(), expected);
+        assert_eq!(verdict.nothing_left(), !expected.is_empty());
+    };
+    check(
+        &|tls| tls.versions.push(TlsVersion::Tls12),
+        "rsa-2048",
+        "This point asks for TLS 1.2, and its connections had TLS 1.3.",
+    );
+    check(
+        &|tls| tls.suites.push(TlsSuite::Aes256Tls13),
+        "rsa-2048",
+        "This point asks for TLS_AES_256_GCM_SHA384, and its connections had TLS_AES_128_GCM_SHA256.",
+    );
+    check(
+        &|tls| tls.groups.push(TlsGroup::P256),
+        "rsa-2048",
+        "This point asks for group P-256, and its connections had group X25519.",
+    );
+    check(
+        &|_| {},
+        "ecdsa-p256",
+        "This point asks for a certificate of ECDSA P-256, and its connections had a certificate of \
+         RSA 2048.",
+    );
+    check(&|tls| tls.groups.push(TlsGroup::X25519), "rsa-2048", "");
+}
+
+/// A lab that is continued in the middle of a round makes its certificate anew.
+#[test]
+fn a_certificate_with_a_signature_of_another_length_is_no_other_certificate() {
+    let check = |bytes: u64, expected: bool| {
+        let mut trials = secure("RSA 2048");
+        let tls = trials[0].record.tls.as_mut().unwrap();
+        tls.negotiated[0].negotiated.chain_bytes = bytes;
+        let verdict = crate::judge_set(&trials).swap_remove(0);
+        let found = super::finding(&verdict, "HTTP-13");
+        assert_eq!(found.is_some(), expected, "{bytes}: {found:?}");
+    };
+    check(703, false);
+    check(697, false);
+    check(1_900, true);
 }
 
 #[test]

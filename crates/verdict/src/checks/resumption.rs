@@ -1,0 +1,71 @@
+//! HTTP-14: a resumed handshake costs a fraction of a full one. Where connections are made again
+//! and again, a mix of both that nobody declared measures how often tickets were found.
+
+use model::finding::Claim::{Capacity, Comparison};
+use model::finding::Severity::Invalid;
+
+use crate::check::{Check, Found, Judge, Judgement};
+use crate::set::Peers;
+use crate::thresholds::RESUMED_SHARE;
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "HTTP-14",
+    name: "resumption",
+    claims: &[Capacity, Comparison],
+    mandatory: false,
+    source: "RFC 8446 section 2.2: a resumed handshake has no certificate and no signature",
+    judge: Judge::Across(judge),
+};
+
+fn judge(peers: &Peers<'_>) -> Judgement {
+    let entry = peers.entry;
+    let Some(tls) = &entry.tls else {
+        return Judgement::NotApplicable;
+    };
+    // Connections that last were made before the window.
+    if entry.requests_per_connection.is_none() && !tls.is_full_declared {
+        return Judgement::NotApplicable;
+    }
+    let Some(share) = tls.resumed_share() else {
+        return Judgement::unknown("how many handshakes were resumed");
+    };
+    let from_declared = if tls.is_full_declared {
+        share
+    } else {
+        share.min(1.0 - share)
+    };
+    let is_off = RESUMED_SHARE.severity(from_declared).is_some();
+    let mut rivals = peers.rivals();
+    let unlike = rivals.find_map(|(other, point)| {
+        let theirs = other.tls.as_ref()?.resumed_share()?;
+        let severity = RESUMED_SHARE.severity((theirs - share).abs());
+        severity.map(|_| (theirs, point))
+    });
+    let mut severity = Vec::new();
+    if is_off {
+        severity.push((Capacity, Invalid));
+    }
+    if is_off || unlike.is_some() {
+        severity.push((Comparison, Invalid));
+    }
+    if severity.is_empty() {
+        return Judgement::Silent;
+    }
+    let mut say = format!("{} of the handshakes were resumed.", words::share(share));
+    if tls.is_full_declared && is_off {
+        say.push_str(" The plan wants full ones alone.");
+    }
+    if let Some((theirs, point)) = unlike {
+        let theirs = words::share(theirs);
+        say.push_str(&format!(
+            " Of those with {} {theirs} were.",
+            point.id.server
+        ));
+    }
+    Found::new(&severity, say)
+        .evidence("resumed_share", share)
+        .limit(&RESUMED_SHARE)
+        .fix("Measure full handshakes (--no-tls-resumption), or servers that resume all of them")
+        .into()
+}

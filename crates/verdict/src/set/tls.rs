@@ -1,0 +1,125 @@
+//! What is kept of the TLS of a trial.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use model::Trial;
+use model::point::CERTIFICATE;
+use model::tls::{Negotiated, TlsRecord};
+
+use crate::check::number;
+use crate::thresholds::CHAIN_BYTES_UNLIKE;
+use crate::words;
+
+/// TLS on the connections of one trial.
+#[derive(Clone, Debug)]
+pub(crate) struct Tls {
+    /// What full handshakes came to, each kind once.
+    pub(crate) negotiated: Vec<Kind>,
+    /// Handshakes of the run: full ones, and those that resumed a session.
+    handshakes: (u64, u64),
+    /// Whether the plan wants full ones alone.
+    pub(crate) is_full_declared: bool,
+    /// What was asked and the first that was something else, in words.
+    pub(crate) unlike: Option<(String, String)>,
+}
+
+impl Tls {
+    /// None where connections are in clear.
+    pub(crate) fn of(trial: &Trial) -> Option<Self> {
+        let is_secure = |url: &str| url.starts_with("https://");
+        if !trial.plan.requests.iter().any(|one| is_secure(&one.url)) {
+            return None;
+        }
+        let record = trial.record.tls.as_ref();
+        let all = || record.iter().flat_map(|tls| &tls.negotiated);
+        let full = all().filter(|one| !one.negotiated.resumed);
+        let kinds: BTreeSet<Kind> = full.map(|one| Kind::of(&one.negotiated)).collect();
+        let tls = trial.plan.tls.as_ref();
+        Some(Self {
+            handshakes: record.map_or((0, 0), TlsRecord::full_and_resumed),
+            is_full_declared: tls.is_some_and(|tls| tls.no_resumption),
+            negotiated: kinds.into_iter().collect(),
+            unlike: all().find_map(|one| unlike(trial, &one.negotiated)),
+        })
+    }
+}
+
+impl Tls {
+    /// How many of the handshakes resumed a session; none where there were no handshakes.
+    pub(crate) fn resumed_share(&self) -> Option<f64> {
+        let (full, resumed) = self.handshakes;
+        let all = full + resumed;
+        (all > 0).then(|| number(resumed) / number(all))
+    }
+}
+
+/// What a full handshake came to.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Kind {
+    /// All that has a name, in words.
+    what: String,
+    /// Bytes of the certificates.
+    chain_bytes: u64,
+}
+
+impl Kind {
+    fn of(negotiated: &Negotiated) -> Self {
+        let Negotiated {
+            version,
+            suite,
+            group,
+            key_type,
+            chain_bytes,
+            ..
+        } = negotiated;
+        let group = group.as_deref().unwrap_or("no group");
+        let key = key_type.as_deref().unwrap_or("no key");
+        Self {
+            what: format!("TLS {version}, {suite}, {group}, a certificate of {key}"),
+            chain_bytes: *chain_bytes,
+        }
+    }
+
+    /// Whether it is as much work as `other`.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let bytes = number(self.chain_bytes.abs_diff(other.chain_bytes));
+        self.what == other.what && CHAIN_BYTES_UNLIKE.severity(bytes).is_none()
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = words::plural(self.chain_bytes, "byte");
+        write!(f, "{} in {bytes}", self.what)
+    }
+}
+
+/// What was asked and what it came to, where these differ.
+fn unlike(trial: &Trial, negotiated: &Negotiated) -> Option<(String, String)> {
+    let differs = |wanted: Vec<&str>, had: Option<&str>, what: &str| {
+        let had = had.filter(|had| !wanted.is_empty() && !wanted.contains(had))?;
+        let with = |text: &str| format!("{what}{text}");
+        Some((with(&wanted.join(" or ")), with(had)))
+    };
+    let tls = trial.plan.tls.clone().unwrap_or_default();
+    let point = trial.point.as_ref();
+    let key = point.and_then(|point| point.id.value(CERTIFICATE));
+    let key = key.map(ToString::to_string);
+    let key = key.as_deref().and_then(in_records);
+    let had_key = negotiated.key_type.as_deref();
+    let versions = tls.versions.iter().map(|one| one.name()).collect();
+    let suites = tls.suites.iter().map(|one| one.name()).collect();
+    let groups = tls.groups.iter().map(|one| one.name()).collect();
+    let had_group = negotiated.group.as_deref();
+    differs(versions, Some(&negotiated.version), "TLS ")
+        .or_else(|| differs(suites, Some(&negotiated.suite), ""))
+        .or_else(|| differs(groups, had_group, "group "))
+        .or_else(|| differs(key.into_iter().collect(), had_key, "a certificate of "))
+}
+
+/// A kind of key as records tell it, from its name on the axis.
+fn in_records(name: &str) -> Option<&'static str> {
+    let key: model::experiment::CertificateKey = name.parse().ok()?;
+    Some(key.in_records())
+}
