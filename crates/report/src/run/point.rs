@@ -39,6 +39,11 @@ impl<'a> Cell<'a> {
         Self { rounds }
     }
 
+    /// Its trials, by rounds.
+    pub(super) fn rounds(&self) -> &[&'a Digest] {
+        &self.rounds
+    }
+
     /// The server's label.
     pub fn server(&self) -> &str {
         &self.rounds[0].id.server

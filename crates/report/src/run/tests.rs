@@ -388,3 +388,37 @@ fn a_ceiling_that_is_passed_is_told() {
         "{said:?}"
     );
 }
+
+/// Servers of several protocols have a ceiling each.
+#[test]
+fn a_server_is_held_against_the_ceiling_of_its_own_protocol() {
+    let mut trials = Heat {
+        servers: vec!["origin", "nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        ..Heat::default()
+    }
+    .trials();
+    assert_eq!(of_trials(&trials).ceilings("seven-bytes").len(), 1);
+    for trial in &mut trials {
+        let is_origin = trial.point.as_ref().unwrap().id.server == "origin";
+        if let Some(ceiling) = trial.context.ceiling.as_mut().filter(|_| is_origin) {
+            ceiling.rate = 1_000_000.0;
+        }
+    }
+    let run = of_trials(&trials);
+    assert!(run.ceilings("seven-bytes").is_empty(), "no number is right");
+    assert!(run.above_ceilings("seven-bytes").is_empty());
+    for trial in &mut trials {
+        let is_origin = trial.point.as_ref().unwrap().id.server == "origin";
+        if let Some(ceiling) = trial.context.ceiling.as_mut().filter(|_| !is_origin) {
+            ceiling.rate = 1_000.0;
+        }
+    }
+    let said = of_trials(&trials).above_ceilings("seven-bytes");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("At 64 connections, nginx ("),
+        "{said:?}"
+    );
+}
