@@ -29,6 +29,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../../experiments/first-heat.toml"),
     ),
     (
+        "handshakes",
+        include_str!("../../../../experiments/handshakes.toml"),
+    ),
+    (
         "revisited-2005",
         include_str!("../../../../experiments/revisited-2005.toml"),
     ),
@@ -264,20 +268,12 @@ fn rounds_needed_by(written: &ExperimentFile) -> u32 {
         let (cores, logs) = (server.cores.as_slice(), server.access_log.as_slice());
         cores.len() * logs.len() * words(&server.variant) * alike
     };
-    let certificates = written
-        .tls
-        .as_ref()
-        .map_or(1, |tls| tls.certificate.as_slice().len());
+    let kinds = written.tls.as_ref().map_or(1, |tls| {
+        tls.certificate.as_slice().len() * tls.handshake.as_slice().len()
+    });
     let protocols = written.load.protocol.as_slice().iter();
-    let speeches: usize = protocols
-        .map(|protocol| {
-            if protocol.is_secure() {
-                certificates
-            } else {
-                1
-            }
-        })
-        .sum();
+    let speeches = protocols.map(|one| if one.is_secure() { kinds } else { 1 });
+    let speeches: usize = speeches.sum();
     let servers: usize = written.server.iter().map(configurations).sum();
     let servers = servers * speeches;
     let workloads = written.workload.iter();

@@ -342,7 +342,7 @@ fn a_name_that_nothing_has_is_told_with_the_nearest() {
     assert_eq!(
         error,
         "there is no file and no built-in experiment 'first-heet'; did you mean 'first-heat'?; \
-         built in: first-heat, revisited-2005, rootusers-2016, slashdotting, scalable-2003"
+         built in: first-heat, handshakes, revisited-2005, rootusers-2016, slashdotting, scalable-2003"
     );
 }
 
@@ -361,7 +361,7 @@ fn the_table_of_keys_is_that_of_the_types() {
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
         "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
             "arrivals": "fixed", "timeout": "1s", "protocol": "http2-tls", "streams": 2 },
-        "tls": { "certificate": "rsa-2048", "version": "1.3", "group": "X25519",
+        "tls": { "certificate": "rsa-2048", "handshake": "full", "version": "1.3", "group": "X25519",
             "suite": "TLS_AES_128_GCM_SHA256" },
         "published": [{ "what": "w", "rate": 1, "source": "s", "server": "s", "workload": "w",
             "connections": 1 }]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use model::experiment::{Restart, Speech};
 use model::point::{
-    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, PROTOCOL, Point, PointId, RATE, Value,
+    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, PROTOCOL, Point, PointId, RATE, Value,
 };
 
 use super::standby::Waiting;
@@ -307,11 +307,14 @@ impl Lab<'_> {
 /// With what its connections speak.
 fn spoken(id: PointId, speech: Speech) -> PointId {
     let word = |name: &str| Value::Word(name.to_owned());
-    let id = id.with(PROTOCOL, word(speech.protocol.name()));
-    match speech.certificate {
-        Some(key) => id.with(CERTIFICATE, word(key.name())),
-        None => id,
+    let mut id = id.with(PROTOCOL, word(speech.protocol.name()));
+    if let Some(key) = speech.certificate {
+        id = id.with(CERTIFICATE, word(key.name()));
     }
+    if let Some(kind) = speech.handshake {
+        id = id.with(HANDSHAKE, word(kind.name()));
+    }
+    id
 }
 
 /// What is the same for all trials of a block.

@@ -19,7 +19,7 @@ pub use file::{
     LoadMode, OneOrMany, Order, Published, RateText, Restart, ServerFile, WorkloadFile,
 };
 pub use results::{Gap, Manifest};
-pub use speech::{CertificateKey, Speech, Spoken, TlsTable};
+pub use speech::{CertificateKey, Handshake, Speech, Spoken, TlsTable};
 pub use workload::{Asked, Content, Workload};
 
 /// Whom the others are compared with where nobody was named, the smallest first: nginx, which most
@@ -139,7 +139,7 @@ impl Experiment {
     /// clear.
     pub fn tls_demands(&self, speech: Speech, file: &str) -> Option<TlsFile> {
         let tls = self.file.tls.clone().unwrap_or_default();
-        speech.certificate.map(|key| tls.demands(key, file))
+        tls.demands(speech, file)
     }
 
     /// How arrivals are spaced in an open loop.

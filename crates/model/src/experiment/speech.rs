@@ -28,6 +28,15 @@ names! {
     Rsa2048 = "rsa-2048",
 }
 
+names! {
+    /// What connections begin with.
+    Handshake, "kind of handshake":
+    /// One with a certificate and a signature.
+    Full = "full",
+    /// One that resumes the session of a connection before it.
+    Resumed = "resumed",
+}
+
 impl Spoken {
     /// What the generator speaks then.
     pub const fn http(self) -> Protocol {
@@ -53,13 +62,15 @@ impl CertificateKey {
     }
 }
 
-/// What connections to a server speak, and which certificate it shows.
+/// What connections to a server speak, which certificate it shows, and how they begin.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Speech {
     /// The protocol.
     pub protocol: Spoken,
     /// The key of its certificate; none in clear.
     pub certificate: Option<CertificateKey>,
+    /// What connections begin with; none in clear.
+    pub handshake: Option<Handshake>,
 }
 
 impl Speech {
@@ -67,6 +78,7 @@ impl Speech {
     pub const CLEAR: Self = Self {
         protocol: Spoken::Http1,
         certificate: None,
+        handshake: None,
     };
 }
 
@@ -77,6 +89,9 @@ pub struct TlsTable {
     /// The key of the certificate: one kind or an axis.
     #[serde(default = "ecdsa")]
     pub certificate: OneOrMany<CertificateKey>,
+    /// What connections begin with: one kind or an axis.
+    #[serde(default = "full")]
+    pub handshake: OneOrMany<Handshake>,
     /// The one version that is offered.
     #[serde(default = "newest")]
     pub version: TlsVersion,
@@ -92,6 +107,10 @@ const fn ecdsa() -> OneOrMany<CertificateKey> {
     OneOrMany::One(CertificateKey::EcdsaP256)
 }
 
+const fn full() -> OneOrMany<Handshake> {
+    OneOrMany::One(Handshake::Full)
+}
+
 const fn newest() -> TlsVersion {
     TlsVersion::Tls13
 }
@@ -104,6 +123,7 @@ impl Default for TlsTable {
     fn default() -> Self {
         Self {
             certificate: ecdsa(),
+            handshake: full(),
             version: newest(),
             suite: None,
             group: curve(),
@@ -122,16 +142,17 @@ impl TlsTable {
     }
 
     /// What a plan wants of TLS then, of a server whose certificate is in that file: it is trusted
-    /// because it is that one. Each handshake is a full one, as none depends on those before it.
-    pub fn demands(&self, certificate: CertificateKey, file: &str) -> TlsFile {
-        TlsFile {
+    /// because it is that one. None in clear.
+    pub fn demands(&self, speech: Speech, file: &str) -> Option<TlsFile> {
+        let certificate = speech.certificate?;
+        Some(TlsFile {
             ca_file: Some(file.to_owned()),
             versions: vec![self.version],
             suites: vec![self.suite_for(certificate)],
             groups: vec![self.group],
-            no_resumption: true,
+            no_resumption: speech.handshake != Some(Handshake::Resumed),
             ..TlsFile::default()
-        }
+        })
     }
 }
 
@@ -158,27 +179,35 @@ pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError
     if certificates.is_empty() {
         return Err(wrong("tls.certificate", "give at least one"));
     }
+    let handshakes = tls.handshake.as_slice();
+    if handshakes.is_empty() {
+        return Err(wrong("tls.handshake", "give at least one"));
+    }
     if let Some(suite) = tls.suite {
         suite_fits(suite, &tls).map_err(|why| wrong("tls.suite", why))?;
     }
     let mut all = Vec::new();
     for &protocol in protocols {
-        let keys: Vec<Option<CertificateKey>> = match protocol.is_secure() {
-            true => certificates.iter().copied().map(Some).collect(),
-            false => vec![None],
+        let clear = Speech {
+            protocol,
+            ..Speech::CLEAR
         };
-        for certificate in keys {
-            let speech = Speech {
-                protocol,
-                certificate,
-            };
-            if all.contains(&speech) {
-                return Err(wrong(
-                    "load.protocol",
-                    format!("'{protocol}' is there twice"),
-                ));
-            }
-            all.push(speech);
+        if !protocol.is_secure() {
+            all.push(clear);
+            continue;
+        }
+        for &certificate in certificates {
+            all.extend(handshakes.iter().map(|&handshake| Speech {
+                certificate: Some(certificate),
+                handshake: Some(handshake),
+                ..clear
+            }));
+        }
+    }
+    for (index, speech) in all.iter().enumerate() {
+        if all[..index].contains(speech) {
+            let why = format!("'{}' is there twice", speech.protocol);
+            return Err(wrong("load.protocol", why));
         }
     }
     Ok(all)
@@ -214,6 +243,10 @@ pub(super) fn in_label(speech: Speech, all: &[Speech]) -> String {
         |other: &Speech| other.certificate.is_some() && other.certificate != speech.certificate;
     if let Some(key) = speech.certificate.filter(|_| all.iter().any(differs)) {
         text.push_str(&format!(" {key}"));
+    }
+    let differs = |other: &Speech| other.handshake.is_some() && other.handshake != speech.handshake;
+    if let Some(kind) = speech.handshake.filter(|_| all.iter().any(differs)) {
+        text.push_str(&format!(" {kind}"));
     }
     text
 }
@@ -264,10 +297,21 @@ mod tests {
             labels(r#", "protocol": "http1-tls""#, both),
             ["nginx ecdsa-p256", "nginx rsa-2048"]
         );
+        assert_eq!(
+            labels(
+                r#", "protocol": ["http1", "http1-tls"]"#,
+                r#"{ "handshake": ["full", "resumed"] }"#
+            ),
+            [
+                "nginx http1",
+                "nginx http1-tls full",
+                "nginx http1-tls resumed"
+            ]
+        );
     }
 
     #[test]
-    fn one_version_suite_and_group_are_demanded_and_full_handshakes() {
+    fn one_version_suite_and_group_are_demanded_and_full_handshakes_unless_asked() {
         let experiment = read(r#", "protocol": "http2-tls""#, "").unwrap();
         let speech = experiment.servers()[0].speech;
         let demands = experiment.tls_demands(speech, "a.pem").unwrap();
@@ -280,6 +324,11 @@ mod tests {
         let speech = experiment.servers()[0].speech;
         let demands = experiment.tls_demands(speech, "a.pem").unwrap();
         assert_eq!(demands.suites, [TlsSuite::Aes128Rsa]);
+        let resumed = r#"{ "handshake": "resumed" }"#;
+        let experiment = read(r#", "protocol": "http1-tls""#, resumed).unwrap();
+        let speech = experiment.servers()[0].speech;
+        let demands = experiment.tls_demands(speech, "a.pem").unwrap();
+        assert!(!demands.no_resumption);
         let clear = read("", "").unwrap();
         assert_eq!(clear.tls_demands(Speech::CLEAR, "a.pem"), None);
     }
@@ -323,5 +372,10 @@ mod tests {
             "does not go with a certificate of ecdsa-p256",
         );
         check(r#", "protocol": "http3""#, "", "unknown variant `http3`");
+        check(
+            secure,
+            r#"{ "handshake": [] }"#,
+            "tls.handshake: give at least one",
+        );
     }
 }

@@ -90,6 +90,8 @@ pub const ACCESS_LOG: &str = "access_log";
 pub const PROTOCOL: &str = "protocol";
 /// The axis of the key in the server's certificate.
 pub const CERTIFICATE: &str = "certificate";
+/// The axis of what connections begin with.
+pub const HANDSHAKE: &str = "handshake";
 
 /// Every axis. Points are put in the order of its rows, so what a chart is drawn along last comes
 /// first.
@@ -146,6 +148,15 @@ pub static AXES: &[Axis] = &[
         name: CERTIFICATE,
         column: "certificate_key",
         meaning: "the kind of key in the server's certificate; empty in clear",
+        set: Set::Server,
+        rivals: Rivals::MustAgree,
+        read: word,
+        show: Value::to_string,
+    },
+    Axis {
+        name: HANDSHAKE,
+        column: "handshake",
+        meaning: "full or resumed, as it was asked for; empty in clear",
         set: Set::Server,
         rivals: Rivals::MustAgree,
         read: word,

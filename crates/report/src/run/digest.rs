@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use model::finding::Cause;
 use model::http2::Http2Record;
 use model::point::{
-    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, PROTOCOL, Point, PointId, RATE, Value, Values,
+    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, PROTOCOL, Point, PointId, RATE, Value,
+    Values,
 };
 use model::record::{Example, Interval};
 use model::tls::TlsRecord;
@@ -317,7 +318,7 @@ impl Digest {
 fn place(id: &PointId) -> Values {
     let mut place = id.load.clone();
     for (name, value) in id.axes.iter() {
-        if ![CORES, ACCESS_LOG, PROTOCOL, CERTIFICATE].contains(&name) {
+        if ![CORES, ACCESS_LOG, PROTOCOL, CERTIFICATE, HANDSHAKE].contains(&name) {
             place.set(name, value.clone());
         }
     }

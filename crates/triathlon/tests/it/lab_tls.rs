@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::Trial;
-use model::point::{CERTIFICATE, PROTOCOL};
+use model::point::{CERTIFICATE, HANDSHAKE, PROTOCOL};
 
 use crate::lab::files;
 use crate::support::need;
@@ -199,6 +199,59 @@ fn nginx_and_origin_over_tls() {
     }
     check_all("nginx", &["http1-tls", "http2-tls"], "ecdsa-p256");
     check_all("nginx", &["http1-tls", "http2-tls"], "rsa-2048");
+}
+
+/// A connection for each request: full handshakes where these are asked for, and otherwise resumed
+/// ones but for the first on each connection.
+#[test]
+fn handshakes_are_full_or_resumed_as_asked() {
+    let name = "handshakes_are_full_or_resumed_as_asked";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let results = folder.path().display().to_string();
+    let run = triathlon([
+        "lab",
+        "--no-lock",
+        "handshakes",
+        "server=origin,nginx",
+        "certificate=ecdsa-p256",
+        "rounds=1",
+        "connections=2",
+        "warmup=20ms",
+        "duration=300ms",
+        "--hiccups",
+        "0s",
+        "--results",
+        &results,
+    ])
+    .expect_measured();
+    let folders = fs::read_dir(folder.path().join("handshakes")).expect("results");
+    let folder = folders.last().expect("a run").expect("readable").path();
+    let files = fs::read_dir(folder.join("trials")).expect("trials");
+    let mut seen = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(file.expect("readable").path()).expect("a readable trial");
+        let trial: Trial = serde_json::from_str(&text).expect("a trial");
+        let point = trial.point.as_ref().expect("a point");
+        let kind = point.id.value(HANDSHAKE).map(ToString::to_string);
+        seen.insert((point.id.server.clone(), kind.clone()));
+        let Some(kind) = kind else {
+            assert_eq!(trial.record.tls, None);
+            continue;
+        };
+        let tls = trial.record.tls.as_ref().expect("what TLS came to");
+        let (full, resumed) = tls.full_and_resumed();
+        let said = format!("{} {kind}: {tls:?}", point.id.server);
+        assert_eq!(tls.failed, 0, "{said}");
+        if kind == "full" {
+            assert!(full > 2 && resumed == 0, "{said}");
+        } else {
+            assert!(full <= 2 && resumed > 0, "{said}");
+        }
+    }
+    assert_eq!(seen.len(), 9, "two servers and the ceiling: {run:#?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! HTTP-14: a resumed handshake costs a fraction of a full one. Where connections are made again
 //! and again, a mix of both that nobody declared measures how often tickets were found.
 
+use model::experiment::Handshake;
 use model::finding::Claim::{Capacity, Comparison};
 use model::finding::Severity::Invalid;
 
@@ -24,20 +25,24 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     };
     // Connections that last were made before the window.
-    if entry.requests_per_connection.is_none() && !tls.is_full_declared {
+    if entry.requests_per_connection.is_none() && tls.declared.is_none() {
         return Judgement::NotApplicable;
     }
     let Some(share) = tls.resumed_share() else {
         return Judgement::unknown("how many handshakes were resumed");
     };
-    let from_declared = if tls.is_full_declared {
-        share
-    } else {
-        share.min(1.0 - share)
+    let from_declared = match tls.declared {
+        Some(Handshake::Full) => share,
+        Some(Handshake::Resumed) => 1.0 - share,
+        None => share.min(1.0 - share),
     };
     let is_off = RESUMED_SHARE.severity(from_declared).is_some();
     let mut rivals = peers.rivals();
     let unlike = rivals.find_map(|(other, point)| {
+        if tls.declared.is_some() {
+            // Then whoever does not do so is the one to blame.
+            return None;
+        }
         let theirs = other.tls.as_ref()?.resumed_share()?;
         let severity = RESUMED_SHARE.severity((theirs - share).abs());
         severity.map(|_| (theirs, point))
@@ -53,9 +58,12 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::Silent;
     }
     let mut say = format!("{} of the handshakes were resumed.", words::share(share));
-    if tls.is_full_declared && is_off {
-        say.push_str(" The plan wants full ones alone.");
-    }
+    let wants = match tls.declared.filter(|_| is_off) {
+        Some(Handshake::Full) => " The plan wants full ones alone.",
+        Some(Handshake::Resumed) => " The plan wants all of them to be.",
+        None => "",
+    };
+    say.push_str(wants);
     if let Some((theirs, point)) = unlike {
         let theirs = words::share(theirs);
         say.push_str(&format!(
@@ -66,6 +74,13 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     Found::new(&severity, say)
         .evidence("resumed_share", share)
         .limit(&RESUMED_SHARE)
-        .fix("Measure full handshakes (--no-tls-resumption), or servers that resume all of them")
+        .fix(match tls.declared {
+            Some(Handshake::Resumed) => {
+                "Let the server give out tickets, and measure for longer: first handshakes are full"
+            }
+            _ => {
+                "Measure full handshakes (--no-tls-resumption), or servers that resume all of them"
+            }
+        })
         .into()
 }

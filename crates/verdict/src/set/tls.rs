@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use model::Trial;
-use model::point::CERTIFICATE;
+use model::experiment::Handshake;
+use model::point::{CERTIFICATE, HANDSHAKE};
 use model::tls::{Negotiated, TlsRecord};
 
 use crate::check::number;
@@ -18,8 +19,8 @@ pub(crate) struct Tls {
     pub(crate) negotiated: Vec<Kind>,
     /// Handshakes of the run: full ones, and those that resumed a session.
     handshakes: (u64, u64),
-    /// Whether the plan wants full ones alone.
-    pub(crate) is_full_declared: bool,
+    /// What the plan or the point wants of them.
+    pub(crate) declared: Option<Handshake>,
     /// What was asked and the first that was something else, in words.
     pub(crate) unlike: Option<(String, String)>,
 }
@@ -38,7 +39,10 @@ impl Tls {
         let tls = trial.plan.tls.as_ref();
         Some(Self {
             handshakes: record.map_or((0, 0), TlsRecord::full_and_resumed),
-            is_full_declared: tls.is_some_and(|tls| tls.no_resumption),
+            declared: match tls.is_some_and(|tls| tls.no_resumption) {
+                true => Some(Handshake::Full),
+                false => asked(trial).filter(|kind| *kind == Handshake::Resumed),
+            },
             negotiated: kinds.into_iter().collect(),
             unlike: all().find_map(|one| unlike(trial, &one.negotiated)),
         })
@@ -52,6 +56,12 @@ impl Tls {
         let all = full + resumed;
         (all > 0).then(|| number(resumed) / number(all))
     }
+}
+
+/// What the point asks for on its axis.
+fn asked(trial: &Trial) -> Option<Handshake> {
+    let value = trial.point.as_ref()?.id.value(HANDSHAKE)?;
+    value.to_string().parse().ok()
 }
 
 /// What a full handshake came to.

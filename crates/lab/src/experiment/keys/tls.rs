@@ -7,6 +7,7 @@ use super::Section;
 use super::table::key;
 
 const KEYS: super::Kind = Word(&["ecdsa-p256", "rsa-2048"]);
+const HANDSHAKES: super::Kind = Word(&["full", "resumed"]);
 
 /// The names of a closed set of the model.
 macro_rules! names {
@@ -29,7 +30,7 @@ pub(super) const TLS: Section = Section {
     written: "[tls]",
     meaning: "What TLS is like where the protocol of [load] has it. The lab makes one certificate \
               of each kind and gives it to all servers; the generator offers one version, one \
-              suite and one group, and each handshake is a full one.",
+              suite and one group.",
     keys: &[
         key(
             "certificate",
@@ -37,6 +38,14 @@ pub(super) const TLS: Section = Section {
             "\"ecdsa-p256\"",
             "certificate = [\"ecdsa-p256\", \"rsa-2048\"]",
             "The key of the certificate; a list makes a server of each.",
+        ),
+        key(
+            "handshake",
+            Axis(&HANDSHAKES),
+            "\"full\"",
+            "handshake = [\"full\", \"resumed\"]",
+            "What connections begin with; a list makes a server of each. Before sessions can be \
+             resumed, each of the connections that are open at once makes one full handshake.",
         ),
         key(
             "version",

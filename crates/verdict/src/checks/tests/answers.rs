@@ -261,6 +261,37 @@ fn a_point_that_got_another_tls_than_it_asked_for_is_invalid() {
     check(&|tls| tls.groups.push(TlsGroup::X25519), "rsa-2048", "");
 }
 
+#[test]
+fn a_point_of_resumed_handshakes_has_no_others() {
+    use model::point::{HANDSHAKE, Value};
+    let said = |trials: Vec<model::Trial>, kind: &str| {
+        let mut trials = trials;
+        for trial in &mut trials {
+            let point = trial.point.as_mut().unwrap();
+            let id = point.id.clone();
+            point.id = id.with(HANDSHAKE, Value::Word(kind.to_owned()));
+            trial.plan.requests_per_connection = None;
+        }
+        let verdict = crate::judge_set(&trials).swap_remove(0);
+        let found = super::finding(&verdict, "HTTP-14");
+        found.map(|found| found.say).unwrap_or_default()
+    };
+    // 100 full ones beside them.
+    assert_eq!(said(handshakes(99_900), "resumed"), "");
+    assert_eq!(
+        said(handshakes(0), "resumed"),
+        "0 % of the handshakes were resumed. The plan wants all of them to be."
+    );
+    assert_eq!(said(handshakes(0), "full"), "");
+    // A rival that does not resume them all is the only one to blame.
+    let mut trials = handshakes(99_900);
+    let others = handshakes(400);
+    for (trial, other) in trials.iter_mut().zip(others).skip(1) {
+        trial.record.tls = other.record.tls;
+    }
+    assert_eq!(said(trials, "resumed"), "");
+}
+
 /// A lab that is continued in the middle of a round makes its certificate anew.
 #[test]
 fn a_certificate_with_a_signature_of_another_length_is_no_other_certificate() {
