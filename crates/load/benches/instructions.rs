@@ -157,6 +157,7 @@ fn worker(count: u64, arrivals: Arrivals) {
             status: Some(200),
             length: Some(7),
             content: (*b"1234567").into(),
+            no_error: false,
         }],
         references: vec![None],
         targets: plan.file().addresses.clone(),

@@ -13,6 +13,7 @@ use crate::reference::Findings;
 use crate::request::Requests;
 use crate::schedule::{Schedule, share};
 use crate::script::Walks;
+use crate::session::Sessions;
 use crate::speak::{Http2InClear, InClear, Speak};
 use crate::users::Users;
 use crate::worker::{Parts, Share, Worker};
@@ -94,6 +95,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
         users: users(plan, index),
+        sessions: Sessions::new(plan, index),
         requests,
         reactor,
         stop,

@@ -82,6 +82,8 @@ pub enum Cause {
     Connect(Refused),
     /// No connection within the plan's timeout.
     ConnectTimeout(Span),
+    /// A status from 400 on, where no other is expected.
+    ErrorStatus(u16),
     /// The peer ended the connection too early.
     Ended {
         /// How far the answer had come.
@@ -97,6 +99,10 @@ pub enum Cause {
     HandshakeEnded(Option<Errno>),
     /// The handshake was not over within the plan's timeout.
     HandshakeTimeout(Span),
+    /// The content lacks the text that the script wants in it.
+    LacksText,
+    /// The answer lacks a value that the script takes from it.
+    LacksValue,
     /// The content has another length than expected.
     Length {
         /// What came.
@@ -138,7 +144,9 @@ impl Cause {
     /// The outcome that counts it.
     pub const fn outcome(self) -> Outcome {
         match self {
-            Self::Body { .. } | Self::Length { .. } => Outcome::Content,
+            Self::Body { .. } | Self::LacksText | Self::LacksValue | Self::Length { .. } => {
+                Outcome::Content
+            }
             Self::Connect(_) | Self::ConnectTimeout(_) => Outcome::Connect,
             Self::Ended { .. } | Self::GivenUp => Outcome::Read,
             Self::HandshakeEnded(_)
@@ -146,7 +154,7 @@ impl Cause {
             | Self::Protocol(ProtocolError::Tls(_)) => Outcome::Tls,
             Self::Protocol(_) => Outcome::Protocol,
             Self::ShedAtEnd | Self::ShedDeadline(_) | Self::ShedFull(_) => Outcome::Shed,
-            Self::Status { .. } => Outcome::Status,
+            Self::ErrorStatus(_) | Self::Status { .. } => Outcome::Status,
             Self::Timeout { .. } => Outcome::Timeout,
             Self::Unfinished => Outcome::Unfinished,
             Self::Write(_) => Outcome::Write,
@@ -165,6 +173,7 @@ impl fmt::Display for Cause {
                 content,
                 error,
             } => tell_end(f, *how, *content, *error),
+            Self::ErrorStatus(actual) => write!(f, "status {actual}, which is an error"),
             Self::GivenUp => f.write_str(
                 "its connection was given up, because another exchange on it had failed",
             ),
@@ -176,6 +185,12 @@ impl fmt::Display for Cause {
             }
             Self::HandshakeTimeout(after) => {
                 write!(f, "the TLS handshake was not over within {after}")
+            }
+            Self::LacksText => {
+                f.write_str("the content lacks the text that the script wants in it")
+            }
+            Self::LacksValue => {
+                f.write_str("the answer lacks a value that the script takes from it")
             }
             Self::Length { actual, expected } => {
                 write!(f, "{actual} bytes of content instead of {expected}")

@@ -9,6 +9,7 @@ use wire::{Broken, Head, ProtocolError, RequestId, Sink, StreamId};
 use crate::exchange::{Cause, Exchange};
 use crate::recorder::Recorder;
 use crate::request::Requests;
+use crate::session::Sessions;
 
 /// An exchange under way.
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +133,9 @@ pub(crate) struct Watch<'a> {
     /// Those of this connection, by their stream.
     pub(crate) flights: &'a mut [Option<Flight>],
     pub(crate) requests: &'a Requests,
+    /// What the users know, if they know anything, and whose answers these are.
+    pub(crate) sessions: Option<&'a mut Sessions>,
+    pub(crate) place: u32,
     pub(crate) recorder: &'a mut Recorder,
     pub(crate) at: Instant,
     /// How the stream ended, and how a send failed, as far as they did.
@@ -183,6 +187,11 @@ impl Sink for Watch<'_> {
             flight.is_early = false;
             flight.cause = None;
             self.seen.goodbye = true;
+            return;
+        }
+        let class = flight.class();
+        if let Some(sessions) = &mut self.sessions {
+            sessions.head(self.place, class, head.bytes);
         }
     }
 
@@ -197,6 +206,12 @@ impl Sink for Watch<'_> {
                 flight.compares = cause.is_none();
             }
             flight.content += bytes.len() as u64;
+            let class = flight.class();
+            if let Some(sessions) = &mut self.sessions
+                && sessions.read_content(class)
+            {
+                sessions.content(self.place, bytes);
+            }
         }
     }
 
@@ -219,6 +234,11 @@ impl Sink for Watch<'_> {
         if flight.cause.is_none() {
             let expectation = self.requests.expectation(flight.class());
             flight.cause = expectation.check_length(flight.content);
+        }
+        if flight.cause.is_none()
+            && let Some(sessions) = &mut self.sessions
+        {
+            flight.cause = sessions.complete(self.place, flight.class());
         }
         self.recorder.end(&flight.end(self.at));
         self.seen.answered += 1;

@@ -23,6 +23,7 @@ mod run;
 pub mod schedule;
 mod script;
 mod secure;
+mod session;
 mod speak;
 mod thread_usage;
 mod users;

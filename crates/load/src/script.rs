@@ -122,6 +122,8 @@ struct Walk {
     /// The request that was asked last, or is to be asked next.
     class: u16,
     begun: bool,
+    /// How often it has been through all steps.
+    round: u32,
 }
 
 /// The users of one worker on their ways through the script.
@@ -151,6 +153,7 @@ impl Walks {
                 at: 0,
                 class: 0,
                 begun: false,
+                round: 0,
             }
         };
         Self {
@@ -181,6 +184,7 @@ impl Walks {
             // The plan has seen to it that a request comes.
             let Some(op) = self.program.ops.get(walk.at as usize) else {
                 walk.at = 0;
+                walk.round = walk.round.wrapping_add(1);
                 continue;
             };
             walk.at += 1;
@@ -225,6 +229,11 @@ impl Walks {
         }
     }
 
+    /// How often the user in `place` has been through all steps.
+    pub(crate) fn round(&self, place: u32) -> u64 {
+        u64::from(self.walks[place as usize].round)
+    }
+
     /// The request that the user in `place` asks.
     #[inline]
     pub(crate) fn class(&self, place: u32) -> u16 {
@@ -243,7 +252,10 @@ mod tests {
     use super::*;
 
     fn walks(steps: Vec<StepFile>, worker: u32, workers: u32, count: u32) -> Walks {
-        let script = ScriptFile { start: None, steps };
+        let script = ScriptFile {
+            steps,
+            ..ScriptFile::default()
+        };
         Walks::new(&script, 7, worker, workers, count)
     }
 
@@ -343,6 +355,7 @@ mod tests {
         let script = ScriptFile {
             start: "5s".parse().ok(),
             steps: vec![wait("1s"), wait("2s"), Ask(0), wait("4s")],
+            ..ScriptFile::default()
         };
         let mut walks = Walks::new(&script, 7, 0, 1, 1);
         let waits: Vec<u64> = (0..3)

@@ -9,6 +9,7 @@ use wire::tls::{Connector, Tls};
 
 use crate::request::Requests;
 use crate::run::settings;
+use crate::session;
 
 /// The most that TLS hands over at once, unless requests have content: the first flight with a
 /// post-quantum key is 1.5 KiB, a request less than that.
@@ -41,8 +42,17 @@ impl Speak for InClear {
         Shared::new(plan.file().pipeline, requests.len() * 2, HEAD_BYTES)
     }
 
-    fn settings(&self, connections: u32, _: &Plan) -> Settings {
-        settings(connections)
+    fn settings(&self, connections: u32, plan: &Plan) -> Settings {
+        // Requests of users are written one by one.
+        let bytes = session::longest(plan);
+        if bytes == 0 {
+            return settings(connections);
+        }
+        Settings {
+            copies: connections.clamp(64, PIECES),
+            copy_bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+            ..settings(connections)
+        }
     }
 }
 

@@ -57,6 +57,14 @@ impl Users {
         matches!(self.habit, Habit::Follow(_))
     }
 
+    /// How often the user in `place` has been through the script.
+    pub(crate) fn round(&self, place: u32) -> u64 {
+        match &self.habit {
+            Habit::Follow(walks) => walks.round(place),
+            Habit::Think(..) => 0,
+        }
+    }
+
     /// The request that the script has for the user in `place`.
     #[inline]
     pub(crate) fn class(&self, place: u32) -> Option<u16> {

@@ -162,6 +162,7 @@ fn check<R: Reactor>(file: PlanFile, reactor: R, what: &str) {
                 status: Some(200),
                 length: Some(5),
                 content: (*b"hello").into(),
+                ..Expectation::default()
             };
             file.requests.len()
         ],
@@ -228,7 +229,7 @@ fn a_script_allocates_nothing() {
         wait = 'exp:10us'
     ";
     let base = format!("http://{address}/");
-    let script = model::script::read("script", text, Some(&base), &|_| Ok(Vec::new()));
+    let script = model::script::read("script", text, Some(&base), &model::script::Alone);
     let script = script.expect("a script");
     let file = PlanFile {
         requests: script.requests,
@@ -237,6 +238,33 @@ fn a_script_allocates_nothing() {
         ..plan(address)
     };
     check_both(&file, "users of a script");
+}
+
+/// What users draw is written into memory that is there before the start.
+#[test]
+fn users_with_values_allocate_nothing() {
+    let address = start_server();
+    let text = "
+        [variables]
+        turn = { list = ['a', 'bb', 'ccc'] }
+        chance = { list = ['a', 'bb', 'ccc'], pick = 'random' }
+        count = { counter = 95 }
+        dice = { random = [1, 1000] }
+        [[step]]
+        get = '/${turn}/${chance}?${count}'
+        headers = [['X-Dice', '${dice}']]
+        [[step]]
+        get = '/fixed'
+    ";
+    let base = format!("http://{address}/");
+    let script = model::script::read("script", text, Some(&base), &model::script::Alone);
+    let script = script.expect("a script");
+    let file = PlanFile {
+        requests: script.requests,
+        script: Some(script.steps),
+        ..plan(address)
+    };
+    check_both(&file, "users with values");
 }
 
 #[test]

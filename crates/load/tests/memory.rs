@@ -45,6 +45,7 @@ fn held<R: Reactor>(connections: u32, arrivals: Arrivals, new: impl Fn(&Settings
             status: Some(200),
             length: Some(5),
             content: (*b"hello").into(),
+            no_error: false,
         }],
         references: vec![None],
         targets: plan.file().addresses.clone(),

@@ -22,6 +22,8 @@ pub const LARGE_ONE_IN: u64 = 1_000;
 pub struct Expectation {
     /// The status; none accepts any.
     pub status: Option<u16>,
+    /// Whether a status from 400 on is wrong, where none is expected.
+    pub no_error: bool,
     /// The length of the content; none accepts any.
     pub length: Option<u64>,
     /// How the content begins; shorter than the content where only that much is known or stable.
@@ -40,6 +42,7 @@ impl Expectation {
             self.length = None;
         }
         if level < Level::Status {
+            self.no_error = false;
             self.status = None;
         }
         self
@@ -58,6 +61,7 @@ impl Expectation {
     pub fn check_status(&self, actual: u16) -> Option<Cause> {
         match self.status {
             Some(expected) if expected != actual => Some(Cause::Status { actual, expected }),
+            None if self.no_error && actual >= 400 => Some(Cause::ErrorStatus(actual)),
             _ => None,
         }
     }
@@ -97,6 +101,8 @@ impl Expectation {
         let mut parts = vec!["framing".to_owned()];
         if let Some(status) = self.status {
             parts.push(format!("status {status}"));
+        } else if self.no_error {
+            parts.push("status below 400".to_owned());
         }
         if let Some(length) = self.length {
             parts.push(format!("length {length}"));

@@ -8,6 +8,7 @@ fn hello() -> Expectation {
         status: Some(200),
         length: Some(5),
         content: (*b"hello").into(),
+        no_error: false,
     }
 }
 

@@ -137,6 +137,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let mut watch = Watch {
             flights,
             requests: &self.requests,
+            sessions: self.sessions.as_mut(),
+            place,
             recorder: &mut self.recorder,
             at,
             error: None,
@@ -195,6 +197,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let mut watch = Watch {
             flights,
             requests: &self.requests,
+            sessions: self.sessions.as_mut(),
+            place,
             recorder: &mut self.recorder,
             at,
             error,
@@ -361,6 +365,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let mut watch = Watch {
                 flights,
                 requests: &self.requests,
+                sessions: self.sessions.as_mut(),
+                place,
                 recorder: &mut self.recorder,
                 at: now,
                 error: None,

@@ -17,6 +17,7 @@ mod endings;
 mod handshake;
 mod nap;
 mod phases;
+mod sending;
 mod streams;
 mod thinking;
 
@@ -28,7 +29,7 @@ use model::event::Phase;
 use model::plan::Spin;
 use model::record::Record;
 use model::units::{Instant, Span};
-use sys::reactor::{Event, Handed, Key, Reactor, Refused, Stored, Transmit};
+use sys::reactor::{Event, Key, Reactor, Refused, Stored};
 use wire::{Client, StreamId};
 
 use crate::exchange::Cause;
@@ -37,6 +38,7 @@ use crate::pool::{Connection, Owner, Pool};
 use crate::recorder::Recorder;
 use crate::request::Requests;
 use crate::schedule::Schedule;
+use crate::session::Sessions;
 use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
@@ -99,6 +101,8 @@ pub struct Worker<C: Client, R> {
     schedule: Schedule,
     /// Those of a closed loop, if they think or follow a script.
     users: Option<Users>,
+    /// What they know, if they know anything.
+    sessions: Option<Sessions>,
     recorder: Recorder,
     usage: ThreadUsage,
     nap: Nap,
@@ -244,6 +248,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 let mut watch = Watch {
                     flights,
                     requests: &self.requests,
+                    sessions: self.sessions.as_mut(),
+                    place,
                     recorder: &mut self.recorder,
                     at,
                     error: None,
@@ -435,54 +441,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let request = self.requests.of(class, is_last);
         let id = request.id();
         let stream = open.client.begin(request).expect("it had room");
-        let compares = self.requests.begin(class);
+        let sessions = self.sessions.as_ref();
+        let reads = sessions.is_some_and(|sessions| sessions.read_content(class));
+        let compares = self.requests.begin(class) || reads;
         let flight = Flight::new(due, ready, id, compares, open.connect.take());
         let before = flights[stream.0 as usize].replace(flight);
         debug_assert!(before.is_none(), "a stream is free when its exchange ended");
         open.in_flight += 1;
         self.pool.alarms.arm(place, ready + self.share.timeout);
         self.transmit(place, now);
-    }
-
-    /// Hands to the reactor what the protocol wants to send. What finds no room waits.
-    #[inline]
-    fn transmit(&mut self, place: u32, now: Instant) {
-        while let Some(open) = self.pool.open(place)
-            && open.client.wants_transmit()
-        {
-            let key = open.key;
-            if !self.reactor.may_send(key) {
-                if !std::mem::replace(&mut open.is_stalled, true) {
-                    self.stalled.push_back(place);
-                }
-                self.stalled_until = self.stalled_until.min(now + STALLED);
-                return;
-            }
-            self.out.clear();
-            let (mut transmit, starts) = match open.client.poll_transmit(now, &mut self.out) {
-                wire::Transmit::Fixed { request, starts } => {
-                    let stored = self.stored[usize::from(request.0)];
-                    (Transmit::stored(stored), starts)
-                }
-                wire::Transmit::Written { starts } => (Transmit::copied(&self.out), starts),
-                wire::Transmit::Nothing => return,
-            };
-            let at = (starts.is_some() && self.reactor.sends_at_once()).then(|| self.reactor.now());
-            if let Some(stream) = starts {
-                transmit = transmit.with_tag(stream.0);
-            }
-            match (self.reactor.send(key, transmit), starts) {
-                (Ok(Handed::Now), Some(stream)) => match at {
-                    Some(at) => self.sent(place, key, stream, at),
-                    None => self.unstamped.push(Unstamped {
-                        place,
-                        key,
-                        stream: Some(stream),
-                    }),
-                },
-                (Ok(_), _) => {}
-                (Err(refused), starts) => return self.cannot_send(place, now, starts, refused),
-            }
-        }
     }
 }

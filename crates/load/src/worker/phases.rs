@@ -16,6 +16,7 @@ use crate::pool::{self, Pool};
 use crate::recorder::{self, Recorder};
 use crate::request::Requests;
 use crate::schedule::Schedule;
+use crate::session::Sessions;
 use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
@@ -32,6 +33,7 @@ pub(crate) struct Parts<C: Client, R> {
     pub(crate) names: Box<[String]>,
     pub(crate) schedule: Schedule,
     pub(crate) users: Option<Users>,
+    pub(crate) sessions: Option<Sessions>,
     pub(crate) recorder: recorder::Settings,
     pub(crate) pool: pool::Settings,
     pub(crate) stop: Arc<AtomicBool>,
@@ -48,10 +50,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             names,
             schedule,
             users,
+            sessions,
             recorder,
             pool,
             stop,
         } = parts;
+        let longest = sessions.as_ref().map_or(0, |sessions| sessions.longest);
         let connections = pool.connections as usize;
         let exchanges = connections * pool.capacity as usize;
         let stored = requests.all();
@@ -66,7 +70,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             backlog_at_start: 0,
             unstamped: Vec::with_capacity(connections + exchanges),
             stalled: VecDeque::with_capacity(connections),
-            out: Vec::with_capacity(4_096),
+            out: Vec::with_capacity(longest.max(4_096)),
             start: Instant::FAR_FUTURE,
             stalled_until: Instant::FAR_FUTURE,
             fresh: 0,
@@ -89,6 +93,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             requests,
             schedule,
             users,
+            sessions,
             stop,
         }
     }

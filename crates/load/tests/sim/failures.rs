@@ -141,6 +141,7 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
             status: Some(200),
             length: Some(100_000),
             content: body.as_bytes().into(),
+            no_error: false,
         }],
         ..crate::harness::findings(file)
     };

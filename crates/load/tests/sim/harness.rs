@@ -78,6 +78,7 @@ pub(crate) fn right() -> load::expectation::Expectation {
         status: Some(200),
         length: Some(5),
         content: (*b"hello").into(),
+        ..load::expectation::Expectation::default()
     }
 }
 
@@ -148,6 +149,14 @@ fn run_on(
     let start = sim.now();
     let stop = Arc::clone(stop);
     load::worker_of(&plan, &findings, index, sim, Arc::default(), stop).run(start)
+}
+
+/// Where these are the right answers.
+pub(crate) fn simulate_with(file: PlanFile, findings: &Findings, server: SimServer) -> Record {
+    let plan = Plan::try_from(file).expect("a plan that can run");
+    let sim = Sim::new(server, &settings(plan.connections_of(0)));
+    let start = sim.now();
+    load::worker_of(&plan, findings, 0, sim, Arc::default(), Arc::default()).run(start)
 }
 
 /// All phases together.

@@ -10,7 +10,7 @@ use sys::reactor::sim::{Kernel, Reply, Service, SimServer, Then};
 use crate::harness::{HELLO, all, closed, count, ms, s, simulate, simulate_all, simulate_on};
 
 fn script(text: &str) -> impl Fn(PlanFile) -> PlanFile {
-    let script = model::script::read("script", text, Some("http://sim/"), &|_| Ok(Vec::new()));
+    let script = model::script::read("script", text, Some("http://sim/"), &model::script::Alone);
     let script = script.unwrap_or_else(|mistake| panic!("{mistake}"));
     move |plan| PlanFile {
         requests: script.requests.clone(),
@@ -289,4 +289,103 @@ fn a_script_survives_its_plan() {
     let read: PlanFile = serde_json::from_str(&text).unwrap();
     assert_eq!(read, plan);
     assert_ne!(read.script, Some(ScriptFile::default()));
+}
+
+/// What a server was asked, whole.
+type Requests = Receiver<String>;
+
+fn listening(answer: impl Fn(&str) -> String + Send + 'static) -> (SimServer, Requests) {
+    let (tell, heard) = channel();
+    let server = SimServer::new(Service::Constant(ms(1)), move |request| {
+        let text = String::from_utf8_lossy(request).into_owned();
+        let reply = Reply::new(answer(&text));
+        let _unheard = tell.send(text);
+        Some(reply)
+    });
+    (server, heard)
+}
+
+/// A user logs in with a name of its own, keeps the cookie and the token of the answer, and sends
+/// both back: the server refuses whoever comes with another's.
+#[test]
+fn users_keep_what_is_theirs() {
+    let text = "
+        cookies = true
+        [variables]
+        name = { counter = 1, once = true }
+        [[step]]
+        get = '/login?${name}'
+        take = { token = { json = '/token' } }
+        [[step]]
+        repeat = 2
+        get = '/account/${token}'
+        contains = 'hello'
+    ";
+    let answer = |request: &str| {
+        let target = request.split(' ').nth(1).expect("a target");
+        if let Some(name) = target.strip_prefix("/login?") {
+            let content = format!("{{\"token\": \"t{name}\"}}");
+            let length = content.len();
+            return format!(
+                "HTTP/1.1 200 OK\r\nSet-Cookie: id={name}\r\nContent-Length: {length}\r\n\r\n\
+                 {content}"
+            );
+        }
+        let name = target.strip_prefix("/account/t").expect("no other path");
+        let is_theirs = request.contains(&format!("\r\nCookie: id={name}\r\n"));
+        match is_theirs {
+            true => HELLO.to_owned(),
+            false => HELLO.replace("200 OK", "403 Forbidden"),
+        }
+    };
+    let (server, heard) = listening(answer);
+    let plan = PlanFile {
+        requests_per_connection: Some(4),
+        ..script(text)(count(7, 700))
+    };
+    let findings = load::reference::Findings {
+        expectations: vec![
+            load::expectation::Expectation {
+                no_error: true,
+                ..load::expectation::Expectation::default()
+            };
+            2
+        ],
+        ..crate::harness::findings(&plan)
+    };
+    let record = crate::harness::simulate_with(plan, &findings, server);
+    assert_eq!(
+        record.total.outcomes[Outcome::Ok],
+        700,
+        "{:?}",
+        record.examples
+    );
+    let heard: Vec<String> = heard.try_iter().collect();
+    for name in 1..=7 {
+        let logins = heard
+            .iter()
+            .filter(|one| one.starts_with(&format!("GET /login?{name} ")));
+        assert!(
+            logins.count() > 20,
+            "user {name} comes again under the same name"
+        );
+    }
+}
+
+/// A server that gives no token, and one that does not say hello.
+#[test]
+fn an_answer_without_what_is_wanted_is_wrong() {
+    let text = "
+        [[step]]
+        get = '/a'
+        take = { token = { header = 'X-Token' } }
+        [[step]]
+        get = '/b'
+        contains = 'good bye'
+    ";
+    let (server, _) = listening(|_| HELLO.to_owned());
+    let record = simulate(script(text)(count(1, 10)), server);
+    assert_eq!(record.total.outcomes[Outcome::Content], 10);
+    let text = &record.examples[0].text;
+    assert!(text.contains("lacks a value"), "{text}");
 }

@@ -18,7 +18,9 @@ mod url;
 
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
-pub use self::script::{ScriptFile, StepFile, WayFile};
+pub use self::script::{
+    AnswerFile, FromFile, ScriptFile, SourceFile, StepFile, TakeFile, VariableFile, WayFile,
+};
 pub use self::url::Url;
 
 /// The version of the plan and trial files that this program writes.
@@ -320,6 +322,12 @@ impl Plan {
     /// The first request. All have its host and port.
     pub fn request(&self) -> &Request {
         &self.requests[0]
+    }
+
+    /// Whether the bytes of the request in this position are the same each time. Of others nobody
+    /// knows before the run what a right answer is.
+    pub fn is_fixed(&self, position: usize) -> bool {
+        self.file.is_fixed(position)
     }
 
     /// The intended load; none in a closed loop.

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::plan::PlanFile;
+use crate::plan::{PlanFile, SourceFile};
 use crate::trial::Trial;
 
 mod text;
@@ -74,6 +74,17 @@ impl PlanFile {
             fields(&mut request.headers);
             if let Cow::Owned(redacted) = url(&request.url) {
                 request.url = redacted;
+            }
+        }
+        let variables = self
+            .script
+            .iter_mut()
+            .flat_map(|script| &mut script.variables);
+        for variable in variables.filter(|variable| variable.secret) {
+            if let SourceFile::List { values, .. } = &mut variable.source {
+                for value in values {
+                    REDACTED.clone_into(value);
+                }
             }
         }
     }

@@ -3,7 +3,9 @@
 //! The grammar is read here alone, so that it means the same wherever a script may stand. What is
 //! wrong with one is told with the file, the line and what to write instead.
 
-use std::collections::BTreeSet;
+mod variables;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -12,7 +14,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::plan::{Expectation, PlanError, ScriptFile, StepFile, Think, Url, WayFile};
+use self::variables::Variables;
+use crate::plan::{
+    AnswerFile, Expectation, PlanError, ScriptFile, StepFile, TakeFile, Think, Url, WayFile,
+};
 use crate::request::{Request, RequestFile};
 
 /// What a script comes to: the requests of a plan, and the steps that name them.
@@ -43,8 +48,34 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// Reads the content of a file that a script names.
-pub type Content<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+/// Where a script finds what lies outside of it.
+pub trait Around {
+    /// The content of the file that a script names.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, for this reason.
+    fn file(&self, name: &str) -> Result<Vec<u8>, String>;
+
+    /// The value of a variable of the environment, if there is one.
+    fn environment(&self, name: &str) -> Option<String>;
+}
+
+/// Nothing lies outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone;
+
+impl Around for Alone {
+    fn file(&self, name: &str) -> Result<Vec<u8>, String> {
+        Err(format!(
+            "cannot read {name}: no file belongs to this script"
+        ))
+    }
+
+    fn environment(&self, _: &str) -> Option<String> {
+        None
+    }
+}
 
 /// Reads the script in `text`, which `file` names in errors. A path alone is one of the server of
 /// `url` in the script, or else of `base`.
@@ -56,7 +87,7 @@ pub fn read(
     file: &str,
     text: &str,
     base: Option<&str>,
-    content: Content<'_>,
+    around: &dyn Around,
 ) -> Result<Script, Mistake> {
     let mistake = |(at, why): (Range<usize>, String)| Mistake {
         file: file.to_owned(),
@@ -67,17 +98,27 @@ pub fn read(
         .map_err(|error| mistake((error.span().unwrap_or(0..0), error.message().to_owned())))?;
     let mut reader = Reader {
         base: written.url.as_deref().or(base),
-        content,
+        around,
         requests: Vec::new(),
         names: BTreeSet::new(),
+        variables: Variables::default(),
+        answers: Vec::new(),
     };
     let start = match &written.start {
         None => Ok(None),
         Some(start) => law("start", start).map(Some),
     };
     let steps = start.and_then(|start| {
+        reader.variables.declare(&written.variables, around)?;
+        reader.name_taken(&written.step)?;
         let steps = reader.steps(&written.step)?;
-        Ok(ScriptFile { start, steps })
+        Ok(ScriptFile {
+            start,
+            steps,
+            cookies: written.cookies,
+            variables: std::mem::take(&mut reader.variables).into_files(),
+            answers: std::mem::take(&mut reader.answers),
+        })
     });
     Ok(Script {
         steps: steps.map_err(mistake)?,
@@ -96,6 +137,10 @@ fn line_of(text: &str, at: usize) -> usize {
 struct Written {
     url: Option<String>,
     start: Option<Spanned<String>>,
+    #[serde(default)]
+    cookies: bool,
+    #[serde(default)]
+    variables: BTreeMap<Spanned<String>, Spanned<variables::Written>>,
     #[serde(default)]
     step: Vec<Spanned<StepWritten>>,
 }
@@ -123,6 +168,10 @@ struct StepWritten {
     body: Option<String>,
     body_file: Option<Spanned<String>>,
     expect: Option<Expectation>,
+    // What is done with the answer.
+    contains: Option<String>,
+    #[serde(default)]
+    take: BTreeMap<Spanned<String>, Spanned<variables::TakeWritten>>,
     // How often.
     repeat: Option<Spanned<Times>>,
     chance: Option<Spanned<String>>,
@@ -153,9 +202,11 @@ type Wrong = (Range<usize>, String);
 
 struct Reader<'a> {
     base: Option<&'a str>,
-    content: Content<'a>,
+    around: &'a dyn Around,
     requests: Vec<RequestFile>,
     names: BTreeSet<String>,
+    variables: Variables,
+    answers: Vec<AnswerFile>,
 }
 
 impl Reader<'_> {
@@ -182,9 +233,13 @@ impl Reader<'_> {
                 && step.headers.is_empty()
                 && step.body.is_none()
                 && step.body_file.is_none()
-                && step.expect.is_none();
+                && step.expect.is_none()
+                && step.contains.is_none()
+                && step.take.is_empty();
             if !is_plain {
-                return wrong("name, headers, body, body_file and expect belong to requests");
+                return wrong(
+                    "name, headers, body, body_file, expect, contains and take belong to requests",
+                );
             }
         }
         let done = if let Some((method, url)) = asked.into_iter().next() {
@@ -221,18 +276,25 @@ impl Reader<'_> {
             (Some(_), Some(_)) => return Err(wrong("give body or body_file, not both".to_owned())),
             (Some(text), None) => Some(text.as_bytes().to_vec()),
             (None, Some(path)) => {
-                let read = (self.content)(path.get_ref());
+                let read = self.around.file(path.get_ref());
                 Some(read.map_err(|why| (path.span(), format!("body_file: {why}")))?)
             }
             (None, None) => None,
         };
+        let read = |text: &[u8]| self.variables.read_text(text).map_err(wrong);
+        let read_str =
+            |text: &str| Ok(String::from_utf8_lossy(&read(text.as_bytes())?).into_owned());
+        let headers = step.headers.iter();
+        let headers = headers.map(|(name, value)| Ok((name.clone(), read_str(value)?)));
+        let url = Url::absolute(&read_str(url)?, self.base).map_err(wrong)?;
+        let body = body.as_deref().map(read).transpose()?;
         let mut request = RequestFile {
             method,
-            headers: step.headers.clone(),
+            headers: headers.collect::<Result<_, Wrong>>()?,
             body_base64: body.map(|bytes| BASE64.encode(bytes)),
             name: step.name.as_ref().map(|name| name.get_ref().clone()),
             expect: step.expect.clone(),
-            ..RequestFile::get(Url::absolute(url, self.base).map_err(wrong)?)
+            ..RequestFile::get(url)
         };
         let meant = Request::read(&request, &Expectation::default())
             .map_err(|error| wrong(in_words(&error)))?;
@@ -242,19 +304,64 @@ impl Reader<'_> {
                 return Err((name.span(), why));
             }
         } else {
-            let mut name = meant.name.clone();
-            let mut number = 1;
-            while !self.names.insert(name.clone()) {
-                number += 1;
-                name = format!("{} #{number}", meant.name);
-            }
-            request.name = Some(name);
+            request.name = Some(unique(&mut self.names, &meant.name));
         }
         let class = u16::try_from(self.requests.len())
             .map_err(|_| wrong("a script has at most 65,536 requests".to_owned()))?;
         self.requests.push(request);
+        self.answer(class, step)?;
         Ok(StepFile::Ask(class))
     }
+}
+
+impl Reader<'_> {
+    /// What is done with the answer to the request of a step.
+    fn answer(&mut self, request: u16, step: &StepWritten) -> Result<(), Wrong> {
+        let takes = step.take.iter().map(|(name, written)| {
+            let variable = name.get_ref().clone();
+            let from = written
+                .get_ref()
+                .read()
+                .map_err(|why| (written.span(), why))?;
+            Ok(TakeFile { variable, from })
+        });
+        let takes: Vec<TakeFile> = takes.collect::<Result<_, Wrong>>()?;
+        let contains = step.contains.clone();
+        if contains.is_some() || !takes.is_empty() {
+            self.answers.push(AnswerFile {
+                request,
+                takes,
+                contains,
+            });
+        }
+        Ok(())
+    }
+
+    /// What steps take from answers are variables, too, for all steps.
+    fn name_taken(&mut self, steps: &[Spanned<StepWritten>]) -> Result<(), Wrong> {
+        for step in steps {
+            let step = step.get_ref();
+            for name in step.take.keys() {
+                self.variables.take(name)?;
+            }
+            self.name_taken(step.step.as_deref().unwrap_or_default())?;
+            for branch in &step.branch {
+                self.name_taken(&branch.get_ref().step)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `name`, or that with a number, if another is called so.
+fn unique(names: &mut BTreeSet<String>, name: &str) -> String {
+    let mut found = name.to_owned();
+    let mut number = 1;
+    while !names.insert(found.clone()) {
+        number += 1;
+        found = format!("{name} #{number}");
+    }
+    found
 }
 
 /// The requests that a step says: there should be one at most.

@@ -1,11 +1,24 @@
 use super::*;
 
+struct Shelf;
+
+impl Around for Shelf {
+    fn file(&self, name: &str) -> Result<Vec<u8>, String> {
+        match name {
+            "form.txt" => Ok(b"a=b".to_vec()),
+            "users.csv" => Ok(b"name,word\nann,\"a, \"\"b\"\"\"\n\nbob,c\n".to_vec()),
+            "bad.csv" => Ok(b"name,word\nann\n".to_vec()),
+            _ => Err(format!("cannot read {name}")),
+        }
+    }
+
+    fn environment(&self, name: &str) -> Option<String> {
+        (name == "KEY").then(|| "k1".to_owned())
+    }
+}
+
 fn parse(text: &str) -> Result<Script, Mistake> {
-    let content = |name: &str| match name {
-        "form.txt" => Ok(b"a=b".to_vec()),
-        _ => Err(format!("cannot read {name}")),
-    };
-    read("x.toml", text, Some("http://h:81/x"), &content)
+    read("x.toml", text, Some("http://h:81/x"), &Shelf)
 }
 
 /// The steps in one line.
@@ -132,11 +145,178 @@ fn a_mistake_has_its_line_and_what_to_write() {
         6,
         "another step is called 'a'",
     );
-    let without = read(
-        "x.toml",
-        "[[step]]\nget = '/a'\n",
-        None,
-        &|_| Ok(Vec::new()),
-    );
+    let without = read("x.toml", "[[step]]\nget = '/a'\n", None, &Alone);
     assert!(without.unwrap_err().why.contains("is a path"));
+}
+
+#[test]
+fn variables_come_from_everywhere() {
+    let text = "cookies = true\n[variables]\nsize = { list = ['s', 'm'], pick = 'random', secret = true }\n\
+                order = { counter = 100 }\nnumber = { random = [1, 6] }\n\
+                key = { environment = 'KEY' }\nuser = { csv = 'users.csv', once = true }\n\
+                [[step]]\nget = '/${size}?${order}&${token}'\n\
+                headers = [['X-Key', '${key}-${number}']]\n\
+                [[step]]\npost = '/login'\nbody = '${user.name} ${user.word} $${x}'\n\
+                contains = 'welcome'\n\
+                take = { token = { json = '/t' }, next = { header = 'Location' } }\n";
+    let script = parse(text).unwrap_or_else(|mistake| panic!("{mistake}"));
+    let ScriptFile {
+        cookies,
+        variables,
+        answers,
+        ..
+    } = script.steps;
+    assert!(cookies);
+    let shown: Vec<String> = variables
+        .iter()
+        .map(|one| {
+            let marks = [(one.once, " once"), (one.secret, " secret")];
+            let marks: String = marks
+                .iter()
+                .filter(|(is, _)| *is)
+                .map(|(_, mark)| *mark)
+                .collect();
+            format!(
+                "{}{marks}: {}",
+                one.name,
+                serde_json::to_string(&one.source).unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            r#"key secret: {"list":{"values":["k1"],"random":false,"draw":0}}"#,
+            r#"number: {"random":{"from":1,"to":6,"draw":1}}"#,
+            r#"order: {"counter":{"from":100}}"#,
+            r#"size secret: {"list":{"values":["s","m"],"random":true,"draw":3}}"#,
+            r#"user.name once: {"list":{"values":["ann","bob"],"random":false,"draw":4}}"#,
+            r#"user.word once: {"list":{"values":["a, \"b\"","c"],"random":false,"draw":4}}"#,
+            r#"next: "answer""#,
+            r#"token: "answer""#,
+        ]
+    );
+    assert_eq!(
+        serde_json::to_string(&answers).unwrap(),
+        r#"[{"request":1,"takes":[{"variable":"next","from":{"header":"Location"}},"#.to_owned()
+            + r#"{"variable":"token","from":{"json":"/t"}}],"contains":"welcome"}]"#
+    );
+}
+
+/// A sign is doubled where no variable is meant. In the plan it stays so only where a variable has
+/// that name, and what is sent has one.
+#[test]
+fn a_dollar_is_written_twice_where_no_variable_is_meant() {
+    let check = |written: &str, held: &str, is_fixed: bool| {
+        let text = format!(
+            "[variables]\nx = {{ counter = 1 }}\n[[step]]\npost = '/{written}'\n\
+             headers = [['A', '{written}']]\nbody = '{written}'\n"
+        );
+        let script = parse(&text).unwrap_or_else(|mistake| panic!("{mistake}"));
+        let request = &script.requests[0];
+        assert_eq!(request.url, format!("http://h:81/{held}"));
+        assert_eq!(request.headers[0].1, held);
+        let body = request.body_base64.as_ref().unwrap();
+        assert_eq!(BASE64.decode(body).unwrap(), held.as_bytes());
+        let file = crate::plan::PlanFile {
+            requests: script.requests,
+            script: Some(script.steps),
+            ..crate::fixture::plan("http://h:81/", &[])
+        };
+        let plan = crate::plan::Plan::try_from(file).unwrap();
+        assert_eq!(plan.is_fixed(0), is_fixed, "{written}");
+    };
+    check("a$b", "a$b", true);
+    check("$${y}", "${y}", true);
+    check("a$${", "a${", true);
+    check("$${x}", "$${x}", false);
+    check("${x}", "${x}", false);
+    check("$${y}${x}", "${y}${x}", false);
+}
+
+#[test]
+fn a_mistake_in_a_variable_has_its_line() {
+    let check = |text: &str, line: usize, words: &str| {
+        let mistake = parse(text).expect_err(text);
+        assert!(mistake.why.contains(words), "{mistake}: {text}");
+        assert_eq!(mistake.line, line, "{mistake}: {text}");
+    };
+    let step = "[[step]]\nget = '/'\n";
+    check("[[step]]\nget = '/${x}'\n", 1, "no variable 'x'");
+    check(&format!("[variables]\n\nx = {{}}\n{step}"), 3, "one source");
+    check(
+        &format!("[variables]\nx = {{ list = [] }}\n{step}"),
+        2,
+        "at least one",
+    );
+    check(
+        &format!("[variables]\nx = {{ random = [3, 1] }}\n{step}"),
+        2,
+        "smallest",
+    );
+    check(
+        &format!("[variables]\nx = {{ environment = 'NO' }}\n{step}"),
+        2,
+        "no variable NO",
+    );
+    check(
+        &format!("[variables]\nx = {{ csv = 'no.csv' }}\n{step}"),
+        2,
+        "cannot read",
+    );
+    check(
+        &format!("[variables]\nx = {{ csv = 'bad.csv' }}\n{step}"),
+        2,
+        "row 2 has 1",
+    );
+    check(
+        &format!("[variables]\nx = {{ list = ['a'], pick = 'x' }}\n{step}"),
+        2,
+        "pick",
+    );
+    check(
+        &format!("[variables]\nx = {{ counter = 1, pick = 'random' }}\n{step}"),
+        2,
+        "pick belongs to",
+    );
+    check(
+        &format!("[variables]\nx = {{ counter = 1, secret = true }}\n{step}"),
+        2,
+        "secret belongs to",
+    );
+    check(
+        &format!("[variables]\n'x y' = {{ counter = 1 }}\n{step}"),
+        2,
+        "no name",
+    );
+}
+
+#[test]
+fn a_mistake_in_what_is_taken_has_its_line() {
+    let check = |text: &str, line: usize, words: &str| {
+        let mistake = parse(text).expect_err(text);
+        assert!(mistake.why.contains(words), "{mistake}: {text}");
+        assert_eq!(mistake.line, line, "{mistake}: {text}");
+    };
+    let step = "[[step]]\nget = '/'\n";
+    check(
+        &format!("{step}take = {{ a = {{}} }}\n"),
+        3,
+        "one of header",
+    );
+    check(
+        &format!("{step}take = {{ a = {{ pattern = '(' }} }}\n"),
+        3,
+        "regular",
+    );
+    check(
+        &format!("{step}take = {{ a = {{ json = 'a' }} }}\n"),
+        3,
+        "begin it with",
+    );
+    check(
+        "[[step]]\nwait = '1s'\ncontains = 'a'\n",
+        1,
+        "belong to requests",
+    );
 }

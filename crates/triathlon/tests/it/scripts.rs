@@ -11,7 +11,7 @@ use model::Outcome;
 use crate::serve::Served;
 use crate::support::need;
 use crate::support::nginx::Nginx;
-use crate::support::process::{Run, triathlon};
+use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::stub::{RIGHT, Stub, read_head, send};
 
 /// What a server was asked: head and content of each request, with the number of its connection.
@@ -143,11 +143,114 @@ fn a_mistake_is_told_with_file_line_and_remedy() {
         &["--script: ", "script.toml:5: repeat: write how often"],
     );
     check("", "", &["nothing to ask", "[[step]]"]);
-    check("[[step]]\nget = '/'\n", "-R 10", &["--script: ", "no rate"]);
+    check(
+        "[[step]]\nget = '/'\n",
+        "-R 10",
+        &["--script: ", "no rate"],
+    );
     check(
         "[[step]]\nchance = '10%'\nget = '/'\n",
         "",
         &["--script: ", "without a request"],
     );
     check("[[step]]\nget = '/'\n", "--data x", &["--script", "--data"]);
+}
+
+/// A shop of another make: it knows who has which cookie and token, and who bought what.
+#[test]
+fn users_log_in_and_buy_as_themselves() {
+    let page = include_str!("../../../../docs/script.md");
+    let (_, rest) = page
+        .split_once("This one logs in and buys:")
+        .expect("it is there");
+    let (_, rest) = rest.split_once("```toml\n").expect("there is an example");
+    let (example, _) = rest.split_once("```").expect("it ends");
+    let (server, heard) = answering(|text| {
+        let says = |status: &str, field: &str, content: &str| {
+            let length = content.len();
+            let head = format!("HTTP/1.1 {status}\r\n{field}Content-Length: {length}\r\n\r\n");
+            (head + content).into_bytes()
+        };
+        let (head, content) = text.split_once("\r\n\r\n").expect("a head");
+        if head.starts_with("POST /login ") {
+            let user = content.split(['=', '&']).nth(1).expect("a user");
+            let cookie = format!("Set-Cookie: id={user}; Path=/; HttpOnly\r\n");
+            return says("200 OK", &cookie, &format!("{{\"token\": \"t-{user}\"}}"));
+        }
+        let value = |name: &str| {
+            let found = head.lines().find_map(|line| line.strip_prefix(name));
+            found.unwrap_or_default().to_owned()
+        };
+        let (cookie, token) = (value("Cookie: id="), value("Authorization: Bearer t-"));
+        match !cookie.is_empty() && cookie == token {
+            true => says("200 OK", "", "thank you"),
+            false => says("403 Forbidden", "", "who are you?"),
+        }
+    });
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("script.toml");
+    fs::write(&path, example).expect("a file");
+    let accounts = "name,password\nann,one\nbob,\"two, three\"\ncid,four\n";
+    fs::write(folder.path().join("accounts.csv"), accounts).expect("a file");
+    let path = path.display().to_string();
+    let url = server.url();
+    let words = [
+        "load", &url, "--script", &path, "-n", "120", "-c", "3", "-t", "1",
+    ];
+    let run = triathlon(words.into_iter().chain(["--timeout", "20s", "--json", "-"]));
+    let run = run.expect_measured();
+    let trial = run.trial();
+    assert_eq!(
+        trial.record.total.outcomes[Outcome::Ok],
+        120,
+        "{:?}",
+        trial.record.examples
+    );
+    assert!(!run.stdout.contains("two, three"), "a secret is stored");
+    let heard = heard.lock().expect("nobody panicked");
+    // Nobody asked before the run.
+    assert_eq!(heard.len(), 120);
+    for user in [
+        "user=ann&password=one",
+        "user=bob&password=two, three",
+        "user=cid&password=four",
+    ] {
+        let logins = heard.iter().filter(|(_, text)| text.ends_with(user));
+        assert!(logins.count() > 5, "{user}");
+    }
+    for (_, text) in heard
+        .iter()
+        .filter(|(_, text)| text.starts_with("POST /cart "))
+    {
+        let (_, count) = text.rsplit_once("count=").expect("a count");
+        assert!(["1", "2", "3"].contains(&count), "{text}");
+    }
+}
+
+/// What the environment holds reaches the server, and no result.
+#[test]
+fn a_value_of_the_environment_is_sent_and_not_stored() {
+    let (server, heard) = answering(|_| RIGHT.to_vec());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("script.toml");
+    let text = "[variables]\nkey = { environment = 'SHOP_KEY' }\n[[step]]\nget = '/'\n\
+                headers = [['X-Shop', '${key}']]\n";
+    fs::write(&path, text).expect("a file");
+    let path = path.display().to_string();
+    let url = server.url();
+    let words = [
+        "load", &url, "--script", &path, "-n", "5", "-c", "1", "-t", "1", "--json", "-",
+    ];
+    let mut command = command(words);
+    let run = Running::start(command.env("SHOP_KEY", "open-sesame"))
+        .finish()
+        .expect_measured();
+    assert!(!run.stdout.contains("open-sesame"), "{run:#?}");
+    assert!(run.stdout.contains("(redacted)"), "{run:#?}");
+    let heard = heard.lock().expect("nobody panicked");
+    assert!(
+        heard
+            .iter()
+            .all(|(_, text)| text.contains("X-Shop: open-sesame\r\n"))
+    );
 }

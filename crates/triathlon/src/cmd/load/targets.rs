@@ -150,12 +150,9 @@ impl Targets {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("--script: cannot read {name}"))?;
-        let beside = |file: &str| {
-            let file = path.parent().unwrap_or_else(|| Path::new("")).join(file);
-            std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
-        };
+        let around = Beside(path.parent().unwrap_or_else(|| Path::new("")));
         let base = self.urls.first().map(String::as_str);
-        let Script { requests, steps } = script::read(&name, &text, base, &beside)
+        let Script { requests, steps } = script::read(&name, &text, base, &around)
             .map_err(|mistake| UsageError(format!("--script: {mistake}")))?;
         Ok((requests, Some(steps)))
     }
@@ -312,6 +309,20 @@ impl Targets {
             return Ok(found.collect());
         }
         Ok(Vec::new())
+    }
+}
+
+/// What a script in this folder finds outside of itself.
+struct Beside<'a>(&'a Path);
+
+impl script::Around for Beside<'_> {
+    fn file(&self, name: &str) -> Result<Vec<u8>, String> {
+        let file = self.0.join(name);
+        std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+    }
+
+    fn environment(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
     }
 }
 

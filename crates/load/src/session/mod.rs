@@ -1,0 +1,279 @@
+//! What users of a script know: variables, cookies, and what they look for in answers.
+//!
+//! Only scripts that have such things cost anything here: a request whose bytes are fixed is sent
+//! from where it lies, and an answer that nobody takes anything from is not looked at. What is
+//! written for a user is written into memory that is used again; what grows is what users keep.
+
+mod answer;
+mod jar;
+mod template;
+
+use model::plan::{Plan, ScriptFile, SourceFile, VariableFile};
+use model::random::Random;
+use wire::RequestId;
+
+use self::answer::Reads;
+use self::jar::Jar;
+use self::template::Template;
+use crate::exchange::Cause;
+
+/// Of the content of an answer, so much is looked at.
+pub(crate) const CONTENT_MAX: usize = 1 << 20;
+/// The longest value that is taken from an answer.
+pub(crate) const VALUE_MAX: usize = 4_096;
+/// The most digits of a number.
+const DIGITS: usize = 20;
+
+/// What the users of one worker know.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    /// By class: the requests whose bytes are not fixed.
+    templates: Box<[Option<Template>]>,
+    /// By class: what is looked for in answers.
+    reads: Box<[Option<Reads>]>,
+    variables: Box<[VariableFile]>,
+    cookies: bool,
+    seed: u64,
+    worker: u64,
+    workers: u64,
+    /// Of all workers.
+    all: u64,
+    sessions: Box<[Session]>,
+    /// The most bytes that a user sends at once.
+    pub(crate) longest: usize,
+    /// Since the beginning of 1970, when the run was prepared: what is over then is no cookie.
+    seconds: u64,
+}
+
+/// What one user knows.
+#[derive(Clone, Debug, Default)]
+struct Session {
+    /// By variable.
+    values: Box<[Vec<u8>]>,
+    jar: Jar,
+    /// Of the answer under way, as far as anybody looks at it.
+    content: Vec<u8>,
+    /// A field that was to come did not.
+    lacks_field: bool,
+    /// The round for which variables were drawn, from 1.
+    round: u64,
+}
+
+impl Sessions {
+    /// Those of worker `index`; none where users know nothing.
+    pub(crate) fn new(plan: &Plan, index: u32) -> Option<Self> {
+        let file = plan.file();
+        let script = file.script.as_ref().filter(|script| script.is_stateful())?;
+        let names = names(script);
+        // Not cloned: a clone of an empty vector has no room.
+        let session = || Session {
+            values: script
+                .variables
+                .iter()
+                .map(|one| Vec::with_capacity(drawn_most(one)))
+                .collect(),
+            ..Session::default()
+        };
+        Some(Self {
+            templates: templates(plan, &names),
+            reads: Reads::by_class(script, plan.requests().len(), &names),
+            variables: script.variables.clone().into(),
+            cookies: script.cookies,
+            seed: file.seed,
+            worker: u64::from(index),
+            workers: u64::from(file.workers),
+            all: u64::from(file.connections),
+            sessions: (0..plan.connections_of(index)).map(|_| session()).collect(),
+            longest: longest(plan),
+            seconds: sys::clock::realtime().as_ns() / 1_000_000_000,
+        })
+    }
+
+    /// Whether the content of answers to `class` is looked at.
+    pub(crate) fn read_content(&self, class: u16) -> bool {
+        self.reads[usize::from(class)]
+            .as_ref()
+            .is_some_and(Reads::content)
+    }
+
+    /// Writes the request of the user in `place`, who is in this round, to the end of `out`; false
+    /// if its bytes are fixed.
+    pub(crate) fn write(
+        &mut self,
+        place: u32,
+        round: u64,
+        request: RequestId,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let class = usize::from(request.0 / 2);
+        if self.templates[class].is_none() {
+            return false;
+        }
+        self.begin_round(place, round);
+        let session = &self.sessions[place as usize];
+        if let Some(template) = &self.templates[class] {
+            template.write(&session.values, &session.jar, request.0 % 2 == 1, out);
+        }
+        true
+    }
+
+    /// Draws what has another value in each round.
+    fn begin_round(&mut self, place: u32, round: u64) {
+        let session = &mut self.sessions[place as usize];
+        if session.round == round + 1 {
+            return;
+        }
+        let is_first = session.round == 0;
+        session.round = round + 1;
+        let number = u64::from(place) * self.workers + self.worker;
+        for (variable, value) in self.variables.iter().zip(&mut session.values) {
+            if is_first || !variable.once {
+                let turn = number + round * self.all;
+                draw(&variable.source, self.seed, turn, value);
+            }
+        }
+    }
+
+    /// The head of an answer has come for the user in `place`.
+    pub(crate) fn head(&mut self, place: u32, class: u16, head: &[u8]) {
+        let session = &mut self.sessions[place as usize];
+        session.content.clear();
+        session.lacks_field = false;
+        if self.cookies {
+            let target = self.templates[usize::from(class)].as_ref();
+            let path = target.map_or(&b"/"[..], Template::path);
+            for (name, value) in answer::fields(head) {
+                if name.eq_ignore_ascii_case(b"set-cookie") {
+                    session.jar.take(value, path, self.seconds);
+                }
+            }
+        }
+        if let Some(reads) = &self.reads[usize::from(class)] {
+            session.lacks_field = !reads.take_fields(head, &mut session.values);
+        }
+    }
+
+    /// Content has come for the user in `place`.
+    pub(crate) fn content(&mut self, place: u32, bytes: &[u8]) {
+        let content = &mut self.sessions[place as usize].content;
+        let room = CONTENT_MAX - content.len();
+        content.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// The answer for the user in `place` is complete: what it lacks.
+    pub(crate) fn complete(&mut self, place: u32, class: u16) -> Option<Cause> {
+        let reads = self.reads[usize::from(class)].as_ref()?;
+        let session = &mut self.sessions[place as usize];
+        let has_values = reads.take_content(&session.content, &mut session.values);
+        if !reads.is_contained(&session.content) {
+            Some(Cause::LacksText)
+        } else if session.lacks_field || !has_values {
+            Some(Cause::LacksValue)
+        } else {
+            None
+        }
+    }
+}
+
+/// The most bytes that a user of `plan` sends at once; 0 where all requests are fixed.
+pub(crate) fn longest(plan: &Plan) -> usize {
+    let Some(script) = &plan.file().script else {
+        return 0;
+    };
+    let answers = script.answers.iter();
+    let taken: Vec<&str> = answers
+        .flat_map(|answer| &answer.takes)
+        .map(|take| take.variable.as_str())
+        .collect();
+    let most = |variable: &VariableFile| {
+        let is_taken = taken.contains(&variable.name.as_str());
+        drawn_most(variable).max(if is_taken { VALUE_MAX } else { 0 })
+    };
+    let most: Vec<usize> = script.variables.iter().map(most).collect();
+    let cookies = if script.cookies { jar::FIELD_MAX } else { 0 };
+    let templates = templates(plan, &names(script));
+    let lengths = templates.iter().flatten();
+    let lengths = lengths.map(|template| template.longest(&most) + cookies);
+    lengths.max().unwrap_or(0)
+}
+
+/// Of all variables.
+fn names(script: &ScriptFile) -> Vec<&str> {
+    let variables = script.variables.iter();
+    variables.map(|one| one.name.as_str()).collect()
+}
+
+/// By class: those of requests whose bytes are not fixed.
+fn templates(plan: &Plan, names: &[&str]) -> Box<[Option<Template>]> {
+    let requests = plan.requests().iter().enumerate();
+    let template = |(position, request)| {
+        let is_fixed = plan.is_fixed(position);
+        (!is_fixed).then(|| Template::new(request, names))
+    };
+    requests.map(template).collect()
+}
+
+/// The longest value that is drawn; what an answer says may be longer.
+fn drawn_most(variable: &VariableFile) -> usize {
+    match &variable.source {
+        SourceFile::Answer => 0,
+        SourceFile::Counter { .. } | SourceFile::Random { .. } => DIGITS,
+        SourceFile::List { values, .. } => values.iter().map(String::len).max().unwrap_or(0),
+    }
+}
+
+/// The value in this turn: which one depends on the seed and the turn alone. Turns count users
+/// first and rounds then, so that no two have the same.
+fn draw(source: &SourceFile, seed: u64, turn: u64, value: &mut Vec<u8>) {
+    let random = |draw: u32| {
+        let stream = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(draw);
+        Random::stream(seed, stream)
+    };
+    match source {
+        // It keeps what a step took.
+        SourceFile::Answer => {}
+        SourceFile::Counter { from } => {
+            value.clear();
+            decimal(from.wrapping_add(turn), value);
+        }
+        SourceFile::List {
+            values,
+            random: by_chance,
+            draw,
+        } => {
+            let count = values.len();
+            let index = if *by_chance {
+                random(*draw).below(count)
+            } else {
+                usize::try_from(turn % count as u64).unwrap_or(0)
+            };
+            value.clear();
+            value.extend_from_slice(values[index].as_bytes());
+        }
+        SourceFile::Random { from, to, draw } => {
+            let wide = usize::try_from((to - from).saturating_add(1)).unwrap_or(usize::MAX);
+            let above = random(*draw).below(wide) as u64;
+            value.clear();
+            decimal(from + above, value);
+        }
+    }
+}
+
+/// Writes a number without what formatting costs.
+fn decimal(number: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; DIGITS];
+    let mut rest = number;
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! A request whose bytes are not fixed: what stands in it, and where values go.
+
+use model::plan;
+use wire::{Request, RequestId, RequestParts};
+
+use super::decimal;
+use super::jar::Jar;
+
+/// Content-Length, Connection, the empty line.
+const AROUND: usize = 64;
+
+/// A part of a request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Piece {
+    Text(Box<[u8]>),
+    /// The value of the variable in this position.
+    Value(usize),
+}
+
+/// Where in a request a value stands: what it may not hold there differs.
+#[derive(Clone, Copy, Debug)]
+enum Where {
+    Content,
+    Field,
+    Target,
+}
+
+/// A request whose bytes are not fixed.
+#[derive(Clone, Debug)]
+pub(super) struct Template {
+    /// The method, a blank, the target.
+    target: Box<[Piece]>,
+    /// The rest of the head, but for what is known when it is written.
+    fields: Box<[Piece]>,
+    content: Option<Box<[Piece]>>,
+    /// The target as far as it is fixed, without its query.
+    path: Box<[u8]>,
+}
+
+impl Template {
+    pub(super) fn new(request: &plan::Request, names: &[&str]) -> Self {
+        let parts = RequestParts {
+            method: &request.method,
+            target: &request.url.path,
+            authority: &request.url.authority,
+            fields: &request.headers,
+            content: None,
+        };
+        let compiled = Request::compile(RequestId(0), &parts, false);
+        let head = compiled.h1_bytes();
+        // Its empty line comes later.
+        let head = &head[..head.len() - 2];
+        let end = request.method.len() + 1 + request.url.path.len();
+        let content = request.body.as_deref().map(|body| pieces(body, names));
+        Self {
+            target: pieces(&head[..end], names),
+            fields: pieces(&head[end..], names),
+            content,
+            path: path(&request.url.path),
+        }
+    }
+
+    /// The target as far as it is fixed, without its query: where cookies belong by default.
+    pub(super) fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// The most bytes of it, but for cookies, where values have at most so many.
+    pub(super) fn longest(&self, most: &[usize]) -> usize {
+        let of = |pieces: &[Piece], times: usize| -> usize {
+            let pieces = pieces.iter().map(|piece| match piece {
+                Piece::Text(text) => text.len(),
+                Piece::Value(index) => times * most[*index],
+            });
+            pieces.sum()
+        };
+        let content = self.content.as_deref().unwrap_or_default();
+        of(&self.target, 3) + of(&self.fields, 1) + of(content, 1) + AROUND
+    }
+
+    /// Writes the request to the end of `out`.
+    pub(super) fn write(&self, values: &[Vec<u8>], jar: &Jar, closes: bool, out: &mut Vec<u8>) {
+        let start = out.len();
+        write(&self.target, values, Where::Target, out);
+        let end = out.len();
+        write(&self.fields, values, Where::Field, out);
+        // The method ends with the first blank.
+        let blank = out[start..end].iter().position(|byte| *byte == b' ');
+        let from = start + blank.map_or(0, |at| at + 1);
+        jar.write(from..end, out);
+        if let Some(content) = &self.content {
+            let length = content.iter().map(|piece| match piece {
+                Piece::Text(text) => text.len(),
+                Piece::Value(index) => values[*index].len(),
+            });
+            out.extend_from_slice(b"Content-Length: ");
+            decimal(length.sum::<usize>() as u64, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        if closes {
+            out.extend_from_slice(b"Connection: close\r\n");
+        }
+        out.extend_from_slice(b"\r\n");
+        if let Some(content) = &self.content {
+            write(content, values, Where::Content, out);
+        }
+    }
+}
+
+fn path(target: &str) -> Box<[u8]> {
+    let fixed = target.split("${").next().unwrap_or_default();
+    let path = fixed.split('?').next().unwrap_or_default();
+    path.as_bytes().into()
+}
+
+/// Cuts `text` where a variable stands in it: `${name}`. Other names are text, and so is `$${name}`
+/// without its first sign.
+fn pieces(text: &[u8], names: &[&str]) -> Box<[Piece]> {
+    let mut all = Vec::new();
+    let mut plain = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.windows(2).position(|two| two == b"${") {
+        plain.extend_from_slice(&rest[..at]);
+        let name = rest[at + 2..].split(|byte| *byte == b'}').next();
+        let found = name.and_then(|name| names.iter().position(|one| one.as_bytes() == name));
+        match found {
+            Some(_) if at > 0 && plain.last() == Some(&b'$') => {
+                plain.extend_from_slice(b"{");
+                rest = &rest[at + 2..];
+            }
+            Some(index) => {
+                if !plain.is_empty() {
+                    all.push(Piece::Text(std::mem::take(&mut plain).into()));
+                }
+                all.push(Piece::Value(index));
+                rest = &rest[at + 3 + names[index].len()..];
+            }
+            None => {
+                plain.extend_from_slice(b"${");
+                rest = &rest[at + 2..];
+            }
+        }
+    }
+    plain.extend_from_slice(rest);
+    if !plain.is_empty() {
+        all.push(Piece::Text(plain.into()));
+    }
+    all.into()
+}
+
+fn write(pieces: &[Piece], values: &[Vec<u8>], place: Where, out: &mut Vec<u8>) {
+    for piece in pieces {
+        match (piece, place) {
+            (Piece::Text(text), _) => out.extend_from_slice(text),
+            (Piece::Value(index), Where::Content) => out.extend_from_slice(&values[*index]),
+            (Piece::Value(index), Where::Field) => {
+                // RFC 9110 §5.5: a field has no line ends; what follows one would be another field.
+                let is_text = |byte: &&u8| **byte >= b' ' && **byte != 0x7f;
+                out.extend(values[*index].iter().filter(is_text));
+            }
+            (Piece::Value(index), Where::Target) => escape(&values[*index], out),
+        }
+    }
+}
+
+/// What may stand in a target stays (RFC 3986), a percent sign among it: a value may have been
+/// encoded before.
+fn escape(value: &[u8], out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in value {
+        let stays = matches!(byte, b'!'..=b'~') && !b"\"#<>\\^`{|}".contains(byte);
+        if stays {
+            out.push(*byte);
+        } else {
+            let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
+            out.extend_from_slice(&[b'%', HEX[high], HEX[low]]);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+use super::*;
+use crate::plan::{Arrivals, Plan};
+use crate::units::Rate;
+
+fn wait() -> StepFile {
+    StepFile::Wait("1ms".parse().unwrap())
+}
+
+fn repeat(from: u32, to: u32, steps: Vec<StepFile>) -> StepFile {
+    StepFile::Repeat { from, to, steps }
+}
+
+fn choose(ways: Vec<(u32, Vec<StepFile>)>) -> StepFile {
+    let way = |(weight, steps)| WayFile { weight, steps };
+    StepFile::Choose(ways.into_iter().map(way).collect())
+}
+
+fn check(steps: Vec<StepFile>, change: impl FnOnce(&mut PlanFile), expected: &str) {
+    let mut file = crate::fixture::plan("http://h/", &[]);
+    file.script = Some(ScriptFile {
+        steps,
+        ..ScriptFile::default()
+    });
+    change(&mut file);
+    let told = match Plan::try_from(file) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    assert!(
+        told.contains(expected) && told.is_empty() == expected.is_empty(),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_user_who_may_never_ask_is_refused() {
+    let ask = || StepFile::Ask(0);
+    for fine in [
+        vec![ask()],
+        vec![wait(), repeat(0, 3, vec![wait()]), ask()],
+        vec![choose(vec![
+            (1, vec![ask()]),
+            (2, vec![wait(), ask()]),
+            (0, vec![]),
+        ])],
+        vec![repeat(1, 1_000_000, vec![ask()])],
+    ] {
+        check(fine, |_| {}, "");
+    }
+    for without in [
+        vec![],
+        vec![wait()],
+        vec![repeat(0, 2, vec![ask()])],
+        vec![choose(vec![(1, vec![ask()]), (1, vec![wait()])])],
+    ] {
+        check(without, |_| {}, "without a request");
+    }
+    let rare = choose(vec![(1, vec![ask()]), (9, vec![])]);
+    let thousand = repeat(1_000, 1_000, vec![repeat(1_000, 1_000, vec![rare])]);
+    check(vec![ask(), thousand], |_| {}, "more than 10,000 steps");
+}
+
+#[test]
+fn a_script_goes_with_a_closed_loop_and_its_own_waits() {
+    let ask = || vec![StepFile::Ask(0)];
+    let rate_per_1000_s = Rate::per_second(1);
+    let fixed = Arrivals::Fixed { rate_per_1000_s };
+    check(ask(), |file| file.arrivals = fixed, "no rate");
+    check(ask(), |file| file.pipeline = 2, "one request under way");
+    check(ask(), |file| file.think = "1s".parse().ok(), "think time");
+    check(vec![StepFile::Ask(1)], |_| {}, "request 1 of 1");
+    check(vec![repeat(3, 2, ask())], |_| {}, "less first");
+    check(vec![choose(vec![])], |_| {}, "weight of 1 or more");
+}
+
+/// With a variable `x`.
+fn check_script(change: impl FnOnce(&mut PlanFile, &mut ScriptFile), expected: &str) {
+    let steps = vec![StepFile::Ask(0)];
+    let change = |file: &mut PlanFile| {
+        let mut script = file.script.take().unwrap();
+        let source = SourceFile::Counter { from: 1 };
+        script.variables = vec![variable("x", source)];
+        change(file, &mut script);
+        file.script = Some(script);
+    };
+    check(steps, change, expected);
+}
+
+fn variable(name: &str, source: SourceFile) -> VariableFile {
+    VariableFile {
+        name: name.to_owned(),
+        once: false,
+        secret: false,
+        source,
+    }
+}
+
+fn take(variable: &str, from: FromFile) -> Vec<AnswerFile> {
+    vec![AnswerFile {
+        request: 0,
+        takes: vec![TakeFile {
+            variable: variable.to_owned(),
+            from,
+        }],
+        contains: None,
+    }]
+}
+
+#[test]
+fn what_users_take_is_there_to_be_taken() {
+    let check = |answers: Vec<AnswerFile>, expected: &str| {
+        check_script(|_, script| script.answers = answers, expected);
+    };
+    let header = || FromFile::Header("A".to_owned());
+    check(take("x", header()), "");
+    check(take("y", header()), "no variable 'y'");
+    check(take("x", FromFile::Json("a".to_owned())), "no JSON pointer");
+    let pattern = FromFile::Pattern("(".to_owned());
+    check(take("x", pattern), "no regular expression");
+    let mut other = take("x", header());
+    other[0].request = 1;
+    check(other, "no request 1");
+}
+
+#[test]
+fn a_variable_has_a_name_and_a_value() {
+    let check = |name: &str, source: SourceFile, expected: &str| {
+        let change = |_: &mut PlanFile, script: &mut ScriptFile| {
+            script.variables.push(variable(name, source));
+        };
+        check_script(change, expected);
+    };
+    let list = |values: &[&str]| SourceFile::List {
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+        random: false,
+        draw: 0,
+    };
+    check("y", list(&["1"]), "");
+    check("x", SourceFile::Answer, "two variables");
+    check("y", list(&[]), "at least one value");
+    check("y", list(&[REDACTED]), "values of y were taken out");
+    check("a b", list(&["1"]), "no name");
+}
+
+#[test]
+fn requests_that_differ_go_in_clear() {
+    check_script(|file, _| file.protocol = Protocol::Http2, "");
+    let fields = |file: &mut PlanFile, script: &mut ScriptFile| {
+        file.protocol = Protocol::Http2;
+        script.answers = take("x", FromFile::Header("A".to_owned()));
+    };
+    check_script(fields, "HTTP/1.1 alone");
+    let cookies = |file: &mut PlanFile, script: &mut ScriptFile| {
+        file.protocol = Protocol::Http2;
+        script.cookies = true;
+    };
+    check_script(cookies, "in clear");
+    let value = |file: &mut PlanFile, _: &mut ScriptFile| {
+        file.requests[0].url = "https://h/${x}".to_owned();
+    };
+    check_script(value, "in clear");
+}
