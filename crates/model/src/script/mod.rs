@@ -3,6 +3,7 @@
 //! The grammar is read here alone, so that it means the same wherever a script may stand. What is
 //! wrong with one is told with the file, the line and what to write instead.
 
+pub mod har;
 mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};

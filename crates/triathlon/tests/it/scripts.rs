@@ -146,12 +146,12 @@ fn a_mistake_is_told_with_file_line_and_remedy() {
     check(
         "[[step]]\nget = '/'\n",
         "-R 10",
-        &["--script: ", "no rate"],
+        &["--script or --har: ", "no rate"],
     );
     check(
         "[[step]]\nchance = '10%'\nget = '/'\n",
         "",
-        &["--script: ", "without a request"],
+        &["--script or --har: ", "without a request"],
     );
     check("[[step]]\nget = '/'\n", "--data x", &["--script", "--data"]);
 }
@@ -253,4 +253,98 @@ fn a_value_of_the_environment_is_sent_and_not_stored() {
             .iter()
             .all(|(_, text)| text.contains("X-Shop: open-sesame\r\n"))
     );
+}
+
+/// The requests of a recording, with nothing else in it than what is read.
+fn recording(entries: &[(&str, &str, &str)]) -> String {
+    let entries = entries.iter().map(|(started, method, url)| {
+        let content = match *method {
+            "POST" => serde_json::json!({"mimeType": "text/plain", "text": "item=7"}),
+            _ => serde_json::Value::Null,
+        };
+        serde_json::json!({
+            "startedDateTime": format!("2025-01-31T12:00:00.{started}Z"),
+            "time": 1.5,
+            "request": {
+                "method": method,
+                "url": url,
+                "headers": [
+                    {"name": ":authority", "value": "shop.test"},
+                    {"name": "host", "value": "shop.test"},
+                    {"name": "x-page", "value": "7"},
+                ],
+                "postData": content,
+            },
+            "response": {"status": 200},
+        })
+    });
+    let entries: Vec<serde_json::Value> = entries.collect();
+    serde_json::json!({"log": {"version": "1.2", "entries": entries}}).to_string()
+}
+
+#[test]
+fn users_repeat_what_a_browser_recorded() {
+    let (server, heard) = answering(|_| RIGHT.to_vec());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("shop.har");
+    let text = recording(&[
+        ("000", "GET", "https://shop.test/"),
+        ("001", "GET", "https://ads.test/x"),
+        ("001", "GET", "https://shop.test/a.css?v=1"),
+        ("004", "POST", "https://shop.test/cart"),
+    ]);
+    fs::write(&path, text).expect("a file");
+    let path = path.display().to_string();
+    let url = server.url();
+    let words = [
+        "load", &url, "--har", &path, "-n", "120", "-c", "3", "-t", "1",
+    ];
+    let run = triathlon(words.into_iter().chain(["--timeout", "20s", "--json", "-"]));
+    let run = run.expect_measured();
+    assert!(
+        run.stderr.contains("left out: 1 to other servers"),
+        "{run:#?}"
+    );
+    let record = run.trial().record;
+    assert_eq!(record.total.outcomes[Outcome::Ok], 120, "{run:#?}");
+    let names: Vec<&str> = record.classes.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["GET /", "GET /a.css?v=1", "POST /cart"]);
+    let heard = heard.lock().expect("nobody panicked");
+    let mut users: BTreeMap<u64, String> = BTreeMap::new();
+    for (connection, text) in heard.iter() {
+        assert!(text.contains("x-page: 7\r\n"), "{text}");
+        assert!(!text.contains("shop.test"), "{text}");
+        let asked = text.split(' ').next().expect("a method");
+        let user = users.entry(*connection).or_default();
+        user.push_str(asked);
+        user.push(if text.ends_with("\r\n\r\nitem=7") {
+            '!'
+        } else {
+            ' '
+        });
+    }
+    users.retain(|_, asked| asked.len() > 16);
+    assert_eq!(users.len(), 3, "{users:?}");
+    for asked in users.values() {
+        let expected = "GET GET POST!".repeat(120);
+        assert!(expected.starts_with(asked.as_str()), "{asked}");
+    }
+}
+
+#[test]
+fn a_recording_that_is_none_is_told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("shop.har");
+    let check = |text: &str, flags: &str, words: &[&str]| {
+        fs::write(&path, text).expect("a file");
+        let path = path.display().to_string();
+        let start = ["load", "http://127.0.0.1:9/", "--har", &path];
+        let run = triathlon(start.into_iter().chain(flags.split_whitespace()));
+        run.expect_code(2).expect_complaint(words);
+    };
+    check("<html>", "", &["--har", "shop.har", "no HAR file"]);
+    let text = recording(&[("000", "GET", "http://h/")]);
+    check(&text, "-R 10", &["--har", "rate"]);
+    check(&text, "--script x.toml", &["--script", "--har"]);
+    check("{}", "http://127.0.0.1:10/", &["--har", "one server"]);
 }

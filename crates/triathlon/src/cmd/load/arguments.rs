@@ -184,7 +184,7 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 57] = [
+const SAID_BY_THE_PLAN: [&str; 58] = [
     "backend",
     "bearer",
     "cacert",
@@ -201,6 +201,7 @@ const SAID_BY_THE_PLAN: [&str; 57] = [
     "expect_sha256",
     "expect_status",
     "forms",
+    "har",
     "headers",
     "hgrm",
     "hlog",
@@ -418,7 +419,7 @@ fn by_flag(error: &PlanError) -> UsageError {
         "rate" => "--rate",
         "stages" => "--stages",
         "think" => "--think",
-        "script" => "--script",
+        "script" => "--script or --har",
         "requests_per_connection" => "--requests-per-connection",
         "stop" => "--duration",
         "timeout" => "--timeout",

@@ -9,11 +9,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use model::plan::{RequestFile, ScriptFile, Url};
 use model::redact::{self, REDACTED};
+use model::script::har::{self, LeftOut};
 use model::script::{self, Script};
 
 use super::form::{self, Part};
 use super::lists;
 use crate::exit::UsageError;
+use crate::out;
 
 /// What is asked, and of whom.
 #[derive(clap::Args, Debug)]
@@ -22,7 +24,7 @@ pub(super) struct Targets {
     /// host with several addresses is asked at all that answer
     #[arg(
         value_name = "URL",
-        required_unless_present_any = ["plan", "list", "raw", "script"],
+        required_unless_present_any = ["har", "plan", "list", "raw", "script"],
         conflicts_with = "plan"
     )]
     urls: Vec<String>,
@@ -62,6 +64,16 @@ pub(super) struct Targets {
         conflicts_with_all = ["list", "raw", "weights", "data", "request", "forms"]
     )]
     script: Option<PathBuf>,
+
+    /// Users who each repeat what a browser recorded in FILE (HAR), again and again: the requests
+    /// in their order, with the waits between, to the server of URL, or else to that in FILE
+    #[arg(
+        long,
+        value_name = "FILE",
+        id = "har",
+        conflicts_with_all = ["list", "raw", "script", "weights", "data", "request", "forms"]
+    )]
+    har: Option<PathBuf>,
 
     /// A header field, 'Name: value'; may be given several times
     #[arg(short = 'H', long = "header", value_name = "FIELD")]
@@ -112,9 +124,10 @@ impl Targets {
     /// The requests and the addresses.
     pub(super) fn read(&self) -> anyhow::Result<Asks> {
         let fields = self.fields()?;
-        let (mut requests, script) = match &self.script {
-            Some(path) => self.follow(path)?,
-            None => (self.requests()?, None),
+        let (mut requests, script) = match (&self.script, &self.har) {
+            (Some(path), _) => self.follow(path)?,
+            (None, Some(path)) => self.repeat(path)?,
+            (None, None) => (self.requests()?, None),
         };
         for request in &mut requests {
             request.headers.extend(fields.iter().cloned());
@@ -143,18 +156,39 @@ impl Targets {
 
     /// What users do who follow the script at `path`.
     fn follow(&self, path: &Path) -> anyhow::Result<(Vec<RequestFile>, Option<ScriptFile>)> {
-        if let Some(more) = self.urls.get(1) {
-            let why = format!("--script: '{more}' is too much: give the URL of one server");
-            return Err(UsageError(why).into());
-        }
+        let base = self.only_server("--script")?;
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("--script: cannot read {name}"))?;
         let around = Beside(path.parent().unwrap_or_else(|| Path::new("")));
-        let base = self.urls.first().map(String::as_str);
         let Script { requests, steps } = script::read(&name, &text, base, &around)
             .map_err(|mistake| UsageError(format!("--script: {mistake}")))?;
         Ok((requests, Some(steps)))
+    }
+
+    /// What users do who repeat the recording at `path`.
+    fn repeat(&self, path: &Path) -> anyhow::Result<(Vec<RequestFile>, Option<ScriptFile>)> {
+        let base = self.only_server("--har")?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("--har: cannot read {}", path.display()))?;
+        let recorded =
+            har::read(&text, base).map_err(|why| named("--har", path.display(), &why))?;
+        if recorded.left_out != LeftOut::default() {
+            let (name, left_out) = (path.display(), recorded.left_out);
+            out::note(format_args!("{name}: requests left out: {left_out}"));
+        }
+        let Script { requests, steps } = recorded.script;
+        Ok((requests, Some(steps)))
+    }
+
+    /// The URL of the server that `flag` is about, if there is one.
+    fn only_server(&self, flag: &str) -> Result<Option<&str>, UsageError> {
+        match self.urls.get(1) {
+            None => Ok(self.urls.first().map(String::as_str)),
+            Some(more) => Err(UsageError(format!(
+                "{flag}: '{more}' is too much: give the URL of one server"
+            ))),
+        }
     }
 
     fn requests(&self) -> anyhow::Result<Vec<RequestFile>> {

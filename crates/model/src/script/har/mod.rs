@@ -1,0 +1,324 @@
+//! Recordings of browsers (HAR 1.2) as scripts: their requests in order, and the waits between.
+//!
+//! A user asks for one thing after another, as it was recorded, and waits where nothing was under
+//! way then: that is when the person looked at a page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Deserialize;
+use toml::value::{Datetime, Offset};
+
+use super::{Script, unique};
+use crate::plan::{Expectation, ScriptFile, StepFile, Think, Url};
+use crate::request::{Request, RequestFile};
+use crate::units::Span;
+
+/// A pause that is shorter is the browser's.
+const WAIT_MIN: Span = Span::from_ms(1);
+
+/// Fields that belong to a connection, or that the generator writes itself.
+const NOT_SENT: &[&str] = &[
+    "connection",
+    "content-length",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// What a recording comes to.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What users do.
+    pub script: Script,
+    /// What they do not.
+    pub left_out: LeftOut,
+}
+
+/// How many requests of a recording nobody sends.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct LeftOut {
+    /// They went to other servers than the first.
+    pub elsewhere: usize,
+    /// The browser had the answer.
+    pub from_cache: usize,
+    /// They are no HTTP, as those of WebSockets.
+    pub not_http: usize,
+    /// No answer was recorded.
+    pub unanswered: usize,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = [
+            ("to other servers", self.elsewhere),
+            ("answered from the browser's cache", self.from_cache),
+            ("not HTTP", self.not_http),
+            ("without an answer", self.unanswered),
+        ];
+        let told = all.iter().filter(|(_, count)| *count > 0);
+        let told: Vec<String> = told
+            .map(|(what, count)| format!("{count} {what}"))
+            .collect();
+        f.write_str(&told.join(", "))
+    }
+}
+
+/// Reads a recording. What went to the server of its first request goes to that of `base`, if there
+/// is one, and what went elsewhere is left out.
+///
+/// # Errors
+///
+/// It is no such file, or one of its requests cannot be sent.
+pub fn read(text: &str, base: Option<&str>) -> Result<Recorded, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let file: File =
+        serde_json::from_str(text).map_err(|error| format!("it is no HAR file: {error}"))?;
+    let mut entries = Vec::new();
+    for (entry, number) in file.log.entries.into_iter().zip(1..) {
+        let begun = begun(&entry.started).ok_or_else(|| {
+            let started = &entry.started;
+            format!("entry {number}: '{started}' is no time, as in 2025-01-31T12:00:00.250Z")
+        })?;
+        entries.push((begun, number, entry));
+    }
+    entries.sort_by_key(|(begun, number, _)| (*begun, *number));
+    let mut reader = Reader {
+        base,
+        server: None,
+        requests: Vec::new(),
+        classes: BTreeMap::new(),
+        names: BTreeSet::new(),
+        left_out: LeftOut::default(),
+    };
+    let mut steps = Vec::new();
+    let mut busy_until = None;
+    for (begun, number, entry) in entries {
+        let ask = reader.ask(&entry);
+        let ask = ask.map_err(|why| format!("entry {number}: {why}"))?;
+        let idle = busy_until.map_or(0, |until| begun.saturating_sub(until));
+        let time = Span::from_ns(idle);
+        // What is left out keeps its user from nothing, but a wait lasts until it began.
+        if time >= WAIT_MIN {
+            steps.push(StepFile::Wait(Think::Constant { time }));
+        }
+        steps.extend(ask.map(StepFile::Ask));
+        busy_until = busy_until.max(Some(begun + nanoseconds(entry.time)));
+    }
+    // After the last step comes the first.
+    let asks = |step: &StepFile| matches!(step, StepFile::Ask(_));
+    let last = steps.iter().rposition(asks).ok_or_else(|| {
+        "there is nothing to ask: record a page with the browser's tools for developers, and \
+         export all of it"
+            .to_owned()
+    })?;
+    steps.truncate(last + 1);
+    Ok(Recorded {
+        script: Script {
+            requests: reader.requests,
+            steps: ScriptFile {
+                steps,
+                ..ScriptFile::default()
+            },
+        },
+        left_out: reader.left_out,
+    })
+}
+
+#[derive(Deserialize)]
+struct File {
+    log: Log,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    entries: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(rename = "startedDateTime")]
+    started: String,
+    /// In milliseconds.
+    #[serde(default)]
+    time: Option<f64>,
+    request: Asked,
+    #[serde(default)]
+    response: Answered,
+    #[serde(default, rename = "_fromCache")]
+    from_cache: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    method: String,
+    url: String,
+    #[serde(default)]
+    headers: Vec<Field>,
+    #[serde(default, rename = "postData")]
+    content: Option<Content>,
+}
+
+#[derive(Deserialize)]
+struct Field {
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    #[serde(default)]
+    text: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Answered {
+    #[serde(default)]
+    status: i64,
+}
+
+struct Reader<'a> {
+    base: Option<&'a str>,
+    /// The host of the first request.
+    server: Option<String>,
+    requests: Vec<RequestFile>,
+    /// By URL: what is asked in the same way is one request.
+    classes: BTreeMap<String, Vec<u16>>,
+    names: BTreeSet<String>,
+    left_out: LeftOut,
+}
+
+impl Reader<'_> {
+    /// The request of an entry; none if it is left out.
+    fn ask(&mut self, entry: &Entry) -> Result<Option<u16>, String> {
+        let asked = &entry.request;
+        let scheme = asked.url.split("://").next().unwrap_or_default();
+        if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
+            self.left_out.not_http += 1;
+            return Ok(None);
+        }
+        let url = Url::parse(&asked.url).map_err(|error| error.to_string())?;
+        let server = self.server.get_or_insert_with(|| url.host.clone());
+        if !url.host.eq_ignore_ascii_case(server) {
+            self.left_out.elsewhere += 1;
+            return Ok(None);
+        }
+        if entry.from_cache.is_some() {
+            self.left_out.from_cache += 1;
+            return Ok(None);
+        }
+        let Ok(status) = u16::try_from(entry.response.status) else {
+            return Err(format!("{} is no status", entry.response.status));
+        };
+        if status == 0 {
+            self.left_out.unanswered += 1;
+            return Ok(None);
+        }
+        let target = match self.base {
+            None => url.to_string(),
+            base => Url::absolute(&url.path, base)?,
+        };
+        let is_sent = |name: &str| {
+            !name.starts_with(':') && !NOT_SENT.contains(&name.to_ascii_lowercase().as_str())
+        };
+        let fields = asked.headers.iter().filter(|field| is_sent(&field.name));
+        let body = match &asked.content {
+            None => None,
+            Some(Content { text: Some(text) }) => Some(BASE64.encode(text)),
+            Some(Content { text: None }) => {
+                return Err("the content that was sent is not in the recording".to_owned());
+            }
+        };
+        let request = RequestFile {
+            method: asked.method.clone(),
+            headers: fields
+                .map(|field| (field.name.clone(), field.value.clone()))
+                .collect(),
+            body_base64: body,
+            // Where nothing else is said, an answer with an error is wrong.
+            expect: (status >= 400).then(|| Expectation {
+                status: Some(status),
+                ..Expectation::default()
+            }),
+            ..RequestFile::get(target)
+        };
+        self.class(request).map(Some)
+    }
+
+    /// The position of a request, which may have been there before.
+    fn class(&mut self, mut request: RequestFile) -> Result<u16, String> {
+        let same = self.classes.entry(request.url.clone()).or_default();
+        let is_same = |class: &u16| {
+            let other = &self.requests[usize::from(*class)];
+            let key = |one: &RequestFile| {
+                let RequestFile {
+                    method,
+                    headers,
+                    body_base64,
+                    expect,
+                    ..
+                } = one.clone();
+                (method, headers, body_base64, expect)
+            };
+            key(other) == key(&request)
+        };
+        if let Some(class) = same.iter().copied().find(is_same) {
+            return Ok(class);
+        }
+        let class = u16::try_from(self.requests.len())
+            .map_err(|_| "a script has at most 65,536 requests".to_owned())?;
+        let meant = Request::read(&request, &Expectation::default());
+        let meant = meant.map_err(|error| super::in_words(&error))?;
+        request.name = Some(unique(&mut self.names, &meant.name));
+        same.push(class);
+        self.requests.push(request);
+        Ok(class)
+    }
+}
+
+/// In nanoseconds since some instant: RFC 3339, with an offset.
+fn begun(text: &str) -> Option<u64> {
+    let read: Datetime = text.trim().parse().ok()?;
+    let (date, time) = (read.date?, read.time?);
+    let offset = match read.offset? {
+        Offset::Z => 0,
+        Offset::Custom { minutes } => i64::from(minutes),
+    };
+    // Days since the beginning of March in the year 0: leap days come at the end of a year.
+    let (year, month) = (i64::from(date.year), i64::from(date.month));
+    let (year, month) = match month {
+        1 | 2 => (year - 1, month + 9),
+        _ => (year, month - 3),
+    };
+    let days = 365 * year + year.div_euclid(4) - year.div_euclid(100)
+        + year.div_euclid(400)
+        + (153 * month + 2) / 5
+        + i64::from(date.day);
+    let minutes = (days - 719_469) * 24 * 60 + i64::from(time.hour) * 60 + i64::from(time.minute);
+    let seconds = (minutes - offset) * 60 + time.second.map_or(0, i64::from);
+    let nanoseconds = time.nanosecond.map_or(0, u64::from);
+    u64::try_from(seconds)
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(nanoseconds)
+}
+
+/// Of so many milliseconds; what is not known is nothing.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0 to a day"
+)]
+fn nanoseconds(ms: Option<f64>) -> u64 {
+    (ms.unwrap_or(0.0).clamp(0.0, 86_400_000.0) * 1e6).round() as u64
+}
+
+#[cfg(test)]
+mod tests;

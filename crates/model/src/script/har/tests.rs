@@ -1,0 +1,163 @@
+use super::*;
+
+/// Entries: when they began, how many milliseconds they took, method and URL, the status, and what
+/// else is in their request.
+fn recording(entries: &[(&str, f64, &str, u16, &str)]) -> String {
+    let entries: Vec<String> = entries
+        .iter()
+        .map(|(started, time, asked, status, more)| {
+            let (method, url) = asked.split_once(' ').unwrap();
+            format!(
+                "{{\"startedDateTime\": \"{started}\", \"time\": {time}, \"request\": {{\"method\": \
+                 \"{method}\", \"url\": \"{url}\"{more}}}, \"response\": {{\"status\": {status}}}}}"
+            )
+        })
+        .collect();
+    let entries = entries.join(",");
+    format!("{{\"log\": {{\"version\": \"1.2\", \"pages\": [], \"entries\": [{entries}]}}}}")
+}
+
+/// The steps in one line.
+fn told(recorded: &Recorded) -> String {
+    let steps = recorded.script.steps.steps.iter();
+    let words = steps.map(|step| match step {
+        StepFile::Ask(class) => {
+            let request = &recorded.script.requests[usize::from(*class)];
+            request.name.clone().unwrap()
+        }
+        StepFile::Wait(law) => format!("wait {law}"),
+        other => panic!("{other:?}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn users_wait_where_nothing_was_under_way() {
+    let text = recording(&[
+        ("2025-01-31T12:00:00.000Z", 20.0, "GET http://h/", 200, ""),
+        (
+            "2025-01-31T12:00:00.030Z",
+            100.0,
+            "GET http://h/a.css",
+            200,
+            "",
+        ),
+        (
+            "2025-01-31T12:00:00.025Z",
+            50.5,
+            "GET http://h/b.js",
+            200,
+            "",
+        ),
+        // The next day where the clock stood, four seconds later.
+        (
+            "2025-02-01T00:00:04.130+12:00",
+            -1.0,
+            "GET http://h/next",
+            200,
+            "",
+        ),
+        ("2025-01-31T12:00:05.130Z", 3.0, "GET http://h/", 200, ""),
+    ]);
+    let recorded = read(&text, None).unwrap();
+    assert_eq!(
+        told(&recorded),
+        "GET /, wait 5ms, GET /b.js, GET /a.css, wait 4s, GET /next, wait 1s, GET /"
+    );
+    assert_eq!(recorded.script.requests.len(), 4);
+    assert_eq!(recorded.left_out, LeftOut::default());
+}
+
+#[test]
+fn what_cannot_be_asked_again_is_left_out() {
+    let at = "2025-01-31T12:00:00Z";
+    let text = recording(&[
+        (at, 1.0, "GET data:image/png;base64,AA", 200, ""),
+        (at, 1.0, "GET https://shop.test:8443/a?b=c#d", 404, ""),
+        (at, 1.0, "GET https://ads.test/x", 200, ""),
+        (at, 1.0, "GET wss://shop.test/chat", 101, ""),
+        (at, 1.0, "GET https://shop.test/gone", 0, ""),
+        (
+            "2025-01-31T12:00:09Z",
+            1.0,
+            "GET https://ads.test/x",
+            200,
+            "",
+        ),
+    ]);
+    let recorded = read(&text, None).unwrap();
+    assert_eq!(told(&recorded), "GET /a?b=c");
+    let request = &recorded.script.requests[0];
+    assert_eq!(request.url, "https://shop.test:8443/a?b=c");
+    assert_eq!(request.expect.as_ref().unwrap().status, Some(404));
+    let left_out = LeftOut {
+        elsewhere: 2,
+        from_cache: 0,
+        not_http: 2,
+        unanswered: 1,
+    };
+    assert_eq!(recorded.left_out, left_out);
+    let told = left_out.to_string();
+    assert_eq!(told, "2 to other servers, 2 not HTTP, 1 without an answer");
+    let recorded = read(&text, Some("http://127.0.0.1:81/x")).unwrap();
+    assert_eq!(recorded.script.requests[0].url, "http://127.0.0.1:81/a?b=c");
+    let cached = text.replace("\"time\": 1,", "\"_fromCache\": \"memory\",");
+    let why = read(&cached, None).unwrap_err();
+    assert!(why.contains("nothing to ask"), "{why}");
+}
+
+#[test]
+fn requests_are_sent_as_they_were() {
+    let fields = ", \"headers\": [{\"name\": \":authority\", \"value\": \"h\"}, \
+                  {\"name\": \"Host\", \"value\": \"h\"}, {\"name\": \"Accept\", \"value\": \"a/b\"}, \
+                  {\"name\": \"connection\", \"value\": \"keep-alive\"}, \
+                  {\"name\": \"Content-Length\", \"value\": \"3\"}]";
+    let content = |text: &str| format!("{fields}, \"postData\": {{\"mimeType\": \"x\"{text}}}");
+    let with = |text: &str| {
+        let more = content(&format!(", \"text\": \"{text}\""));
+        recording(&[("2025-01-31T12:00:00Z", 1.0, "POST http://h/a", 200, &more)])
+    };
+    let recorded = read(&with("a=b"), None).unwrap();
+    let request = &recorded.script.requests[0];
+    assert_eq!(request.method, "POST");
+    assert_eq!(request.headers, [("Accept".to_owned(), "a/b".to_owned())]);
+    let body = request.body_base64.as_ref().unwrap();
+    assert_eq!(BASE64.decode(body).unwrap(), b"a=b");
+    // What differs in its content is another request, with another name.
+    let (one, two) = (with("1"), with("2"));
+    let entry = |text: &str| {
+        let (_, entries) = text.split_once("\"entries\": [").unwrap();
+        entries.strip_suffix("]}}").unwrap().to_owned()
+    };
+    let both = one.replace(&entry(&one), &format!("{},{}", entry(&one), entry(&two)));
+    let recorded = read(&both, None).unwrap();
+    assert_eq!(told(&recorded), "POST /a, POST /a #2");
+    let without = recording(&[(
+        "2025-01-31T12:00:00Z",
+        1.0,
+        "POST http://h/a",
+        200,
+        &content(""),
+    )]);
+    let why = read(&without, None).unwrap_err();
+    assert!(why.starts_with("entry 1: the content"), "{why}");
+}
+
+#[test]
+fn a_file_of_another_kind_is_told() {
+    let check = |text: &str, words: &str| {
+        let why = read(text, None).unwrap_err();
+        assert!(why.contains(words), "{why}");
+    };
+    check("<html>", "no HAR file");
+    check("{\"log\": {}}", "entries");
+    check(&recording(&[]), "nothing to ask");
+    check(
+        &recording(&[("yesterday", 1.0, "GET http://h/", 200, "")]),
+        "entry 1: 'yesterday' is no time",
+    );
+    check(
+        &recording(&[("2025-01-31T12:00:00", 1.0, "GET http://h/", 200, "")]),
+        "is no time",
+    );
+}
