@@ -107,6 +107,9 @@ pub struct Server {
     pub cpus: Vec<u32>,
     /// CPUs that its threads may really use, read during the run.
     pub cpus_allowed: Option<Vec<u32>>,
+    /// How many of its threads may use which CPUs, read before the window: `{"0-1": 3}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub threads: BTreeMap<String, u32>,
     /// Worker processes or threads it was told to have.
     pub workers: u32,
     /// `off`, `on` or `buffered`.

@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt as _;
 
 use model::units::Span;
 use rustix::thread::{
-    CpuSet, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack,
+    CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity,
+    set_current_timer_slack,
 };
 
 use crate::Errno;
@@ -34,6 +35,19 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
         set.set(cpu);
     }
     Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Binds a thread of another process, by its number, to one CPU.
+pub fn pin_thread(thread: u32, cpu: u32) -> io::Result<()> {
+    let thread = i32::try_from(thread).ok().and_then(Pid::from_raw);
+    let thread = thread.ok_or(io::ErrorKind::InvalidInput)?;
+    let index = usize::try_from(cpu).expect("an address holds a CPU number");
+    let mut set = CpuSet::new();
+    if index >= CpuSet::MAX_CPU {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    set.set(index);
+    Ok(sched_setaffinity(Some(thread), &set)?)
 }
 
 /// The CPU that the calling thread runs on at this moment.

@@ -60,6 +60,14 @@ pub fn divide(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>, cores_max: u3
     }
 }
 
+/// How it is divided where an experiment wants the generator on the server's CPUs.
+pub fn shared_words(cpus: &[u32]) -> String {
+    format!(
+        "server and generator share CPU {}, as the experiment asks",
+        list(cpus)
+    )
+}
+
 /// CPUs in such an order that the threads of a core stand together.
 fn by_core(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
     let mut ordered = Vec::with_capacity(allowed.len());

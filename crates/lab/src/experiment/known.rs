@@ -31,6 +31,15 @@ pub(super) fn check(experiment: &Experiment, servers: &Catalogue) -> Result<(), 
             let key = format!("server[{index}].variant");
             return Err(Misnomer { key, why, nearest });
         }
+        if let Ok(product) = &product
+            && let Some((key, why)) = product.cannot_set(written)
+        {
+            return Err(Misnomer {
+                key: format!("server[{index}].{key}"),
+                why,
+                nearest: None,
+            });
+        }
         if let Err(near) = product {
             return Err(Misnomer {
                 key: format!("server[{index}].product"),

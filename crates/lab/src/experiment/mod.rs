@@ -33,6 +33,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../../experiments/handshakes.toml"),
     ),
     (
+        "real-load-2022",
+        include_str!("../../../../experiments/real-load-2022.toml"),
+    ),
+    (
         "revisited-2005",
         include_str!("../../../../experiments/revisited-2005.toml"),
     ),
@@ -43,6 +47,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     (
         "slashdotting",
         include_str!("../../../../experiments/slashdotting.toml"),
+    ),
+    (
+        "yitian-2023",
+        include_str!("../../../../experiments/yitian-2023.toml"),
     ),
 ];
 
@@ -131,6 +139,8 @@ pub struct Source {
     pub text: String,
     /// What it means, after overrides.
     pub experiment: Experiment,
+    /// What it means without them, where that can be understood.
+    pub as_written: Option<Experiment>,
 }
 
 /// Reads the experiment of that path or built-in name, and applies `KEY=VALUE` overrides.
@@ -161,10 +171,12 @@ pub fn read_with(
     };
     let file = if place == "built-in" { name } else { &place };
     let experiment = parse_with(file, &text, overrides, servers)?;
+    let as_written = parse_with(file, &text, &[], servers).ok();
     Ok(Source {
         name: place,
         text,
         experiment,
+        as_written,
     })
 }
 
@@ -262,11 +274,21 @@ fn list_sites(written: &mut ExperimentFile) -> Result<(), (String, String)> {
 
 /// As many rounds as the comparisons of `written` need.
 fn rounds_needed_by(written: &ExperimentFile) -> u32 {
-    let words = |axis: &Option<OneOrMany<String>>| axis.as_ref().map_or(1, |a| a.as_slice().len());
+    fn values<T>(axis: Option<&OneOrMany<T>>) -> usize {
+        axis.map_or(1, |axis| axis.as_slice().len())
+    }
     let configurations = |server: &ServerFile| {
         let alike = 1 + usize::from(server.twin);
         let (cores, logs) = (server.cores.as_slice(), server.access_log.as_slice());
-        cores.len() * logs.len() * words(&server.variant) * alike
+        let settings: usize = server
+            .settings
+            .values()
+            .map(|one| values(Some(one)))
+            .product();
+        let limits = server.keep_alive.as_ref();
+        let limits = values(limits.and_then(|limits| limits.requests.as_ref()));
+        let own = settings * limits * values(server.pin.as_ref());
+        cores.len() * logs.len() * values(server.variant.as_ref()) * own * alike
     };
     let kinds = written.tls.as_ref().map_or(1, |tls| {
         tls.certificate.as_slice().len() * tls.handshake.as_slice().len()
@@ -277,7 +299,9 @@ fn rounds_needed_by(written: &ExperimentFile) -> u32 {
     let servers: usize = written.server.iter().map(configurations).sum();
     let servers = servers * speeches;
     let workloads = written.workload.iter();
-    let workloads = workloads.map(|workload| words(&workload.handler)).sum();
+    let workloads = workloads
+        .map(|workload| values(workload.handler.as_ref()))
+        .sum();
     rounds_needed(servers, workloads)
 }
 

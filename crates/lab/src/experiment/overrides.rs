@@ -76,6 +76,14 @@ fn apply_one(table: &mut Table, written: &str) -> Result<(), ReadError> {
         let none = || Value::Table(Table::new());
         table.entry("tls".to_owned()).or_insert_with(none);
     }
+    // A server that has no settings of its own may be given one.
+    if keys::key(&parents.join(".")).is_some_and(|key| key.kind == Kind::Settings)
+        && let Some((settings, home)) = parents.split_last()
+        && let Some(home) = place(table, home)
+    {
+        home.entry(settings.clone())
+            .or_insert_with(|| Value::Table(Table::new()));
+    }
     let home = place(table, parents).ok_or_else(|| {
         let why = format!("the experiment has no '{}'", parents.join("."));
         mistake(written, name, why, None)
@@ -137,6 +145,9 @@ fn resolve(written: &str, name: &str) -> Result<Vec<String>, ReadError> {
     }
     let mut schema = String::new();
     for part in path.iter().filter(|part| part.parse::<usize>().is_err()) {
+        if keys::key(&schema).is_some_and(|key| key.kind == Kind::Settings) {
+            return Ok(path);
+        }
         let known = keys::of(&schema).unwrap_or_default();
         if !known.contains(&part.as_str()) {
             if path.len() == 1

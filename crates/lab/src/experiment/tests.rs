@@ -47,7 +47,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "cores = [1, 2]",
         "core = 1",
         "x.toml:12: server[1].core: no such key here; there are product, url, pid, label, \
-         preset, variant, cores, access_log, restart, twin, priority; did you mean 'cores'?",
+         preset, variant, cores, access_log, settings, keep_alive, pin, restart, twin, priority; did you mean 'cores'?",
     );
     check(
         "[load]",
@@ -333,7 +333,7 @@ fn every_published_figure_belongs_beside_something_of_its_experiment() {
             );
         }
     }
-    assert_eq!(seen, 20);
+    assert_eq!(seen, 26);
 }
 
 #[test]
@@ -342,7 +342,8 @@ fn a_name_that_nothing_has_is_told_with_the_nearest() {
     assert_eq!(
         error,
         "there is no file and no built-in experiment 'first-heet'; did you mean 'first-heat'?; \
-         built in: first-heat, handshakes, revisited-2005, rootusers-2016, slashdotting, scalable-2003"
+         built in: first-heat, handshakes, real-load-2022, revisited-2005, rootusers-2016, \
+         slashdotting, yitian-2023, scalable-2003"
     );
 }
 
@@ -353,14 +354,16 @@ fn the_table_of_keys_is_that_of_the_types() {
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
             "restart": "round", "reference": "p", "warmup": "1s", "duration": "1s", "seed": 1 },
         "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p", "cores": 1, "access_log": "off",
-            "restart": "trial", "variant": "v", "twin": true, "priority": 2 }],
+            "restart": "trial", "variant": "v", "twin": true, "priority": 2, "settings": { "a": 1 },
+            "keep_alive": { "requests": 1, "idle": "1s" }, "pin": "mask" }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
             "needs": ["static"], "site": "w", "handler": "static", "priority": 2,
             "request": [{ "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
                 "headers": [["a", "b"]], "weight": 1,
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
         "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
-            "arrivals": "fixed", "timeout": "1s", "protocol": "http2-tls", "streams": 2 },
+            "arrivals": "fixed", "timeout": "1s", "stages": ["1s:5"], "sources": 1, "workers": 1,
+            "placement": "shared", "protocol": "http2-tls", "streams": 2 },
         "tls": { "certificate": "rsa-2048", "handshake": "full", "version": "1.3", "group": "X25519",
             "suite": "TLS_AES_128_GCM_SHA256" },
         "published": [{ "what": "w", "rate": 1, "source": "s", "server": "s", "workload": "w",
@@ -414,5 +417,82 @@ fn protocols_and_tls_can_be_set_from_the_command_line() {
     assert!(
         said.contains("write \"1.2\" or \"1.3\", not \"1.1\""),
         "{said}"
+    );
+}
+
+#[test]
+fn directives_are_for_servers_whose_folder_says_how_they_are_written() {
+    let with = |line: &str| {
+        let from = "product = \"apache\"";
+        GOOD.replacen(from, &format!("{from}\n{line}"), 1)
+    };
+    let servers = |line: &str| {
+        let experiment = parse("x.toml", &with(line), &[]).unwrap();
+        let servers = experiment.servers().iter();
+        servers.map(|one| one.label.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        servers("settings = { MaxRequestWorkers = 2048 }\nkeep_alive = { idle = \"5s\" }"),
+        ["nginx", "apache 1 core", "apache 2 cores"]
+    );
+    let lines = |line: &str| error_of(&with(line), &[]);
+    assert!(lines("settings = { \"a b\" = 1 }").contains("server[1].settings.a b"));
+    assert!(lines("settings = 5").contains("settings: write a table of text, numbers"));
+    assert!(
+        lines("settings = { a = { b = 1 } }")
+            .contains("server[1].settings.a: write one value or a list of values")
+    );
+    let none = GOOD.replacen(
+        "product = \"apache\"",
+        "product = \"origin\"\nsettings = { a = 1 }",
+        1,
+    );
+    assert!(
+        error_of(&none, &[]).contains("origin does not say how its directives are written"),
+        "{}",
+        error_of(&none, &[])
+    );
+    let none = none.replace("settings = { a = 1 }", "keep_alive = { requests = 5 }");
+    assert!(error_of(&none, &[]).contains("origin has no limit of requests on a connection"));
+    // On the command line too, where the file has none.
+    let experiment = parse("x.toml", GOOD, &["server[0].settings.etag=off".to_owned()]).unwrap();
+    assert_eq!(experiment.servers()[0].settings["etag"], "off");
+}
+
+#[test]
+fn a_rate_that_changes_is_stretched_to_the_window() {
+    let open = GOOD.replacen(
+        "[load]",
+        "[load]\nmode = \"open\"\nstages = [\"1s:=100\", \"1s:=300\"]",
+        1,
+    );
+    let experiment = parse("x.toml", &open, &[]).unwrap();
+    assert_eq!(experiment.rates(), [model::units::Rate::per_second(200)]);
+    let lengths = |experiment: &Experiment| {
+        let stages = experiment.stages();
+        stages.iter().map(|stage| stage.length).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lengths(&experiment),
+        [Span::from_ms(175), Span::from_ms(175)]
+    );
+    let longer = parse("x.toml", &open, &["duration=4s".to_owned()]).unwrap();
+    assert_eq!(lengths(&longer), [Span::from_s(2), Span::from_s(2)]);
+    let check = |more: &str, why: &str| {
+        let text = open.replacen("[load]", &format!("[load]\n{more}"), 1);
+        assert!(
+            error_of(&text, &[]).contains(why),
+            "{}",
+            error_of(&text, &[])
+        );
+    };
+    check("rate = 5", "leave out rate");
+    let closed = open.replace("mode = \"open\"", "");
+    assert!(error_of(&closed, &[]).contains("a closed loop has no rate that could change"));
+    let misspelt = open.replace("1s:=300", "300");
+    assert!(
+        error_of(&misspelt, &[]).contains("is no stage"),
+        "{}",
+        error_of(&misspelt, &[])
     );
 }

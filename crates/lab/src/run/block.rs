@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use model::experiment::{Restart, Speech};
+use model::experiment::{Placement, Restart, Speech};
 use model::point::{
-    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, PROTOCOL, Point, PointId, RATE, Value,
+    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, PLACEMENT, PROTOCOL, Point, PointId,
+    RATE, SOURCES, Value,
 };
 
 use super::standby::Waiting;
 use super::{Ground, Lab, News, Progress, Standby};
+use crate::cpus;
 use crate::error::LabError;
 use crate::server::Running;
 use crate::sweep::{self, Block, Racer, Slot};
@@ -217,11 +219,17 @@ impl Lab<'_> {
         progress: &mut Progress,
     ) -> Result<(), LabError> {
         let load = Load::of_cell(self.experiment, &slot.cell, progress.next_number());
-        let plan = trial::plan(target, &load, &self.division.generator);
+        let is_shared = slot.cell.placement == Some(Placement::Shared);
+        let of_server = running.cpus();
+        let (cpus, words) = match is_shared && !of_server.is_empty() {
+            true => (of_server.to_vec(), cpus::shared_words(of_server)),
+            false => (self.division.generator.clone(), self.division.words.clone()),
+        };
+        let plan = trial::plan(target, &load, &cpus);
         let surroundings = Surroundings {
             environment: &ground.environment,
-            cpu_choice: &self.division.words,
-            generator_cpus: &self.division.generator,
+            cpu_choice: &words,
+            generator_cpus: &cpus,
         };
         let point = self.point(lap, slot);
         let measured = trial::measure(self.generator, running, &plan, point, &surroundings);
@@ -281,6 +289,12 @@ impl Lab<'_> {
         .with(CONNECTIONS, Value::Count(cell.connections));
         if let Some(rate) = cell.rate {
             id = id.with(RATE, Value::Rate(rate));
+        }
+        if let Some(sources) = cell.sources {
+            id = id.with(SOURCES, Value::Count(sources));
+        }
+        if let Some(placement) = cell.placement {
+            id = id.with(PLACEMENT, Value::Word(placement.name().to_owned()));
         }
         id = match slot.racer {
             Racer::Ceiling { cores, speech } => spoken(id.with(CORES, Value::Count(cores)), speech),

@@ -10,7 +10,8 @@ mod standby;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::experiment::{Gap, Workload};
+use model::experiment::{Gap, Placement, Workload};
+use model::point::PLACEMENT;
 use model::trial::Ceiling;
 use model::{Environment, Experiment, Manifest, Span, Trial};
 
@@ -220,7 +221,10 @@ impl Lab<'_> {
         let point = trial.point.as_ref().filter(|point| !point.ceiling)?;
         let mut servers = self.experiment.servers().iter();
         let variant = servers.find(|variant| variant.label == point.id.server)?;
-        if trial.context.ceiling.is_some() {
+        let place = point.id.value(PLACEMENT);
+        let is_shared = place.is_some_and(|place| place.to_string() == Placement::Shared.name());
+        // On CPUs that it shares the generator is slower, by as much as the server takes.
+        if trial.context.ceiling.is_some() || is_shared {
             return None;
         }
         let mut ceiling = ceilings.at(variant.cores, &point.id)?;

@@ -262,8 +262,11 @@ impl Lab<'_> {
         let demands = trusted.and_then(|file| self.experiment.tls_demands(speech, &file));
         let variant = match racer {
             Racer::Ceiling { .. } => None,
-            Racer::Server(index) => self.experiment.servers()[index].variant.as_deref(),
+            Racer::Server(index) => Some(&self.experiment.servers()[index]),
         };
+        let directives = variant.map(|variant| installed.product.directives_of(variant));
+        let pin = variant.map(|variant| variant.pin).unwrap_or_default();
+        let variant = variant.and_then(|variant| variant.variant.as_deref());
         let preset = match preset_name {
             "stock" => Preset::Stock,
             "tuned" => Preset::Tuned,
@@ -296,6 +299,8 @@ impl Lab<'_> {
             connections: self.experiment.connections().last().copied().unwrap_or(1),
             needs: &needs,
             variant: variant.unwrap_or_else(|| installed.product.variant_default()),
+            directives: &directives.unwrap_or_default(),
+            pin,
             site: &ground.site,
             scratch: self.scratch,
         })

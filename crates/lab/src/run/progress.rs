@@ -177,6 +177,8 @@ mod tests {
                     workload: 0,
                     connections: cell + 1,
                     rate: None,
+                    sources: None,
+                    placement: None,
                 },
             };
             progress.count(&Point::default(), &slot, is_void);

@@ -145,6 +145,7 @@ impl Bench {
             tool: model::environment::Tool::default(),
             time: "2026-11-20T11:00:00Z".to_owned(),
             order_seed: 5,
+            notes: Vec::new(),
             scaled: Vec::new(),
             server_cpus: vec![0],
             generator_cpus: vec![0],

@@ -27,6 +27,10 @@ pub(super) struct ServerToml {
     /// and the last one is asked.
     #[serde(default)]
     pub(super) process: Vec<Spanned<ProcessToml>>,
+    /// How an experiment's own directives are written.
+    pub(super) settings: Option<SettingsToml>,
+    /// Which of them limit connections that last.
+    pub(super) keep_alive: Option<KeepAliveToml>,
     /// What is set for each preset.
     #[serde(default)]
     pub(super) preset: Choices,
@@ -41,6 +45,31 @@ pub(super) struct ServerToml {
     /// Ways in which it can run, and how each is set.
     #[serde(default)]
     pub(super) variant: Choices,
+}
+
+/// `[settings]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SettingsToml {
+    /// The configuration file that has them, below the private folder.
+    pub(super) file: String,
+    /// A line of it, with `{name}` and `{value}`.
+    pub(super) line: String,
+    /// The line behind which those stand that the preset does not have; none: at its end.
+    #[serde(default)]
+    pub(super) after: String,
+}
+
+/// `[keep_alive]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct KeepAliveToml {
+    /// The directive that limits the requests of a connection.
+    pub(super) requests: Option<String>,
+    /// Its value for no limit.
+    pub(super) unlimited: Option<String>,
+    /// The directive that limits how long nothing may come, in seconds.
+    pub(super) idle: Option<String>,
 }
 
 /// What can be chosen of one kind, by name.

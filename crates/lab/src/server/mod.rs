@@ -57,6 +57,8 @@ pub struct Setup<'a> {
     pub needs: &'a [String],
     /// Which way it runs; empty where it has no ways to choose from.
     pub variant: &'a str,
+    /// Directives in its own words, by name.
+    pub directives: &'a [(String, String)],
     /// What its own code answers, where a workload asks for that.
     pub documents: &'a [Made],
     /// The folder of programs that answer for it (CGI).

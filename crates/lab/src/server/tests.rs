@@ -13,6 +13,7 @@ fn setup<'a>(directory: &'a Path, cpus: &'a [u32]) -> Setup<'a> {
         preset: Preset::Tuned,
         needs: &[],
         variant: "",
+        directives: &[],
         documents: &[],
         programs: Path::new("/programs"),
     }
@@ -592,4 +593,46 @@ fn the_documented_example_is_a_server() {
     for name in template::NAMES {
         assert!(text.contains(&format!("`{name}")), "{name}");
     }
+}
+
+#[test]
+fn directives_stand_where_each_server_reads_them() {
+    let directory = PathBuf::from("/private");
+    let check = |name: &str, directive: (&str, &str), line: &str, gone: &str| {
+        for preset in [Preset::Stock, Preset::Tuned] {
+            let directives = [(directive.0.to_owned(), directive.1.to_owned())];
+            let mut setup = setup(&directory, &[0]);
+            setup.preset = preset;
+            setup.variant = if name == "apache" { "event" } else { "" };
+            setup.directives = &directives;
+            let text = text_of(name, &setup);
+            let found = text.lines().filter(|one| one.trim() == line).count();
+            assert_eq!(found, 1, "{name}: {text}");
+            assert!(gone.is_empty() || !text.contains(gone), "{name}: {text}");
+        }
+    };
+    let kept = ("keepalive_requests", "10");
+    check("nginx", kept, "keepalive_requests 10;", "1000000000");
+    // It stands in a location there, and is to hold everywhere.
+    check("nginx", ("sendfile", "off"), "sendfile off;", "sendfile on");
+    check(
+        "nginx",
+        ("worker_processes", "3"),
+        "worker_processes 3;",
+        "processes 1",
+    );
+    check(
+        "apache",
+        ("MaxKeepAliveRequests", "7"),
+        "MaxKeepAliveRequests 7",
+        "Requests 0",
+    );
+    check("apache", ("ServerLimit", "9"), "ServerLimit 9", "");
+    let limit = ("server.max-keep-alive-requests", "7");
+    check(
+        "lighttpd",
+        limit,
+        "server.max-keep-alive-requests = 7",
+        "65535",
+    );
 }

@@ -15,6 +15,7 @@ fn manifest() -> Manifest {
         tool: model::environment::Tool::default(),
         time: "2026-11-20T10:32:00Z".to_owned(),
         order_seed: 7,
+        notes: Vec::new(),
         scaled: Vec::new(),
         server_cpus: vec![0],
         generator_cpus: vec![1],

@@ -8,15 +8,17 @@
 //! what two neighbours share falls out of their ratio.
 
 mod budget;
+mod study;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::experiment::{AccessLog, Order, ServerVariant, Speech};
+use model::experiment::{AccessLog, Order, Placement, ServerVariant, Speech};
 use model::units::Rate;
 use model::{Bytes, Experiment, Random, Span};
 
 pub use budget::{Cost, Scaled, rounds_needed, scale, untold};
 pub(crate) use budget::{block_cost, restart};
+pub use study::{fit_cores, shortfall};
 
 /// The ceiling is measured at up to so many connection counts (glossary).
 const CEILINGS_MAX: usize = 6;
@@ -84,6 +86,10 @@ pub struct Cell {
     pub connections: u32,
     /// The intended load; none in a closed loop.
     pub rate: Option<Rate>,
+    /// How many source addresses; none where the experiment says nothing.
+    pub sources: Option<u32>,
+    /// On whose CPUs the generator runs; none where the experiment says nothing.
+    pub placement: Option<Placement>,
 }
 
 /// How many racers may be started together on a machine with so much memory: as many as it has
@@ -356,19 +362,36 @@ fn cells_of(experiment: &Experiment, racer: Racer) -> Vec<Cell> {
             experiment.rates().iter().copied().map(Some).collect(),
         ),
     };
+    // How fast the generator can be depends on neither: one ceiling is enough.
+    let of_all = matches!(racer, Racer::Server(_));
+    let sources = values(experiment.sources(), of_all);
+    let placements = values(experiment.placements(), of_all);
     let mut cells = Vec::new();
     for workload in 0..experiment.workloads().len() {
         for &connections in &connections {
             for &rate in &rates {
-                cells.push(Cell {
-                    workload,
-                    connections,
-                    rate,
-                });
+                for &sources in &sources {
+                    cells.extend(placements.iter().map(|&placement| Cell {
+                        workload,
+                        connections,
+                        rate,
+                        sources,
+                        placement,
+                    }));
+                }
             }
         }
     }
     cells
+}
+
+/// The values of an axis, or that there is none; the first alone unless all are wanted.
+fn values<T: Copy>(axis: &[T], all: bool) -> Vec<Option<T>> {
+    match axis {
+        [] => vec![None],
+        [first, ..] if !all => vec![Some(*first)],
+        axis => axis.iter().copied().map(Some).collect(),
+    }
 }
 
 /// At most `count` of `values`, evenly spread, both ends included.

@@ -2,13 +2,14 @@
 //! be measured at all.
 
 mod place;
+mod sources;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::path::Path;
 
 use model::event::Phase;
 use model::experiment::{ArrivalKind, Asked, Content, Workload};
-use model::plan::{Arrivals, Expectation, FORMAT, Level, Protocol, Stop};
+use model::plan::{Arrivals, Expectation, FORMAT, Level, Protocol, Stage, Stop, pace};
 use model::point::Point;
 use model::request::RequestFile;
 use model::trial::Context;
@@ -23,6 +24,7 @@ use crate::meter::{self, Group, Reading};
 use crate::server::Running;
 use crate::site::{Document, Site, made_at};
 use crate::sweep::{Cell, Racer, settle};
+use sources::{STRIDE_MIN, sources, stride};
 
 pub use place::{Place, Speaks};
 
@@ -154,7 +156,7 @@ impl Target {
 }
 
 /// How hard a target is loaded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Load {
     /// Connections in total.
     pub connections: u32,
@@ -168,10 +170,18 @@ pub struct Load {
     pub stop: Stop,
     /// From sent to the last byte.
     pub timeout: Span,
+    /// How the rate changes; empty: not at all.
+    pub stages: Vec<Stage>,
     /// Enforced by the generator.
     pub requests_per_connection: Option<u32>,
     /// Exchanges in flight on one connection, where that is of HTTP/2.
     pub streams: u32,
+    /// How many source addresses; none: as many as the ports of its connections ask for.
+    pub sources: Option<u32>,
+    /// From the addresses of one trial to those of the next.
+    pub stride: u64,
+    /// Threads of the generator; none: one for each of its CPUs.
+    pub workers: Option<u32>,
     /// Which trial it is: its source addresses and its randomness come from that.
     pub number: u64,
 }
@@ -186,8 +196,12 @@ impl Load {
             settle: Span::ZERO,
             stop: Stop::Count(1),
             timeout,
+            stages: Vec::new(),
             requests_per_connection: None,
             streams: 1,
+            sources: None,
+            stride: STRIDE_MIN,
+            workers: None,
             number,
         }
     }
@@ -198,6 +212,7 @@ impl Load {
         Self {
             connections,
             stop: Stop::Count(u64::from(connections) * 2),
+            stride: stride(experiment),
             ..Self::one_exchange(experiment.timeout(), number)
         }
     }
@@ -208,6 +223,7 @@ impl Load {
             connections,
             stop: Stop::DurationNs(length),
             streams: experiment.streams(),
+            stride: stride(experiment),
             ..Self::one_exchange(experiment.timeout(), number)
         }
     }
@@ -222,8 +238,15 @@ impl Load {
             settle: settle(experiment),
             stop: Stop::DurationNs(experiment.duration()),
             timeout: experiment.timeout(),
+            stages: match cell.rate {
+                Some(_) => experiment.stages(),
+                None => Vec::new(),
+            },
             requests_per_connection: workload.requests_per_connection,
             streams: experiment.streams(),
+            sources: cell.sources,
+            stride: stride(experiment),
+            workers: experiment.workers(),
             number,
         }
     }
@@ -231,14 +254,23 @@ impl Load {
 
 /// The plan that loads `target` from `cpus`.
 pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
-    let workers = u32::try_from(cpus.len())
-        .unwrap_or(u32::MAX)
+    let workers = load
+        .workers
+        .unwrap_or_else(|| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
         .clamp(1, load.connections.max(1));
     let Place {
         address, speaks, ..
     } = &target.place;
     let address = *address;
-    let arrivals = match (load.rate, load.arrivals) {
+    // The stages were fitted to the window, and what they come to holds.
+    let (rate, stop) = match load.stages.as_slice() {
+        [] => (load.rate, load.stop),
+        stages => (
+            Some(pace::mean_rate(stages)),
+            Stop::DurationNs(pace::length(stages)),
+        ),
+    };
+    let arrivals = match (rate, load.arrivals) {
         (None, _) => Arrivals::Closed,
         (Some(rate_per_1000_s), ArrivalKind::Fixed) => Arrivals::Fixed { rate_per_1000_s },
         (Some(rate_per_1000_s), ArrivalKind::Poisson) => Arrivals::Poisson { rate_per_1000_s },
@@ -255,11 +287,11 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         protocol: speaks.protocol,
         tls: speaks.tls.clone(),
         arrivals,
-        stages: Vec::new(),
+        stages: load.stages.clone(),
         think: None,
         script: None,
         deadline: None,
-        stop: load.stop,
+        stop,
         warmup: load.settle,
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,
@@ -276,7 +308,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         backend: model::plan::Backend::Auto,
         expect,
         samples: 0,
-        interval: interval(load.stop),
+        interval: interval(stop),
     }
 }
 
@@ -286,32 +318,6 @@ fn interval(stop: Stop) -> Span {
         Stop::Count(_) => Span::from_s(1),
         Stop::DurationNs(length) => Span::from_ms((length.as_ns() / 10_000_000).clamp(10, 1_000)),
     }
-}
-
-/// Each trial has source addresses of its own, so that TIME_WAIT of one never meets the next. One
-/// address has 28,000 ports; where connections are closed again and again there are more of them.
-const SOURCES_CHURN: u32 = 16;
-const CONNECTIONS_PER_SOURCE: u32 = 20_000;
-
-fn sources(load: &Load) -> Vec<IpAddr> {
-    let churn = if load.requests_per_connection.is_some() {
-        SOURCES_CHURN
-    } else {
-        1
-    };
-    let count = churn * load.connections.div_ceil(CONNECTIONS_PER_SOURCE).max(1);
-    (0..u64::from(count))
-        .map(|index| source(load.number.wrapping_mul(64).wrapping_add(index)))
-        .collect()
-}
-
-/// An address from 127.64.0.1 to 127.191.255.254, another one for each number in turn.
-fn source(number: u64) -> IpAddr {
-    let byte = |value: u64| u8::try_from(value).expect("it was taken modulo at most 256");
-    let last = byte(number % 254 + 1);
-    let third = byte(number / 254 % 256);
-    let second = byte(number / 254 / 256 % 128 + 64);
-    IpAddr::V4(Ipv4Addr::new(127, second, third, last))
 }
 
 /// Asks as `load` says: status, length and digest must be right, and every connection must stand.

@@ -26,6 +26,8 @@ fn every_plan_of_a_lab_can_run() {
         workload: 0,
         connections,
         rate,
+        sources: None,
+        placement: None,
     };
     for load in [
         Load::one_exchange(experiment.timeout(), 1),
@@ -146,4 +148,35 @@ fn a_workload_of_several_requests_is_a_plan_of_them() {
             ("/.triathlon/null?bytes=5", 1)
         ]
     );
+}
+
+#[test]
+fn a_trial_has_as_many_source_addresses_as_it_is_to_have_and_no_other_has_one_of_them() {
+    let experiment = first_heat(&[
+        "load.sources=64,2000",
+        "load.workers=8",
+        "mode=open",
+        "stages=1s:=10,1s:=30",
+    ]);
+    let cells = [Some(64), Some(2_000)].map(|sources| Cell {
+        workload: 0,
+        connections: 64,
+        rate: experiment.rates().first().copied(),
+        sources,
+        placement: None,
+    });
+    let mut seen = BTreeSet::new();
+    for number in 1..=20 {
+        for (cell, expected) in cells.iter().zip([64, 2_000]) {
+            let load = Load::of_cell(&experiment, cell, 2 * number + u64::from(expected == 64));
+            let plan = Plan::try_from(plan(&target(), &load, &[1])).unwrap();
+            assert_eq!(plan.file().sources.len(), expected);
+            for address in &plan.file().sources {
+                assert!(seen.insert(*address), "{address} twice");
+            }
+            assert_eq!(plan.file().workers, 8);
+            assert_eq!(plan.file().stages.len(), 2);
+            assert_eq!(plan.rate(), Some(Rate::per_second(20)));
+        }
+    }
 }

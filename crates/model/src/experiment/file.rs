@@ -1,15 +1,15 @@
 //! The file form of an experiment: TOML for people, the same in JSON beside the results.
 
-use std::fmt;
-use std::marker::PhantomData;
-use std::str::FromStr;
+use std::collections::BTreeMap;
 
-use serde::de::{IntoDeserializer as _, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use super::course::{Placement, StageText};
+use super::own::{KeepAliveFile, Pin, SettingText};
 use super::speech::{Spoken, TlsTable};
+use super::values::{OneOrMany, RateText, span};
 use crate::plan::Expectation;
-use crate::units::{Bytes, Rate, Span};
+use crate::units::{Bytes, Span};
 
 /// An experiment as it is written.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -147,6 +147,15 @@ pub struct ServerFile {
     /// Whether and how it logs each request: one word or an axis.
     #[serde(default = "log_off")]
     pub access_log: OneOrMany<AccessLog>,
+    /// Directives in the server's own words: one value or an axis each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, OneOrMany<SettingText>>,
+    /// Its own limits of connections that last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_alive: Option<KeepAliveFile>,
+    /// Where its threads run: one word or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<OneOrMany<Pin>>,
     /// When this one is started afresh, where that differs from the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
@@ -255,7 +264,7 @@ pub struct AskedFile {
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// Its length: `7`, `"100k"`.
-    #[serde(deserialize_with = "quantity")]
+    #[serde(deserialize_with = "super::values::quantity")]
     pub bytes: Bytes,
 }
 
@@ -271,9 +280,21 @@ pub struct LoadFile {
     /// The intended load of an open loop: one rate or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<OneOrMany<RateText>>,
+    /// How the rate changes within each window, in the place of a rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageText>,
     /// How arrivals are spaced in an open loop.
     #[serde(default)]
     pub arrivals: ArrivalKind,
+    /// How many source addresses connections come from: one number or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<OneOrMany<u32>>,
+    /// Threads that generate load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+    /// On whose CPUs the generator runs: one word or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<OneOrMany<Placement>>,
     /// From sent to the last byte.
     #[serde(default = "five_seconds", with = "span")]
     pub timeout: Span,
@@ -344,119 +365,4 @@ pub enum Counts {
         /// From one to the next.
         step: u32,
     },
-}
-
-/// One value, or several: an axis.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum OneOrMany<T> {
-    /// No axis.
-    One(T),
-    /// An axis.
-    Many(Vec<T>),
-}
-
-impl<T> OneOrMany<T> {
-    /// The values.
-    pub fn as_slice(&self) -> &[T] {
-        match self {
-            Self::One(value) => std::slice::from_ref(value),
-            Self::Many(values) => values,
-        }
-    }
-}
-
-/// Not derived: an untagged enum would swallow what is wrong with the value itself.
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
-            type Value = OneOrMany<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("one value or a list of values")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-                let mut values = Vec::new();
-                while let Some(value) = items.next_element()? {
-                    values.push(value);
-                }
-                Ok(OneOrMany::Many(values))
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Self::Value, E> {
-                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Self::Value, E> {
-                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
-            }
-
-            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Self::Value, E> {
-                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
-            }
-
-            fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Self::Value, E> {
-                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
-            }
-        }
-        deserializer.deserialize_any(Either(PhantomData))
-    }
-}
-
-/// A rate as people write it: `2000` or `"2k"`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct RateText(pub Rate);
-
-impl<'de> Deserialize<'de> for RateText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        quantity(deserializer).map(Self)
-    }
-}
-
-impl Serialize for RateText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0.as_per_second_f64())
-    }
-}
-
-/// A quantity written as text with its unit, or as a bare number.
-fn quantity<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: FromStr<Err: fmt::Display>,
-{
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "write a number, or text with its unit")]
-    enum Written {
-        Whole(u64),
-        Fraction(f64),
-        Text(String),
-    }
-    let text = match Written::deserialize(deserializer)? {
-        Written::Whole(number) => number.to_string(),
-        Written::Fraction(number) => number.to_string(),
-        Written::Text(text) => text,
-    };
-    text.parse().map_err(serde::de::Error::custom)
-}
-
-/// A time written as text with its unit: `"350ms"`.
-mod span {
-    use super::{Deserializer, Serializer, Span};
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
-        super::quantity(from)
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(super) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
-        let ns = span.as_ns();
-        to.serialize_str(&match ns {
-            _ if ns.is_multiple_of(1_000_000_000) => format!("{}s", ns / 1_000_000_000),
-            _ if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
-            _ => format!("{ns}ns"),
-        })
-    }
 }

@@ -3,23 +3,29 @@
 //! [`ExperimentFile`] is what was written; [`Experiment`] is what it means. An `Experiment` that
 //! exists can be expanded into plans; whether its products are installed is the lab's to find out.
 
+mod course;
 mod file;
+mod own;
 mod results;
 mod speech;
+mod values;
 mod workload;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::Url;
+use crate::plan::{Stage, Url};
 use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
+pub use course::{Placement, StageText};
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
-    LoadMode, OneOrMany, Order, Published, RateText, Restart, ServerFile, WorkloadFile,
+    LoadMode, Order, Published, Restart, ServerFile, WorkloadFile,
 };
+pub use own::{KeepAlive, KeepAliveFile, Pin, SettingText};
 pub use results::{Gap, Manifest};
 pub use speech::{CertificateKey, Handshake, Speech, Spoken, TlsTable};
+pub use values::{OneOrMany, RateText};
 pub use workload::{Asked, Content, Workload};
 
 /// Whom the others are compared with where nobody was named, the smallest first: nginx, which most
@@ -73,6 +79,12 @@ pub struct ServerVariant {
     pub access_log: AccessLog,
     /// What connections to it speak.
     pub speech: Speech,
+    /// Directives in its own words, by name.
+    pub settings: BTreeMap<String, String>,
+    /// Its own limits of connections that last.
+    pub keep_alive: KeepAlive,
+    /// Where its threads run.
+    pub pin: Pin,
     /// When it is started afresh.
     pub restart: Restart,
     /// Whether it is the second of two that are alike.
@@ -87,6 +99,9 @@ pub struct Experiment {
     workloads: Vec<Workload>,
     connections: Vec<u32>,
     rates: Vec<Rate>,
+    sources: Vec<u32>,
+    placements: Vec<Placement>,
+    workers: Option<u32>,
 }
 
 impl Experiment {
@@ -184,6 +199,26 @@ impl Experiment {
     pub fn rates(&self) -> &[Rate] {
         &self.rates
     }
+
+    /// How the rate of an open loop changes within each window; empty: not at all.
+    pub fn stages(&self) -> Vec<Stage> {
+        course::stages(&self.file.load, self.duration())
+    }
+
+    /// The axis of source addresses; empty where the lab takes as many as ports ask for.
+    pub fn sources(&self) -> &[u32] {
+        &self.sources
+    }
+
+    /// The axis of the generator's place; empty where nothing is said.
+    pub fn placements(&self) -> &[Placement] {
+        &self.placements
+    }
+
+    /// The threads of the generator, if somebody said how many.
+    pub const fn workers(&self) -> Option<u32> {
+        self.workers
+    }
 }
 
 impl TryFrom<ExperimentFile> for Experiment {
@@ -196,7 +231,10 @@ impl TryFrom<ExperimentFile> for Experiment {
         check_reference(file.experiment.reference.as_deref(), &servers)?;
         let workloads = workload::read(&file.workload)?;
         let connections = read_connections(&file.load.connections)?;
-        let rates = read_rates(&file.load)?;
+        let rates = course::rates(&file.load)?;
+        let sources = course::sources(&file.load)?;
+        let placements = course::placements(&file.load)?;
+        let workers = course::workers(&file.load)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));
         }
@@ -206,6 +244,9 @@ impl TryFrom<ExperimentFile> for Experiment {
             workloads,
             connections,
             rates,
+            sources,
+            placements,
+            workers,
         })
     }
 }
@@ -273,20 +314,10 @@ fn expand_servers(
         let key = |name: &str| format!("server[{index}].{name}");
         let url = read_url(file).map_err(|(name, why)| wrong(key(name), why))?;
         let product = url.as_ref().map_or(&file.product, |url| &url.authority);
-        let cores = file.cores.as_slice();
-        let logs = file.access_log.as_slice();
-        if cores.is_empty() || cores.contains(&0) {
-            return Err(wrong(key("cores"), "give at least 1"));
-        }
-        if logs.is_empty() {
-            return Err(wrong(
-                key("access_log"),
-                "give at least one of off, on, buffered",
-            ));
-        }
-        for (variant, count, access_log) in configurations(file) {
+        own::check(file, &key)?;
+        for one in own::configurations(file) {
             for &speech in speeches {
-                let mut label = label_of(file, product, variant, count, access_log);
+                let mut label = own::label_of(file, product, &one);
                 label.push_str(&speech::in_label(speech, speeches));
                 if !labels.insert(label.clone()) {
                     return Err(wrong(
@@ -299,16 +330,20 @@ fn expand_servers(
                     let why = format!("there is a '{twin}' already, as its twin is called");
                     return Err(wrong(key("twin"), why));
                 }
+                let one = one.clone();
                 variants.push(ServerVariant {
                     label,
                     product: product.clone(),
                     url: url.clone(),
                     pid: file.pid,
                     preset: file.preset.clone(),
-                    variant: variant.cloned(),
-                    cores: count,
-                    access_log,
+                    variant: one.variant,
+                    cores: one.cores,
+                    access_log: one.access_log,
                     speech,
+                    settings: one.settings,
+                    keep_alive: one.keep_alive,
+                    pin: one.pin,
                     restart: file.restart.unwrap_or(restart),
                     is_twin: false,
                 });
@@ -324,23 +359,6 @@ fn expand_servers(
         }
     }
     Ok(variants)
-}
-
-/// Every variant, with every number of cores, with every log state.
-fn configurations(file: &ServerFile) -> Vec<(Option<&String>, u32, AccessLog)> {
-    let variants = file.variant.as_ref().map_or(&[][..], OneOrMany::as_slice);
-    let variants: Vec<Option<&String>> = match variants {
-        [] => vec![None],
-        some => some.iter().map(Some).collect(),
-    };
-    let mut all = Vec::new();
-    for variant in variants {
-        for &cores in file.cores.as_slice() {
-            let logs = file.access_log.as_slice().iter();
-            all.extend(logs.map(|&log| (variant, cores, log)));
-        }
-    }
-    all
 }
 
 /// Where a server answers that already runs; none where the lab starts one. What is wrong is told
@@ -367,10 +385,13 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
         && file.cores == OneOrMany::One(1)
         && file.access_log == OneOrMany::One(AccessLog::Off)
         && file.variant.is_none()
+        && file.settings.is_empty()
+        && file.keep_alive.is_none()
+        && file.pin.is_none()
         && file.restart.is_none();
     if !is_plain {
         let why = "a server that already runs is as it is: leave out preset, variant, cores, \
-                   access_log and restart";
+                   access_log, settings, keep_alive, pin and restart";
         return Err(("url", why.to_owned()));
     }
     let url = Url::parse(url).map_err(|error| ("url", error.to_string()))?;
@@ -384,36 +405,6 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
         return Err(("url", why.to_owned()));
     }
     Ok(Some(url))
-}
-
-/// What tells this configuration from its siblings, and nothing else.
-fn label_of(
-    file: &ServerFile,
-    product: &str,
-    variant: Option<&String>,
-    cores: u32,
-    access_log: AccessLog,
-) -> String {
-    let mut label = match &file.label {
-        Some(label) => label.clone(),
-        None if file.preset == "tuned" => product.to_owned(),
-        None => {
-            let preset = file.preset.rsplit('/').next().unwrap_or_default();
-            format!("{product} {preset}")
-        }
-    };
-    let is_one = matches!(file.variant, Some(OneOrMany::One(_)));
-    if let Some(variant) = variant.filter(|_| !is_one || file.label.is_none()) {
-        label.push_str(&format!(" {variant}"));
-    }
-    if file.cores.as_slice().len() > 1 {
-        let unit = if cores == 1 { "core" } else { "cores" };
-        label.push_str(&format!(" {cores} {unit}"));
-    }
-    if file.access_log.as_slice().len() > 1 {
-        label.push_str(&format!(" log {}", access_log.name()));
-    }
-    label
 }
 
 fn read_connections(counts: &Counts) -> Result<Vec<u32>, ExperimentError> {
@@ -446,22 +437,6 @@ fn read_connections(counts: &Counts) -> Result<Vec<u32>, ExperimentError> {
         ));
     }
     Ok(list)
-}
-
-fn read_rates(load: &LoadFile) -> Result<Vec<Rate>, ExperimentError> {
-    let rates = load.rate.as_ref().map_or(&[][..], OneOrMany::as_slice);
-    match load.mode {
-        LoadMode::Closed if load.rate.is_some() => Err(wrong(
-            "load.rate",
-            "a closed loop has no rate; write mode = \"open\" or leave it out",
-        )),
-        LoadMode::Closed => Ok(Vec::new()),
-        LoadMode::Open if rates.is_empty() => Err(wrong(
-            "load.rate",
-            "an open loop needs a rate: rate = 2000 or [\"1k\", \"2k\"]",
-        )),
-        LoadMode::Open => Ok(rates.iter().map(|rate| rate.0).collect()),
-    }
 }
 
 #[cfg(test)]

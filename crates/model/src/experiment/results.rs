@@ -26,6 +26,10 @@ pub struct Manifest {
     /// What was scaled down to fit the budget, a sentence each.
     #[serde(default)]
     pub scaled: Vec<String>,
+    /// What a reader must know besides, a sentence each: what was fitted to the machine, and
+    /// whether this is still the study that its name says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// CPUs that servers may use; each takes as many of the first as it has cores.
     #[serde(default)]
     pub server_cpus: Vec<u32>,

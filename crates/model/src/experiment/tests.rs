@@ -332,3 +332,60 @@ fn the_reference_is_whom_the_file_names_or_whom_readers_know() {
     assert_eq!(error.key, "experiment.reference");
     assert!(error.why.contains("nginx 2 cores"), "{error}");
 }
+
+#[test]
+fn every_axis_of_a_server_makes_servers_that_say_what_they_are() {
+    let experiment = Experiment::try_from(file(|value| {
+        value["server"] = serde_json::json!([{
+            "product": "apache", "settings": { "ServerLimit": [4, 8], "StartServers": 1 },
+            "keep_alive": { "requests": [0, 100], "idle": "50s" }, "pin": ["mask", "thread"],
+        }]);
+    }))
+    .unwrap();
+    let servers = experiment.servers();
+    assert_eq!(servers.len(), 8);
+    assert_eq!(
+        servers[0].label,
+        "apache ServerLimit 4 keep-alive without limit pin mask"
+    );
+    assert_eq!(
+        servers[7].label,
+        "apache ServerLimit 8 keep-alive 100 pin thread"
+    );
+    assert_eq!(servers[7].settings["StartServers"], "1");
+    let limits = KeepAlive {
+        requests: Some(100),
+        idle_s: Some(50),
+    };
+    assert_eq!(
+        (servers[7].keep_alive, servers[7].pin),
+        (limits, Pin::Thread)
+    );
+    // What was written is what is stored.
+    let stored = serde_json::to_value(experiment.file()).unwrap();
+    assert_eq!(stored["server"][0]["keep_alive"]["idle"], "50s");
+    assert_eq!(
+        Experiment::try_from(serde_json::from_value::<ExperimentFile>(stored).unwrap()).unwrap(),
+        experiment
+    );
+}
+
+#[test]
+fn the_load_comes_from_where_it_is_said() {
+    let experiment = Experiment::try_from(file(|value| {
+        value["load"]["sources"] = serde_json::json!([12_000, 64, 64]);
+        value["load"]["workers"] = 32.into();
+        value["load"]["placement"] = serde_json::json!(["shared", "apart"]);
+    }))
+    .unwrap();
+    assert_eq!(experiment.sources(), [64, 12_000]);
+    assert_eq!(experiment.workers(), Some(32));
+    assert_eq!(
+        experiment.placements(),
+        [Placement::Apart, Placement::Shared]
+    );
+    for (key, value) in [("sources", 0), ("sources", 70_000), ("workers", 0)] {
+        let error = error(|file| file["load"][key] = value.into());
+        assert_eq!(error.key, format!("load.{key}"));
+    }
+}

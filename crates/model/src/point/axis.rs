@@ -92,6 +92,10 @@ pub const PROTOCOL: &str = "protocol";
 pub const CERTIFICATE: &str = "certificate";
 /// The axis of what connections begin with.
 pub const HANDSHAKE: &str = "handshake";
+/// The axis of source addresses.
+pub const SOURCES: &str = "sources";
+/// The axis of the generator's place.
+pub const PLACEMENT: &str = "placement";
 
 /// Every axis. Points are put in the order of its rows, so what a chart is drawn along last comes
 /// first.
@@ -162,15 +166,24 @@ pub static AXES: &[Axis] = &[
         read: word,
         show: Value::to_string,
     },
-    #[cfg(test)]
     Axis {
-        name: "sources",
+        name: SOURCES,
         column: "sources",
-        meaning: "source addresses",
+        meaning: "source addresses, where the experiment says how many",
         set: Set::Load,
         rivals: Rivals::MustAgree,
         read: count,
         show: |value| counted(value, "source address"),
+    },
+    Axis {
+        name: PLACEMENT,
+        column: "placement",
+        meaning: "generator on CPUs of its own (apart) or on the server's (shared), where the \
+                  experiment says so",
+        set: Set::Load,
+        rivals: Rivals::MustAgree,
+        read: word,
+        show: |value| format!("CPUs {value}"),
     },
 ];
 

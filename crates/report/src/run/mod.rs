@@ -80,11 +80,11 @@ impl Run {
             name: header.name.clone(),
             question: header.question.clone(),
             command: Some(shell(&repeating(manifest))),
-            notes: manifest
-                .scaled
-                .iter()
-                .map(|what| format!("Scaled to the budget: {what}."))
-                .collect(),
+            notes: {
+                let scaled = manifest.scaled.iter();
+                let scaled = scaled.map(|what| format!("Scaled to the budget: {what}."));
+                manifest.notes.iter().cloned().chain(scaled).collect()
+            },
             published: manifest.experiment.published.clone(),
             ..Self::default()
         };

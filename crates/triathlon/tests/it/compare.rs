@@ -48,6 +48,7 @@ fn manifest(rounds: u32) -> Manifest {
         tool: model::environment::Tool::default(),
         time: "2026-11-20T10:00:00Z".to_owned(),
         order_seed: 1,
+        notes: Vec::new(),
         scaled: Vec::new(),
         server_cpus: vec![0],
         generator_cpus: vec![1],

@@ -1,5 +1,6 @@
 //! The keys that an experiment may have, what each takes, and the nearest one to a misspelt one.
 
+mod more;
 pub mod pages;
 mod published;
 mod table;
@@ -52,6 +53,8 @@ pub enum Kind {
     Numbers,
     /// Requests per second.
     Rate,
+    /// A table whose keys are a server's own words.
+    Settings,
     /// A number of bytes.
     Size,
     /// A table.
@@ -81,6 +84,9 @@ impl Kind {
                 "a number, a list of numbers, or { from = 10, to = 1000, step = 10 }".to_owned()
             }
             Self::Rate => "a number per second: 500, \"2k\" or 0.5".to_owned(),
+            Self::Settings => {
+                "a table of text, numbers, true or false, or lists of these".to_owned()
+            }
             Self::Size => "a number of bytes: 100, \"64k\" or \"1M\"".to_owned(),
             Self::Table => "a table".to_owned(),
             Self::Tables => "tables, each in two brackets".to_owned(),

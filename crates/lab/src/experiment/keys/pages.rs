@@ -189,6 +189,11 @@ fn value(kind: Kind, path: &str) -> Value {
         Kind::Rate | Kind::Size => json!({
             "anyOf": [{ "type": "number", "minimum": 0 }, { "type": "string" }],
         }),
+        Kind::Settings => {
+            let one = json!({ "type": ["string", "number", "boolean"] });
+            let list = json!({ "type": "array", "items": one, "minItems": 1 });
+            json!({ "type": "object", "additionalProperties": { "anyOf": [one, list] } })
+        }
         Kind::Table => object(path),
         Kind::Tables => json!({ "type": "array", "items": object(path) }),
         Kind::Text => json!({ "type": "string" }),

@@ -4,6 +4,8 @@
 use super::Kind::{
     Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
 };
+use super::more::{ARRIVALS, KEEP_ALIVE, KEEP_ALIVE_TABLE, PIN, PLACEMENT, SETTINGS, SOURCES};
+use super::more::{STAGES, WORKERS};
 use super::published::PUBLISHED;
 use super::tls::TLS;
 use super::{Key, Section};
@@ -211,6 +213,9 @@ pub const SECTIONS: &[Section] = &[
                 "Whether it logs each request: not, line by line, or many lines at a time; a list \
                  makes a server of each.",
             ),
+            SETTINGS,
+            KEEP_ALIVE,
+            PIN,
             key(
                 "restart",
                 RESTARTS,
@@ -443,17 +448,15 @@ pub const SECTIONS: &[Section] = &[
             key(
                 "rate",
                 Axis(&Rate),
-                "none; must be given for mode = \"open\"",
+                "none; mode = \"open\" needs it, or stages",
                 "rate = [\"1k\", \"2k\"]",
                 "The intended load in requests per second; each of a list is a point.",
             ),
-            key(
-                "arrivals",
-                Word(&["poisson", "fixed"]),
-                "\"poisson\"",
-                "arrivals = \"fixed\"",
-                "How requests of an open loop are spaced: at random, or evenly.",
-            ),
+            STAGES,
+            ARRIVALS,
+            SOURCES,
+            WORKERS,
+            PLACEMENT,
             key(
                 "timeout",
                 Time,
@@ -489,5 +492,6 @@ pub const SECTIONS: &[Section] = &[
         ],
     },
     TLS,
+    KEEP_ALIVE_TABLE,
     PUBLISHED,
 ];

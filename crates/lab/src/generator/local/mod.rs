@@ -62,7 +62,7 @@ impl<'a> Local<'a> {
         self
     }
 
-    fn start(&self, leaf: Option<&Leaf>) -> Result<Child, LabError> {
+    fn start(&self, plan: &PlanFile, leaf: Option<&Leaf>) -> Result<Child, LabError> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -70,7 +70,11 @@ impl<'a> Local<'a> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let confinement = Confinement {
-            cpus: &self.cpus,
+            // A plan may want it on the server's.
+            cpus: match plan.cpus.as_slice() {
+                [] => &self.cpus,
+                wanted => wanted,
+            },
             leaf,
             // Nobody would be left to read its record.
             orphaned: Signal::Kill,
@@ -92,7 +96,7 @@ impl<'a> Local<'a> {
 impl Generator for Local<'_> {
     fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
         let leaf = self.scratch.leaf();
-        let mut child = self.start(leaf.as_ref())?;
+        let mut child = self.start(plan, leaf.as_ref())?;
         let mut text = serde_json::to_vec(plan).map_err(|error| failed(error.to_string()))?;
         text.push(b'\n');
         let written = child

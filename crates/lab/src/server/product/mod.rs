@@ -1,5 +1,6 @@
 //! A product: what its folder says, read once, with every mistake told by file and line.
 
+mod directives;
 mod offers;
 mod read;
 
@@ -16,6 +17,7 @@ use toml::Spanned;
 use super::file::ServerToml;
 use super::{Launch, LaunchProcess, Preset, Setup, template};
 use crate::experiment::ReadError;
+use directives::Directives;
 use read::Reader;
 
 /// A server that the lab can run, if it is installed.
@@ -27,6 +29,8 @@ pub struct Product {
     access_log_file: String,
     processes: Vec<Process>,
     kinds: Kinds,
+    /// How an experiment's own directives are written, if its folder says so.
+    directives: Option<Directives>,
     /// The text of each file of the folder, by name.
     files: BTreeMap<String, Text>,
     engine: Environment<'static>,
@@ -174,6 +178,7 @@ impl Product {
             access_log_file: written.access_log_file,
             processes,
             kinds,
+            directives: Directives::read(written.settings, written.keep_alive),
             files,
             engine,
             always: None,
@@ -199,6 +204,7 @@ impl Product {
                 variant: none(),
                 variant_default: None,
             },
+            directives: None,
             files: BTreeMap::new(),
             engine: template::engine(),
             always: None,
@@ -215,6 +221,7 @@ impl Product {
             access_log_file: self.access_log_file.clone(),
             processes: self.processes.clone(),
             kinds: self.kinds.clone(),
+            directives: self.directives.clone(),
             files: self.files.clone(),
             engine: template::engine(),
             bears_freezing: self.bears_freezing,
@@ -368,6 +375,7 @@ impl Product {
                     render(text)?
                 }
             };
+            let text = self.with_directives(name, text, setup.directives);
             launch.files.push((name.clone(), text));
         }
         let count = template::count(&self.engine, &process.count.text, values)

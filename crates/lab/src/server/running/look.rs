@@ -1,14 +1,17 @@
 //! What is read of a server before and after each window, and for the doctor.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::path::Path;
 
 use model::condition::ServerCondition;
+use model::experiment::Pin;
 use model::trial::Server;
 use sys::counters::{process, socket};
 
-use super::Running;
+use super::{Running, Start};
 use crate::condition;
+use crate::cpus;
 
 impl Running {
     /// Reads its limits, listeners and CPUs for the doctor: once, outside of every window.
@@ -27,11 +30,15 @@ impl Running {
         let root = Path::new("/proc");
         let processes = self.processes();
         let pids: Vec<u32> = processes.iter().map(|(pid, _)| *pid).collect();
+        if self.pin == Pin::Thread {
+            pin_threads(root, &pids, &self.facts.cpus);
+        }
         self.facts.open_files_limit = pids
             .iter()
             .filter_map(|&pid| process::open_files_limit(root, pid).ok().flatten())
             .min();
         self.facts.cpus_allowed = cpus_allowed(root, &pids);
+        self.facts.threads = threads(root, &pids);
         let is_known = self.pid().is_some();
         if is_known {
             self.look_at_listener(&pids);
@@ -93,6 +100,29 @@ impl Running {
     }
 }
 
+/// Binds each thread to one of `cpus`, in turn. One that has just ended is nobody's.
+fn pin_threads(root: &Path, pids: &[u32], cpus: &[u32]) {
+    let threads = pids.iter().flat_map(|&pid| process::tasks(root, pid));
+    for (thread, cpu) in threads.zip(cpus.iter().cycle()) {
+        // What holds is read back from /proc.
+        let _bound = sys::cpu::pin_thread(thread, *cpu);
+    }
+}
+
+/// How many threads of the tree may use which CPUs.
+fn threads(root: &Path, pids: &[u32]) -> BTreeMap<String, u32> {
+    let mut threads = BTreeMap::new();
+    for &pid in pids {
+        for task in process::tasks(root, pid) {
+            let status = process::task_status(root, pid, task).ok();
+            if let Some(allowed) = status.and_then(|status| status.cpus_allowed) {
+                *threads.entry(cpus::list(&allowed)).or_default() += 1;
+            }
+        }
+    }
+    threads
+}
+
 /// The CPUs that any thread of the tree may use: more than it was given means it re-pinned itself.
 fn cpus_allowed(root: &Path, pids: &[u32]) -> Option<Vec<u32>> {
     let mut cpus: Vec<u32> = pids
@@ -103,4 +133,19 @@ fn cpus_allowed(root: &Path, pids: &[u32]) -> Option<Vec<u32>> {
     cpus.sort_unstable();
     cpus.dedup();
     (!cpus.is_empty()).then_some(cpus)
+}
+
+/// What is known of a server before it has started.
+pub(super) fn facts_of(start: &Start<'_>, files: Vec<(String, String)>) -> Server {
+    Server {
+        product: start.installed.product.name().to_owned(),
+        version: start.installed.version.clone(),
+        preset: start.preset_name.to_owned(),
+        configuration: files.into_iter().collect(),
+        cpus: start.cpus.to_vec(),
+        workers: u32::try_from(start.cpus.len().max(1)).unwrap_or(u32::MAX),
+        access_log: start.access_log.name().to_owned(),
+        protocol: start.protocol.name().to_owned(),
+        ..Server::default()
+    }
 }

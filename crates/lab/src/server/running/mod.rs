@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use model::condition::ServerCondition;
-use model::experiment::{AccessLog, Spoken};
+use model::experiment::{AccessLog, Pin, Spoken};
 use model::tls::TlsFile;
 use model::trial::Server;
 use sys::counters::{process, socket};
@@ -57,6 +57,10 @@ pub struct Start<'a> {
     pub needs: &'a [String],
     /// Which way it runs; empty where it has no ways to choose from.
     pub variant: &'a str,
+    /// Directives in its own words, by name.
+    pub directives: &'a [(String, String)],
+    /// Where its threads run.
+    pub pin: Pin,
     /// The documents.
     pub site: &'a Site,
     /// Where its private folder and its control group are made.
@@ -73,6 +77,7 @@ pub struct Running {
     installed: Installed,
     facts: Server,
     speaks: Speaks,
+    pin: Pin,
     /// What the doctor looks at, once somebody has asked for it.
     condition: Option<ServerCondition>,
     error_log: ErrorLog,
@@ -131,6 +136,7 @@ impl Running {
             documents: start.site.made(),
             programs: start.site.programs(),
             variant: start.variant,
+            directives: start.directives,
             ports: &ports,
             cpus: start.cpus,
             access_log: start.access_log,
@@ -156,8 +162,9 @@ impl Running {
             processes: Vec::new(),
             leaf: start.scratch.leaf(),
             installed: start.installed.clone(),
-            facts: facts_of(start, launch.files),
+            facts: look::facts_of(start, launch.files),
             speaks: Speaks::of(start),
+            pin: start.pin,
             condition: None,
             error_log,
             external: None,
@@ -188,6 +195,7 @@ impl Running {
                 ..Server::default()
             },
             speaks: Speaks::of(start),
+            pin: Pin::Mask,
             condition: None,
             error_log: ErrorLog::create(directory.path().join("error.log"))?,
             external: Some(external.clone()),
@@ -253,6 +261,11 @@ impl Running {
             Some(external) => external.process.map(|(pid, _)| pid),
             None => Some(self.front().child.pid()),
         }
+    }
+
+    /// The CPUs that it was given.
+    pub fn cpus(&self) -> &[u32] {
+        &self.facts.cpus
     }
 
     /// Whose consumption is metered.
@@ -464,20 +477,6 @@ impl Drop for Running {
 /// one, which is the last to end.
 const fn shared(leaf: Option<&Leaf>, index: usize) -> Option<&Leaf> {
     if index == 0 { leaf } else { None }
-}
-
-fn facts_of(start: &Start<'_>, files: Vec<(String, String)>) -> Server {
-    Server {
-        product: start.installed.product.name().to_owned(),
-        version: start.installed.version.clone(),
-        preset: start.preset_name.to_owned(),
-        configuration: files.into_iter().collect(),
-        cpus: start.cpus.to_vec(),
-        workers: u32::try_from(start.cpus.len().max(1)).unwrap_or(u32::MAX),
-        access_log: start.access_log.name().to_owned(),
-        protocol: start.protocol.name().to_owned(),
-        ..Server::default()
-    }
 }
 
 /// A port for a server, and what keeps it from everyone else until the server listens.

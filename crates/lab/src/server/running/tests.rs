@@ -87,6 +87,8 @@ fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> 
         connections: 256,
         needs: &[],
         variant: installed.product.variant_default(),
+        directives: &[],
+        pin: Pin::Mask,
         site: &place.site,
         scratch: &place.scratch,
     }
@@ -182,6 +184,37 @@ fn access_logs_are_written_where_they_are_asked_for_and_cut_between_trials() {
         running.look_before();
         assert_eq!(fs::metadata(&log).unwrap().len(), 0);
         running.stop();
+    }
+}
+
+#[test]
+fn threads_are_bound_where_an_experiment_wants_that_and_nowhere_else() {
+    if sys::cpu::allowed().unwrap().len() < 2 {
+        return crate::testing::not_run("this machine has one CPU");
+    }
+    let Some(apache) = stranger("apache") else {
+        return crate::testing::not_run("apache is not installed");
+    };
+    let place = place();
+    let mut start = start(&place, &apache, Preset::Tuned);
+    start.cpus = &[0, 1];
+    let running = |pin: Pin| Running::start(&Start { pin, ..start }).unwrap();
+    let look = |running: &mut Running| {
+        running.look_before();
+        running.look_after().threads
+    };
+    let free = look(&mut running(Pin::Mask));
+    assert_eq!(free.keys().collect::<Vec<_>>(), ["0-1"], "{free:?}");
+    let mut running = running(Pin::Thread);
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        // Apache listens before all of its threads are there.
+        let bound = look(&mut running);
+        let is_even = |bound: &BTreeMap<String, u32>| bound["0"].abs_diff(bound["1"]) <= 1;
+        if bound.keys().eq(["0", "1"]) && is_even(&bound) {
+            break;
+        }
+        assert!(Instant::now() < until, "{bound:?}");
     }
 }
 

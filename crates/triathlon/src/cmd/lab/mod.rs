@@ -129,11 +129,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         &environment.thread_siblings,
         cores.max().unwrap_or(1),
     );
+    asked.fit_machine(division.server.len());
     let (servers, _) = present(&asked.experiment, &search, &division);
     let is_here = |index: &usize| servers[*index].is_some();
     let installed: Vec<usize> = (0..servers.len()).filter(is_here).collect();
     let at_once = asked.at_once(&environment);
     asked.fit(&installed, at_once, args.budget)?;
+    asked.note_shortfall();
     // A budget may have left some of them out.
     let (servers, missing) = present(&asked.experiment, &search, &division);
     let is_here = |index: &usize| servers[*index].is_some();
@@ -145,9 +147,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     out::progress(&grid);
-    for said in &asked.scaled {
-        out::note(format_args!("scaled to the budget: {said}"));
-    }
+    asked.tell();
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
     let _alone = alone(args)?;
     let environment = examine(environment, args);
@@ -231,6 +231,8 @@ struct Asked {
     source: Option<Source>,
     stored: Option<(Store, Manifest)>,
     scaled: Vec<String>,
+    /// What a reader must know besides.
+    notes: Vec<String>,
 }
 
 impl Asked {
@@ -245,6 +247,7 @@ impl Asked {
                 source: Some(source),
                 stored: None,
                 scaled: Vec::new(),
+                notes: Vec::new(),
             });
         };
         if !args.overrides.is_empty() || args.budget.is_some() {
@@ -268,8 +271,39 @@ impl Asked {
             experiment,
             source: None,
             scaled: manifest.scaled.clone(),
+            notes: manifest.notes.clone(),
             stored: Some((store, manifest)),
         })
+    }
+
+    /// Gives servers as many cores as this machine has, where they want more.
+    fn fit_machine(&mut self, cores: usize) {
+        if self.stored.is_none() {
+            let cores = u32::try_from(cores).unwrap_or(u32::MAX);
+            let (fitted, said) = sweep::fit_cores(&self.experiment, cores);
+            self.experiment = fitted;
+            self.notes.extend(said);
+        }
+    }
+
+    /// Notes what is missing of the study that it is named after.
+    fn note_shortfall(&mut self) {
+        let source = self.source.as_ref().filter(|_| self.stored.is_none());
+        let written = source.and_then(|source| source.as_written.as_ref());
+        let lacks = written.and_then(|written| sweep::shortfall(written, &self.experiment));
+        if let Some(lacks) = lacks {
+            self.notes.insert(0, lacks);
+        }
+    }
+
+    /// Says what was changed of it.
+    fn tell(&self) {
+        for said in &self.notes {
+            out::note(format_args!("{said}"));
+        }
+        for said in &self.scaled {
+            out::note(format_args!("scaled to the budget: {said}"));
+        }
     }
 
     /// How many servers are started together: as it was begun, or as this machine allows.
@@ -334,6 +368,7 @@ impl Asked {
             tool: environment.tool.clone(),
             time: environment::rfc3339(now),
             scaled: self.scaled.clone(),
+            notes: self.notes.clone(),
             server_cpus: division.server.clone(),
             generator_cpus: division.generator.clone(),
             cpu_choice: division.words.clone(),

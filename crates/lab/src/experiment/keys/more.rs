@@ -1,0 +1,100 @@
+//! Keys of servers in their own words, and of loads that change, come from many addresses or share
+//! CPUs.
+
+use super::Kind::{Axis, Count, Settings, Table, Texts, Time, Word};
+use super::table::{NONE, key};
+use super::{Key, Section};
+
+pub(super) const SETTINGS: Key = key(
+    "settings",
+    Settings,
+    NONE,
+    "settings = { MaxRequestWorkers = 2048 }",
+    "Directives of the server, in its own words, in the place of those of its preset; a list of \
+     values makes a server of each. Its folder says how they are written.",
+);
+
+pub(super) const KEEP_ALIVE: Key = key(
+    "keep_alive",
+    Table,
+    "as in its preset",
+    "keep_alive = { requests = 100 }",
+    "The server's own limits of connections that last.",
+);
+
+pub(super) const PIN: Key = key(
+    "pin",
+    Axis(&Word(&["mask", "thread"])),
+    "\"mask\"",
+    "pin = [\"mask\", \"thread\"]",
+    "Where its threads run: wherever the kernel likes among its CPUs, or each on one of them in \
+     turn; a list makes a server of each.",
+);
+
+pub(super) const STAGES: Key = key(
+    "stages",
+    Texts,
+    NONE,
+    "stages = [\"20s:=200\", \"20s:=20k\", \"20s:200\"]",
+    "In the place of a rate: how it changes within each window, as TIME:RATE (evenly, until it is \
+     that), TIME:=RATE (at once) or TIME:!PEAK/HALF-LIFE (at once, and back). Their times are \
+     stretched to the duration.",
+);
+
+pub(super) const ARRIVALS: Key = key(
+    "arrivals",
+    Word(&["poisson", "fixed"]),
+    "\"poisson\"",
+    "arrivals = \"fixed\"",
+    "How requests of an open loop are spaced: at random, or evenly.",
+);
+
+pub(super) const SOURCES: Key = key(
+    "sources",
+    Axis(&Count(1)),
+    "as many as the ports of connections ask for",
+    "sources = [64, 12_000]",
+    "How many source addresses of loopback new connections come from in turn, at most 65024; each \
+     of a list is a point, and no two trials have the same.",
+);
+
+pub(super) const WORKERS: Key = key(
+    "workers",
+    Count(1),
+    "one for each CPU of the generator",
+    "workers = 32",
+    "Threads that generate load, in turn on the CPUs of the generator.",
+);
+
+pub(super) const PLACEMENT: Key = key(
+    "placement",
+    Axis(&Word(&["apart", "shared"])),
+    "\"apart\"",
+    "placement = [\"apart\", \"shared\"]",
+    "Whether the generator has CPUs of its own or shares those of the server; each of a list is a \
+     point.",
+);
+
+pub(super) const KEEP_ALIVE_TABLE: Section = Section {
+    path: "server.keep_alive",
+    written: "keep_alive = { ... }",
+    meaning: "The server's own limits of connections that last, in the place of those of its \
+              preset.",
+    keys: &[
+        key(
+            "requests",
+            Axis(&Count(0)),
+            "as in its preset",
+            "requests = [0, 100]",
+            "Requests before the server closes a connection, in its own counting (some allow one \
+             more); 0 is no limit. A list makes a server of each.",
+        ),
+        key(
+            "idle",
+            Time,
+            "as in its preset",
+            "idle = \"60s\"",
+            "How long it keeps a connection on which nothing comes, in whole seconds.",
+        ),
+    ],
+};

@@ -1,0 +1,191 @@
+//! Directives that an experiment sets in a server's own words, and its limits of connections that
+//! last: how its folder says that they are written, and their way into its configuration.
+
+use model::experiment::{KeepAlive, ServerFile, ServerVariant};
+
+use super::super::file::{KeepAliveToml, SettingsToml};
+use super::Product;
+
+/// How directives of one file are written.
+#[derive(Clone, Debug)]
+pub(super) struct Directives {
+    /// The file, as it is called below the private folder.
+    file: String,
+    /// A line, with `{name}` and `{value}`.
+    line: String,
+    /// The line behind which those stand that the file does not have; empty: at its end.
+    after: String,
+    /// What limits the requests of a connection: the directive, and its value for no limit.
+    requests: Option<(String, String)>,
+    /// What limits the time of a connection on which nothing comes, in seconds.
+    idle: Option<String>,
+}
+
+impl Directives {
+    /// What a folder says of them, if it says anything.
+    pub(super) fn read(
+        settings: Option<SettingsToml>,
+        keep_alive: Option<KeepAliveToml>,
+    ) -> Option<Self> {
+        let settings = settings?;
+        let keep_alive = keep_alive.unwrap_or_default();
+        Some(Self {
+            file: settings.file,
+            line: settings.line,
+            after: settings.after,
+            requests: keep_alive.requests.zip(keep_alive.unlimited),
+            idle: keep_alive.idle,
+        })
+    }
+
+    /// `text` with each directive set. One that it has is replaced; one that it has only within
+    /// a section of its own is taken out there, for it is to hold everywhere.
+    fn set(&self, text: &str, directives: &[(String, String)]) -> String {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        for (name, value) in directives {
+            self.set_one(&mut lines, name, value);
+        }
+        let mut text = lines.join("\n");
+        text.push('\n');
+        text
+    }
+
+    fn set_one(&self, lines: &mut Vec<String>, name: &str, value: &str) {
+        let line = self.line.replace("{name}", name).replace("{value}", value);
+        let behind = lines.iter().position(|line| line.trim() == self.after);
+        let behind = behind.filter(|_| !self.after.is_empty());
+        // Deeper than this is a section of its own.
+        let deepest = behind.map_or(0, |index| indent(&lines[index]) + INDENT);
+        let is_it = |line: &String| first_word(line).eq_ignore_ascii_case(name);
+        let place = lines
+            .iter()
+            .position(|line| is_it(line) && indent(line) <= deepest);
+        let (index, blanks) = match (place, behind) {
+            (Some(index), _) => (index, indent(&lines[index])),
+            (None, Some(index)) => (index + 1, deepest),
+            (None, None) => (lines.len(), 0),
+        };
+        lines.insert(index, format!("{:blanks$}{line}", ""));
+        let mut number = 0;
+        lines.retain(|line| {
+            number += 1;
+            number == index + 1 || !is_it(line)
+        });
+    }
+}
+
+/// By how much the lines of a section are indented in the folders of the program.
+const INDENT: usize = 4;
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+fn first_word(line: &str) -> &str {
+    let ends = |c: char| c.is_whitespace() || "=;".contains(c);
+    line.trim_start().split(ends).next().unwrap_or_default()
+}
+
+impl Product {
+    /// What `written` sets that this product's folder does not say how to write: its key, and why.
+    pub fn cannot_set(&self, written: &ServerFile) -> Option<(String, String)> {
+        let name = self.name();
+        let directives = self.directives.as_ref();
+        if directives.is_none() && !written.settings.is_empty() {
+            let why = format!("the folder of {name} does not say how its directives are written");
+            return Some(("settings".to_owned(), why));
+        }
+        let limits = written.keep_alive.as_ref()?;
+        let lacks = |what: &str| format!("{name} has no limit of {what} that could be set");
+        if limits.requests.is_some() && directives.is_none_or(|one| one.requests.is_none()) {
+            let why = lacks("requests on a connection");
+            return Some(("keep_alive.requests".to_owned(), why));
+        }
+        if limits.idle.is_some() && directives.is_none_or(|one| one.idle.is_none()) {
+            let why = lacks("idle time on a connection");
+            return Some(("keep_alive.idle".to_owned(), why));
+        }
+        None
+    }
+
+    /// Every directive that `variant` sets, its limits of connections that last first.
+    pub fn directives_of(&self, variant: &ServerVariant) -> Vec<(String, String)> {
+        let KeepAlive { requests, idle_s } = variant.keep_alive;
+        let mut all = Vec::new();
+        if let Some(directives) = &self.directives {
+            if let (Some(limit), Some((name, unlimited))) = (requests, &directives.requests) {
+                let value = match limit {
+                    0 => unlimited.clone(),
+                    limit => limit.to_string(),
+                };
+                all.push((name.clone(), value));
+            }
+            if let (Some(idle), Some(name)) = (idle_s, &directives.idle) {
+                all.push((name.clone(), idle.to_string()));
+            }
+        }
+        let own = variant.settings.iter();
+        all.extend(own.map(|(name, value)| (name.clone(), value.clone())));
+        all
+    }
+
+    /// The text of that file with these directives, if it is the one that has them.
+    pub(super) fn with_directives(
+        &self,
+        file: &str,
+        text: String,
+        directives: &[(String, String)],
+    ) -> String {
+        match &self.directives {
+            Some(own) if own.file == file && !directives.is_empty() => own.set(&text, directives),
+            _ => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directives(after: &str) -> Directives {
+        Directives {
+            file: "x.conf".to_owned(),
+            line: "{name} {value};".to_owned(),
+            after: after.to_owned(),
+            requests: None,
+            idle: None,
+        }
+    }
+
+    #[test]
+    fn a_directive_replaces_what_the_preset_says() {
+        let check = |after: &str, text: &str, name: &str, expected: &str| {
+            let set = directives(after).set(text, &[(name.to_owned(), "5".to_owned())]);
+            assert_eq!(set, expected);
+        };
+        check("", "a 1;\nb 2;\n", "b", "a 1;\nb 5;\n");
+        check("", "a 1;\nA 2;\n", "a", "a 5;\n");
+        check("", "a 1;\n", "c", "a 1;\nc 5;\n");
+        // `ab` is another word than `a`, and a section is no place for what holds everywhere.
+        check(
+            "",
+            "ab 1;\n<X>\n    a 2;\n</X>\n",
+            "a",
+            "ab 1;\n<X>\n</X>\na 5;\n",
+        );
+        let nested = "u 1;\nhttp {\n    k 1;\n    location {\n        s 1;\n    }\n}\n";
+        check("http {", nested, "k", &nested.replace("k 1", "k 5"));
+        check("http {", nested, "u", &nested.replace("u 1", "u 5"));
+        let moved = nested
+            .replace("        s 1;\n", "")
+            .replace("http {\n", "http {\n    s 5;\n");
+        check("http {", nested, "s", &moved);
+    }
+
+    #[test]
+    fn words_are_told_from_what_stands_behind_them() {
+        for (line, word) in [("a.b = 3", "a.b"), ("  x on;", "x"), ("y;", "y"), ("", "")] {
+            assert_eq!(first_word(line), word);
+        }
+    }
+}

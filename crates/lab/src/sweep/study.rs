@@ -1,0 +1,171 @@
+//! Whether a run is still the study that its name says: what a smaller machine changes of it, and
+//! what is missing that it cannot do without.
+
+use std::collections::BTreeSet;
+
+use model::experiment::{Experiment, ExperimentFile, OneOrMany};
+use verdict::words;
+
+/// Gives each server whose every number of cores is more than `available` as many as there are.
+/// Says which: a sentence for each.
+pub fn fit_cores(experiment: &Experiment, available: u32) -> (Experiment, Vec<String>) {
+    let mut file: ExperimentFile = experiment.file().clone();
+    let mut said = Vec::new();
+    for server in file.server.iter_mut().filter(|one| one.url.is_none()) {
+        let cores = server.cores.as_slice();
+        let Some(&least) = cores.iter().min().filter(|least| **least > available) else {
+            continue;
+        };
+        let name = server.label.as_ref().unwrap_or(&server.product);
+        said.push(format!(
+            "{name} has {} in the place of {least}: this machine has no more for servers.",
+            words::plural(u64::from(available), "core"),
+        ));
+        server.cores = OneOrMany::One(available);
+    }
+    match Experiment::try_from(file) {
+        Ok(fitted) if !said.is_empty() => (fitted, said),
+        // A label that others go by may have named the number of cores.
+        _ => (experiment.clone(), Vec::new()),
+    }
+}
+
+/// What `run` lacks of the study that `written` repeats: a server or workload of priority 1, or
+/// the second point of an axis. None where it lacks nothing, or where this repeats no study.
+pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
+    if written.file().published.is_empty() {
+        return None;
+    }
+    let mut lacks: Vec<String> = Vec::new();
+    let gone = &names(written) - &names(run);
+    if !gone.is_empty() {
+        let gone: Vec<String> = gone.into_iter().collect();
+        lacks.push(format!("it is without {}", words::list(&gone)));
+    }
+    let axes = |of: &Experiment| {
+        [
+            ("connections", of.connections().len()),
+            ("rates", of.rates().len()),
+            ("source addresses", of.sources().len()),
+            ("places of the generator", of.placements().len()),
+        ]
+    };
+    for ((name, asked), (_, left)) in axes(written).into_iter().zip(axes(run)) {
+        if asked > 1 && left < 2 {
+            lacks.push(format!(
+                "{left} of {asked} points is left on the axis of {name}"
+            ));
+        }
+    }
+    (!lacks.is_empty()).then(|| {
+        format!(
+            "This is not the study {}: {}.",
+            written.name(),
+            lacks.join("; ")
+        )
+    })
+}
+
+/// The servers and workloads of priority 1, by the names that they have in the file: a server's
+/// configurations go by its product, preset and label.
+fn names(experiment: &Experiment) -> BTreeSet<String> {
+    let file = experiment.file();
+    let is_first = |priority: Option<u32>| priority.unwrap_or(1) == 1;
+    let servers = file.server.iter().filter(|one| is_first(one.priority));
+    let servers = servers.flat_map(|one| {
+        let variants = one.variant.as_ref().map_or(&[][..], OneOrMany::as_slice);
+        let name = one.label.clone().unwrap_or_else(|| one.product.clone());
+        match variants {
+            [] => vec![name],
+            some => some
+                .iter()
+                .map(|variant| format!("{name} {variant}"))
+                .collect(),
+        }
+    });
+    let workloads = experiment.workloads().iter().filter(|workload| {
+        let written = file.workload.iter();
+        let written = written.filter(|one| workload.name.starts_with(&one.name));
+        let written = written.max_by_key(|one| one.name.len());
+        written.is_some_and(|one| is_first(one.priority))
+    });
+    let workloads = workloads.map(|workload| format!("'{}'", workload.name));
+    servers.chain(workloads).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{BUILT_IN, parse};
+    use crate::sweep::{Cost, scale};
+
+    fn study(name: &str, overrides: &[&str]) -> Experiment {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap();
+        parse(name, text, &overrides).unwrap()
+    }
+
+    #[test]
+    fn a_machine_with_fewer_cores_runs_a_study_on_those_that_it_has() {
+        let real_load = study("real-load-2022", &[]);
+        let (fitted, said) = fit_cores(&real_load, 1);
+        assert!(fitted.servers().iter().all(|server| server.cores == 1));
+        assert_eq!(fitted.servers().len(), real_load.servers().len());
+        assert_eq!(
+            said[0],
+            "Apache as published has 1 core in the place of 4: this machine has no more for \
+             servers."
+        );
+        assert_eq!(shortfall(&real_load, &fitted), None);
+        let (same, said) = fit_cores(&real_load, 4);
+        assert_eq!((same, said.len()), (real_load, 0));
+        // Where some number fits, the others are rows.
+        let rootusers = study("rootusers-2016", &[]);
+        assert_eq!(fit_cores(&rootusers, 1).0, rootusers);
+    }
+
+    #[test]
+    fn what_a_study_cannot_do_without_is_told() {
+        let check = |name: &str, overrides: &[&str], expected: Option<&str>| {
+            let said = shortfall(&study(name, &[]), &study(name, overrides));
+            assert_eq!(said.as_deref(), expected);
+        };
+        check("revisited-2005", &["rounds=6", "connections=1,16"], None);
+        check(
+            "rootusers-2016",
+            &["server=nginx,apache"],
+            Some(
+                "This is not the study rootusers-2016: it is without apache event, apache \
+                 prefork, apache worker, cherokee, lighttpd, openlitespeed and varnish.",
+            ),
+        );
+        check(
+            "real-load-2022",
+            &["sources=64"],
+            Some(
+                "This is not the study real-load-2022: 1 of 2 points is left on the axis of \
+                  source addresses.",
+            ),
+        );
+        // What repeats no study lacks nothing of one.
+        check("first-heat", &["server=origin", "connections=1"], None);
+    }
+
+    #[test]
+    fn a_budget_that_fits_leaves_a_study_what_it_cannot_do_without() {
+        for (name, _) in BUILT_IN {
+            let (experiment, _) = fit_cores(&study(name, &[]), 1);
+            let present: Vec<usize> = (0..experiment.servers().len())
+                .filter(|index| experiment.servers()[*index].cores == 1)
+                .collect();
+            let whole = Cost::of(&experiment, &present, 32).time;
+            for share in [2, 4, 8, 16] {
+                let scaled = scale(&experiment, &present, 32, whole / share);
+                // What does not fit is refused.
+                assert!(scaled.fits || share > 2, "{name}: {:?}", scaled.said);
+                let lacks = shortfall(&experiment, &scaled.experiment);
+                assert_eq!(lacks, None, "{name}");
+            }
+        }
+    }
+}

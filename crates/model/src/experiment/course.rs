@@ -1,0 +1,158 @@
+//! What the load of an experiment does over time and where it comes from: stages of a rate, source
+//! addresses, and the place of the generator.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::file::{LoadFile, LoadMode};
+use super::values::OneOrMany;
+use super::{AXIS_MAX, ExperimentError, wrong};
+use crate::plan::Stage;
+use crate::plan::pace::{self, Form};
+use crate::units::{Rate, Span};
+
+/// So many addresses are a /16; with more of them trials would meet each other's.
+const SOURCES_MAX: u32 = 65_024;
+
+/// A stage as people write it: `20s:=200`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct StageText(pub Stage);
+
+impl<'de> Deserialize<'de> for StageText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for StageText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// On which CPUs the generator runs.
+#[derive(
+    Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// On CPUs of its own.
+    #[default]
+    Apart,
+    /// On those of the server.
+    Shared,
+}
+
+impl Placement {
+    /// The word in files, labels and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Apart => "apart",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+/// The axis of intended loads; empty in a closed loop. A rate that changes stands there by its
+/// mean.
+pub(super) fn rates(load: &LoadFile) -> Result<Vec<Rate>, ExperimentError> {
+    let rates = load.rate.as_ref().map_or(&[][..], OneOrMany::as_slice);
+    let stages = !load.stages.is_empty();
+    match load.mode {
+        LoadMode::Closed if load.rate.is_some() => Err(wrong(
+            "load.rate",
+            "a closed loop has no rate; write mode = \"open\" or leave it out",
+        )),
+        LoadMode::Closed if stages => Err(wrong(
+            "load.stages",
+            "a closed loop has no rate that could change; write mode = \"open\"",
+        )),
+        LoadMode::Closed => Ok(Vec::new()),
+        LoadMode::Open if stages && load.rate.is_some() => Err(wrong(
+            "load.stages",
+            "they say what the rate is: leave out rate",
+        )),
+        LoadMode::Open if stages => {
+            let all: Vec<Stage> = load.stages.iter().map(|stage| stage.0).collect();
+            match pace::mean_rate(&all) {
+                mean if mean == Rate::per_1000_s(0) => {
+                    Err(wrong("load.stages", "their mean rate is 0"))
+                }
+                mean => Ok(vec![mean]),
+            }
+        }
+        LoadMode::Open if rates.is_empty() => Err(wrong(
+            "load.rate",
+            "an open loop needs a rate: rate = 2000 or [\"1k\", \"2k\"]",
+        )),
+        LoadMode::Open => Ok(rates.iter().map(|rate| rate.0).collect()),
+    }
+}
+
+/// The stages stretched or shortened to a window of that length: a budget that shortens windows
+/// leaves their form as it is.
+pub(super) fn stages(load: &LoadFile, window: Span) -> Vec<Stage> {
+    let whole: Span = load.stages.iter().map(|stage| stage.0.length).sum();
+    let scaled = |span: Span| {
+        let ns = u128::from(span.as_ns()) * u128::from(window.as_ns());
+        let ns = ns / u128::from(whole.as_ns().max(1));
+        Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX).max(1))
+    };
+    let mut all: Vec<Stage> = load.stages.iter().map(|stage| stage.0).collect();
+    for stage in &mut all {
+        stage.length = scaled(stage.length);
+        if let Form::Flash { half_life, .. } = &mut stage.form {
+            *half_life = scaled(*half_life);
+        }
+    }
+    all
+}
+
+/// The axis of source addresses; empty where the lab takes as many as the ports ask for.
+pub(super) fn sources(load: &LoadFile) -> Result<Vec<u32>, ExperimentError> {
+    let Some(axis) = &load.sources else {
+        return Ok(Vec::new());
+    };
+    let counts = ascending(axis);
+    if counts.is_empty() || counts[0] == 0 {
+        return Err(wrong("load.sources", "give at least 1"));
+    }
+    if counts.last().is_some_and(|most| *most > SOURCES_MAX) {
+        return Err(wrong("load.sources", format!("give at most {SOURCES_MAX}")));
+    }
+    Ok(counts)
+}
+
+/// The axis of the generator's place; empty where nothing is said.
+pub(super) fn placements(load: &LoadFile) -> Result<Vec<Placement>, ExperimentError> {
+    let Some(axis) = &load.placement else {
+        return Ok(Vec::new());
+    };
+    let places = ascending(axis);
+    match places.is_empty() {
+        true => Err(wrong(
+            "load.placement",
+            "give at least one of apart, shared",
+        )),
+        false => Ok(places),
+    }
+}
+
+/// The threads of the generator, if somebody said how many.
+pub(super) fn workers(load: &LoadFile) -> Result<Option<u32>, ExperimentError> {
+    match load.workers {
+        Some(0) => Err(wrong("load.workers", "give at least 1")),
+        Some(many) if usize::try_from(many).is_ok_and(|many| many > AXIS_MAX) => {
+            Err(wrong("load.workers", format!("give at most {AXIS_MAX}")))
+        }
+        workers => Ok(workers),
+    }
+}
+
+/// Each value once, ascending.
+fn ascending<T: Copy + Ord>(axis: &OneOrMany<T>) -> Vec<T> {
+    let mut values = axis.as_slice().to_vec();
+    values.sort_unstable();
+    values.dedup();
+    values
+}

@@ -1,0 +1,223 @@
+//! The keys of experiments, each proven by what passes between generator and server.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use model::{Outcome, Trial};
+
+use crate::lab::files;
+use crate::support::need;
+use crate::support::process::{Run, triathlon};
+use crate::support::stub::{RIGHT, Stub, read_head, send};
+
+/// Runs an experiment of `servers` with more in `[load]`, and returns the trials of its servers.
+fn measured(servers: &str, workload: &str, load: &str) -> Vec<Trial> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let results = folder.path().join("results");
+    let run = run(folder.path(), &results, servers, workload, load);
+    assert!(files(&results, "gaps").is_empty(), "{run:#?}");
+    let read = |path| fs::read_to_string(path).expect("a readable trial");
+    let trials = files(&results, "trials").into_iter().map(read);
+    let trials = trials.map(|text| serde_json::from_str(&text).expect("a trial"));
+    // What was disturbed is measured again.
+    let is_server = |trial: &Trial| {
+        let point = trial.point.as_ref().expect("a point");
+        !point.ceiling && point.attempt == 0
+    };
+    trials.filter(is_server).collect()
+}
+
+fn run(folder: &Path, results: &Path, servers: &str, workload: &str, load: &str) -> Run {
+    let text = format!(
+        "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\nwarmup = \"20ms\"\n\
+         duration = \"400ms\"\n{servers}\n[[workload]]\nname = \"w\"\n{workload}\n\
+         [load]\nconnections = 4\n{load}\n"
+    );
+    let file = folder.join("mine.toml").display().to_string();
+    fs::write(&file, text).expect("a file");
+    let place = results.display().to_string();
+    let words = ["--hiccups", "0s", "--results", &place];
+    triathlon(["lab", "--no-lock", &file].into_iter().chain(words)).expect_measured()
+}
+
+const FILE: &str = "body = { bytes = 7 }";
+
+/// Right answers on a connection that the server closed.
+fn answers_per_closed(trial: &Trial) -> f64 {
+    let total = &trial.record.total;
+    assert_eq!(total.outcomes.failures(), 0, "{:?}", trial.point);
+    let closed = total.connections.closed_by_server;
+    let right = total.outcomes[Outcome::Ok];
+    right as f64 / closed.max(1) as f64
+}
+
+/// The server closes after so many, whoever's limit it is and however it is written.
+fn check_limit(product: &str, key: &str, expected: u32) {
+    let server = format!("[[server]]\nproduct = \"{product}\"\n{key}");
+    let trials = measured(&server, FILE, "");
+    for trial in &trials {
+        let each = answers_per_closed(trial);
+        // Connections that the window's ends cut are counted on one side alone.
+        let total = trial.record.total.outcomes[Outcome::Ok];
+        assert!(total > u64::from(expected) * 8, "too few to tell: {total}");
+        let error = (each / f64::from(expected) - 1.0).abs();
+        assert!(error < 0.25, "{product} {key}: {each} on each connection");
+    }
+    assert!(!trials.is_empty());
+}
+
+#[test]
+fn a_limit_of_requests_is_kept_by_each_server_on_the_wire() {
+    let programs = ["nginx", "apache2", "lighttpd"];
+    if need(
+        "a_limit_of_requests_is_kept_by_each_server_on_the_wire",
+        programs,
+    )
+    .is_none()
+    {
+        return;
+    }
+    check_limit("nginx", "keep_alive = { requests = 10 }", 10);
+    check_limit("nginx", "settings = { keepalive_requests = 10 }", 10);
+    // These allow one more than they say.
+    check_limit("apache", "keep_alive = { requests = 9 }", 10);
+    check_limit("apache", "settings = { MaxKeepAliveRequests = 9 }", 10);
+    check_limit("lighttpd", "keep_alive = { requests = 9 }", 10);
+}
+
+#[test]
+fn no_limit_of_requests_is_none_on_the_wire() {
+    let programs = ["nginx", "apache2", "lighttpd"];
+    if need("no_limit_of_requests_is_none_on_the_wire", programs).is_none() {
+        return;
+    }
+    for product in ["nginx", "apache", "lighttpd"] {
+        let server = format!(
+            "[[server]]\nproduct = \"{product}\"\npreset = \"stock\"\n\
+             keep_alive = {{ requests = [0, 20] }}"
+        );
+        let trials = measured(&server, FILE, "");
+        assert_eq!(trials.len(), 2, "{product}");
+        for trial in &trials {
+            let label = &trial.point.as_ref().expect("a point").id.server;
+            let closed = trial.record.total.connections.closed_by_server;
+            assert_eq!(
+                closed == 0,
+                label.ends_with("without limit"),
+                "{label}: {closed}"
+            );
+        }
+    }
+}
+
+/// A server that notes who asks it.
+fn listener() -> (Stub, Arc<Mutex<BTreeSet<IpAddr>>>) {
+    let peers = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = Arc::clone(&peers);
+    let stub = Stub::start_raw(move |mut stream, _| {
+        if let Ok(peer) = stream.peer_addr() {
+            noted.lock().expect("a list").insert(peer.ip());
+        }
+        while read_head(&mut stream).is_some() {
+            send(&mut stream, RIGHT);
+        }
+    });
+    (stub, peers)
+}
+
+const PATH: &str = "[[workload.request]]\npath = \"/file\"";
+
+#[test]
+fn connections_come_from_as_many_addresses_as_asked() {
+    let (stub, peers) = listener();
+    let server = format!("[[server]]\nurl = \"http://{}\"", stub.address());
+    let workload = format!("requests_per_connection = 1\n{PATH}");
+    let trials = measured(&server, &workload, "sources = [3, 40]");
+    let mut seen = Vec::new();
+    for trial in &trials {
+        let point = trial.point.as_ref().expect("a point");
+        let asked: BTreeSet<IpAddr> = trial.plan.sources.iter().copied().collect();
+        let met = peers.lock().expect("a list");
+        let count = asked.intersection(&met).count();
+        assert_eq!(count, asked.len(), "every address was used");
+        seen.push((
+            point.id.value("sources").expect("an axis").to_string(),
+            count,
+        ));
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [("3".to_owned(), 3), ("40".to_owned(), 40)]);
+}
+
+#[test]
+fn a_rate_that_changes_is_offered_stage_by_stage() {
+    let server = "[[server]]\nproduct = \"origin\"";
+    let load = "mode = \"open\"\narrivals = \"fixed\"\nstages = [\"1s:=200\", \"1s:=2k\"]";
+    let trials = measured(server, FILE, load);
+    let [trial] = trials.as_slice() else {
+        panic!("{}", trials.len());
+    };
+    let half = trial.record.intervals.len() / 2;
+    let due = |intervals: &[model::record::Interval]| -> u64 {
+        intervals.iter().map(|interval| interval.tally.due).sum()
+    };
+    let (calm, busy) = trial.record.intervals.split_at(half);
+    // 200 ms at 200 per second, and 200 ms at 2,000.
+    assert!((38..=42).contains(&due(calm)), "{}", due(calm));
+    assert!((396..=404).contains(&due(busy)), "{}", due(busy));
+}
+
+#[test]
+fn the_generator_has_the_threads_and_the_cpus_that_it_is_to_have() {
+    let server = "[[server]]\nproduct = \"origin\"";
+    let load = "workers = 3\nplacement = [\"apart\", \"shared\"]";
+    let trials = measured(server, FILE, load);
+    assert_eq!(trials.len(), 2);
+    for trial in &trials {
+        assert_eq!(trial.record.workers.len(), 3);
+        let point = trial.point.as_ref().expect("a point");
+        let place = point.id.value("placement").expect("an axis").to_string();
+        let facts = trial.context.server.as_ref().expect("a server");
+        let are_equal = trial.plan.cpus == facts.cpus;
+        let has_others = sys::cpu::allowed().expect("CPUs").len() > 1;
+        assert_eq!(
+            are_equal,
+            place == "shared" || !has_others,
+            "{:?}",
+            trial.plan.cpus
+        );
+        assert!(trial.context.ceiling.is_some() || place == "shared");
+        let words = trial.context.cpu_choice.as_deref().unwrap_or_default();
+        assert_eq!(
+            words.contains("as the experiment asks"),
+            place == "shared",
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn apache_runs_as_many_threads_as_an_experiment_says() {
+    if need(
+        "apache_runs_as_many_threads_as_an_experiment_says",
+        ["apache2"],
+    )
+    .is_none()
+    {
+        return;
+    }
+    let server = "[[server]]\nproduct = \"apache\"\npreset = \"stock\"\nvariant = \"event\"\n\
+                  settings = { StartServers = 3, ServerLimit = 3, ThreadsPerChild = 7, \
+                  MaxRequestWorkers = 21, MinSpareThreads = 21, MaxSpareThreads = 21 }";
+    for trial in &measured(server, FILE, "") {
+        let facts = trial.context.server.as_ref().expect("a server");
+        let processes = facts.processes_before.as_ref().expect("processes");
+        assert_eq!(processes.len(), 1 + 3, "{facts:?}");
+        // Each child has seven workers, a listener and its first thread.
+        let threads: u32 = facts.threads.values().sum();
+        assert_eq!(threads, 1 + 3 * (7 + 2), "{facts:?}");
+    }
+}
