@@ -242,10 +242,10 @@ impl<C: Client> Pool<C> {
         Some(result)
     }
 
-    /// Where connections in `place` lead, for as long as the run lasts; and from where the next one
-    /// comes: each has another source, so that all are used where there are more than connections.
-    /// Those of all workers take turns, first over the targets, then over the sources of their
-    /// family.
+    /// Where connections in `place` lead, and from where they come, for as long as the run lasts;
+    /// only where there are more sources than places has each new connection another one, so that
+    /// all are used. Those of all workers take turns, first over the targets, then over the sources
+    /// of their family.
     fn route(&self, place: u32) -> (SocketAddr, Option<SocketAddr>) {
         let Settings {
             worker,
@@ -256,7 +256,9 @@ impl<C: Client> Pool<C> {
         let turn = |count: usize| count * *workers as usize + *worker as usize;
         let target = targets[turn(place as usize) % targets.len()];
         let sources = &self.sources[usize::from(target.is_ipv6())];
-        let source = (turn(self.dials) / targets.len()).checked_rem(sources.len());
+        let has_more = sources.len() > turn(self.settings.connections as usize) / targets.len();
+        let count = if has_more { self.dials } else { place as usize };
+        let source = (turn(count) / targets.len()).checked_rem(sources.len());
         (target, source.map(|index| sources[index]))
     }
 

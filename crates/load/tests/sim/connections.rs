@@ -1,5 +1,7 @@
 //! Connections: how many requests each carries, who closes, who waits before the next one.
 
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use model::outcome::Outcome;
@@ -10,7 +12,7 @@ use sys::Errno;
 use sys::reactor::sim::{Kernel, Reply, Service, SimServer, Then};
 
 use crate::harness::{
-    HELLO, all, answering, closed, count, hello, ms, numbered, open, s, simulate, simulate_on,
+    HELLO, all, answering, closed, count, hello, ms, numbered, open, run, s, simulate, simulate_on,
 };
 
 fn connections(record: &Record) -> ConnectionCounts {
@@ -99,6 +101,55 @@ fn a_close_that_we_asked_for_is_ours_also_where_it_ends_the_content() {
         (counts.established, 0)
     );
     assert_eq!(all(&record).close_announced, 0, "we asked for it");
+}
+
+/// Where the connections of each worker came from, each made anew after every answer.
+fn sources_of(connections: u32, workers: u32, addresses: u8) -> Vec<Vec<u8>> {
+    let plan = PlanFile {
+        workers,
+        requests_per_connection: Some(1),
+        sources: (1..=addresses).map(|n| [127, 0, 1, n].into()).collect(),
+        ..count(connections, 48)
+    };
+    let of_worker = |index| {
+        let server = numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish)));
+        let seen = server.counts();
+        run(plan.clone(), index, server, Span::ZERO, &Arc::default());
+        let seen = seen.sources.lock().expect("nobody panicked");
+        let last = |source: &Option<SocketAddr>| match source.map(|source| source.ip()) {
+            Some(IpAddr::V4(ip)) => ip.octets()[3],
+            other => panic!("a connection came from {other:?}"),
+        };
+        seen.iter().map(last).collect()
+    };
+    (0..workers).map(of_worker).collect()
+}
+
+#[test]
+fn a_connection_that_is_made_anew_keeps_its_source() {
+    // One connection for each worker: all that come after the first come from the same place.
+    let sources = sources_of(2, 2, 2);
+    for (worker, sources) in sources.iter().enumerate() {
+        assert!(sources.len() > 10, "{sources:?}");
+        let own = u8::try_from(worker + 1).unwrap();
+        assert!(sources.iter().all(|source| *source == own), "{sources:?}");
+    }
+    // Two of three connections share the first of two sources, and go on to.
+    let sources = sources_of(3, 1, 2).concat();
+    let first = sources.iter().filter(|source| **source == 1).count();
+    let second = sources.len() - first;
+    assert!(
+        first.abs_diff(2 * second) <= 3,
+        "{first} connections from the first source, {second} from the second"
+    );
+}
+
+#[test]
+fn more_sources_than_connections_are_all_used() {
+    let mut used: Vec<u8> = sources_of(2, 2, 12).concat();
+    used.sort_unstable();
+    used.dedup();
+    assert_eq!(used, (1..=12).collect::<Vec<u8>>());
 }
 
 #[test]

@@ -54,6 +54,7 @@ pub struct Sim {
 #[derive(Debug)]
 struct Connection {
     target: SocketAddr,
+    source: Option<SocketAddr>,
     established: bool,
     ended: bool,
     paused: bool,
@@ -128,8 +129,8 @@ impl Sim {
             };
             match ask {
                 Ask::Connect => {
-                    let target = connection.target;
-                    let told = match self.server.connect(target) {
+                    let (target, source) = (connection.target, connection.source);
+                    let told = match self.server.connect(target, source) {
                         Ok(()) => Told::Connected,
                         Err(error) => Told::ConnectFailed(error),
                     };
@@ -316,7 +317,7 @@ impl Reactor for Sim {
         self.outgoing.discard(bytes);
     }
 
-    fn connect(&mut self, target: SocketAddr, _: Option<SocketAddr>) -> Result<Key, Refused> {
+    fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused> {
         self.meter.work();
         self.now += self.call_cost;
         let closing = self.kernel.taken_places(self.now);
@@ -328,6 +329,7 @@ impl Reactor for Sim {
         }
         let connection = Connection {
             target,
+            source,
             established: false,
             ended: false,
             paused: false,

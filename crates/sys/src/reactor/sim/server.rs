@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use model::units::{Instant, Span};
 
@@ -69,6 +69,8 @@ pub struct Counts {
     pub requests: AtomicU64,
     /// Bytes it read.
     pub bytes: AtomicU64,
+    /// Where each connection that it accepted came from, if the client chose that, in their order.
+    pub sources: Mutex<Vec<Option<SocketAddr>>>,
 }
 
 type Answer = Box<dyn FnMut(&[u8]) -> Option<Reply> + Send>;
@@ -202,13 +204,20 @@ impl SimServer {
         self.delay + self.delay
     }
 
-    pub(super) fn connect(&mut self, target: SocketAddr) -> Result<(), Errno> {
+    pub(super) fn connect(
+        &mut self,
+        target: SocketAddr,
+        source: Option<SocketAddr>,
+    ) -> Result<(), Errno> {
         let number = self.connects;
         self.connects += 1;
         if let Some(error) = (self.refuse)(target, number) {
             return Err(error);
         }
         self.counts.connections.fetch_add(1, Ordering::Relaxed);
+        if let Ok(mut sources) = self.counts.sources.lock() {
+            sources.push(source);
+        }
         Ok(())
     }
 
