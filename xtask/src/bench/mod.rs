@@ -82,14 +82,25 @@ const COMPARISONS: &[Comparison] = &[
     ),
 ];
 
+/// How many rounds there are: where neighbours make a machine noisy, an interval needs more.
+const ROUNDS: &str = "--rounds=";
+
 /// Runs the comparisons whose name contains one of the words given, or all of them.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let flag = |name: &str| arguments.iter().any(|word| word == name);
+    let rounds = arguments.iter().find_map(|word| word.strip_prefix(ROUNDS));
     let known = ["--quick", "--instructions"];
-    let unknown = |word: &&String| word.starts_with("--") && !known.contains(&word.as_str());
+    let unknown = |word: &&String| {
+        word.starts_with("--") && !known.contains(&word.as_str()) && !word.starts_with(ROUNDS)
+    };
     if let Some(word) = arguments.iter().find(unknown) {
-        bail!("no such flag: {word}; there are {}", known.join(", "));
+        bail!(
+            "no such flag: {word}; there are {}, {ROUNDS}N",
+            known.join(", ")
+        );
     }
+    let rounds = rounds.map(str::parse).transpose();
+    let rounds: Option<usize> = rounds.with_context(|| format!("{ROUNDS}N takes a number"))?;
     if flag("--instructions") {
         return instructions::run();
     }
@@ -109,7 +120,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let setting = Setting {
         programs: Programs::build()?,
         site,
-        rounds: if quick { 5 } else { 10 },
+        rounds: rounds.unwrap_or(if quick { 5 } else { 10 }),
         seconds: if quick { 1 } else { 2 },
         server_cpu,
         cpu,

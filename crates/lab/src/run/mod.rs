@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::experiment::{Gap, Placement, Workload};
 use model::point::PLACEMENT;
 use model::trial::Ceiling;
-use model::{Environment, Experiment, Manifest, Span, Trial};
+use model::{Environment, Experiment, Manifest, Rate, Span, Trial};
 
 use crate::ceiling::Ceilings;
 use crate::certificate::Certificates;
@@ -93,10 +93,27 @@ pub struct Lab<'a> {
     /// Whether a stored trial was spoilt by something that is neither its server nor the generator.
     /// This never looks at the result, so what is repeated is no choice among results.
     pub is_void: &'a dyn Fn(&Trial) -> bool,
+    /// The comparisons of which too few of the stored rounds count, if there are as many spare
+    /// rounds as this: like `is_void` it looks at what counts, never at the result.
+    pub short: &'a WhatIsShort<'a>,
     /// Whether a person wants to stop: from the first yes on, always yes.
     pub interrupted: &'a dyn Fn() -> bool,
     /// Who wants to know.
     pub news: &'a mut dyn FnMut(&News<'_>),
+}
+
+/// Reads from what is stored which comparisons lack rounds, if there are so many spare ones.
+pub type WhatIsShort<'a> = dyn Fn(&Store, usize) -> Result<Vec<Short>, LabError> + 'a;
+
+/// A comparison that lacks rounds: its servers are measured again at this load.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Short {
+    /// The workload's name.
+    pub workload: String,
+    /// Connections.
+    pub connections: u32,
+    /// The intended load; none in a closed loop.
+    pub rate: Option<Rate>,
 }
 
 /// What all blocks stand on.
@@ -127,17 +144,17 @@ impl Lab<'_> {
         for gap in missing.iter().map(|missing| &missing.gap) {
             self.store.put_gap(gap)?;
         }
-        let seed = self.manifest.order_seed;
-        let mut rounds = sweep::schedule(self.experiment, seed, self.manifest.at_once);
-        let workload = |slot: &Slot| &self.experiment.workloads()[slot.cell.workload];
-        for block in rounds.iter_mut().flat_map(|round| &mut round.blocks) {
-            let offers = |slot: &Slot| ground.offers(slot.racer, workload(slot));
-            block.slots.retain(offers);
+        let (seed, at_once) = (self.manifest.order_seed, self.manifest.at_once);
+        let mut rounds = sweep::schedule(self.experiment, seed, at_once);
+        let mut spares = sweep::spares(self.experiment, seed, at_once);
+        for round in rounds.iter_mut().chain(&mut spares) {
+            round.retain(&|slot| ground.offers(slot.racer, self.workload(slot)));
         }
         let done = self.store.done();
         let is_resumed = !done.is_empty();
         let mut progress = Progress::new(done, self.void()?, seed);
-        if !progress.is_complete(&rounds, &ground) {
+        let is_complete = progress.is_complete(&rounds, &ground);
+        if !is_complete || !(self.short)(self.store, spares.len())?.is_empty() {
             let mut gaps: Vec<Gap> = missing.into_iter().map(|missing| missing.gap).collect();
             gaps.extend(self.verify_before(&mut ground, &mut progress, Depth::Documents)?);
             if ground.servers.iter().all(Option::is_none) {
@@ -150,22 +167,63 @@ impl Lab<'_> {
                 });
             }
         }
-        for (index, round) in rounds.iter().enumerate() {
-            let outcome = self.run_round(&rounds, index, &mut ground, &mut progress);
-            // What was interrupted has some ceilings, too.
-            let completed = match &outcome {
-                Ok(false) if !is_resumed => Ok(()),
-                _ => self.complete(round.number),
-            };
-            outcome?;
-            completed?;
+        for index in 0..rounds.len() {
+            self.run_round(&rounds, index, &mut ground, &mut progress, is_resumed)?;
+        }
+        let count = spares.len();
+        for (index, mut spare) in spares.into_iter().enumerate() {
+            let short = (self.short)(self.store, count - index)?;
+            if short.is_empty() {
+                break;
+            }
+            spare.retain(&|slot| short.iter().any(|short| self.is_of(slot, short)));
+            rounds.push(spare);
+            self.run_round(
+                &rounds,
+                rounds.len() - 1,
+                &mut ground,
+                &mut progress,
+                is_resumed,
+            )?;
         }
         Ok(())
     }
 
+    fn workload(&self, slot: &Slot) -> &Workload {
+        &self.experiment.workloads()[slot.cell.workload]
+    }
+
+    /// Whether a comparison needs that slot: one of its servers, or their ceiling, which has no
+    /// rate.
+    fn is_of(&self, slot: &Slot, short: &Short) -> bool {
+        let is_ceiling = matches!(slot.racer, Racer::Ceiling { .. });
+        self.workload(slot).name == short.workload
+            && slot.cell.connections == short.connections
+            && (is_ceiling || slot.cell.rate == short.rate)
+    }
+
+    /// Measures what is open in one of `rounds`, and gives its trials their ceilings.
+    fn run_round(
+        &mut self,
+        rounds: &[Round],
+        index: usize,
+        ground: &mut Ground,
+        progress: &mut Progress,
+        is_resumed: bool,
+    ) -> Result<(), LabError> {
+        let outcome = self.measure_round(rounds, index, ground, progress);
+        // What was interrupted has some ceilings, too.
+        let completed = match &outcome {
+            Ok(false) if !is_resumed => Ok(()),
+            _ => self.complete(rounds[index].number),
+        };
+        outcome?;
+        completed
+    }
+
     /// Measures what is open in one of `rounds`, and again what was spoilt. Returns whether there
     /// was anything.
-    fn run_round(
+    fn measure_round(
         &mut self,
         rounds: &[Round],
         index: usize,

@@ -27,6 +27,8 @@ struct Fake {
     kill: Option<&'static str>,
     /// Sequence numbers of trials that something spoils.
     void: BTreeSet<u32>,
+    /// As long as fewer trials count, a comparison lacks rounds.
+    lacks: Option<usize>,
     stop: Rc<Stop>,
 }
 
@@ -169,6 +171,7 @@ impl Bench {
         let mut gaps = Vec::new();
         let stop = Rc::clone(&generator.stop);
         let (kernels, void) = (generator.kernels.clone(), generator.void.clone());
+        let lacks = generator.lacks;
         let reads = Cell::new(0);
         let scratch = Scratch::create_in(self.folder.path(), "scratch-").unwrap();
         let lab = Lab {
@@ -188,6 +191,20 @@ impl Bench {
             is_void: &|trial| {
                 let point = trial.point.as_ref().unwrap();
                 void.contains(&point.sequence)
+            },
+            short: &|store, spares| {
+                let count = turns(store)
+                    .iter()
+                    .filter(|turn| !void.contains(&turn.0))
+                    .count();
+                assert!(spares > 0);
+                let is_short = lacks.is_some_and(|least| count < least);
+                let short = Short {
+                    workload: SHORT.to_owned(),
+                    connections: 2,
+                    rate: None,
+                };
+                Ok(is_short.then_some(short).into_iter().collect())
             },
             search: &self.search,
             division: &division,
@@ -761,6 +778,59 @@ fn repeats_that_were_interrupted_are_made_up_for() {
         assert!(matches!(result, Err(LabError::Interrupted)), "plan {at}");
         assert!(turns(&store).len() < 6, "plan {at}");
         bench.run(&store, &mut with(None)).0.unwrap();
+        assert_eq!(turns(&store), expected, "interrupted at plan {at}");
+    }
+}
+
+/// Of which workload rounds are lost.
+const SHORT: &str = "7-byte file";
+
+#[test]
+fn a_comparison_that_lacks_rounds_gets_spare_ones() {
+    let overrides = [TWO, &["rounds=4", "connections=[1, 2]"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    let plain = bench.store();
+    bench.run(&plain, &mut Fake::default()).0.unwrap();
+    let size = turns(&plain).len();
+    let with = |more: usize, interrupt_at| Fake {
+        lacks: Some(size + more),
+        interrupt_at,
+        ..Fake::default()
+    };
+    // One spare round of that cell has all of its servers, and no other cell.
+    let once = bench.store();
+    let mut all = with(1, None);
+    bench.run(&once, &mut all).0.unwrap();
+    let expected = turns(&once);
+    let spare: Vec<Trial> = trials(&once).split_off(size);
+    let servers: BTreeSet<&str> = spare
+        .iter()
+        .map(|trial| trial.point.as_ref().unwrap().id.server.as_str())
+        .collect();
+    assert_eq!((spare.len(), servers.len()), (2, 2));
+    for trial in &spare {
+        let point = trial.point.as_ref().unwrap();
+        assert_eq!((point.round, point.id.connections()), (5, 2));
+        assert_eq!(point.id.workload, SHORT);
+    }
+    // There are half as many as were planned, and then it ends.
+    let ever = bench.store();
+    bench.run(&ever, &mut with(1_000, None)).0.unwrap();
+    let rounds = trials(&ever)
+        .iter()
+        .map(|trial| trial.point.as_ref().unwrap().round)
+        .max();
+    assert_eq!((turns(&ever).len(), rounds), (size + 4, Some(6)));
+    // Interrupted in the spare round, it goes on there.
+    let last = all.plans.len();
+    for at in last - 3..=last {
+        let store = bench.store();
+        let (result, _) = bench.run(&store, &mut with(1, Some(at)));
+        assert!(matches!(result, Err(LabError::Interrupted)), "plan {at}");
+        assert!(turns(&store).len() < expected.len(), "plan {at}");
+        bench.run(&store, &mut with(1, None)).0.unwrap();
         assert_eq!(turns(&store), expected, "interrupted at plan {at}");
     }
 }

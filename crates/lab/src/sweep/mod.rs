@@ -100,12 +100,25 @@ pub fn at_once(memory: Option<Bytes>) -> u32 {
     u32::try_from(room.clamp(3, 32)).expect("it is 32 at most")
 }
 
-/// All rounds. At most `at_once` racers are started together.
+/// The rounds that were asked for. At most `at_once` racers are started together.
 pub fn schedule(experiment: &Experiment, seed: u64, at_once: u32) -> Vec<Round> {
+    rounds(experiment, seed, at_once, experiment.rounds())
+}
+
+/// Spare rounds that follow those of the schedule, for comparisons of which rounds were lost: half
+/// as many as were asked for at most.
+pub fn spares(experiment: &Experiment, seed: u64, at_once: u32) -> Vec<Round> {
+    let planned = experiment.rounds();
+    let all = rounds(experiment, seed, at_once, planned + planned / 2);
+    let is_spare = |round: &Round| round.number > planned;
+    all.into_iter().filter(is_spare).collect()
+}
+
+fn rounds(experiment: &Experiment, seed: u64, at_once: u32, count: u32) -> Vec<Round> {
     let mut order = Random::new(seed);
     let groups = groups(experiment, at_once);
     let mut before = 0;
-    (1..=experiment.rounds())
+    (1..=count)
         .map(|number| {
             let mut blocks = match experiment.order() {
                 Order::Cell => by_cell(experiment, &groups, &mut order),
@@ -137,6 +150,14 @@ impl Block {
 }
 
 impl Round {
+    /// Leaves those slots alone that `is_wanted` lets pass.
+    pub fn retain(&mut self, is_wanted: &dyn Fn(&Slot) -> bool) {
+        for block in &mut self.blocks {
+            block.slots.retain(is_wanted);
+        }
+        self.blocks.retain(|block| !block.slots.is_empty());
+    }
+
     /// What is to be measured in this attempt. Of a repeat that are the cells of which a trial of
     /// the attempt before is void: all racers of such a cell run again, so that pairs stay pairs.
     fn attempt(&self, attempt: u32, is_void: &dyn Fn(u32) -> bool) -> Vec<Block> {

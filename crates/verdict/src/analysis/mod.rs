@@ -13,7 +13,7 @@ use model::{PointId, Rate};
 pub use measure::{Measure, Standing};
 
 use crate::number::{time_us, times};
-use crate::pairs::{Answer, Estimate, Family, declared_connections, paired};
+use crate::pairs::{Answer, Estimate, Family, declared_connections, paired, rounds_needed};
 use crate::words;
 
 /// One round of a point, as far as a comparison needs it.
@@ -299,6 +299,23 @@ impl Comparison {
             Some(false) => "median response time",
             _ => "rate",
         }
+    }
+
+    /// Whether `spares` more rounds can save it: of the rounds that were asked for, which were
+    /// enough to tell, some were lost, and no more than that. Which rounds count is looked at, and
+    /// not what they say.
+    pub fn is_short(&self, asked: usize, spares: usize) -> bool {
+        let needed = rounds_needed(self.family.comparisons, self.family.alpha);
+        let lacking = |rival: &Rival| {
+            let estimate = rival.estimate.as_ref();
+            needed.saturating_sub(estimate.map_or(0, |estimate| estimate.sample.rounds()))
+        };
+        asked >= needed
+            && self
+                .rivals
+                .iter()
+                .map(lacking)
+                .any(|n| (1..=spares).contains(&n))
     }
 
     /// The answer of a rival in words.

@@ -189,3 +189,30 @@ fn a_point_is_suspect_where_rounds_share_a_cause() {
     check(&[doubted], Suspect);
     check(&[(Unknown, &[]), (Unknown, &[]), sound], Unknown);
 }
+
+#[test]
+fn spare_rounds_save_what_lost_a_few_and_no_more() {
+    let ids = servers();
+    let short = |asked: u32, lost: u32, spares: usize| {
+        let mut rounds = rounds(&ids, asked);
+        let is_lost = |round: &&mut Round<'_>| round.id.server == "lighttpd" && round.round <= lost;
+        for round in rounds.iter_mut().filter(is_lost) {
+            round.counts = false;
+        }
+        let comparisons = compare(&rounds, Asked::default());
+        assert_eq!(comparisons[0].family.comparisons, 2);
+        comparisons[0].is_short(asked as usize, spares)
+    };
+    // Two comparisons need seven rounds.
+    assert_eq!(rounds_needed(2, crate::pairs::ALPHA), 7);
+    assert!(!short(7, 0, 3), "nothing was lost");
+    assert!(!short(8, 1, 3), "enough are left");
+    assert!(short(7, 1, 3));
+    assert!(short(7, 3, 3));
+    assert!(
+        !short(7, 4, 3),
+        "three spare rounds do not make up for four"
+    );
+    assert!(!short(6, 0, 3), "fewer were asked for than can ever tell");
+    assert!(!short(7, 1, 0));
+}

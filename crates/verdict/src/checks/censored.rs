@@ -40,7 +40,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             words::plural(times.censored(), "exchange"),
             words::was(times.censored()),
             words::share(share),
-            words::share(1.0 - share)
+            words::all_but(share)
         ),
     )
     .evidence("censored", times.censored())

@@ -103,6 +103,18 @@ pub fn share(part: f64) -> String {
     }
 }
 
+/// What is left of a whole without `part` of it, with as many digits as it takes to differ from
+/// all: `50 %`, `98.7 %`, `99.96 %`.
+pub fn all_but(part: f64) -> String {
+    let percent = (1.0 - part) * 100.0;
+    let (mut digits, mut tenths) = (0, part * 100.0);
+    while digits < 8 && part > 0.0 && tenths < 0.999 {
+        tenths *= 10.0;
+        digits += 1;
+    }
+    format!("{percent:.digits$} %")
+}
+
 /// A whole number in groups of three.
 pub fn count(value: u64) -> String {
     group(&value.to_string())

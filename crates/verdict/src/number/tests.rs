@@ -25,6 +25,17 @@ fn a_value_is_shown_with_its_unit_and_as_many_digits_as_mean_something() {
 }
 
 #[test]
+fn what_is_left_is_never_all_of_it() {
+    let check = |part: f64, expected: &str| assert_eq!(all_but(part), expected, "{part}");
+    check(0.5, "50 %");
+    check(0.05, "95 %");
+    check(0.004, "99.6 %");
+    check(0.001, "99.9 %");
+    check(0.000_4, "99.96 %");
+    check(0.0, "100 %");
+}
+
+#[test]
 fn ratios_are_finest_where_they_say_equal() {
     let check = |ratio: f64, expected: &str| assert_eq!(times(ratio), expected, "{ratio}");
     check(1.0, "1.000");

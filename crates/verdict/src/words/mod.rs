@@ -4,7 +4,7 @@ use model::record::Outage;
 use model::usage::Spender;
 use model::{Record, Span};
 
-pub use crate::number::{count, plain as rate, share};
+pub use crate::number::{all_but, count, plain as rate, share};
 
 /// At most so many outages are named; the others are counted.
 const OUTAGES_NAMED: usize = 3;

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use lab::LabError;
-use lab::run::CEILING;
+use lab::run::{CEILING, Short};
 use lab::store::Store;
-use model::Manifest;
 use model::experiment::Gap;
+use model::{Experiment, Manifest};
 use report::Run;
+use verdict::analysis::Comparison;
 use verdict::{TrialSet, words};
 
 use crate::exit::Exit;
@@ -16,17 +17,8 @@ use crate::out;
 /// Writes the report of what there is, prints the summary, says how it went on.
 pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Result<Exit> {
     let (manifest, gaps) = (store.manifest()?, store.gaps()?);
-    let mut run = Run::of(&manifest, &gaps);
+    let mut run = read(store, &manifest, &gaps)?;
     run.experiment = std::fs::read_to_string(store.directory().join("experiment.toml")).ok();
-    let mut set = TrialSet::default();
-    for trial in store.trials() {
-        let mut trial = trial?;
-        // Earlier versions stored more than may be shown.
-        trial.redact();
-        run.add(&trial);
-        set.add(&trial);
-    }
-    run.judge(&set.verdicts());
     run.sort();
     let measured = || run.digests().iter().filter(|digest| !digest.ceiling);
     let count = measured().count();
@@ -76,6 +68,37 @@ pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Re
     } else {
         Ok(Exit::Done)
     }
+}
+
+/// What is stored, judged.
+fn read(store: &Store, manifest: &Manifest, gaps: &[Gap]) -> Result<Run, LabError> {
+    let mut run = Run::of(manifest, gaps);
+    let mut set = TrialSet::default();
+    for trial in store.trials() {
+        let mut trial = trial?;
+        // Earlier versions stored more than may be shown.
+        trial.redact();
+        run.add(&trial);
+        set.add(&trial);
+    }
+    run.judge(&set.verdicts());
+    Ok(run)
+}
+
+/// The comparisons that so many spare rounds can save.
+pub(super) fn short(store: &Store, spares: usize) -> Result<Vec<Short>, LabError> {
+    let manifest = store.manifest()?;
+    let run = read(store, &manifest, &store.gaps()?)?;
+    let planned = Experiment::try_from(manifest.experiment).map(|e| e.rounds() as usize);
+    let asked = planned.unwrap_or(0);
+    let is_short = |comparison: &Comparison| comparison.is_short(asked, spares);
+    let comparisons = run.comparisons().into_iter().filter(is_short);
+    let short = comparisons.map(|comparison| Short {
+        connections: comparison.load.connections(),
+        rate: comparison.load.rate().filter(|rate| !rate.is_zero()),
+        workload: comparison.workload,
+    });
+    Ok(short.collect())
 }
 
 /// Whether a server that is not installed is missed. A built-in experiment runs those that there

@@ -50,7 +50,7 @@ impl Screen {
                 servers,
                 trials,
             } => {
-                self.block = format!("round {round} of {rounds}{}", who(servers));
+                self.block = block(*round, *rounds, servers);
                 if *attempt > 0 {
                     let trials = words::plural(*trials as u64, "trial");
                     self.block
@@ -113,6 +113,17 @@ impl Screen {
 
     fn rewrite(&self, text: &str) {
         out::progress(format_args!("\r\x1b[2K{text}"));
+    }
+}
+
+/// Which round it is.
+fn block(round: u32, rounds: u32, servers: &[&str]) -> String {
+    let servers = who(servers);
+    if round > rounds {
+        let number = round - rounds;
+        format!("spare round {number}{servers}, for rounds that do not count")
+    } else {
+        format!("round {round} of {rounds}{servers}")
     }
 }
 

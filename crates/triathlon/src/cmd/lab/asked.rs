@@ -1,0 +1,240 @@
+//! What is asked for: an experiment by its name or file, or one that was begun and goes on.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use lab::LabError;
+use lab::cpus::Division;
+use lab::environment;
+use lab::experiment::{ReadError, Source};
+use lab::server::Catalogue;
+use lab::store::Store;
+use lab::sweep::{self, Cost, scale};
+use model::{Environment, Experiment, Manifest, Span};
+use verdict::words;
+
+use super::Args;
+use crate::exit::UsageError;
+use crate::out;
+
+/// What is to be run, and what there is of it already.
+pub(super) struct Asked {
+    pub(super) experiment: Experiment,
+    source: Option<Source>,
+    stored: Option<(Store, Manifest)>,
+    scaled: Vec<String>,
+    /// What a reader must know besides.
+    notes: Vec<String>,
+}
+
+impl Asked {
+    pub(super) fn read(args: &Args, servers: &Catalogue) -> anyhow::Result<Self> {
+        let Some(resume) = &args.resume else {
+            let name = args.experiment.as_deref().ok_or_else(|| {
+                UsageError("give an experiment: triathlon lab first-heat".to_owned())
+            })?;
+            let source = read(name, &args.overrides, servers)?;
+            return Ok(Self {
+                experiment: source.experiment.clone(),
+                source: Some(source),
+                stored: None,
+                scaled: Vec::new(),
+                notes: Vec::new(),
+            });
+        };
+        if !args.overrides.is_empty() || args.budget.is_some() {
+            let why = "--resume goes on with what was begun: leave out KEY=VALUE and --budget";
+            return Err(UsageError(why.to_owned()).into());
+        }
+        let folder = resumed_folder(args, resume.as_deref(), servers)?;
+        let (store, manifest) = Store::open(&folder)?;
+        refuse_another(args.experiment.as_deref(), &folder, &manifest, servers)?;
+        if manifest.at_once == 0 {
+            let why = format!(
+                "{} was begun by an earlier version, which measured in another order: begin anew",
+                folder.display()
+            );
+            return Err(LabError::Resume { why }.into());
+        }
+        out::note(format_args!("going on in {}", folder.display()));
+        let experiment = Experiment::try_from(manifest.experiment.clone())
+            .with_context(|| format!("{} cannot be resumed", folder.display()))?;
+        Ok(Self {
+            experiment,
+            source: None,
+            scaled: manifest.scaled.clone(),
+            notes: manifest.notes.clone(),
+            stored: Some((store, manifest)),
+        })
+    }
+
+    /// Gives servers as many cores as this machine has, where they want more.
+    pub(super) fn fit_machine(&mut self, cores: usize) {
+        if self.stored.is_none() {
+            let cores = u32::try_from(cores).unwrap_or(u32::MAX);
+            let (fitted, said) = sweep::fit_cores(&self.experiment, cores);
+            self.experiment = fitted;
+            self.notes.extend(said);
+        }
+    }
+
+    /// Notes what is missing of the study that it is named after.
+    pub(super) fn note_shortfall(&mut self) {
+        let source = self.source.as_ref().filter(|_| self.stored.is_none());
+        let written = source.and_then(|source| source.as_written.as_ref());
+        let lacks = written.and_then(|written| sweep::shortfall(written, &self.experiment));
+        if let Some(lacks) = lacks {
+            self.notes.insert(0, lacks);
+        }
+    }
+
+    /// Says what was changed of it.
+    pub(super) fn tell(&self) {
+        for said in &self.notes {
+            out::note(format_args!("{said}"));
+        }
+        for said in &self.scaled {
+            out::note(format_args!("scaled to the budget: {said}"));
+        }
+    }
+
+    /// How many servers are started together: as it was begun, or as this machine allows.
+    pub(super) fn at_once(&self, environment: &Environment) -> u32 {
+        let begun = self.stored.as_ref().map(|(_, manifest)| manifest.at_once);
+        begun.unwrap_or_else(|| sweep::at_once(environment.memory))
+    }
+
+    /// Scales it down to the budget, if there is one.
+    pub(super) fn fit(
+        &mut self,
+        installed: &[usize],
+        at_once: u32,
+        budget: Option<Span>,
+    ) -> anyhow::Result<()> {
+        let Some(budget) = budget else {
+            return Ok(());
+        };
+        let scaled = scale(&self.experiment, installed, at_once, budget);
+        if !scaled.fits {
+            let experiment = &scaled.experiment;
+            let error = LabError::Budget {
+                experiment: experiment.name().to_owned(),
+                budget,
+                form: format!(
+                    "{}, {}, windows of {}",
+                    words::plural(u64::from(experiment.rounds()), "round"),
+                    words::plural(experiment.connections().len() as u64, "connection count"),
+                    experiment.duration()
+                ),
+                least: Cost::of(experiment, installed, at_once).time,
+            };
+            return Err(UsageError(error.to_string()).into());
+        }
+        self.experiment = scaled.experiment;
+        self.scaled = scaled.said;
+        Ok(())
+    }
+
+    /// The folder for its results: a new one, or the one that is resumed.
+    pub(super) fn store(
+        &mut self,
+        results: &Path,
+        environment: &Environment,
+        division: &Division,
+    ) -> anyhow::Result<(Store, Manifest)> {
+        if let Some((store, manifest)) = self.stored.take() {
+            return Ok((store, manifest));
+        }
+        let mut file = self.experiment.file().clone();
+        file.experiment.reference = Some(self.experiment.reference().to_owned());
+        let now = sys::clock::realtime();
+        let manifest = Manifest {
+            format: model::plan::FORMAT,
+            order_seed: file.experiment.seed.unwrap_or_else(|| now.as_ns()),
+            experiment: file,
+            source: self
+                .source
+                .as_ref()
+                .map_or_else(String::new, |source| source.name.clone()),
+            command: std::env::args().collect(),
+            tool: environment.tool.clone(),
+            time: environment::rfc3339(now),
+            scaled: self.scaled.clone(),
+            notes: self.notes.clone(),
+            server_cpus: division.server.clone(),
+            generator_cpus: division.generator.clone(),
+            cpu_choice: division.words.clone(),
+            at_once: sweep::at_once(environment.memory),
+        };
+        let text = self
+            .source
+            .as_ref()
+            .map_or("", |source| source.text.as_str());
+        let store = Store::create(results, &manifest, text)?;
+        Ok((store, manifest))
+    }
+}
+
+/// What cannot be understood is wrong usage; what cannot be read is the world's.
+fn read(name: &str, overrides: &[String], servers: &Catalogue) -> anyhow::Result<Source> {
+    lab::experiment::read_with(name, overrides, servers).map_err(|error| match error {
+        ReadError::Unreadable { .. } => error.into(),
+        _ => UsageError(error.to_string()).into(),
+    })
+}
+
+/// `--resume DIR EXPERIMENT` goes on with that experiment or not at all; what looks like an
+/// experiment may be a KEY=VALUE, too.
+fn refuse_another(
+    name: Option<&str>,
+    folder: &Path,
+    manifest: &Manifest,
+    servers: &Catalogue,
+) -> Result<(), UsageError> {
+    let Some(name) = name else { return Ok(()) };
+    let begun = &manifest.experiment.experiment.name;
+    let read = lab::experiment::read_with(name, &[], servers);
+    let is_same = name == begun || read.is_ok_and(|source| source.experiment.name() == begun);
+    let why = if is_same {
+        return Ok(());
+    } else if name.contains('=') {
+        format!("--resume goes on with what was begun: leave out {name}")
+    } else {
+        format!(
+            "{} holds {begun}: leave out {name}, or give the folder of its results",
+            folder.display()
+        )
+    };
+    Err(UsageError(why))
+}
+
+fn resumed_folder(
+    args: &Args,
+    given: Option<&Path>,
+    servers: &Catalogue,
+) -> anyhow::Result<PathBuf> {
+    // `--resume first-heat`: the name was taken for the folder.
+    let folder = given.filter(|path| path.is_dir());
+    if let Some(folder) = folder {
+        return Ok(folder.to_owned());
+    }
+    if let (Some(_), Some(given)) = (&args.experiment, given) {
+        let why = format!("--resume: there is no folder {}", given.display());
+        return Err(UsageError(why).into());
+    }
+    let named = given.map(|path| path.display().to_string());
+    let name = args.experiment.clone().or(named).ok_or_else(|| {
+        UsageError("give what to resume: an experiment, or --resume DIR".to_owned())
+    })?;
+    // A file may have another name than its experiment.
+    let name = lab::experiment::read_with(&name, &[], servers)
+        .map_or(name, |source| source.experiment.name().to_owned());
+    let found = Store::newest(&args.results, &name);
+    found.ok_or_else(|| {
+        let why = format!(
+            "no results of {name} to go on with in {}",
+            args.results.display()
+        );
+        LabError::Resume { why }.into()
+    })
+}
