@@ -50,6 +50,9 @@ pub struct GroupUsage {
     pub memory_pss: Option<Bytes>,
     /// Resident set size at the end of the window: counts shared pages once per process.
     pub memory_rss: Option<Bytes>,
+    /// What is known of the memory, where not all of it may be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_part: Option<MemoryPart>,
     /// Voluntary context switches.
     pub context_switches_voluntary: Option<u64>,
     /// Involuntary context switches.
@@ -70,6 +73,18 @@ pub struct GroupUsage {
     pub threads: Option<u32>,
     /// Bytes in use by the listening and connected sockets, where a cgroup tells.
     pub memory_sockets: Option<Bytes>,
+}
+
+/// Memory of some processes of a tree: those of other users may not be read.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MemoryPart {
+    /// Processes whose memory was read.
+    pub read: u32,
+    /// Processes whose memory may not be read.
+    pub unread: u32,
+    /// Proportional set size of those that were read.
+    pub pss: Bytes,
 }
 
 /// The machine over the window.

@@ -8,9 +8,10 @@
 mod others;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 
-use model::usage::{GroupUsage, SystemUsage};
+use model::usage::{GroupUsage, MemoryPart, SystemUsage};
 use model::{Bytes, Instant, Span, Usage};
 use sys::clock::monotonic;
 use sys::counters::{process, system};
@@ -212,25 +213,35 @@ pub fn between(before: &Reading, after: &Reading) -> Usage {
     }
 }
 
-/// Memory of a tree: the kernel walks its page tables, so this is read after the window.
+/// Memory of a tree: the kernel walks its page tables, so this is read after the window. The sum of
+/// a part is no figure of the whole, and is kept apart.
 pub fn memory(root: &Path, group: Group<'_>, usage: &mut GroupUsage) {
-    let (mut proportional, mut resident) = (Bytes::ZERO, Bytes::ZERO);
-    let mut readable = true;
+    let mut part = MemoryPart::default();
+    let mut resident = Bytes::ZERO;
     for pid in members(root, group) {
         match process::memory(root, pid) {
             Ok(memory) => {
-                proportional += memory.proportional;
+                part.read += 1;
+                part.pss += memory.proportional;
                 resident += memory.resident;
             }
             // One that ended between the two readings has no memory; one that may not be read does.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(_) => readable = false,
+            Err(error) if !is_refused(&error) => {}
+            Err(_) => part.unread += 1,
         }
     }
-    if readable && resident > Bytes::ZERO {
-        usage.memory_pss = Some(proportional);
+    if part.unread > 0 {
+        usage.memory_part = Some(part);
+    } else if resident > Bytes::ZERO {
+        usage.memory_pss = Some(part.pss);
         usage.memory_rss = Some(resident);
     }
+}
+
+/// Whether there is something that we may not read, or not understand.
+fn is_refused(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, PermissionDenied};
+    matches!(error.kind(), PermissionDenied | InvalidData)
 }
 
 fn members(root: &Path, group: Group<'_>) -> Vec<u32> {

@@ -231,3 +231,53 @@ fn a_tree_that_is_gone_has_no_usage() {
     assert_eq!(usage.generator, None);
     assert_eq!(usage.server, None);
 }
+
+/// A process of a made-up `/proc`, and what its memory file says.
+fn invent(root: &Path, pid: u32, memory: &str) {
+    let folder = root.join(pid.to_string());
+    std::fs::create_dir(&folder).unwrap();
+    let rest = "0 ".repeat(13);
+    let stat = format!("{pid} (server) S 1 {GROUP} {GROUP} 0 -1 0 {rest}1 0 5 0 0\n");
+    std::fs::write(folder.join("stat"), stat).unwrap();
+    std::fs::write(folder.join("smaps_rollup"), memory).unwrap();
+}
+
+/// The first process of the made-up ones.
+const GROUP: u32 = 70_001;
+
+#[test]
+fn memory_of_a_part_is_no_figure_of_the_whole() {
+    let root = tempfile::tempdir().unwrap();
+    let group = Group {
+        pid: GROUP,
+        leaf: None,
+    };
+    let read = || {
+        let mut usage = group_between(
+            &self::group(0, &[(1, process(0, 0, 0, 0))], None),
+            &self::group(100, &[(1, process(10, 0, 0, 0))], None),
+        );
+        memory(root.path(), group, &mut usage);
+        usage
+    };
+    invent(root.path(), GROUP, "Rss: 8 kB\nPss: 6 kB\n");
+    assert_eq!(read().memory_pss, Some(Bytes::new(6 << 10)));
+    assert_eq!(read().memory_part, None);
+    // What we may not read of another user's process is neither nothing nor the whole.
+    invent(root.path(), GROUP + 1, "refused");
+    let part = MemoryPart {
+        read: 1,
+        unread: 1,
+        pss: Bytes::new(6 << 10),
+    };
+    assert_eq!(read().memory_part, Some(part));
+    assert_eq!((read().memory_pss, read().memory_rss), (None, None));
+    // One that ended in between has none.
+    std::fs::remove_file(
+        root.path()
+            .join((GROUP + 1).to_string())
+            .join("smaps_rollup"),
+    )
+    .unwrap();
+    assert_eq!(read().memory_pss, Some(Bytes::new(6 << 10)));
+}

@@ -801,7 +801,7 @@ fn a_comparison_that_lacks_rounds_gets_spare_ones() {
     };
     // One spare round of that cell has all of its servers, and no other cell.
     let once = bench.store();
-    let mut all = with(1, None);
+    let mut all = with(2, None);
     bench.run(&once, &mut all).0.unwrap();
     let expected = turns(&once);
     let spare: Vec<Trial> = trials(&once).split_off(size);
@@ -827,10 +827,10 @@ fn a_comparison_that_lacks_rounds_gets_spare_ones() {
     let last = all.plans.len();
     for at in last - 3..=last {
         let store = bench.store();
-        let (result, _) = bench.run(&store, &mut with(1, Some(at)));
+        let (result, _) = bench.run(&store, &mut with(2, Some(at)));
         assert!(matches!(result, Err(LabError::Interrupted)), "plan {at}");
         assert!(turns(&store).len() < expected.len(), "plan {at}");
-        bench.run(&store, &mut with(1, None)).0.unwrap();
+        bench.run(&store, &mut with(2, None)).0.unwrap();
         assert_eq!(turns(&store), expected, "interrupted at plan {at}");
     }
 }

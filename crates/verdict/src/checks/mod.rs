@@ -26,6 +26,7 @@ mod link_saturated;
 mod listen_overflow;
 mod little;
 mod loopback;
+mod memory_partial;
 mod near_generator_ceiling;
 mod nofile;
 mod non_stationary;
@@ -87,6 +88,7 @@ pub(crate) static ALL: &[&Check] = &[
     &background::CHECK,
     &swap::CHECK,
     &out_of_memory::CHECK,
+    &memory_partial::CHECK,
     &wrong_server::CHECK,
     &server_died::CHECK,
     &nofile::CHECK,

@@ -4,6 +4,7 @@ use model::point::{ACCESS_LOG, Value};
 use model::record::Example;
 use model::trial::Server;
 use model::units::Span;
+use model::usage::MemoryPart;
 use model::{Outcome, Trial};
 
 use super::{Case, closed, of_lab, six_rounds};
@@ -56,6 +57,17 @@ fn busiest_thread(trials: &mut [Trial], ms: Option<u64>) {
 
 fn server(trials: &mut [Trial]) -> &mut Server {
     trials[0].context.server.as_mut().unwrap()
+}
+
+/// Of two processes, so many may not be read.
+fn hide_memory(trials: &mut [Trial], unread: u32) {
+    let usage = trials[0].usage.server.as_mut().unwrap();
+    let pss = usage.memory_pss.take().unwrap();
+    usage.memory_part = Some(MemoryPart {
+        read: 2 - unread,
+        unread,
+        pss,
+    });
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -200,6 +212,13 @@ fn host() -> Vec<Case> {
             provoke: |t| count(t, "vmstat.oom_kill", Some(1)),
             silent: |_| {},
             missing: Some((|t| count(t, "vmstat.oom_kill", None), "killed")),
+        },
+        Case {
+            rule: "MEM-06",
+            base: of_lab,
+            provoke: |t| hide_memory(t, 1),
+            silent: |t| t[0].usage.server.as_mut().unwrap().memory_pss = None,
+            missing: None,
         },
     ]
 }
