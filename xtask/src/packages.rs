@@ -52,6 +52,11 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("hey", "hey", "a stranger whose output ours is held against"),
     ("curl", "curl", "a stranger that drives origin"),
     ("python3", "python3", "a stranger that drives origin"),
+    (
+        "python3-pip",
+        "pip3",
+        "brings the strangers that Debian lacks",
+    ),
     ("chromium", "chromium", "opens reports as a reader would"),
     ("iproute2", "ip", "network namespaces for tests"),
     ("strace", "strace", "counts the generator's system calls"),
@@ -61,6 +66,14 @@ const PACKAGES: &[(&str, &str, &str)] = &[
         "builds the small programs that probes compare themselves with",
     ),
 ];
+
+/// Python's packages that Debian lacks, at the version that the tests were written for: the
+/// requirement, the folder that proves it is there, and what it is for.
+const PYTHON_PACKAGES: &[(&str, &str, &str)] = &[(
+    "aioquic==1.7.2",
+    "aioquic",
+    "a stranger over HTTP/3, on both sides",
+)];
 
 /// The services that these packages bring.
 const SERVICES: [&str; 11] = [
@@ -86,26 +99,52 @@ pub(crate) fn bring(install: bool) -> Result<()> {
         .iter()
         .filter(|(_, program, _)| find(program).is_none())
         .collect();
-    if missing.is_empty() {
+    let of_python: Vec<_> = PYTHON_PACKAGES
+        .iter()
+        .filter(|(_, folder, _)| !strangers().join(folder).is_dir())
+        .collect();
+    if missing.is_empty() && of_python.is_empty() {
         return Ok(());
     }
     println!("Missing for the full test suite:");
-    for (package, program, purpose) in &missing {
+    for (package, program, purpose) in missing.iter().chain(&of_python) {
         println!("  {package:<16} {program}: {purpose}");
     }
-    let names: Vec<&str> = missing
+    let mut names: Vec<&str> = missing
         .iter()
         .flat_map(|(packages, ..)| packages.split(' '))
         .collect();
-    if find("apt-get").is_none() {
+    if !names.is_empty() && find("apt-get").is_none() {
         println!("This system has no apt; install them by its own means, under their names here.");
-        return Ok(());
+        names.clear();
     }
     if !install && !agreed()? {
         println!("Going on without them: the tests that need them are listed as not run.");
         return Ok(());
     }
-    install_packages(&names)
+    if !names.is_empty() {
+        install_packages(&names)?;
+    }
+    for (requirement, ..) in of_python {
+        install_python(requirement);
+    }
+    Ok(())
+}
+
+/// Where Python's packages are put: nothing of the system's is touched.
+fn strangers() -> PathBuf {
+    crate::root().join("target/strangers")
+}
+
+/// The tests that need one that cannot be had are listed as not run.
+fn install_python(requirement: &str) {
+    let mut pip = command("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--target"])
+        .arg(strangers())
+        .arg(requirement);
+    if step(requirement, &mut pip).is_err() {
+        println!("{requirement} could not be installed");
+    }
 }
 
 /// Where a program is, if it is anywhere.
@@ -118,7 +157,7 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn agreed() -> Result<bool> {
-    print!("Install them now with apt-get, services not started? [y/N] ");
+    print!("Install them now with apt-get and pip, services not started? [y/N] ");
     io::stdout().flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;

@@ -242,6 +242,12 @@ fn tell_end(
                 "the server reset the stream ({code}) after {content} bytes of content"
             );
         }
+        Broken::ResetHttp3(code) => {
+            return write!(
+                f,
+                "the server reset the stream ({code}) after {content} bytes of content"
+            );
+        }
         _ => {}
     }
     match error {
@@ -251,7 +257,7 @@ fn tell_end(
     match how {
         Broken::Unanswered => f.write_str("without an answer"),
         Broken::InHead => f.write_str("within the head of the answer"),
-        Broken::InContent | Broken::Length | Broken::Reset(_) => {
+        Broken::InContent | Broken::Length | Broken::Reset(_) | Broken::ResetHttp3(_) => {
             write!(f, "after {content} bytes of content")
         }
         Broken::Cut => write!(

@@ -1,8 +1,7 @@
 //! The requests of a plan, encoded to bytes before the run, and what a right answer to each is.
 
 use model::plan::{Plan, Protocol};
-use wire::h2::client::{Encoded, encode};
-use wire::{Request, RequestId, RequestParts};
+use wire::{Request, RequestId, RequestParts, h2, h3};
 
 use crate::expectation::Expectation;
 use crate::random::Random;
@@ -40,14 +39,21 @@ impl Requests {
             content: request.body.as_deref(),
         });
         let requests: Vec<RequestParts<'_>> = requests.collect();
-        let encoded = match plan.file().protocol {
-            Protocol::Http1 => vec![Encoded::default(); requests.len()],
-            Protocol::Http2 => encode(&requests, plan.request().url.is_secure),
-        };
-        let classes = requests.iter().zip(encoded).zip(0u16..);
-        let classes = classes.map(|((parts, encoded), class)| {
+        let mut encoded = match plan.file().protocol {
+            Protocol::Http2 => h2::client::encode(&requests, plan.request().url.is_secure),
+            Protocol::Http1 | Protocol::Http3 => Vec::new(),
+        }
+        .into_iter();
+        let is_http3 = plan.file().protocol == Protocol::Http3;
+        let classes = requests.iter().zip(0u16..);
+        let classes = classes.map(|(parts, class)| {
+            let two = encoded.next().unwrap_or_default();
+            let three = is_http3.then(|| h3::client::encode(parts));
+            let three = three.unwrap_or_default();
             let compile = |id, closes| {
-                Request::compile(RequestId(id), parts, closes).with_h2(encoded.clone())
+                Request::compile(RequestId(id), parts, closes)
+                    .with_h2(two.clone())
+                    .with_h3(three.clone())
             };
             Class {
                 keep: compile(class * 2, false),

@@ -13,6 +13,7 @@ use model::record::Record;
 use model::units::{Instant, Span};
 use sys::clock;
 use sys::reactor::{Reactor, Readiness, Settings, Uring, Waker};
+use wire::h3;
 use wire::tls::Connector;
 
 use crate::assembly;
@@ -22,7 +23,7 @@ use crate::pool::HALF_CLOSED;
 use crate::progress::{Progress, Published};
 use crate::reference::{self, Findings};
 use crate::secure;
-use crate::speak::{Http2, Http2InClear, InClear, Speak};
+use crate::speak::{Http2, Http2InClear, Http3, InClear, Speak};
 use crate::worker::Worker;
 
 /// From the moment when all workers are ready to the first exchange.
@@ -149,7 +150,30 @@ pub fn run_part(
         (None, Protocol::Http2) => run_in(&Http2InClear, around, part, stop, notice),
         (Some(tls), Protocol::Http1) => run_in::<Connector>(&tls, around, part, stop, notice),
         (Some(tls), Protocol::Http2) => run_in(&Http2(tls), around, part, stop, notice),
+        (None, Protocol::Http3) => Err(LoadError::Tls("HTTP/3 wants an https:// URL".to_owned())),
+        (Some(tls), Protocol::Http3) => run_over_datagrams(tls, around, part, stop, notice),
     }
+}
+
+/// The same over QUIC: datagrams go over the readiness backend alone.
+fn run_over_datagrams(
+    tls: Connector,
+    (plan, addresses): (&Plan, &[SocketAddr]),
+    part: Part<'_>,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
+    h3::client::Shared::new(&tls, 1, 1).map_err(|error| LoadError::Tls(error.to_string()))?;
+    let speak = Http3(tls);
+    let make = |settings: &Settings| Readiness::over_datagrams(settings);
+    let around = (&speak, plan, addresses);
+    let mut record = run_on("readiness", make, around, part, stop, notice)?;
+    record.notes.push(
+        "HTTP/3 goes over epoll, without io_uring; each handshake is a full one, and its suite and \
+         group are not told"
+            .to_owned(),
+    );
+    Ok(record)
 }
 
 /// The same, where it is known what connections speak.

@@ -5,6 +5,7 @@ use sys::reactor::Settings;
 use wire::Client;
 use wire::h1::client::{Connection, HEAD_BYTES, Shared};
 use wire::h2::client as h2;
+use wire::h3::client as h3;
 use wire::tls::{Connector, Tls};
 
 use crate::request::Requests;
@@ -18,6 +19,9 @@ const PIECE: usize = 4_096;
 const PIECE_LONGEST: usize = 16 * 1024;
 /// Sends of one worker that are under way at once.
 const PIECES: u32 = 2_048;
+
+/// The most that HTTP/3 hands over at once: some datagrams.
+const DATAGRAMS: u32 = 16 * 1024;
 
 /// What connections speak.
 pub(crate) trait Speak: Sync {
@@ -90,6 +94,27 @@ impl Speak for Http2 {
         // The end of the handshake goes out before the first frames.
         let most = frames(plan, &requests) + 2 * piece(plan);
         with_copies(connections, plan, most)
+    }
+}
+
+/// HTTP/3 over QUIC.
+#[derive(Debug)]
+pub(crate) struct Http3(pub(crate) Connector);
+
+impl Speak for Http3 {
+    type Client = h3::Connection;
+
+    fn shared(&self, plan: &Plan, _: &Requests) -> h3::Shared {
+        let made = h3::Shared::new(&self.0, plan.file().streams, HEAD_BYTES);
+        made.expect("one was made before the run")
+    }
+
+    fn settings(&self, connections: u32, _: &Plan) -> Settings {
+        Settings {
+            copies: connections.saturating_mul(2).clamp(64, PIECES),
+            copy_bytes: DATAGRAMS,
+            ..settings(connections)
+        }
     }
 }
 

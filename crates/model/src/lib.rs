@@ -21,6 +21,7 @@ pub mod outcome;
 pub mod plan;
 pub mod point;
 pub mod probe;
+pub mod quic;
 pub mod random;
 pub mod record;
 pub mod redact;

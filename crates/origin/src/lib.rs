@@ -11,6 +11,7 @@ mod conditional;
 mod connection;
 mod file;
 mod head;
+mod http3;
 mod log;
 mod media;
 mod range;

@@ -70,6 +70,8 @@ pub struct Settings {
     pub seed: u64,
     /// TLS on all connections; none where they are in clear.
     pub tls: Option<Acceptor>,
+    /// Whether to serve HTTP/3 too, over UDP on the same ports; wants TLS.
+    pub http3: bool,
 }
 
 impl Settings {
@@ -101,6 +103,7 @@ impl Settings {
             synthetic: false,
             seed: 0,
             tls: None,
+            http3: false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! From settings to running workers, and to their end.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -11,10 +12,11 @@ use std::thread::JoinHandle;
 
 use sys::file::Folder;
 use sys::reactor::{self, Listen, Waker};
-use sys::{cpu, process, socket};
+use sys::{cpu, datagram, process, socket};
 
 use crate::Settings;
 use crate::connection::Accept;
+use crate::http3;
 use crate::settings::{Backend, LogTarget};
 use crate::site::Site;
 use crate::worker::{COPY_BYTES, Control, Summary, Worker};
@@ -82,7 +84,7 @@ pub fn start(settings: Settings) -> Result<Running, OriginError> {
     })?;
     // Where it may not be raised, what is refused later is counted.
     let _as_it_is = process::raise_open_files(u64::MAX);
-    let (addresses, listeners) = listeners(&settings)?;
+    let (addresses, listeners, mut datagrams) = listeners(&settings)?;
     let control = Arc::new(Control::default());
     let mut running = Running {
         addresses,
@@ -94,7 +96,15 @@ pub fn start(settings: Settings) -> Result<Running, OriginError> {
     };
     for (worker, listeners) in (0..).zip(listeners) {
         let folder = folder.try_clone();
-        let begun = folder.and_then(|folder| running.begin(worker, listeners, folder, &settings));
+        let begun = folder.and_then(|folder| {
+            let also = datagrams.pop_front();
+            let ours = folder.try_clone()?;
+            running.begin(worker, listeners, ours, &settings)?;
+            match also {
+                Some(sockets) => running.begin_http3(worker, sockets, folder, &settings),
+                None => Ok(()),
+            }
+        });
         if let Err(source) = begun {
             let _nothing_served = running.stop();
             return Err(match &settings.access_log {
@@ -185,6 +195,29 @@ impl Running {
     }
 }
 
+impl Running {
+    /// Starts what serves HTTP/3 beside a worker, and waits until it does.
+    fn begin_http3(
+        &mut self,
+        worker: u32,
+        sockets: Vec<OwnedFd>,
+        folder: Folder,
+        settings: &Arc<Settings>,
+    ) -> io::Result<()> {
+        let (ready, is_ready) = mpsc::channel();
+        let settings = Arc::clone(settings);
+        let control = Arc::clone(&self.control);
+        let thread = std::thread::Builder::new()
+            .name(format!("origin-h3-{worker}"))
+            .spawn(move || http3::run(worker, sockets, folder, &settings, control, &ready))?;
+        self.threads.push(thread);
+        let waker = is_ready.recv();
+        let waker = waker.map_err(|_| io::Error::other("its thread ended"))?;
+        self.wakers.push(waker?);
+        Ok(())
+    }
+}
+
 type Ready = mpsc::Sender<io::Result<Begun>>;
 
 /// What a worker tells when it accepts.
@@ -209,10 +242,16 @@ fn run(
         None => Ok(()),
     };
     let site = pinned.and_then(|()| Site::new(settings, folder, u64::from(worker)));
-    let site = match site {
+    let mut site = match site {
         Ok(site) => site,
         Err(error) => return give_up(ready, error),
     };
+    if settings.http3 {
+        match ports(&listeners) {
+            Ok(ports) => site.offer_http3(&ports),
+            Err(error) => return give_up(ready, error),
+        }
+    }
     let room = reactor::Settings {
         connections: settings.connections,
         copies: settings.connections.saturating_mul(2),
@@ -279,11 +318,32 @@ fn give_up(ready: &Ready, error: io::Error) -> Summary {
     Summary::default()
 }
 
-/// Listeners for each worker on each address; ports that the kernel chooses are the same for all.
-fn listeners(settings: &Settings) -> Result<(Vec<SocketAddr>, Vec<Vec<OwnedFd>>), OriginError> {
+/// The ports of sockets, each once.
+fn ports(listeners: &[OwnedFd]) -> io::Result<Vec<u16>> {
+    let mut ports = Vec::new();
+    for listener in listeners {
+        let port = socket::local_address(listener)?.port();
+        if !ports.contains(&port) {
+            ports.push(port);
+        }
+    }
+    Ok(ports)
+}
+
+/// Addresses, and on each of them listeners and sockets for datagrams for each worker.
+type Sockets = (Vec<SocketAddr>, Vec<Vec<OwnedFd>>, VecDeque<Vec<OwnedFd>>);
+
+/// Listeners for each worker on each address, and what HTTP/3 needs beside them; ports that the
+/// kernel chooses are the same for all.
+fn listeners(settings: &Settings) -> Result<Sockets, OriginError> {
+    let workers = settings.workers.max(1) as usize;
     let mut addresses = Vec::new();
     let mut listeners: Vec<Vec<OwnedFd>> = Vec::new();
-    listeners.resize_with(settings.workers.max(1) as usize, Vec::new);
+    listeners.resize_with(workers, Vec::new);
+    let mut datagrams: VecDeque<Vec<OwnedFd>> = VecDeque::new();
+    if settings.http3 {
+        datagrams.resize_with(workers, Vec::new);
+    }
     for &asked in &settings.listen {
         let refused = |source| OriginError::Listen {
             address: asked,
@@ -291,14 +351,35 @@ fn listeners(settings: &Settings) -> Result<(Vec<SocketAddr>, Vec<Vec<OwnedFd>>)
         };
         // Listeners that share a port would also share it with a stranger who shares; who keeps it
         // without sharing is refused if anyone listens there.
-        let kept = socket::reserve(asked).map_err(refused)?;
+        let (kept, first) = keep(asked, settings.http3).map_err(refused)?;
         let address = socket::local_address(&kept).map_err(refused)?;
         for of_worker in &mut listeners {
             of_worker.push(socket::listen(address, BACKLOG, true).map_err(refused)?);
         }
+        drop(first);
+        for of_worker in &mut datagrams {
+            of_worker.push(datagram::bind(address, true).map_err(refused)?);
+        }
         addresses.push(address);
     }
-    Ok((addresses, listeners))
+    Ok((addresses, listeners, datagrams))
+}
+
+/// Keeps an address, and the same port for datagrams if need be: one that the kernel chose for the
+/// one may be in use for the other, and then another one is chosen.
+fn keep(asked: SocketAddr, is_for_both: bool) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+    let mut tries = 16;
+    loop {
+        let kept = socket::reserve(asked)?;
+        if !is_for_both {
+            return Ok((kept, None));
+        }
+        match datagram::bind(socket::local_address(&kept)?, false) {
+            Ok(both) => return Ok((kept, Some(both))),
+            Err(error) if asked.port() != 0 || tries == 0 => return Err(error),
+            Err(_) => tries -= 1,
+        }
+    }
 }
 
 fn can_append(path: &std::path::Path) -> bool {

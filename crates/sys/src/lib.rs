@@ -13,6 +13,7 @@ mod buffer;
 pub mod clock;
 pub mod counters;
 pub mod cpu;
+pub mod datagram;
 mod errno;
 pub mod file;
 pub mod hiccup;

@@ -2,9 +2,12 @@
 
 use model::Instant;
 use model::http2::Http2Record;
+use model::quic::QuicRecord;
 use model::tls::{Negotiated, TlsRecord};
 
 use crate::h2::Code;
+use crate::h3;
+use crate::h3::client::QuicError;
 use crate::message::{Head, Request, RequestId};
 use crate::tls::TlsError;
 
@@ -48,6 +51,8 @@ pub enum Broken {
     Length,
     /// The server ended it and nothing else, with this code.
     Reset(Code),
+    /// The same in HTTP/3.
+    ResetHttp3(h3::Code),
 }
 
 /// What should be sent next.
@@ -96,6 +101,15 @@ pub enum ProtocolError {
     /// A frame, or where it stands, breaks HTTP/2.
     #[error("the server broke HTTP/2 ({0})")]
     Http2(Code),
+    /// A frame, or where it stands, breaks HTTP/3.
+    #[error("the server broke HTTP/3 ({0})")]
+    Http3(h3::Code),
+    /// The server says that something is wrong, and has closed the connection.
+    #[error("the server closed the connection with the HTTP/3 code {0}")]
+    ClosedHttp3(h3::Code),
+    /// Something is wrong below HTTP/3.
+    #[error("{0}")]
+    Quic(#[from] QuicError),
     /// The server did not take HTTP/2 when it was offered inside TLS.
     #[error("the server did not agree to HTTP/2 (ALPN)")]
     NotAgreed,
@@ -135,7 +149,8 @@ pub trait Sink {
     }
 }
 
-/// The client side of one HTTP connection over a byte stream. It owns no socket and no clock.
+/// The client side of one HTTP connection over a byte stream, or over datagrams. It owns no socket
+/// and no clock.
 pub trait Client: Sized {
     /// What the connections of one worker have in common.
     type Shared;
@@ -146,6 +161,10 @@ pub trait Client: Sized {
     /// Whether an exchange may end without an answer while its connection goes on, and places may
     /// become free without the end of one.
     const MULTIPLEXES: bool = false;
+
+    /// Whether what is sent and received are datagrams: each that comes is handled by itself, and
+    /// the peer is told when a connection ends, because nothing else would tell it.
+    const DATAGRAMS: bool = false;
 
     /// A connection on which nothing has happened yet.
     fn new(shared: &mut Self::Shared) -> Self;
@@ -174,6 +193,11 @@ pub trait Client: Sized {
 
     /// What HTTP/2 did on one worker's connections.
     fn tell_http2(_: &Self::Shared) -> Option<Http2Record> {
+        None
+    }
+
+    /// What QUIC did on one worker's connections.
+    fn tell_quic(_: &Self::Shared) -> Option<QuicRecord> {
         None
     }
 
@@ -235,4 +259,14 @@ pub trait Client: Sized {
 
     /// When the protocol itself wants to be woken.
     fn poll_timeout(&self) -> Option<Instant>;
+
+    /// How long each datagram of what was written last is; the last of them may be shorter.
+    fn segment(&self) -> usize {
+        0
+    }
+
+    /// The connection is to be let go of: appends what the peer is to be told; false: nothing.
+    fn farewell(&mut self, _: &mut Self::Shared, _: Instant, _: &mut Vec<u8>) -> bool {
+        false
+    }
 }

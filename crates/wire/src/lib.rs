@@ -10,6 +10,7 @@ pub mod client;
 pub mod date;
 pub mod h1;
 pub mod h2;
+pub mod h3;
 pub mod http;
 pub mod message;
 pub mod service;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::h1;
 use crate::h2;
+use crate::h3;
 
 /// Names a request among those of a plan, so that whoever sends it finds its bytes.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -19,6 +20,8 @@ pub struct Request {
     closes: bool,
     /// As HTTP/2 sends it; empty where nobody does.
     h2: h2::client::Encoded,
+    /// As HTTP/3 sends it; the same.
+    h3: h3::client::Encoded,
 }
 
 /// What a request says, before it is compiled.
@@ -45,6 +48,7 @@ impl Request {
             is_head: parts.method == "HEAD",
             closes,
             h2: h2::client::Encoded::default(),
+            h3: h3::client::Encoded::default(),
         }
     }
 
@@ -55,6 +59,20 @@ impl Request {
             h2: encoded,
             ..self
         }
+    }
+
+    /// The same, to be sent in HTTP/3 as `encoded`.
+    #[must_use]
+    pub fn with_h3(self, encoded: h3::client::Encoded) -> Self {
+        Self {
+            h3: encoded,
+            ..self
+        }
+    }
+
+    /// As HTTP/3 sends it.
+    pub const fn h3(&self) -> &h3::client::Encoded {
+        &self.h3
     }
 
     /// As HTTP/2 sends it.
@@ -92,6 +110,8 @@ pub enum Version {
     Http11,
     /// HTTP/2.
     Http2,
+    /// HTTP/3.
+    Http3,
 }
 
 impl fmt::Display for Version {
@@ -100,6 +120,7 @@ impl fmt::Display for Version {
             Self::Http10 => "HTTP/1.0",
             Self::Http11 => "HTTP/1.1",
             Self::Http2 => "HTTP/2",
+            Self::Http3 => "HTTP/3",
         })
     }
 }
@@ -111,7 +132,7 @@ pub enum Framing {
     Chunked,
     /// The end of the connection is the end of the content.
     Close,
-    /// By a frame that says so, in HTTP/2.
+    /// By a frame that says so in HTTP/2, by the end of the stream in HTTP/3.
     Frames,
     /// So many bytes.
     Length(u64),
@@ -143,8 +164,8 @@ pub struct Head<'a> {
     pub framing: Framing,
     /// Whether the connection may carry another exchange.
     pub keep_alive: bool,
-    /// As received, or from HTTP/2 as HTTP/1.1 would have it, and empty there if the same came
-    /// before on the connection; the fields are read from it on demand.
+    /// As received, or from HTTP/2 and HTTP/3 as HTTP/1.1 would have it, and empty there if the
+    /// same came before on the connection; the fields are read from it on demand.
     pub bytes: &'a [u8],
 }
 

@@ -1,5 +1,7 @@
 //! The server side of a connection: what every protocol offers to the loop that drives it.
 
+use std::net::IpAddr;
+
 use model::{Instant, Span};
 
 use crate::h1::request::{Rejection, RequestHead};
@@ -86,6 +88,9 @@ pub trait Handler {
     fn read(&mut self, _: &Self::File, _offset: u64, _length: usize, _out: &mut Vec<u8>) -> bool {
         false
     }
+
+    /// Who asks from now on, where one protocol serves many.
+    fn set_peer(&mut self, _: IpAddr) {}
 
     /// Whether a body should be sent at all. Where not, the answer goes out without it.
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool;

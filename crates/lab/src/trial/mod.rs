@@ -298,7 +298,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         pipeline: 1,
         streams: match speaks.protocol {
             Protocol::Http1 => 1,
-            Protocol::Http2 => load.streams,
+            Protocol::Http2 | Protocol::Http3 => load.streams,
         },
         timeout: load.timeout,
         seed: load.number,

@@ -12,6 +12,7 @@ use sys::reactor::{Event, Key, Reactor, Refused, Stored, Transmit};
 use wire::{Broken, Client, End, Head, Request, Sink, StreamId};
 
 use crate::exchange::Cause;
+use crate::worker::handshake_ended;
 
 /// Content that is kept to compare others with; of longer content only the start is compared.
 const CONTENT_KEPT: usize = 16 * 1024 * 1024;
@@ -180,18 +181,11 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                 break cause;
             }
             let Some(completion) = self.reactor.next() else {
-                if let Err(cause) = self.go_on(request, stored, key, &mut talk) {
-                    break Some(cause);
+                let going_on = self.go_on(request, stored, key, &mut talk);
+                match going_on.and_then(|()| self.wait(deadline, &mut talk)) {
+                    Ok(()) => continue,
+                    Err(cause) => break Some(cause),
                 }
-                if (self.is_over)() {
-                    break Some(Cause::Unfinished);
-                }
-                let soon = self.reactor.now() + LOOK;
-                let now = self.reactor.wait(deadline.min(soon));
-                if now >= deadline {
-                    break Some(talk.timed_out(self.timeout));
-                }
-                continue;
             };
             if completion.key != key {
                 continue;
@@ -228,11 +222,33 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         };
         // What TLS has to say to its failure, if it can.
         let _it_is_over = self.go_on(request, stored, key, &mut talk);
+        self.out.clear();
+        let now = self.reactor.now();
+        if talk.client.farewell(&mut self.shared, now, &mut self.out) {
+            let _told = self.reactor.send(key, Transmit::copied(&self.out));
+        }
         self.part(key, talk.is_connected, cause.is_some());
         match cause {
             None => Ok(talk.answer()),
             Some(cause) => Err(cause),
         }
+    }
+
+    /// Waits until something comes, or it is time to look up.
+    fn wait(&mut self, deadline: Instant, talk: &mut Talk<C>) -> Result<(), Cause> {
+        if (self.is_over)() {
+            return Err(Cause::Unfinished);
+        }
+        let soon = self.reactor.now() + LOOK;
+        let wakeup = talk.client.poll_timeout().unwrap_or(soon);
+        let now = self.reactor.wait(deadline.min(soon).min(wakeup));
+        if talk.client.poll_timeout().is_some_and(|at| at <= now) {
+            talk.wake(&mut self.shared, now)?;
+        }
+        if now >= deadline {
+            return Err(talk.timed_out(self.timeout));
+        }
+        Ok(())
     }
 
     /// Asks as soon as the connection is ready for it, and hands over what is to be sent.
@@ -256,7 +272,11 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             let now = self.reactor.now();
             let transmit = match talk.client.poll_transmit(now, &mut self.out) {
                 wire::Transmit::Fixed { .. } => Transmit::stored(stored),
-                wire::Transmit::Written { .. } => Transmit::copied(&self.out).with_notice(),
+                wire::Transmit::Written { .. } => {
+                    let segment = u16::try_from(talk.client.segment()).unwrap_or(0);
+                    let transmit = Transmit::copied(&self.out).with_notice();
+                    transmit.in_segments(segment)
+                }
                 wire::Transmit::Nothing => break,
             };
             self.reactor.send(key, transmit).map_err(Cause::Write)?;
@@ -304,6 +324,15 @@ impl<C: Client> Talk<C> {
         Ok(())
     }
 
+    /// Time has passed that the protocol waited for.
+    fn wake(&mut self, shared: &mut C::Shared, at: Instant) -> Result<(), Cause> {
+        self.client.handle_timeout(at, &mut self.collect);
+        if self.client.has_ended() && self.collect.over.is_none() {
+            return self.end(shared, at, None);
+        }
+        Ok(())
+    }
+
     fn end(
         &mut self,
         shared: &mut C::Shared,
@@ -314,7 +343,7 @@ impl<C: Client> Talk<C> {
         self.collect.error = error;
         self.client.handle_end(shared, at, how, &mut self.collect);
         if C::HANDSHAKES && !self.is_asked {
-            return Err(Cause::HandshakeEnded(error));
+            return Err(handshake_ended::<C>(error));
         }
         Ok(())
     }

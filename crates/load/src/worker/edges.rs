@@ -5,7 +5,7 @@ use sys::Errno;
 use sys::reactor::{Key, Reactor, Refused};
 use wire::{Client, End, StreamId};
 
-use super::{Arrival, TURN, Unstamped, Worker};
+use super::{Arrival, TURN, Unstamped, Worker, handshake_ended};
 use crate::exchange::Cause;
 use crate::flight::{Seen, Watch};
 use crate::pool::Connection;
@@ -189,7 +189,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.take_back(place, at);
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
             if C::HANDSHAKES {
-                self.give_up_handshake(place, at, Cause::HandshakeEnded(error));
+                self.give_up_handshake(place, at, handshake_ended::<C>(error));
             }
             return;
         };
@@ -278,8 +278,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         let by_us = self.share.requests_per_connection == Some(open.requests);
         self.count_close(place, at, false, by_us);
+        self.say_farewell(place, at);
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
-        self.pool.half_close(place, at, reactor, recorder);
+        if C::DATAGRAMS {
+            // There is no close of the server to wait for.
+            self.pool.close(place, at, reactor, recorder);
+        } else {
+            self.pool.half_close(place, at, reactor, recorder);
+        }
         self.reconnect(place, at);
     }
 
@@ -357,6 +363,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if due < Instant::FAR_FUTURE {
             self.pool.alarms.arm(place, due);
         }
+        if C::HANDSHAKES && self.pool.securing(place).is_some() {
+            return self.wake_handshake(place, now);
+        }
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
             return;
         };
@@ -376,6 +385,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             open.client.handle_timeout(now, &mut watch);
             let seen = watch.seen;
             self.follow(place, now, was_full, seen);
+            if C::HANDSHAKES {
+                self.hear_goodbye(place, now);
+            }
         } else {
             self.poll_protocol(place, now);
         }

@@ -22,6 +22,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.take_back(place, at);
         self.end_flights(place, at, cause);
         self.count_close(place, at, true, false);
+        self.say_farewell(place, at);
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
         self.pool.close(place, at, reactor, recorder);
         self.hand_over(at);
@@ -113,6 +114,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.take_back(place, at);
             self.end_flights(place, at, |_| Cause::Protocol(error));
             self.count_close(place, at, false, false);
+            self.say_farewell(place, at);
             let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
             self.pool.close(place, at, reactor, recorder);
             self.hand_over(at);

@@ -2,12 +2,13 @@
 //! one. A protocol without one is compiled without any of this.
 
 use model::units::Instant;
-use sys::reactor::{Reactor, Transmit};
+use sys::Errno;
+use sys::reactor::{Reactor, Refused, Transmit};
 use wire::{Broken, Client, End, Head, ProtocolError, Sink, StreamId};
 
 use super::{Arrival, STALLED, Worker};
 use crate::exchange::Cause;
-use crate::pool::Pool;
+use crate::pool::{Connection, Pool};
 use crate::recorder::Recorder;
 
 /// Who hears what the protocol tells before the first exchange: nothing can be said yet.
@@ -27,6 +28,16 @@ impl Sink for Nobody {
     fn broken(&mut self, _: StreamId, _: Broken) {}
 }
 
+/// How long the datagrams are that were written last.
+#[inline]
+pub(super) fn segment_of<C: Client>(client: &C) -> u16 {
+    if C::DATAGRAMS {
+        u16::try_from(client.segment()).unwrap_or(0)
+    } else {
+        0
+    }
+}
+
 /// Bytes came within the handshake of `place`: what is wrong with them.
 pub(super) fn hear<C: Client>(
     pool: &mut Pool<C>,
@@ -40,6 +51,15 @@ pub(super) fn hear<C: Client>(
     recorder.add_bytes_received(bytes.len() as u64, at);
     let heard = securing.client.handle_bytes(shared, at, bytes, &mut Nobody);
     heard.err()
+}
+
+/// What it means that the transport ended within the handshake: where datagrams carry it, that
+/// nobody is there.
+pub(crate) const fn handshake_ended<C: Client>(error: Option<Errno>) -> Cause {
+    match error {
+        Some(error) if C::DATAGRAMS => Cause::Connect(Refused::Kernel(error)),
+        error => Cause::HandshakeEnded(error),
+    }
 }
 
 impl<C: Client, R: Reactor> Worker<C, R> {
@@ -59,10 +79,51 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return self.secured(place, at);
         }
         self.transmit_handshake(place, at);
+        self.arm_handshake(place);
         if let Some(error) = error {
             self.handshake_failed(place, at, Cause::Protocol(error));
         } else if has_ended {
             self.give_up_handshake(place, at, Cause::HandshakeEnded(None));
+        }
+    }
+
+    /// The protocol may want to be woken within its handshake.
+    fn arm_handshake(&mut self, place: u32) {
+        if let Some(securing) = self.pool.securing(place)
+            && let Some(wakeup) = securing.client.poll_timeout()
+        {
+            self.pool.alarms.arm(place, wakeup);
+        }
+    }
+
+    /// Time has passed within the handshake.
+    pub(super) fn wake_handshake(&mut self, place: u32, now: Instant) {
+        let Some(securing) = self.pool.securing(place) else {
+            return;
+        };
+        let wakeup = securing.client.poll_timeout();
+        if wakeup.is_some_and(|at| at <= now) {
+            securing.client.handle_timeout(now, &mut Nobody);
+            self.shake_hands(place, now, None);
+        } else {
+            self.arm_handshake(place);
+        }
+    }
+
+    /// The connection in `place` is to be let go of: where nothing else would tell the peer, we do.
+    pub(super) fn say_farewell(&mut self, place: u32, at: Instant) {
+        if !C::DATAGRAMS {
+            return;
+        }
+        let (key, client) = match self.pool.connection(place) {
+            Connection::Open(open) => (open.key, &mut open.client),
+            Connection::Securing(securing) => (securing.key, &mut securing.client),
+            _ => return,
+        };
+        self.out.clear();
+        if client.farewell(&mut self.shared, at, &mut self.out) {
+            // Where there is no room for it, the server waits until it has waited long enough.
+            let _told = self.reactor.send(key, Transmit::copied(&self.out));
         }
     }
 
@@ -94,7 +155,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 wire::Transmit::Written { .. } => {}
                 wire::Transmit::Fixed { .. } | wire::Transmit::Nothing => return,
             }
-            if let Err(refused) = self.reactor.send(key, Transmit::copied(&self.out)) {
+            let segment = segment_of::<C>(&securing.client);
+            let transmit = Transmit::copied(&self.out).in_segments(segment);
+            if let Err(refused) = self.reactor.send(key, transmit) {
                 return self.give_up_handshake(place, now, Cause::Write(refused));
             }
         }
@@ -122,6 +185,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// As for a connect that failed: so does the exchange that waited for it.
     #[cold]
     fn handshake_failed(&mut self, place: u32, at: Instant, cause: Cause) {
+        self.say_farewell(place, at);
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
         let pending = self.pool.handshake_failed(place, at, reactor, recorder);
         let pending = pending.map(|due| self.arrival(place, due));

@@ -43,6 +43,7 @@ use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
 use self::arrival::{Again, Arrival};
+pub(crate) use self::handshake::handshake_ended;
 use self::handshake::hear;
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;

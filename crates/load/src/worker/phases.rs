@@ -248,15 +248,20 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         self.recorder.end_window(end);
         self.usage.end(&self.reactor);
+        for place in 0..self.pool.len() {
+            self.say_farewell(place, now);
+        }
         self.pool
             .close_all(now, &mut self.reactor, &mut self.recorder);
         self.reactor.submit();
         let tls = C::tell(&self.shared);
         let http2 = C::tell_http2(&self.shared);
+        let quic = C::tell_quic(&self.shared);
         let names = self.names.iter().map(String::as_str);
         let mut record = self.recorder.finish(now, names);
         record.tls = tls;
         record.http2 = http2;
+        record.quic = quic;
         record.backend = self.reactor.name().to_owned();
         record.wait_resolution = self.reactor.wait_resolution();
         record.backlog_max = self.backlog_max as u64;

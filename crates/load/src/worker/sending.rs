@@ -4,6 +4,7 @@ use model::units::Instant;
 use sys::reactor::{Handed, Reactor, Transmit};
 use wire::Client;
 
+use super::handshake::segment_of;
 use super::{STALLED, Unstamped, Worker};
 
 impl<C: Client, R: Reactor> Worker<C, R> {
@@ -36,7 +37,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     };
                     (transmit, starts)
                 }
-                wire::Transmit::Written { starts } => (Transmit::copied(&self.out), starts),
+                wire::Transmit::Written { starts } => {
+                    let segment = segment_of::<C>(&open.client);
+                    (Transmit::copied(&self.out).in_segments(segment), starts)
+                }
                 wire::Transmit::Nothing => return,
             };
             let at = (starts.is_some() && self.reactor.sends_at_once()).then(|| self.reactor.now());

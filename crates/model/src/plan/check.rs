@@ -1,6 +1,8 @@
 //! What a plan cannot be.
 
-use super::{PIPELINE_MAX, PlanError, PlanFile, Protocol, STREAMS_MAX, Stage, Stop, Url, field};
+use super::{
+    Backend, PIPELINE_MAX, PlanError, PlanFile, Protocol, STREAMS_MAX, Stage, Stop, Url, field,
+};
 use crate::tls::{TlsSuite, TlsVersion};
 use crate::units::{Rate, Span};
 
@@ -95,16 +97,21 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
         "streams",
         "give 1 to 1000",
     )?;
-    let (one, two) = (Protocol::Http1, Protocol::Http2);
+    let is_one = file.protocol == Protocol::Http1;
     check(
-        file.pipeline == 1 || file.protocol == one,
+        file.pipeline == 1 || is_one,
         "pipeline",
-        "HTTP/2 has streams instead",
+        "HTTP/2 and HTTP/3 have streams instead",
     )?;
     check(
-        file.streams == 1 || file.protocol == two,
+        file.streams == 1 || !is_one,
         "streams",
-        "only HTTP/2 has them",
+        "only HTTP/2 and HTTP/3 have them",
+    )?;
+    check(
+        file.protocol != Protocol::Http3 || file.backend != Backend::Uring,
+        "backend",
+        "HTTP/3 goes over readiness (epoll) alone",
     )?;
     check(!file.timeout.is_zero(), "timeout", "give more than 0")?;
     check(

@@ -150,6 +150,8 @@ pub enum Protocol {
     Http1,
     /// HTTP/2 (RFC 9113): in clear by prior knowledge, inside TLS by ALPN.
     Http2,
+    /// HTTP/3 (RFC 9114) over QUIC.
+    Http3,
 }
 
 impl PlanFile {
@@ -157,7 +159,7 @@ impl PlanFile {
     pub const fn at_once(&self) -> u32 {
         match self.protocol {
             Protocol::Http1 => self.pipeline,
-            Protocol::Http2 => self.streams,
+            Protocol::Http2 | Protocol::Http3 => self.streams,
         }
     }
 }

@@ -84,11 +84,18 @@ fn a_plan_that_cannot_run_does_not_exist() {
     check(|f| f.workers = 65, "more threads than connections");
     check(|f| f.timeout = Span::ZERO, "timeout");
     check(|f| f.pipeline = 65, "pipeline: give 1 to 64");
-    check(|f| f.streams = 2, "streams: only HTTP/2 has them");
+    check(
+        |f| f.streams = 2,
+        "streams: only HTTP/2 and HTTP/3 have them",
+    );
     check(|f| f.streams = 0, "streams: give 1 to 1000");
     check(
         |f| (f.protocol, f.pipeline) = (Protocol::Http2, 2),
-        "pipeline: HTTP/2 has streams instead",
+        "pipeline: HTTP/2 and HTTP/3 have streams instead",
+    );
+    check(
+        |f| (f.protocol, f.backend) = (Protocol::Http3, Backend::Uring),
+        "backend: HTTP/3 goes over readiness",
     );
     check(|f| f.requests[0].weight = 0, "weight: give at least 1");
     check(

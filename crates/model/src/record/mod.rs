@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::Distribution;
 use crate::http2::Http2Record;
 use crate::outcome::{Outcome, OutcomeCounts};
+use crate::quic::QuicRecord;
 use crate::tls::{Negotiated, TlsRecord};
 use crate::units::{Bytes, Span};
 
@@ -286,7 +287,7 @@ pub struct Record {
     /// happen before the window.
     pub connect_time: Distribution,
     /// The TLS handshake: from the established connection to the end of the handshake, over the
-    /// whole run.
+    /// whole run. With HTTP/3 the handshake of QUIC, which is that of TLS too.
     pub tls_time: Distribution,
     /// What was negotiated on the connections; none where they are in clear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -294,6 +295,9 @@ pub struct Record {
     /// What HTTP/2 did; none where connections speak HTTP/1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2: Option<Http2Record>,
+    /// What QUIC did; none where connections do not speak HTTP/3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicRecord>,
     /// First byte − sent, of right answers.
     pub first_byte_time: Distribution,
     /// Each request, in the order of the plan, where it has more than one.
@@ -367,6 +371,9 @@ impl Record {
         }
         if let Some(http2) = other.http2 {
             self.http2.get_or_insert_default().merge(http2);
+        }
+        if let Some(quic) = other.quic {
+            self.quic.get_or_insert_default().merge(quic);
         }
         interval::merge(&mut self.intervals, other.intervals);
         if self.classes.is_empty() {

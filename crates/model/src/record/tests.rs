@@ -16,6 +16,16 @@ fn record(seed: u64, intervals: u64) -> Record {
         record.intervals.push(interval);
     }
     record.total.bytes_content = Bytes::new(seed * 100);
+    record.quic = (!seed.is_multiple_of(3)).then(|| QuicRecord {
+        version: 1,
+        connections: seed,
+        packets_lost: seed * 2,
+        rtt_least: Some(Span::from_us(seed)),
+        rtt_most: Some(Span::from_us(seed)),
+        window_least: (seed > 1).then_some(seed),
+        resets: [(format!("code {seed}"), seed)].into(),
+        ..QuicRecord::default()
+    });
     record.examples.push(Example {
         outcome: Outcome::Timeout,
         text: format!("seen by {seed}"),
@@ -65,4 +75,20 @@ fn a_record_is_read_back() {
     let record = record(3, 4);
     let json = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
+}
+
+#[test]
+fn what_quic_did_is_summed_and_its_extremes_are_kept() {
+    let mut merged = record(4, 1);
+    merged.merge(record(3, 1));
+    merged.merge(record(2, 1));
+    let quic = merged.quic.expect("two of them have it");
+    assert_eq!(
+        (quic.version, quic.connections, quic.packets_lost),
+        (1, 6, 12)
+    );
+    assert_eq!(quic.rtt_least, Some(Span::from_us(2)));
+    assert_eq!(quic.rtt_most, Some(Span::from_us(4)));
+    assert_eq!(quic.window_least, Some(2));
+    assert_eq!(quic.resets.len(), 2);
 }

@@ -51,6 +51,8 @@ pub(crate) struct Site {
     today: Today,
     /// Who asks, for the log.
     peer: IpAddr,
+    /// Where else the site is, as a field of answers.
+    alternative: Option<String>,
     requests: u64,
 }
 
@@ -112,8 +114,16 @@ impl Site {
             now: Instant::ZERO,
             today: Today::at(0),
             peer: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            alternative: None,
             requests: 0,
         })
+    }
+
+    /// Every answer says that the site is there over HTTP/3, too, on these ports (RFC 7838 §3).
+    pub(crate) fn offer_http3(&mut self, ports: &[u16]) {
+        let each = ports.iter().map(|port| format!("h3=\":{port}\"; ma=86400"));
+        let each: Vec<String> = each.collect();
+        self.alternative = Some(format!("Alt-Svc: {}\r\n", each.join(", ")));
     }
 
     /// The time of what follows: monotonic, and in seconds since 1970.
@@ -301,6 +311,16 @@ impl Site {
         )
     }
 
+    /// Puts what says where else the site is into the head at `start`, as its last field.
+    fn offer(&self, start: usize, out: &mut Vec<u8>) {
+        if let Some(field) = &self.alternative
+            && let Some(end) = memchr::memmem::find(&out[start..], b"\r\n\r\n")
+        {
+            let at = start + end + 2;
+            out.splice(at..at, field.bytes());
+        }
+    }
+
     /// Counts, logs, and keeps an answer that stands in `out` from `start` on.
     fn note(
         &mut self,
@@ -355,6 +375,10 @@ impl Handler for Site {
     type File = Arc<File>;
     type Kept = Rc<Answer>;
 
+    fn set_peer(&mut self, peer: IpAddr) {
+        self.peer = peer;
+    }
+
     #[inline]
     fn repeat(&mut self, bytes: &[u8]) -> Option<Repeat<Arc<File>, Rc<Answer>>> {
         let answer = self.answers.find(bytes, self.now)?;
@@ -403,6 +427,7 @@ impl Handler for Site {
     ) -> Vec<Part<Arc<File>>> {
         let start = out.len();
         let reply = self.reply(request, persistence, out);
+        self.offer(start, out);
         self.note(request, &reply, persistence, &out[start..]);
         reply.parts
     }

@@ -7,6 +7,7 @@
 mod http2;
 mod lab;
 mod latency;
+mod quic;
 mod result;
 mod thresholds;
 mod times;

@@ -35,6 +35,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     out.push_str(&connections(trial, style));
     out.push_str(&super::tls::tls(trial, style));
     out.push_str(&super::http2::http2(trial, style));
+    out.push_str(&super::quic::quic(trial, style));
     out.push_str(&costs(trial, style));
     out.push('\n');
     out.push_str(&remarks(trial, style));
@@ -73,6 +74,7 @@ fn asked(trial: &Trial, style: Style) -> String {
     let protocol = match plan.protocol {
         Protocol::Http1 => "",
         Protocol::Http2 => " of HTTP/2",
+        Protocol::Http3 => " of HTTP/3",
     };
     let pipeline = match plan.at_once() {
         1 => String::new(),

@@ -163,6 +163,8 @@ pub struct Transmit<'a> {
     /// Tell with [`Event::Begun`] when these bytes come to the front, should they not be there at
     /// once.
     pub tag: Option<u32>,
+    /// Where datagrams are sent: how long each is, the last perhaps shorter; 0: there is one.
+    pub segment: u16,
 }
 
 impl<'a> Transmit<'a> {
@@ -191,7 +193,14 @@ impl<'a> Transmit<'a> {
             more: false,
             notify: false,
             tag: None,
+            segment: 0,
         }
+    }
+
+    /// The same, as datagrams of so many bytes each.
+    pub const fn in_segments(mut self, segment: u16) -> Self {
+        self.segment = segment;
+        self
     }
 
     /// The same, with another send to follow at once.
@@ -428,6 +437,10 @@ pub struct Waker {
 }
 
 impl Waker {
+    pub(crate) const fn of(event: Arc<OwnedFd>) -> Self {
+        Self { event: Some(event) }
+    }
+
     /// Ends the wait that is under way, or the next one.
     pub fn wake(&self) {
         let Some(event) = &self.event else {

@@ -115,6 +115,10 @@ pub(crate) struct Args {
     /// --listen; it is printed on standard error, for who is to trust it.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
+    /// Serve HTTP/3, too, over UDP on the same ports: each worker has a second thread for it, and
+    /// answers over TCP say so (Alt-Svc). Wants --tls-cert or --tls-self-signed.
+    #[arg(long)]
+    http3: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -129,6 +133,8 @@ Examples:
       log in pieces of 64 KiB, at least once a second
   triathlon serve www --listen 127.0.0.1:8443 --tls-cert site.pem --tls-key site.key
       the same over TLS
+  triathlon serve www --listen 127.0.0.1:8443 --tls-self-signed --http3
+      over HTTP/1.1, HTTP/2 and HTTP/3, with a certificate made for this run
   triathlon serve --synthetic --cpus 0
       curl 'http://127.0.0.1:8080/.triathlon/null'
       curl 'http://127.0.0.1:8080/.triathlon/synthetic?bytes=100k&delay=exponential:5ms'
@@ -187,6 +193,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     if let Some((certificate, key)) = &certificate {
         let identity = origin::tls::read(certificate, key)?;
         settings.tls = Some(origin::tls::acceptor(identity)?);
+    }
+    if settings.http3 && settings.tls.is_none() {
+        let text = "--http3: HTTP/3 wants a certificate: --tls-cert FILE --tls-key FILE, or \
+                    --tls-self-signed";
+        return Err(UsageError(text.to_owned()).into());
     }
     let acceptor = settings.tls.clone();
     let scheme = if acceptor.is_some() { "https" } else { "http" };
@@ -289,6 +300,7 @@ fn settings(args: Args) -> anyhow::Result<Settings> {
     settings.log_buffer = usize::try_from(args.log_buffer.count()).unwrap_or(usize::MAX);
     settings.synthetic = args.synthetic;
     settings.seed = args.seed;
+    settings.http3 = args.http3;
     if args.tls_self_signed {
         settings.tls = Some(self_signed(&settings.listen)?);
     }

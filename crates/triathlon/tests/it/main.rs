@@ -26,6 +26,7 @@ mod generate;
 mod gone;
 mod hostile;
 mod http2;
+mod http3;
 mod keys;
 mod lab;
 mod lab_tls;

@@ -26,6 +26,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let wanted = match facts.trial.plan.protocol {
         Protocol::Http1 => "HTTP/1.1",
         Protocol::Http2 => "HTTP/2",
+        Protocol::Http3 => "HTTP/3",
     };
     if version == wanted {
         return Judgement::Silent;

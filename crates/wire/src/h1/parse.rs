@@ -132,7 +132,7 @@ fn interpret(
         (Some(_), _) | (None, None) => Framing::Close,
     };
     let keep_alive = match version {
-        Version::Http11 | Version::Http2 => !close,
+        Version::Http11 | Version::Http2 | Version::Http3 => !close,
         Version::Http10 => keep && !close && coding.is_none(),
     };
     Ok(ResponseHead {

@@ -11,6 +11,7 @@ pub mod server;
 mod settings;
 
 pub use self::frame::Code;
+pub(crate) use self::hpack::huffman;
 
 /// What a client says first (RFC 9113 §3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -59,6 +59,11 @@ pub enum SetupError {
     /// The name cannot stand in a certificate.
     #[error("'{0}' is neither a host name nor an address")]
     Name(String),
+    /// QUIC is not possible with what was demanded.
+    #[error(
+        "HTTP/3 wants TLS 1.3, and the suite TLS13_AES_128_GCM_SHA256 among those that are offered"
+    )]
+    NotForQuic,
     /// The rest does not fit together.
     #[error("{0}")]
     Tls(Error),
@@ -100,6 +105,14 @@ impl Connector {
             name,
             resumes: demands.resumes,
         })
+    }
+
+    /// The same inside QUIC, for the protocol of that name: settings, and whom to ask for. Each
+    /// handshake is a full one, because nobody could tell one that resumes.
+    pub(crate) fn for_quic(&self, application: &[u8]) -> (ClientConfig, String) {
+        let mut config = self.config.clone();
+        config.alpn_protocols = vec![application.to_vec()];
+        (config, self.name.to_str().into_owned())
     }
 
     /// What the connections of one worker have in common: they send `requests`, by their ids, and

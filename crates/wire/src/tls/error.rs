@@ -52,6 +52,31 @@ impl From<&Error> for TlsError {
     }
 }
 
+impl TlsError {
+    /// Why we ended a handshake inside QUIC, which keeps the alert that we sent and words.
+    pub(crate) fn within_quic(alert: u8, words: &str) -> Self {
+        let of = |error: CertificateError| Self::Certificate(certificate(&error));
+        match AlertDescription::from(alert) {
+            AlertDescription::CertificateExpired if words.contains("not valid yet") => {
+                of(CertificateError::NotValidYet)
+            }
+            AlertDescription::CertificateExpired => of(CertificateError::Expired),
+            AlertDescription::UnknownCA => of(CertificateError::UnknownIssuer),
+            AlertDescription::BadCertificate if words.contains("not valid for name") => {
+                of(CertificateError::NotValidForName)
+            }
+            AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateUnknown => Self::Certificate("it is not acceptable"),
+            AlertDescription::NoApplicationProtocol => Self::from(&Error::NoApplicationProtocol),
+            AlertDescription::ProtocolVersion | AlertDescription::HandshakeFailure => {
+                Self::Incompatible("it lacks what is needed here")
+            }
+            _ => Self::Broken("the peer did what the protocol forbids"),
+        }
+    }
+}
+
 fn certificate(why: &CertificateError) -> &'static str {
     match why {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",

@@ -65,6 +65,13 @@ impl Acceptor {
         Ok(())
     }
 
+    /// The same settings inside QUIC, for the protocol of that name.
+    pub(crate) fn for_quic(&self, application: &[u8]) -> ServerConfig {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![application.to_vec()];
+        config
+    }
+
     /// A connection that was just accepted, with `inner` inside.
     pub fn accept<S: Service>(&self, inner: S) -> TlsServer<S> {
         let side = UnbufferedServerConnection::new(Arc::clone(&self.config));

@@ -287,7 +287,7 @@ fn check_values(file: &PlanFile, script: &ScriptFile) -> Result<(), PlanError> {
                         return wrong(format!("'{pattern}' is no regular expression: {error}"));
                     }
                 }
-                FromFile::Header(_) if file.protocol == Protocol::Http2 => {
+                FromFile::Header(_) if file.protocol != Protocol::Http1 => {
                     return wrong("values are taken from fields over HTTP/1.1 alone".to_owned());
                 }
                 FromFile::Header(_) | FromFile::Json(_) => {}

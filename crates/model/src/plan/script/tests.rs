@@ -150,6 +150,11 @@ fn requests_that_differ_go_in_clear() {
         script.answers = take("x", FromFile::Header("A".to_owned()));
     };
     check_script(fields, "HTTP/1.1 alone");
+    let fields_of_http3 = |file: &mut PlanFile, script: &mut ScriptFile| {
+        file.protocol = Protocol::Http3;
+        script.answers = take("x", FromFile::Header("A".to_owned()));
+    };
+    check_script(fields_of_http3, "HTTP/1.1 alone");
     let cookies = |file: &mut PlanFile, script: &mut ScriptFile| {
         file.protocol = Protocol::Http2;
         script.cookies = true;

@@ -45,6 +45,8 @@ pub(super) struct Piece {
     pub(super) notify: bool,
     /// Its coming to the front is to be told by this name.
     pub(super) tag: Option<u32>,
+    /// How long each datagram of it is; 0: it is one, or none.
+    pub(super) segment: u16,
 }
 
 #[derive(Debug)]
@@ -134,6 +136,7 @@ impl Outgoing {
             more,
             notify: false,
             tag: None,
+            segment: 0,
         })
     }
 
@@ -171,6 +174,7 @@ impl Outgoing {
             more: transmit.more,
             notify: transmit.notify,
             tag: transmit.tag,
+            segment: transmit.segment,
         })
     }
 

@@ -7,6 +7,7 @@ use model::units::Instant;
 
 use super::super::outgoing::{Outgoing, Piece, Queue, Rest};
 use super::super::{Event, Handed, Refused, SENDS_MAX, Transmit};
+use crate::datagram::{Batch, Channel};
 use crate::{Errno, clock, socket};
 
 /// Before a body that is skipped only the head is read: what is copied with it is wasted.
@@ -36,6 +37,8 @@ pub(super) struct Connection {
     skipping: u64,
     sends: Queue,
     taken: u64,
+    /// Where it carries datagrams.
+    channel: Option<Box<Channel>>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,6 +66,8 @@ pub(super) enum Step {
     Nothing,
     /// So many bytes lie in the buffer.
     Received(usize),
+    /// Datagrams lie in the buffer.
+    Datagrams(Batch),
     /// A send with this tag came to the front at that instant.
     Begun(u32, Instant),
     Event(Event<'static>),
@@ -111,6 +116,15 @@ impl Connection {
             skipping: 0,
             sends: Queue::default(),
             taken: 0,
+            channel: None,
+        }
+    }
+
+    /// The same, for datagrams.
+    pub(super) fn with_channel(self, channel: Channel) -> Self {
+        Self {
+            channel: Some(Box::new(channel)),
+            ..self
         }
     }
 
@@ -172,6 +186,10 @@ impl Connection {
             return Step::Begun(tag, at);
         }
         if let Some(error) = self.send_failed.take() {
+            if self.channel.is_some() {
+                // The kernel tells only once that nobody is there.
+                return self.ended(Some(error));
+            }
             return Step::Event(Event::SendFailed { error });
         }
         if std::mem::take(&mut self.notice) {
@@ -180,7 +198,9 @@ impl Connection {
         if !self.readable || self.paused || self.phase == Phase::Ended {
             return Step::Nothing;
         }
-        if self.skipping > 0 {
+        if self.channel.is_some() {
+            self.receive_datagrams(buffer)
+        } else if self.skipping > 0 {
             self.discard()
         } else {
             self.receive(buffer)
@@ -245,9 +265,36 @@ impl Connection {
         }
     }
 
+    /// Hands over the datagrams of one piece, all or none.
+    fn send_datagrams(&mut self, outgoing: &Outgoing, piece: &mut Piece) -> Gone {
+        let (Some(channel), Rest::Bytes(bytes)) = (&self.channel, outgoing.rest(piece)) else {
+            return Gone::All;
+        };
+        match channel.send(&self.socket, bytes, usize::from(piece.segment)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.writable = false;
+                return Gone::Partly;
+            }
+            // One that is too long for the way is lost: it was sent to find that out.
+            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {}
+            Err(error) => {
+                self.send_failed = Some(Errno::of(&error));
+                return Gone::Wrong;
+            }
+            Ok(()) => {}
+        }
+        piece.done = piece.length;
+        self.taken += piece.length;
+        self.notice |= piece.notify;
+        Gone::All
+    }
+
     /// Sends what the kernel takes of one piece.
     #[inline]
     fn send_piece(&mut self, outgoing: &Outgoing, piece: &mut Piece) -> Gone {
+        if self.channel.is_some() {
+            return self.send_datagrams(outgoing, piece);
+        }
         while piece.done < piece.length {
             let result = match outgoing.rest(piece) {
                 Rest::Bytes(bytes) => socket::send(&self.socket, bytes, piece.more),
@@ -336,6 +383,17 @@ impl Connection {
                 self.readable = count == size || self.peer_ended;
                 Step::Received(count)
             }
+            Err(error) => self.no_bytes(&error),
+        }
+    }
+
+    fn receive_datagrams(&mut self, buffer: &mut [u8]) -> Step {
+        let Some(channel) = &self.channel else {
+            return Step::Nothing;
+        };
+        match channel.receive(&self.socket, buffer) {
+            Ok(batch) if batch.length == 0 => Step::Nothing,
+            Ok(batch) => Step::Datagrams(batch),
             Err(error) => self.no_bytes(&error),
         }
     }

@@ -9,6 +9,7 @@
 //! deadline, and a registered timer in nanoseconds ends what remains.
 
 mod connection;
+mod datagrams;
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,6 +23,7 @@ use mio::{Events, Interest, Poll, Token};
 use model::units::{Instant, Span};
 
 use self::connection::{Connection, Step, do_accept};
+use self::datagrams::Cut;
 use super::meter::Meter;
 use super::outgoing::Outgoing;
 use super::{
@@ -67,6 +69,10 @@ pub struct Readiness {
     wakeup: Arc<OwnedFd>,
     woken: bool,
     meter: Meter,
+    /// Whether connections are made over UDP.
+    datagrams: bool,
+    /// Datagrams that were received with one that was told already.
+    cut: Option<Cut>,
 }
 
 impl Readiness {
@@ -99,6 +105,8 @@ impl Readiness {
             wakeup,
             woken: false,
             meter: Meter::default(),
+            datagrams: false,
+            cut: None,
         })
     }
 
@@ -282,6 +290,9 @@ impl Reactor for Readiness {
             return Err(Refused::Slots);
         }
         self.meter.work();
+        if self.datagrams {
+            return self.connect_datagrams(target, source);
+        }
         let refused = |error: io::Error| Refused::Kernel(crate::Errno::of(&error));
         let socket = socket::outgoing(target, source).map_err(refused)?;
         // A refusal at once (loopback) is told like any other: as a completion.
@@ -398,6 +409,15 @@ impl Reactor for Readiness {
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {
+        if self.cut.is_some()
+            && let Some((key, at, range)) = self.next_datagram()
+        {
+            self.meter.activity.events += 1;
+            let event = Event::Received {
+                bytes: &mut self.buffer[range],
+            };
+            return Some(Completion { key, at, event });
+        }
         let (key, mut at, step) = loop {
             self.batch = self.batch.checked_sub(1)?;
             let place = self.ready.pop_front()?;
@@ -429,6 +449,13 @@ impl Reactor for Readiness {
             Step::Received(count) => Event::Received {
                 bytes: &mut self.buffer[..count],
             },
+            Step::Datagrams(batch) => {
+                let (cut, first) = Cut::new(key, at, batch);
+                self.cut = cut;
+                Event::Received {
+                    bytes: &mut self.buffer[..first],
+                }
+            }
             Step::Begun(tag, instant) => {
                 at = instant;
                 Event::Begun { tag }

@@ -31,6 +31,8 @@ Examples:
       up to 16 requests in flight on each of 16 connections
   triathlon load https://127.0.0.1:8443/ --cacert ca.pem --http2 -m 10
       HTTP/2 with up to 10 streams on each connection
+  triathlon load https://127.0.0.1:8443/ --cacert ca.pem --http3 -m 10
+      the same over HTTP/3
   triathlon load http://127.0.0.1:8080/ --stages '30s:1k,2m:5k,30s:0' --deadline 2s
       up to 5,000 arrivals per second and down again; what waits for 2 seconds is given up
   triathlon load http://127.0.0.1:8080/ -c 500 --think exp:1s
@@ -184,7 +186,7 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 58] = [
+const SAID_BY_THE_PLAN: [&str; 59] = [
     "backend",
     "bearer",
     "cacert",
@@ -207,6 +209,7 @@ const SAID_BY_THE_PLAN: [&str; 58] = [
     "hlog",
     "http2",
     "http2_prior_knowledge",
+    "http3",
     "insecure",
     "json",
     "key",

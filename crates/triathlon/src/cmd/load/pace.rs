@@ -77,8 +77,13 @@ pub(super) struct Pace {
     #[arg(long, conflicts_with = "pipeline")]
     http2_prior_knowledge: bool,
 
-    /// Streams of HTTP/2 on one connection: exchanges in flight at once, as far as the server
-    /// allows
+    /// Speak HTTP/3 with an https:// server, over QUIC on the same port of UDP. It goes over epoll;
+    /// each handshake is a full one, and its time is that of QUIC's
+    #[arg(long, conflicts_with_all = ["http2", "http2_prior_knowledge", "pipeline"])]
+    http3: bool,
+
+    /// Streams of HTTP/2 or HTTP/3 on one connection: exchanges in flight at once, as far as the
+    /// server allows
     #[arg(
         short = 'm',
         long,
@@ -93,6 +98,12 @@ impl Pace {
     /// What connections to `url` speak.
     pub(super) fn protocol(&self, url: &Url) -> Result<Protocol, UsageError> {
         let wrong = |text: &str| Err(UsageError(text.to_owned()));
+        if self.http3 {
+            return match url.is_secure {
+                true => Ok(Protocol::Http3),
+                false => wrong("--http3: HTTP/3 has TLS in it: give an https:// URL"),
+            };
+        }
         match (self.http2, self.http2_prior_knowledge, url.is_secure) {
             (false, false, _) => Ok(Protocol::Http1),
             (true, _, true) | (_, true, false) => Ok(Protocol::Http2),

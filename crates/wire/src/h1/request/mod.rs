@@ -237,14 +237,15 @@ pub fn parse_request<'a>(
     parse_lowered(head, text, &mut space.fields)
 }
 
-/// Reads the head of a request of HTTP/2, written as text: its version stands there as `HTTP/2.0`,
-/// and the rules are those of HTTP/1.1.
+/// Reads the head of a request of HTTP/2 or HTTP/3, written as text: its version stands there as
+/// `HTTP/2.0` or `HTTP/3.0`, and the rules are those of HTTP/1.1.
 pub fn parse_translated<'a>(
     head: &'a [u8],
     space: &'a mut FieldSpace<'a>,
 ) -> Result<RequestHead<'a>, Rejection> {
     let line = request_line(head);
-    let Some(rest) = line.strip_suffix(b"2.0") else {
+    let rest = line.strip_suffix(b"2.0");
+    let Some(rest) = rest.or_else(|| line.strip_suffix(b"3.0")) else {
         return Err(Rejection::Version);
     };
     space.lowered.extend_from_slice(rest);
@@ -287,7 +288,7 @@ fn parse_lowered<'a>(
         body: meaning.body(version)?,
         keep_alive: match version {
             Version::Http10 => meaning.keep_alive && !meaning.close,
-            Version::Http11 | Version::Http2 => !meaning.close,
+            Version::Http11 | Version::Http2 | Version::Http3 => !meaning.close,
         },
         expects_continue: meaning.expects_continue && version == Version::Http11,
     })

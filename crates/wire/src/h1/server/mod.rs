@@ -265,7 +265,7 @@ impl<F: Clone, K> Server<F, K> {
         let persistence = match (goes_on, request.version) {
             (false, _) => Persistence::Close,
             (true, Version::Http10) => Persistence::KeepAlive,
-            (true, Version::Http11 | Version::Http2) => Persistence::Usual,
+            (true, Version::Http11 | Version::Http2 | Version::Http3) => Persistence::Usual,
         };
         let parts = handler.answer(request, persistence, &mut self.out);
         self.parts.extend(parts);

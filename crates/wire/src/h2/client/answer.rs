@@ -8,9 +8,9 @@ use crate::h2::hpack::Decoder;
 
 /// What is read from a head.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Fields {
-    pub(super) status: u16,
-    pub(super) length: Option<u64>,
+pub(crate) struct Fields {
+    pub(crate) status: u16,
+    pub(crate) length: Option<u64>,
 }
 
 /// The last head that can come again with the same meaning.
@@ -65,7 +65,13 @@ impl Known {
 }
 
 impl Fields {
-    fn take(&mut self, name: &[u8], value: &[u8], text: &mut Vec<u8>) -> Result<(), ProtocolError> {
+    /// Takes the next field, and appends it to `text` as HTTP/1.1 would have it.
+    pub(crate) fn take(
+        &mut self,
+        name: &[u8],
+        value: &[u8],
+        text: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
         let number = |value: &[u8]| {
             let digits = std::str::from_utf8(value).ok();
             digits

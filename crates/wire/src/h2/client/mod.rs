@@ -7,9 +7,9 @@
 //! Cost: requests are a frame of a few bytes each after the first on a connection. A connection
 //! allocates when it is made, and its table when the peer first uses it.
 
-mod answer;
+pub(crate) mod answer;
 mod incoming;
-mod request;
+pub(crate) mod request;
 mod tally;
 
 use std::sync::Arc;

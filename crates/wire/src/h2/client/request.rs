@@ -27,7 +27,7 @@ impl Encoded {
     }
 }
 
-type Field = (String, String);
+pub(crate) type Field = (String, String);
 
 /// Writes all requests of a plan.
 pub fn encode(requests: &[RequestParts<'_>], is_secure: bool) -> Vec<Encoded> {
@@ -46,7 +46,7 @@ pub fn encode(requests: &[RequestParts<'_>], is_secure: bool) -> Vec<Encoded> {
 }
 
 /// The fields of a request, pseudo-fields first (RFC 9113 §8.3.1).
-fn fields(request: &RequestParts<'_>, is_secure: bool) -> Vec<Field> {
+pub(crate) fn fields(request: &RequestParts<'_>, is_secure: bool) -> Vec<Field> {
     let field = |name: &str, value: &str| (name.to_ascii_lowercase(), value.to_owned());
     let host = request
         .fields

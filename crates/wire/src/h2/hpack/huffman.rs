@@ -35,7 +35,7 @@ const SHORT: u32 = 8;
 
 /// The string breaks the code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct BadCode;
+pub(crate) struct BadCode;
 
 /// All words of one length: they are consecutive numbers.
 #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ const fn build() -> Code {
 }
 
 /// How many bytes `text` takes in the code.
-pub(super) fn encoded_length(text: &[u8]) -> usize {
+pub(crate) fn encoded_length(text: &[u8]) -> usize {
     let bits: usize = text
         .iter()
         .map(|byte| usize::from(LENGTHS[usize::from(*byte)]))
@@ -115,7 +115,7 @@ pub(super) fn encoded_length(text: &[u8]) -> usize {
 }
 
 /// Appends `text` in the code to `out`.
-pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn encode(text: &[u8], out: &mut Vec<u8>) {
     let (mut bits, mut held) = (0u64, 0u32);
     for byte in text {
         let length = u32::from(LENGTHS[usize::from(*byte)]);
@@ -139,7 +139,7 @@ pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
 ///
 /// They break the code: the end of the string stands in it, or what fills the last byte is too long
 /// or not made of ones.
-pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), BadCode> {
+pub(crate) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), BadCode> {
     let (mut bits, mut held) = (0u64, 0u32);
     let mut rest = bytes.iter();
     loop {

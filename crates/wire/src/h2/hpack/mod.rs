@@ -4,7 +4,7 @@
 //! one ourselves; what we receive may be anything.
 
 mod encode;
-mod huffman;
+pub(crate) mod huffman;
 mod table;
 
 pub(crate) use self::encode::{Form, field, indexed, is_static, resize};

@@ -16,16 +16,31 @@ pub(super) fn write_head(
     block: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Option<usize> {
-    let status = text.strip_prefix(b"HTTP/1.1 ")?.first_chunk::<3>()?;
     block.clear();
-    hpack::field(block, b":status", status, Form::Plain);
+    let from = each_field(text, |name, value| {
+        hpack::field(block, name, value, Form::Plain);
+    })?;
+    let flags = if is_all && from == text.len() {
+        flag::END_STREAM
+    } else {
+        0
+    };
+    frame::headers(out, stream, block, flags);
+    Some(from)
+}
+
+/// Hands on the fields of the head at the start of `text`, with `:status` before them and names in
+/// lower case; how long the head is. None: there is no whole head.
+pub(crate) fn each_field(text: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Option<usize> {
+    let status = text.strip_prefix(b"HTTP/1.1 ")?.first_chunk::<3>()?;
+    each(b":status", status);
     let mut from = memchr::memchr(b'\n', text)? + 1;
     loop {
         let end = from + memchr::memchr(b'\n', &text[from..])?;
         let line = text[from..end].trim_ascii_end();
         from = end + 1;
         if line.is_empty() {
-            break;
+            return Some(from);
         }
         let colon = memchr::memchr(b':', line)?;
         let (name, value) = line.split_at(colon);
@@ -35,16 +50,9 @@ pub(super) fn write_head(
         lower.make_ascii_lowercase();
         // It is about connections of HTTP/1.1 (RFC 9113 §8.2.2).
         if lower != b"connection" {
-            hpack::field(block, lower, value[1..].trim_ascii_start(), Form::Plain);
+            each(lower, value[1..].trim_ascii_start());
         }
     }
-    let flags = if is_all && from == text.len() {
-        flag::END_STREAM
-    } else {
-        0
-    };
-    frame::headers(out, stream, block, flags);
-    Some(from)
 }
 
 /// Appends that the body of the request may come (RFC 9110 §15.2.1).

@@ -201,7 +201,7 @@ impl<F: Clone, K> Server<F, K> {
         let mut stream = Stream::new(id, i64::from(self.settings.window), Stage::Answering);
         stream.is_half_open = !is_end;
         let mut text = Vec::with_capacity(256);
-        if let Err(wrong) = self.builder.write(&self.limits.head, &mut text) {
+        if let Err(wrong) = self.builder.write(&self.limits.head, b"2.0", &mut text) {
             return self.reject(now, stream, wrong, handler);
         }
         if is_end {

@@ -9,9 +9,9 @@
 //! Cost: a copy of each answer, and of each request into text. An idle connection keeps a table of
 //! HPACK of at most 8 KiB, and that only if its client used it.
 
-mod answer;
+pub(crate) mod answer;
 mod incoming;
-mod request;
+pub(crate) mod request;
 mod stream;
 
 use std::marker::PhantomData;

@@ -13,7 +13,7 @@ const PATIENCE: usize = 8;
 
 /// A request whose fields come in.
 #[derive(Debug, Default)]
-pub(super) struct Builder {
+pub(crate) struct Builder {
     method: Vec<u8>,
     path: Vec<u8>,
     authority: Vec<u8>,
@@ -23,14 +23,14 @@ pub(super) struct Builder {
     /// A field that is not a pseudo-field has come.
     is_past_pseudo: bool,
     is_malformed: bool,
-    pub(super) length: Option<u64>,
+    pub(crate) length: Option<u64>,
     /// As RFC 9113 §6.5.2 counts.
     size: usize,
 }
 
 /// What is wrong with a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Wrong {
+pub(crate) enum Wrong {
     /// It makes no sense: its stream is reset.
     Malformed,
     /// 414.
@@ -41,7 +41,7 @@ pub(super) enum Wrong {
 
 impl Builder {
     /// Begins anew.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         let Self {
             mut method,
             mut path,
@@ -62,7 +62,7 @@ impl Builder {
     }
 
     /// Takes the next field.
-    pub(super) fn field(&mut self, name: &[u8], value: &[u8], limits: &Limits) {
+    pub(crate) fn field(&mut self, name: &[u8], value: &[u8], limits: &Limits) {
         self.size = self.size.saturating_add(size_of(name, value));
         if self.size > limits.head {
             return;
@@ -76,7 +76,7 @@ impl Builder {
     }
 
     /// Whether so much was decoded that it can only be meant to harm.
-    pub(super) const fn is_bomb(&self, limits: &Limits) -> bool {
+    pub(crate) const fn is_bomb(&self, limits: &Limits) -> bool {
         self.size > limits.head * PATIENCE
     }
 
@@ -135,8 +135,13 @@ impl Builder {
         }
     }
 
-    /// What came, as text.
-    pub(super) fn write(&mut self, limits: &Limits, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    /// What came, as text that names this version of HTTP.
+    pub(crate) fn write(
+        &mut self,
+        limits: &Limits,
+        version: &[u8; 3],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Wrong> {
         if self.size > limits.head {
             return Err(Wrong::TooLarge);
         }
@@ -169,7 +174,9 @@ impl Builder {
             &self.method,
             b" ".as_slice(),
             &self.path,
-            b" HTTP/2.0\r\n",
+            b" HTTP/",
+            version,
+            b"\r\n",
             host,
             &self.authority,
             end,

@@ -1,0 +1,127 @@
+//! HTTP/3 with clients and servers of other people: Caddy, and aioquic, which is Python's and comes
+//! by `cargo xtask test`.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{LARGE, LOOPS, all_of_them_right, all_right, files};
+use crate::support::process::{Running, load};
+use crate::support::{need, not_run, reserve, wait_until};
+use crate::tls::Files;
+
+/// Where `cargo xtask test` puts packages of Python.
+const PYTHON_PACKAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/strangers");
+
+/// Python with aioquic, for test `name`; none if that is not to run here.
+fn needs_aioquic(name: &str) -> Option<Command> {
+    let [python] = need(name, ["python3"])?;
+    if !Path::new(PYTHON_PACKAGES).join("aioquic").is_dir() {
+        not_run(name, "aioquic is not installed");
+        return None;
+    }
+    let mut command = Command::new(python);
+    command.env("PYTHONPATH", PYTHON_PACKAGES).arg("-c");
+    Some(command)
+}
+
+#[test]
+fn aioquic_asks_origin() {
+    let Some(mut client) = needs_aioquic("http3::strangers::aioquic_asks_origin") else {
+        return;
+    };
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    let large = vec![b'x'; LARGE];
+    let served = certificates.serve("site", &files(&large), "--http3 --synthetic --workers 2");
+    let url = served.url("");
+    let port = url.rsplit(':').next().expect("a port");
+    client
+        .args([include_str!("client.py"), port.trim_end_matches('/')])
+        .arg(certificates.path("ca.pem"));
+    let run = Running::start(&mut client).finish().expect_code(0);
+    assert_eq!(run.stdout, "content\n", "{run:#?}");
+}
+
+/// With and without a proof that we are where we say (a retry).
+#[test]
+fn load_and_aioquic_agree() {
+    let name = "http3::strangers::load_and_aioquic_agree";
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    for (retry, flags) in ["retry", "at once"].into_iter().zip(LOOPS) {
+        let Some(mut server) = needs_aioquic(name) else {
+            return;
+        };
+        server
+            .arg(include_str!("server.py"))
+            .arg(certificates.path("site.pem"))
+            .arg(certificates.path("site.key"))
+            .arg(retry);
+        let mut running = Running::start(&mut server);
+        wait_until("aioquic serves", || {
+            assert!(!running.ended(), "{}", running.stderr());
+            running.stdout().ends_with('\n')
+        });
+        let port = running.stdout();
+        let trust = certificates.trust();
+        for (target, streams, count) in [("small", 1, 200), ("small", 10, 200), ("large", 2, 20)] {
+            let url = format!("https://127.0.0.1:{}/{target}", port.trim());
+            let flags = flags.replace("-n 200", &format!("-n {count} -m {streams} {trust}"));
+            let trial = all_of_them_right(count, load(&url, &flags));
+            let reference = trial.record.reference.expect("a reference");
+            assert!(
+                reference
+                    .headers
+                    .iter()
+                    .any(|(_, value)| value == "aioquic"),
+                "{reference:?}"
+            );
+        }
+        running.signal("TERM");
+    }
+}
+
+/// Caddy, which shares nothing with us, in both loops.
+#[test]
+fn load_and_caddy_agree_on_http3() {
+    let Some([caddy]) = need("http3::strangers::load_and_caddy_agree_on_http3", ["caddy"]) else {
+        return;
+    };
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    let folder = tempfile::tempdir().expect("a folder");
+    let large = vec![b'x'; LARGE];
+    std::fs::create_dir(folder.path().join("www")).expect("a folder");
+    for (name, content) in files(&large) {
+        std::fs::write(folder.path().join("www").join(name), content).expect("a file");
+    }
+    let port = reserve().address.port();
+    let config = format!(
+        "{{\n admin off\n auto_https off\n servers {{\n  protocols h1 h2 h3\n }}\n}}\n\
+         https://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls {} {}\n root * {}\n file_server\n}}\n",
+        certificates.path("site.pem").display(),
+        certificates.path("site.key").display(),
+        folder.path().join("www").display(),
+    );
+    std::fs::write(folder.path().join("Caddyfile"), config).expect("a file");
+    let mut start = Command::new(caddy);
+    start
+        .args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"])
+        .env("HOME", folder.path())
+        .env("XDG_DATA_HOME", folder.path())
+        .env("XDG_CONFIG_HOME", folder.path())
+        .current_dir(folder.path());
+    let mut running = Running::start(&mut start);
+    wait_until("Caddy serves", || {
+        assert!(!running.ended(), "{}", running.stderr());
+        std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    for flags in LOOPS {
+        for (target, streams) in [("small", 1), ("small", 10), ("large", 4)] {
+            let flags = format!("{flags} -m {streams} {}", certificates.trust());
+            all_right(load(&format!("https://127.0.0.1:{port}/{target}"), &flags));
+        }
+    }
+    running.signal("TERM");
+    running.finish();
+}

@@ -1,0 +1,455 @@
+//! HTTP/3, the client side of one connection: as many exchanges at once as the plan wants and the
+//! peer allows.
+//!
+//! What the loop sends and receives are datagrams: all that is received at once is one datagram,
+//! and what is sent at once are some of [`Client::segment`] bytes each. Nothing is received on
+//! streams that nobody reads, and heads are read only as far as a check needs.
+//!
+//! Cost: QUIC allocates for each datagram and each stream.
+
+mod incoming;
+mod link;
+mod request;
+mod tally;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::Instant;
+use model::quic::QuicRecord;
+use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::{Dir, StreamId as Quic};
+
+pub use self::request::{Encoded, encode};
+
+use self::incoming::OneWay;
+use self::link::{Link, Setup, reason};
+use self::tally::Tally;
+use super::fields::Known;
+use super::frame::Reader;
+use super::{APPLICATION, Code, frame};
+use crate::client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
+use crate::message::Request;
+use crate::tls::{Connector, SetupError};
+
+/// What is wrong below HTTP/3.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum QuicError {
+    /// The peer broke QUIC.
+    #[error("the server broke QUIC (code {0:#x})")]
+    Broken(u64),
+    /// The peer says that QUIC was broken.
+    #[error("the server closed the connection with the QUIC code {0:#x}")]
+    Closed(u64),
+    /// The peer takes no connection.
+    #[error("the server refused the QUIC connection")]
+    Refused,
+    /// No version in common.
+    #[error("the server speaks no version of QUIC that we speak (1)")]
+    Version,
+}
+
+/// What the connections of one worker have in common.
+#[derive(Debug)]
+pub struct Shared {
+    setup: Arc<Setup>,
+    /// Exchanges at once that the plan wants on a connection.
+    streams: u32,
+    /// The longest head that is read.
+    head_bytes: usize,
+    tally: Tally,
+    /// The last head that was read, as HTTP/1.1 would have it.
+    text: Vec<u8>,
+}
+
+impl Shared {
+    /// For connections as `connector` makes them, with up to `streams` exchanges at once, which
+    /// read heads up to `head_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// QUIC wants TLS 1.3 and one suite that every peer has.
+    pub fn new(connector: &Connector, streams: u32, head_bytes: usize) -> Result<Self, SetupError> {
+        let (config, name) = connector.for_quic(APPLICATION);
+        let crypto = QuicClientConfig::try_from(config).map_err(|_| SetupError::NotForQuic)?;
+        Ok(Self {
+            setup: Arc::new(Setup::new(Arc::new(crypto), &name)),
+            streams,
+            head_bytes,
+            tally: Tally::default(),
+            text: Vec::with_capacity(4_096),
+        })
+    }
+}
+
+/// One exchange.
+#[derive(Debug, Default)]
+struct Slot {
+    /// Its stream; none: there is no exchange.
+    id: Option<Quic>,
+    is_head: bool,
+    /// The head of its answer has come.
+    has_head: bool,
+    /// Its trailer has come.
+    is_past_content: bool,
+    interim: u32,
+    /// How long its content should be, and is so far.
+    length: Option<u64>,
+    received: u64,
+    reader: Reader,
+    /// What is left to be sent of the request.
+    rest: Bytes,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    setup: Arc<Setup>,
+    /// None until the first datagram is asked for.
+    link: Option<Link>,
+    is_established: bool,
+    /// The peer has ended the connection, or is gone.
+    has_ended: bool,
+    closing: bool,
+    /// There may be something to send.
+    is_due: bool,
+    timeout: Option<Instant>,
+    segment: usize,
+    slots: Box<[Slot]>,
+    vacant: Vec<u32>,
+    /// The stream of the next exchange, if the peer allows one more.
+    next: Option<Quic>,
+    /// The exchange whose first byte has not gone out.
+    pending: Option<StreamId>,
+    one_way: Vec<OneWay>,
+    has_settings: bool,
+    known: Known,
+    is_told: bool,
+}
+
+impl Client for Connection {
+    type Shared = Shared;
+
+    const HANDSHAKES: bool = true;
+    const MULTIPLEXES: bool = true;
+    const DATAGRAMS: bool = true;
+
+    fn new(shared: &mut Shared) -> Self {
+        Self {
+            setup: Arc::clone(&shared.setup),
+            link: None,
+            is_established: false,
+            has_ended: false,
+            closing: false,
+            is_due: true,
+            timeout: None,
+            segment: 0,
+            slots: (0..shared.streams).map(|_| Slot::default()).collect(),
+            vacant: (0..shared.streams).rev().collect(),
+            next: None,
+            pending: None,
+            one_way: Vec::new(),
+            has_settings: false,
+            known: Known::default(),
+            is_told: false,
+        }
+    }
+
+    #[inline]
+    fn is_established(&self) -> bool {
+        self.is_established
+    }
+
+    #[inline]
+    fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    fn tell_quic(shared: &Shared) -> Option<QuicRecord> {
+        Some(shared.tally.tell())
+    }
+
+    #[inline]
+    fn capacity(&self) -> u32 {
+        u32::try_from(self.slots.len()).unwrap_or(u32::MAX)
+    }
+
+    #[inline]
+    fn free(&self) -> u32 {
+        let may = self.is_established
+            && !self.is_closing()
+            && self.pending.is_none()
+            && self.next.is_some();
+        if may {
+            u32::try_from(self.vacant.len()).unwrap_or(0)
+        } else {
+            0
+        }
+    }
+
+    #[inline]
+    fn is_closing(&self) -> bool {
+        self.closing || self.has_ended
+    }
+
+    fn begin(&mut self, request: &Request) -> Result<StreamId, Refused> {
+        if self.is_closing() {
+            return Err(Refused::Closing);
+        }
+        if self.free() == 0 {
+            return Err(Refused::Busy);
+        }
+        let (Some(link), Some(id)) = (&mut self.link, self.next.take()) else {
+            return Err(Refused::Busy);
+        };
+        let place = self.vacant.pop().ok_or(Refused::Busy)?;
+        self.slots[place as usize] = Slot {
+            id: Some(id),
+            is_head: request.is_head(),
+            rest: request.h3().bytes.clone(),
+            ..Slot::default()
+        };
+        self.next = link.quic.streams().open(Dir::Bi);
+        let stream = StreamId(place);
+        self.pending = Some(stream);
+        self.closing = request.closes();
+        self.write(place as usize);
+        Ok(stream)
+    }
+
+    fn handle_bytes(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        bytes: &mut [u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), ProtocolError> {
+        let Some(link) = &mut self.link else {
+            return Ok(());
+        };
+        link.take(now, bytes);
+        self.follow(Some(shared), sink)
+    }
+
+    fn handle_end(&mut self, shared: &mut Shared, _: Instant, _: End, sink: &mut impl Sink) {
+        self.has_ended = true;
+        self.pending = None;
+        self.tell_end(shared);
+        for place in 0..self.slots.len() {
+            let slot = &self.slots[place];
+            if slot.id.is_none() {
+                continue;
+            }
+            let reached = match slot.has_head {
+                true => Broken::InContent,
+                false if !slot.reader.is_between() => Broken::InHead,
+                false => Broken::Unanswered,
+            };
+            sink.broken(self.vacate(place), reached);
+        }
+    }
+
+    #[inline]
+    fn skippable(&self) -> u64 {
+        0
+    }
+
+    fn handle_skipped(&mut self, _: Instant, _: u64, _: &mut impl Sink) {}
+
+    fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink) {
+        if let Some(link) = &mut self.link {
+            link.pass(now);
+            // Time alone breaks no rule: at most the connection is over.
+            let followed = self.follow(None, sink);
+            self.has_ended |= followed.is_err();
+        }
+    }
+
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        self.is_due
+    }
+
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Transmit {
+        if self.link.is_none() {
+            self.link = Link::new(&self.setup, now);
+        }
+        let Some(link) = &mut self.link else {
+            (self.is_due, self.has_ended) = (false, true);
+            return Transmit::Nothing;
+        };
+        let frames = |link: &Link| link.quic.stats().frame_tx.stream;
+        let before = self.pending.map(|_| frames(link));
+        let written = link.write(now, out);
+        self.timeout = link.next_timeout();
+        let Some(segment) = written else {
+            self.is_due = false;
+            return Transmit::Nothing;
+        };
+        self.segment = segment;
+        let starts = match before {
+            Some(before) if frames(link) > before => self.pending.take(),
+            _ => None,
+        };
+        Transmit::Written { starts }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timeout
+    }
+
+    fn segment(&self) -> usize {
+        self.segment
+    }
+
+    fn farewell(&mut self, shared: &mut Shared, now: Instant, out: &mut Vec<u8>) -> bool {
+        self.tell_end(shared);
+        let Some(link) = &mut self.link else {
+            return false;
+        };
+        if !self.has_ended {
+            link.close(Code::NO_ERROR);
+        }
+        link.write(now, out).is_some()
+    }
+}
+
+impl Connection {
+    /// The library has been given something: what has come of it.
+    fn follow(
+        &mut self,
+        shared: Option<&mut Shared>,
+        sink: &mut impl Sink,
+    ) -> Result<(), ProtocolError> {
+        let result = self.hear(shared, sink);
+        self.is_due = true;
+        let Some(link) = &mut self.link else {
+            return result;
+        };
+        if let Err(ProtocolError::Http3(code)) = &result {
+            link.close(*code);
+        }
+        link.settle();
+        self.timeout = link.next_timeout();
+        if result.is_err() {
+            self.closing = true;
+            self.pending = None;
+        }
+        result
+    }
+
+    /// The handshake is over.
+    fn greet(&mut self) {
+        let Some(link) = &mut self.link else {
+            return;
+        };
+        self.is_established = true;
+        let mut streams = link.quic.streams();
+        self.next = streams.open(Dir::Bi);
+        if let Some(control) = streams.open(Dir::Uni) {
+            // A window that has no room for this makes a peer without use, which requests tell.
+            let _written = link.quic.send_stream(control).write(&frame::greeting());
+        }
+    }
+
+    /// Hands on what a request has left to be sent, as far as windows allow.
+    fn write(&mut self, place: usize) {
+        let slot = &mut self.slots[place];
+        let (Some(link), Some(id)) = (&mut self.link, slot.id) else {
+            return;
+        };
+        self.is_due = true;
+        let mut stream = link.quic.send_stream(id);
+        while !slot.rest.is_empty() {
+            let mut chunks = [std::mem::take(&mut slot.rest)];
+            let written = stream.write_chunks(&mut chunks);
+            let [rest] = chunks;
+            match written {
+                Ok(written) if written.chunks == 0 => slot.rest = rest,
+                Ok(_) => {}
+                Err(quinn_proto::WriteError::Blocked) => {
+                    slot.rest = rest;
+                    return;
+                }
+                // It wants no more of it: its answer says why.
+                Err(_) => return,
+            }
+        }
+        let _gone_already = stream.finish();
+    }
+
+    /// The place of the exchange on stream `id`.
+    #[inline]
+    fn place_of(&self, id: Quic) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.id == Some(id))
+    }
+
+    /// The exchange in `place` is over.
+    #[inline]
+    fn vacate(&mut self, place: usize) -> StreamId {
+        let slot = &mut self.slots[place];
+        slot.id = None;
+        slot.rest = Bytes::new();
+        let stream = StreamId(u32::try_from(place).unwrap_or(u32::MAX));
+        self.vacant.push(stream.0);
+        if self.pending == Some(stream) {
+            self.pending = None;
+        }
+        stream
+    }
+
+    /// Ends an exchange of which more comes or goes that is of no use.
+    fn cancel(&mut self, place: usize, code: Code) -> StreamId {
+        if let (Some(link), Some(id)) = (&mut self.link, self.slots[place].id) {
+            let _over = link.quic.recv_stream(id).stop(code.to_quic());
+            let _over = link.quic.send_stream(id).reset(code.to_quic());
+        }
+        self.vacate(place)
+    }
+
+    /// Counts what the connection did, once.
+    fn tell_end(&mut self, shared: &mut Shared) {
+        if let Some(link) = &self.link
+            && !std::mem::replace(&mut self.is_told, true)
+        {
+            shared.tally.add(&link.quic.stats(), self.is_established);
+        }
+    }
+}
+
+#[cfg(test)]
+impl Shared {
+    /// Draws of QUIC follow from `seed`.
+    pub(super) fn seed(&mut self, seed: [u8; 32]) {
+        Arc::make_mut(&mut self.setup).seed = Some(seed);
+    }
+}
+
+#[cfg(test)]
+impl Connection {
+    /// Says `bytes` on a new stream, whatever they mean; its number.
+    pub(super) fn say_raw(&mut self, bytes: &[u8], is_one_way: bool, is_all: bool) -> u64 {
+        let quic = &mut self.link.as_mut().unwrap().quic;
+        let dir = if is_one_way { Dir::Uni } else { Dir::Bi };
+        let kept = self.next.take().filter(|_| !is_one_way);
+        let id = kept.or_else(|| quic.streams().open(dir)).unwrap();
+        let mut stream = quic.send_stream(id);
+        assert_eq!(stream.write(bytes), Ok(bytes.len()));
+        if is_all {
+            stream.finish().unwrap();
+        }
+        self.next = quic.streams().open(Dir::Bi);
+        self.is_due = true;
+        id.into()
+    }
+
+    /// Gives up the stream of that number.
+    pub(super) fn give_up_raw(&mut self, id: u64) {
+        let quic = &mut self.link.as_mut().unwrap().quic;
+        let id = Quic::from(quinn_proto::VarInt::from_u64(id).unwrap());
+        let _over = quic
+            .send_stream(id)
+            .reset(Code::REQUEST_CANCELLED.to_quic());
+        self.is_due = true;
+    }
+}

@@ -1,0 +1,378 @@
+//! One connection: its streams in turn, its end.
+
+use model::Instant;
+use quinn_proto::{Connection, Dir, Event, StreamEvent, StreamId};
+
+use super::stream::{Halt, Stage, Stream};
+use crate::h1::request::{FieldSpace, Rejection, parse_translated};
+use crate::h1::server::ServerLimits;
+use crate::h2::server::request::Builder;
+use crate::h3::Code;
+use crate::h3::frame::{self, Reader, put_head, put_number};
+use crate::h3::qpack::Decoder;
+use crate::service::{Handler, Persistence};
+
+/// No further answer is begun while so many bytes of answers wait for windows.
+const HELD_LIMIT: usize = 64 * 1024;
+/// Requests that wait take no more memory than this in all.
+const WAITING_LIMIT: usize = 256 * 1024;
+/// How much work that brings nothing a client may ask for; each answer that it takes adds some.
+const PATIENCE: u32 = 500;
+const PATIENCE_PER_ANSWER: u32 = 10;
+/// What a request that its client gives up costs of that: 50 in a row end the connection.
+pub(super) const RESET: u32 = 10;
+
+/// A stream of the client that goes one way.
+#[derive(Debug)]
+pub(super) struct OneWay {
+    pub(super) id: StreamId,
+    /// The bytes of its kind that have come.
+    pub(super) start: Vec<u8>,
+    pub(super) kind: Option<u64>,
+    pub(super) reader: Reader,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Peer<F> {
+    pub(super) quic: Connection,
+    pub(super) streams: Vec<Stream<F>>,
+    pub(super) one_way: Vec<OneWay>,
+    pub(super) has_settings: bool,
+    /// Our own stream that goes one way.
+    control: Option<StreamId>,
+    pub(super) builder: Builder,
+    pub(super) decoder: Decoder,
+    /// Room to write heads in.
+    scratch: Vec<u8>,
+    patience: u32,
+    requests: u64,
+    /// The first stream that was not accepted.
+    pub(super) after_last: u64,
+    /// No new request; those under way are still answered.
+    pub(super) is_draining: bool,
+    /// It is closed, or is to be.
+    pub(super) is_over: bool,
+    /// It is among those that are counted as open.
+    pub(super) is_counted: bool,
+    pub(super) code: Code,
+    deadline: Instant,
+    pub(super) timer: Option<Instant>,
+    pub(super) is_due: bool,
+}
+
+impl<F: Clone> Peer<F> {
+    pub(super) fn new(now: Instant, quic: Connection, limits: &ServerLimits) -> Self {
+        Self {
+            quic,
+            streams: Vec::new(),
+            one_way: Vec::new(),
+            has_settings: false,
+            control: None,
+            builder: Builder::default(),
+            decoder: Decoder::default(),
+            scratch: Vec::new(),
+            patience: PATIENCE,
+            requests: 0,
+            after_last: 0,
+            is_draining: false,
+            is_over: false,
+            is_counted: true,
+            code: Code::NO_ERROR,
+            deadline: now + limits.head_time,
+            timer: None,
+            is_due: false,
+        }
+    }
+
+    /// Takes one piece of news of QUIC.
+    pub(super) fn hear<K>(
+        &mut self,
+        now: Instant,
+        event: Event,
+        limits: &ServerLimits,
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) {
+        if self.is_over {
+            return;
+        }
+        let heard = match event {
+            Event::Connected => {
+                self.deadline = now + limits.idle_time;
+                self.greet();
+                Ok(())
+            }
+            Event::ConnectionLost { .. } => {
+                self.is_over = true;
+                Ok(())
+            }
+            Event::Stream(event) => match event {
+                StreamEvent::Opened { dir } => self.accept(now, dir, limits, handler),
+                StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.read_one_way(id),
+                StreamEvent::Readable { id } => self.read(now, id, limits, handler),
+                StreamEvent::Stopped { id, .. } => self.stopped(id, handler),
+                StreamEvent::Writable { .. }
+                | StreamEvent::Finished { .. }
+                | StreamEvent::Available { .. } => Ok(()),
+            },
+            Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {
+                Ok(())
+            }
+        };
+        if let Err(code) = heard {
+            self.end(code);
+        }
+    }
+
+    fn greet(&mut self) {
+        self.control = self.quic.streams().open(Dir::Uni);
+        if let Some(id) = self.control {
+            // There is room for four bytes, or the client is of no use.
+            let _written = self.quic.send_stream(id).write(&frame::greeting());
+        }
+    }
+
+    /// The client wants no more of an answer.
+    fn stopped<K>(
+        &mut self,
+        id: StreamId,
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) -> Result<(), Code> {
+        if let Some(place) = self.streams.iter().position(|stream| stream.id == id) {
+            let stream = self.streams.swap_remove(place);
+            self.refuse(id, Code::REQUEST_CANCELLED);
+            self.drop_stream(stream, handler);
+            self.spend(RESET)?;
+        }
+        Ok(())
+    }
+
+    /// The client asked for work that brings nothing.
+    pub(super) fn spend(&mut self, amount: u32) -> Result<(), Code> {
+        self.patience = self
+            .patience
+            .checked_sub(amount)
+            .ok_or(Code::EXCESSIVE_LOAD)?;
+        Ok(())
+    }
+
+    /// The connection ends here, for that reason.
+    pub(super) const fn end(&mut self, code: Code) {
+        if !self.is_over {
+            self.is_over = true;
+            self.code = code;
+        }
+    }
+
+    /// No request after those under way.
+    pub(super) fn drain(&mut self) {
+        if std::mem::replace(&mut self.is_draining, true) {
+            return;
+        }
+        let mut payload = Vec::new();
+        put_number(&mut payload, self.after_last);
+        let mut word = Vec::new();
+        put_head(&mut word, frame::kind::GOAWAY, payload.len());
+        word.extend_from_slice(&payload);
+        if let Some(id) = self.control {
+            // Without room for it the client hears of the end when it comes.
+            let _written = self.quic.send_stream(id).write(&word);
+        }
+    }
+
+    /// When it is to be looked at, whatever QUIC wants.
+    pub(super) fn next_look(&self) -> Instant {
+        let streams = self.streams.iter();
+        let of_streams = streams.filter_map(Stream::next_look);
+        of_streams
+            .min()
+            .unwrap_or(Instant::FAR_FUTURE)
+            .min(self.deadline)
+    }
+
+    /// Ends what has taken too long.
+    pub(super) fn look(&mut self, now: Instant) {
+        if self.is_over {
+            return;
+        }
+        let overdue: Vec<StreamId> = (self.streams.iter())
+            .filter(|stream| stream.is_reading() && stream.deadline <= now)
+            .map(|stream| stream.id)
+            .collect();
+        for id in overdue {
+            self.refuse(id, Code::REQUEST_INCOMPLETE);
+            self.streams.retain(|stream| stream.id != id);
+        }
+        if self.deadline <= now {
+            self.end(Code::NO_ERROR);
+        }
+    }
+
+    fn held(&self, is_counted: impl Fn(&Stage) -> bool) -> usize {
+        let streams = self.streams.iter();
+        let counted = streams.filter(|stream| is_counted(&stream.stage));
+        counted.map(Stream::held).sum()
+    }
+
+    fn may_answer(&self) -> bool {
+        self.held(|stage| matches!(stage, Stage::Answering)) < HELD_LIMIT
+    }
+
+    /// A whole request has come: it is answered, or waits for that; false: it is refused.
+    pub(super) fn ask<K>(
+        &mut self,
+        now: Instant,
+        stream: &mut Stream<F>,
+        text: Vec<u8>,
+        limits: &ServerLimits,
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) -> Result<bool, Code> {
+        self.requests += 1;
+        self.deadline = now + limits.idle_time;
+        if self.requests >= limits.requests {
+            self.drain();
+        }
+        if self.may_answer() {
+            Self::begin_answer(stream, &text, handler);
+            return Ok(true);
+        }
+        let waiting = self.held(|stage| matches!(stage, Stage::Waiting(_)));
+        if waiting + text.len() > WAITING_LIMIT {
+            self.refuse(stream.id, Code::REQUEST_REJECTED);
+            self.spend(1)?;
+            return Ok(false);
+        }
+        stream.stage = Stage::Waiting(text);
+        Ok(true)
+    }
+
+    /// Lets the handler answer.
+    fn begin_answer<K>(
+        stream: &mut Stream<F>,
+        text: &[u8],
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) {
+        stream.stage = Stage::Answering;
+        let mut bytes = handler.lend();
+        if let Some(found) = handler.repeat(text)
+            && found.request_length == text.len()
+        {
+            handler.copy(&found.kept, &mut bytes);
+            stream.parts.extend(found.rest);
+        } else {
+            let mut space = FieldSpace::default();
+            match parse_translated(text, &mut space) {
+                Ok(request) => {
+                    let parts = handler.answer(&request, Persistence::Usual, &mut bytes);
+                    stream.parts.extend(parts);
+                }
+                Err(wrong) => {
+                    let line = Rejection::line_of(text);
+                    handler.reject(wrong.status(), line, &wrong.to_string(), &mut bytes);
+                }
+            }
+        }
+        stream.bytes = bytes;
+    }
+
+    /// Refuses a request in words.
+    pub(super) fn reject<K>(
+        &mut self,
+        now: Instant,
+        stream: &mut Stream<F>,
+        (status, why): (u16, &str),
+        limits: &ServerLimits,
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) {
+        self.requests += 1;
+        self.deadline = now + limits.idle_time;
+        stream.stage = Stage::Answering;
+        handler.reject(status, b"", why, &mut stream.bytes);
+    }
+
+    /// Writes what may go out of answers, and begins those that waited.
+    pub(super) fn go_on<K>(
+        &mut self,
+        now: Instant,
+        limits: &ServerLimits,
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) {
+        if self.is_over {
+            return;
+        }
+        let mut place = 0;
+        while let Some(stream) = self.streams.get(place) {
+            if stream.is_reading()
+                || matches!(stream.stage, Stage::Waiting(_)) && !self.may_answer()
+            {
+                place += 1;
+                continue;
+            }
+            let mut stream = self.streams.swap_remove(place);
+            if let Stage::Waiting(text) = &mut stream.stage {
+                let text = std::mem::take(text);
+                Self::begin_answer(&mut stream, &text, handler);
+            }
+            let (halt, has_written) = stream.write(now, &mut self.quic, &mut self.scratch, handler);
+            if has_written {
+                self.deadline = now + limits.idle_time;
+            }
+            match halt {
+                Halt::Done => self.end_answer(stream, handler),
+                Halt::Later => {
+                    // Back where it was: the others come next.
+                    self.streams.push(stream);
+                    let last = self.streams.len() - 1;
+                    self.streams.swap(place, last);
+                    place += 1;
+                }
+                Halt::Broken => {
+                    self.refuse(stream.id, Code::INTERNAL);
+                    self.drop_stream(stream, handler);
+                }
+                Halt::Close => self.end(Code::NO_ERROR),
+                Halt::Reset => self.end(Code::INTERNAL),
+            }
+        }
+        let is_served = self.streams.is_empty() && self.quic.streams().send_streams() <= 1;
+        if self.is_draining && is_served {
+            self.end(Code::NO_ERROR);
+        }
+    }
+
+    /// An answer has been handed to QUIC whole.
+    fn end_answer<K>(&mut self, stream: Stream<F>, handler: &mut impl Handler<File = F, Kept = K>) {
+        if stream.is_half_open {
+            // What the client still sends is of no use (RFC 9114 §4.1).
+            let _over = self
+                .quic
+                .recv_stream(stream.id)
+                .stop(Code::NO_ERROR.to_quic());
+        }
+        self.patience = PATIENCE.min(self.patience + PATIENCE_PER_ANSWER);
+        self.drop_stream(stream, handler);
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "it reads as what is done to the connection"
+    )]
+    pub(super) fn drop_stream<K>(
+        &self,
+        stream: Stream<F>,
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) {
+        if stream.bytes.capacity() > 0 {
+            handler.take_back(stream.bytes);
+        }
+    }
+
+    /// Lets go of everything: the connection is over.
+    pub(super) fn clear<K>(&mut self, handler: &mut impl Handler<File = F, Kept = K>) {
+        for stream in std::mem::take(&mut self.streams) {
+            self.drop_stream(stream, handler);
+        }
+        self.one_way = Vec::new();
+        self.scratch = Vec::new();
+    }
+}

@@ -1,0 +1,151 @@
+use super::network::{BIG, FINE, LIMITS, Weather, World};
+use crate::client::{Broken, Client as _, ProtocolError};
+use crate::h1::server::ServerLimits;
+use crate::h3::Code;
+use crate::tls::TlsError;
+
+/// Whatever the network does, each exchange has its whole answer.
+#[test]
+fn a_bad_network_loses_no_answer() {
+    for seed in 0..60 {
+        let weather = Weather {
+            lost: seed % 4 * 5,
+            repeated: seed % 3 * 10,
+            late: seed % 5 * 8,
+        };
+        let mut world = World::new(seed, weather, 10);
+        let mut expected = Vec::new();
+        for (target, length) in [("/a", 5), ("/kept", 4), ("/big", BIG), ("/file", BIG)] {
+            for _ in 0..3 {
+                world.ask("GET", target, None);
+                expected.push(Ok((200, length)));
+            }
+        }
+        world.ask("POST", "/b", Some(&[b'x'; 50_000]));
+        expected.push(Ok((200, 5)));
+        let is_done = world.run(|world| world.log.ended.len() == 13);
+        assert!(
+            is_done,
+            "seed {seed}: {:?} {:?}",
+            world.log.ended, world.error
+        );
+        world
+            .log
+            .ended
+            .sort_by_key(|ended| ended.unwrap_or_default());
+        expected.sort_by_key(|ended: &Result<(u16, usize), Broken>| ended.unwrap_or_default());
+        assert_eq!(world.log.ended, expected, "seed {seed}");
+        assert_eq!(world.error, None, "seed {seed}");
+        world.part();
+        let is_over = world.run(|world| world.server.open() == 0);
+        assert!(is_over, "seed {seed}");
+        let told = world.tell();
+        assert_eq!(told.connections, 1);
+        assert_eq!(told.go_aways, 0);
+        assert!(
+            told.packets_lost > 0 || weather.lost < 15,
+            "seed {seed}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn streams_answer_in_any_order() {
+    let mut world = World::new(1, FINE, 2);
+    world.ask("GET", "/quick", None);
+    world.ask("GET", "/slow", None);
+    assert!(world.run(|world| world.log.ended.len() == 2));
+    assert_eq!(world.log.ended, [Ok((200, 5)), Ok((200, 4))]);
+    assert_eq!(world.site.asked, ["GET /slow", "GET /quick"]);
+}
+
+#[test]
+fn what_an_answer_lacks_is_told() {
+    let mut world = World::new(2, FINE, 1);
+    world.ask("GET", "/short", None);
+    assert!(world.run(|world| world.log.ended.len() == 1));
+    assert_eq!(world.log.ended, [Err(Broken::Length)]);
+}
+
+#[test]
+fn a_connection_that_the_server_closes_has_ended() {
+    let mut world = World::new(3, FINE, 1);
+    world.ask("GET", "/break", None);
+    assert!(world.run(|world| world.client.has_ended()));
+    assert_eq!(world.error, None);
+}
+
+/// A server that is to end answers what it was asked, and says that it takes no more.
+#[test]
+fn a_server_that_ends_says_so() {
+    let mut world = World::new(4, FINE, 2);
+    world.ask("GET", "/slow", None);
+    assert!(world.run(|world| !world.site.asked.is_empty()));
+    let now = world.now;
+    let (server, site) = (&mut world.server, &mut world.site);
+    server.finish(now, site);
+    assert!(world.run(|world| world.client.has_ended()));
+    assert_eq!(world.log.ended, [Ok((200, 4))]);
+    assert!(world.log.is_closing);
+    assert_eq!(world.server.open(), 0);
+}
+
+#[test]
+fn as_many_requests_as_the_server_takes() {
+    let limits = ServerLimits {
+        requests: 3,
+        ..LIMITS
+    };
+    let mut world = World::with_name(5, FINE, 1, "localhost", limits);
+    for _ in 0..5 {
+        world.ask("GET", "/a", None);
+    }
+    assert!(world.run(|world| world.client.has_ended()));
+    assert_eq!(world.log.ended, [Ok((200, 5)); 3]);
+}
+
+#[test]
+fn a_certificate_for_another_name_is_refused() {
+    let mut world = World::with_name(6, FINE, 1, "elsewhere", LIMITS);
+    assert!(world.run(|world| world.error.is_some()));
+    let Some(ProtocolError::Tls(TlsError::Certificate(why))) = world.error else {
+        panic!("{:?}", world.error);
+    };
+    assert!(why.contains("another name"), "{why}");
+    assert!(world.run(|world| world.server.open() == 0));
+}
+
+#[test]
+fn more_connections_than_there_may_be_are_refused() {
+    let mut world = World::new(7, FINE, 1);
+    world.fill();
+    assert!(world.run(|world| world.error.is_some()));
+    let text = world.error.unwrap().to_string();
+    assert_eq!(text, "the server refused the QUIC connection");
+}
+
+/// A client that connects and asks nothing is let go of.
+#[test]
+fn an_idle_connection_is_closed_in_time() {
+    let mut world = World::new(8, FINE, 1);
+    assert!(world.run(|world| world.client.is_established()));
+    let start = world.now;
+    assert!(world.run(|world| world.client.has_ended()));
+    let idle = world.now - start;
+    assert!(
+        idle >= LIMITS.idle_time && idle < LIMITS.idle_time * 2,
+        "{idle}"
+    );
+    assert_eq!(Code::NO_ERROR.to_string(), "H3_NO_ERROR");
+    assert_eq!(world.server.open(), 0);
+}
+
+#[test]
+fn a_server_that_closes_has_no_connection_left() {
+    let mut world = World::new(9, FINE, 1);
+    assert!(world.run(|world| world.client.is_established()));
+    assert_eq!(world.server.open(), 1);
+    world.server.close(world.now, &mut world.site);
+    assert_eq!(world.server.open(), 0);
+    assert!(world.run(|world| world.client.has_ended()));
+}

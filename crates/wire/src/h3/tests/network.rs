@@ -1,0 +1,373 @@
+//! Two sides and a network between them, in simulated time.
+
+use std::collections::BTreeMap;
+
+use model::{Instant, Random, Span};
+
+use crate::client::{Broken, Client as _, ProtocolError, Sink, StreamId, Transmit};
+use crate::h1::request::{Limits, RequestHead};
+use crate::h1::server::ServerLimits;
+use crate::h3::client::{Connection, Shared, encode};
+use crate::h3::server::Server;
+use crate::message::{Head, Request, RequestId, RequestParts};
+use crate::service::{Handler, Part, Persistence, Repeat};
+use crate::tls::pki_types::PrivateKeyDer;
+use crate::tls::{Acceptor, Connector, Demands, Identity};
+
+/// Of `/big` and of `/file`.
+pub(super) const BIG: usize = 300_000;
+
+pub(super) const LIMITS: ServerLimits = ServerLimits {
+    head: Limits {
+        request_line: 1_000,
+        head: 4_000,
+    },
+    body: 100_000,
+    requests: 10_000,
+    head_time: Span::from_s(10),
+    body_time: Span::from_s(20),
+    idle_time: Span::from_s(30),
+};
+
+/// Answers with what it was asked.
+#[derive(Default)]
+pub(super) struct Echo {
+    pub(super) asked: Vec<String>,
+}
+
+impl Handler for Echo {
+    type File = ();
+    type Kept = String;
+
+    fn repeat(&mut self, bytes: &[u8]) -> Option<Repeat<(), String>> {
+        let is_it = bytes.starts_with(b"GET /kept HTTP/3.0\r\n");
+        is_it.then(|| Repeat {
+            request_length: bytes.len(),
+            kept: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkept".to_owned(),
+            rest: None,
+        })
+    }
+
+    fn copy(&mut self, kept: &String, out: &mut Vec<u8>) {
+        out.extend_from_slice(kept.as_bytes());
+    }
+
+    fn read(&mut self, (): &(), _: u64, length: usize, out: &mut Vec<u8>) -> bool {
+        out.resize(out.len() + length, b'f');
+        true
+    }
+
+    fn wants_body(&mut self, _: &RequestHead<'_>) -> bool {
+        true
+    }
+
+    fn answer(
+        &mut self,
+        request: &RequestHead<'_>,
+        _: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Vec<Part<()>> {
+        self.asked
+            .push(format!("{} {}", request.method, request.target));
+        let (length, parts) = match request.target {
+            "/big" => (BIG, vec![Part::Bytes(vec![b'b'; BIG])]),
+            "/file" => {
+                let file = Part::File {
+                    file: (),
+                    offset: 0,
+                    length: BIG as u64,
+                };
+                (BIG, vec![file])
+            }
+            "/slow" => {
+                let slow = Part::Bytes(b"slow".to_vec());
+                (4, vec![Part::Pause(Span::from_ms(700)), slow])
+            }
+            "/short" => (9, vec![Part::Bytes(b"short".to_vec())]),
+            "/break" => (9, vec![Part::Close]),
+            "/stall" => (9, vec![Part::Stall]),
+            _ => (5, vec![Part::Bytes(b"hello".to_vec())]),
+        };
+        out.extend_from_slice(
+            format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").as_bytes(),
+        );
+        parts
+    }
+
+    fn reject(&mut self, status: u16, _: &[u8], _: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("HTTP/1.1 {status} No\r\n\r\n").as_bytes());
+    }
+}
+
+/// What became of exchanges, by their place: the status and how long the content is, or how it
+/// broke.
+#[derive(Default)]
+pub(super) struct Log {
+    under_way: BTreeMap<u32, (u16, usize)>,
+    pub(super) ended: Vec<Result<(u16, usize), Broken>>,
+    pub(super) is_closing: bool,
+}
+
+impl Sink for Log {
+    fn first_byte(&mut self, _: StreamId) {}
+
+    fn head(&mut self, stream: StreamId, head: &Head<'_>) {
+        self.under_way.insert(stream.0, (head.status, 0));
+    }
+
+    fn content(&mut self, stream: StreamId, bytes: &[u8]) {
+        self.under_way.get_mut(&stream.0).unwrap().1 += bytes.len();
+    }
+
+    fn skipped(&mut self, _: StreamId, _: u64) {}
+
+    fn complete(&mut self, stream: StreamId) {
+        self.ended
+            .push(Ok(self.under_way.remove(&stream.0).unwrap()));
+    }
+
+    fn broken(&mut self, stream: StreamId, how: Broken) {
+        self.under_way.remove(&stream.0);
+        self.ended.push(Err(how));
+    }
+
+    fn closing(&mut self) {
+        self.is_closing = true;
+    }
+}
+
+/// How bad a network is: out of 100.
+#[derive(Clone, Copy)]
+pub(super) struct Weather {
+    pub(super) lost: u64,
+    pub(super) repeated: u64,
+    pub(super) late: u64,
+}
+
+pub(super) const FINE: Weather = Weather {
+    lost: 0,
+    repeated: 0,
+    late: 0,
+};
+
+pub(super) struct World {
+    pub(super) now: Instant,
+    shared: Shared,
+    pub(super) client: Connection,
+    pub(super) server: Server<()>,
+    pub(super) site: Echo,
+    pub(super) log: Log,
+    pub(super) error: Option<ProtocolError>,
+    acceptor: Acceptor,
+    random: Random,
+    weather: Weather,
+    /// Datagrams under way, by when they come: to the server or to the client.
+    under_way: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
+    count: u64,
+    to_ask: Vec<Request>,
+}
+
+fn certificate(name: &str) -> (Identity, Vec<u8>) {
+    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+    let identity = Identity {
+        chain: vec![made.cert.der().clone()],
+        key: PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
+    };
+    (identity, made.cert.der().to_vec())
+}
+
+impl World {
+    pub(super) fn new(seed: u64, weather: Weather, streams: u32) -> Self {
+        Self::with_name(seed, weather, streams, "localhost", LIMITS)
+    }
+
+    /// The same, where the certificate of the server is for `name`.
+    pub(super) fn with_name(
+        seed: u64,
+        weather: Weather,
+        streams: u32,
+        name: &str,
+        limits: ServerLimits,
+    ) -> Self {
+        let (identity, root) = certificate(name);
+        let connector = Connector::new(Demands {
+            name: "localhost",
+            roots: Some(vec![root.into()]),
+            identity: None,
+            versions: &[],
+            suites: &[],
+            groups: &[],
+            resumes: false,
+        });
+        let acceptor = Acceptor::new(identity).unwrap();
+        let draws = [u8::try_from(seed % 251).unwrap(); 32];
+        let mut shared = Shared::new(&connector.unwrap(), streams, 16_384).unwrap();
+        shared.seed([!draws[0]; 32]);
+        Self {
+            now: Instant::from_ns(1_000_000_000),
+            client: Connection::new(&mut shared),
+            shared,
+            server: Server::seeded(&acceptor, limits, 2, Some(draws)).unwrap(),
+            site: Echo::default(),
+            log: Log::default(),
+            error: None,
+            acceptor,
+            random: Random::stream(seed, 7),
+            weather,
+            under_way: BTreeMap::new(),
+            count: 0,
+            to_ask: Vec::new(),
+        }
+    }
+
+    /// Will ask for that, as soon as there is room.
+    pub(super) fn ask(&mut self, method: &str, target: &str, content: Option<&[u8]>) {
+        let parts = RequestParts {
+            method,
+            target,
+            authority: "localhost",
+            fields: &[],
+            content,
+        };
+        let request = Request::compile(RequestId(0), &parts, false);
+        self.to_ask.push(request.with_h3(encode(&parts)));
+    }
+
+    /// Lets things happen until `is_over`, or for a minute.
+    pub(super) fn run(&mut self, is_over: impl Fn(&Self) -> bool) -> bool {
+        let end = self.now + Span::from_s(60);
+        loop {
+            while self.client.free() > 0
+                && let Some(request) = self.to_ask.pop()
+            {
+                self.client.begin(&request).unwrap();
+                self.send();
+            }
+            self.send();
+            if is_over(self) {
+                return true;
+            }
+            let next = self.next();
+            if next > end {
+                return false;
+            }
+            self.now = self.now.max(next);
+            self.step();
+        }
+    }
+
+    /// Lets happen what happens in that time, and no more.
+    pub(super) fn pass(&mut self, time: Span) {
+        let end = self.now + time;
+        self.send();
+        while self.next() <= end {
+            self.now = self.now.max(self.next());
+            self.step();
+            self.send();
+        }
+        self.now = end;
+    }
+
+    /// When something happens next.
+    fn next(&self) -> Instant {
+        let datagram = self.under_way.first_key_value().map(|(key, _)| key.0);
+        datagram
+            .unwrap_or(Instant::FAR_FUTURE)
+            .min(self.server.poll_timeout())
+            .min(self.client.poll_timeout().unwrap_or(Instant::FAR_FUTURE))
+    }
+
+    fn step(&mut self) {
+        if let Some(entry) = self.under_way.first_entry()
+            && entry.key().0 <= self.now
+        {
+            let (is_to_server, mut bytes) = entry.remove();
+            if is_to_server {
+                let from = "[::1]:9".parse().unwrap();
+                self.server
+                    .handle_datagram(self.now, from, None, &bytes, &mut self.site);
+            } else {
+                let taken =
+                    self.client
+                        .handle_bytes(&mut self.shared, self.now, &mut bytes, &mut self.log);
+                self.error = self.error.or_else(|| taken.err());
+            }
+        }
+        self.server.handle_timeout(self.now, &mut self.site);
+        if self.client.poll_timeout().is_some_and(|at| at <= self.now) {
+            self.client.handle_timeout(self.now, &mut self.log);
+        }
+    }
+
+    /// Puts what both sides have to send onto the network.
+    fn send(&mut self) {
+        let mut out = Vec::new();
+        while self.client.wants_transmit() {
+            out.clear();
+            if self.client.poll_transmit(self.now, &mut out) == Transmit::Nothing {
+                break;
+            }
+            let segment = self.client.segment();
+            out.chunks(segment).for_each(|one| self.post(true, one));
+        }
+        loop {
+            out.clear();
+            let Some(way) = self.server.poll_transmit(self.now, &mut out) else {
+                break;
+            };
+            out.chunks(way.segment)
+                .for_each(|one| self.post(false, one));
+        }
+    }
+
+    fn post(&mut self, is_to_server: bool, datagram: &[u8]) {
+        let mut falls = |share: u64| (self.random.below(100) as u64) < share;
+        let (is_lost, is_repeated) = (falls(self.weather.lost), falls(self.weather.repeated));
+        let is_late = falls(self.weather.late);
+        let way = Span::from_ms(5);
+        if !is_lost {
+            let more = if is_late { way * 6 } else { Span::ZERO };
+            self.deliver(is_to_server, datagram, way + more);
+        }
+        if is_repeated {
+            self.deliver(is_to_server, datagram, way * 3);
+        }
+    }
+
+    fn deliver(&mut self, is_to_server: bool, datagram: &[u8], after: Span) {
+        self.count += 1;
+        let key = (self.now + after, self.count);
+        self.under_way
+            .insert(key, (is_to_server, datagram.to_vec()));
+    }
+
+    /// Says on a new stream what nobody else would.
+    pub(super) fn say(&mut self, bytes: &[u8], is_one_way: bool, is_all: bool) -> u64 {
+        self.run(|world| world.client.is_established());
+        let id = self.client.say_raw(bytes, is_one_way, is_all);
+        self.send();
+        id
+    }
+
+    /// Gives up what was said there.
+    pub(super) fn give_up(&mut self, id: u64) {
+        self.client.give_up_raw(id);
+        self.send();
+    }
+
+    pub(super) fn tell(&self) -> model::quic::QuicRecord {
+        Connection::tell_quic(&self.shared).unwrap()
+    }
+
+    /// From now on the server has no room for a connection.
+    pub(super) fn fill(&mut self) {
+        self.server = Server::seeded(&self.acceptor, LIMITS, 0, None).unwrap();
+    }
+
+    pub(super) fn part(&mut self) {
+        let mut out = Vec::new();
+        if self.client.farewell(&mut self.shared, self.now, &mut out) {
+            self.post(true, &out);
+        }
+    }
+}
