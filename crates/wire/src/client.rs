@@ -127,6 +127,12 @@ pub enum ProtocolError {
     Switched,
 }
 
+impl From<h3::Code> for ProtocolError {
+    fn from(code: h3::Code) -> Self {
+        Self::Http3(code)
+    }
+}
+
 /// Where a connection tells what happens on it.
 pub trait Sink {
     /// The first byte of an answer has come. May be told more than once; the first counts.

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod client;
 pub mod date;
 pub mod h1;
@@ -13,7 +14,10 @@ pub mod h2;
 pub mod h3;
 pub mod http;
 pub mod message;
+mod prefixed;
 pub mod service;
+#[cfg(test)]
+mod testing;
 pub mod tls;
 
 pub use client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};

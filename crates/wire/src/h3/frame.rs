@@ -15,6 +15,11 @@ pub(super) mod kind {
     pub(crate) const MAX_PUSH_ID: u64 = 0x0d;
 }
 
+/// Whether this is the number of a frame that only HTTP/2 has (RFC 9114 §7.2.8).
+pub(super) const fn is_of_http2(kind: u64) -> bool {
+    matches!(kind, 0x02 | 0x06 | 0x08 | 0x09)
+}
+
 /// The longest number (RFC 9000 §16).
 const NUMBER: usize = 8;
 

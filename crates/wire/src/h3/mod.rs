@@ -8,6 +8,7 @@ pub mod client;
 mod code;
 mod fields;
 mod frame;
+mod one_way;
 mod qpack;
 pub mod server;
 #[cfg(test)]

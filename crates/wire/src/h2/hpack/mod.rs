@@ -10,14 +10,13 @@ mod table;
 pub(crate) use self::encode::{Form, field, indexed, is_static, resize};
 pub(crate) use self::table::{SIZE as TABLE_SIZE, size_of};
 
+pub(crate) use crate::prefixed::BadBlock;
+
 use self::table::{STATIC, Table};
+use crate::prefixed::{integer, string};
 
 /// The index of what was put into the table last.
 pub(crate) const DYNAMIC: usize = STATIC.len() + 1;
-
-/// A block of fields breaks the coding: the connection is of no more use (RFC 7541 §2.3.3, §3.2).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct BadBlock;
 
 /// What a peer compressed.
 #[derive(Debug, Default)]
@@ -81,13 +80,13 @@ impl Decoder {
         let index = integer(rest, how.prefix)?;
         self.name.clear();
         if index == 0 {
-            string(rest, &mut self.name)?;
+            string(rest, 7, &mut self.name)?;
         } else {
             let (name, _) = self.table.at(index).ok_or(BadBlock)?;
             self.name.extend_from_slice(name);
         }
         self.value.clear();
-        string(rest, &mut self.value)?;
+        string(rest, 7, &mut self.value)?;
         each(&self.name, &self.value);
         if how.is_kept {
             self.table.insert(&self.name, &self.value);
@@ -105,43 +104,6 @@ impl Decoder {
     pub(crate) fn release(&mut self) {
         self.name = Vec::new();
         self.value = Vec::new();
-    }
-}
-
-/// Reads an integer whose first byte has `prefix` bits of it (RFC 7541 §5.1).
-#[inline]
-fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, BadBlock> {
-    let (&first, after) = rest.split_first().ok_or(BadBlock)?;
-    *rest = after;
-    let mask = (1u8 << prefix) - 1;
-    let mut value = usize::from(first & mask);
-    if value < usize::from(mask) {
-        return Ok(value);
-    }
-    for shift in [0, 7, 14, 21] {
-        let (&byte, after) = rest.split_first().ok_or(BadBlock)?;
-        *rest = after;
-        value += usize::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(value);
-        }
-    }
-    // No length and no index is that large.
-    Err(BadBlock)
-}
-
-/// Reads a string and appends it to `out` (RFC 7541 §5.2).
-#[inline]
-fn string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), BadBlock> {
-    let is_coded = rest.first().ok_or(BadBlock)? & 0x80 != 0;
-    let length = integer(rest, 7)?;
-    let (text, after) = rest.split_at_checked(length).ok_or(BadBlock)?;
-    *rest = after;
-    if is_coded {
-        huffman::decode(text, out).map_err(|_| BadBlock)
-    } else {
-        out.extend_from_slice(text);
-        Ok(())
     }
 }
 

@@ -24,9 +24,8 @@ use super::frame::{self, Code};
 use super::hpack::Decoder;
 use super::reader::Reader;
 use super::settings::{self, Settings, WINDOW_AT_FIRST};
-use crate::h1::request::{FieldSpace, Rejection, parse_translated};
 use crate::h1::server::ServerLimits;
-use crate::service::{Handler, Part, Persistence, Service, Transmit};
+use crate::service::{Handler, Service, Transmit};
 
 /// Streams that may be open at once: what nginx allows.
 const STREAMS: u32 = 128;
@@ -175,7 +174,8 @@ impl<F: Clone, K> Server<F, K> {
         self.requests += 1;
         self.deadline = now + self.limits.idle_time;
         if self.may_answer() {
-            self.begin_answer(&mut stream, text, handler);
+            stream.stage = Stage::Answering;
+            stream.answer.begin(text, handler);
             return self.go_on(now, stream, handler);
         }
         if self.held() + text.len() > WAITING_LIMIT {
@@ -185,36 +185,6 @@ impl<F: Clone, K> Server<F, K> {
         stream.stage = Stage::Waiting(text.to_vec());
         self.streams.push(stream);
         Ok(())
-    }
-
-    /// Lets the handler answer.
-    fn begin_answer(
-        &self,
-        stream: &mut Stream<F>,
-        text: &[u8],
-        handler: &mut impl Handler<File = F, Kept = K>,
-    ) {
-        stream.stage = Stage::Answering;
-        let mut bytes = handler.lend();
-        if let Some(found) = handler.repeat(text)
-            && found.request_length == text.len()
-        {
-            handler.copy(&found.kept, &mut bytes);
-            stream.parts.extend(found.rest);
-        } else {
-            let mut space = FieldSpace::default();
-            match parse_translated(text, &mut space) {
-                Ok(request) => {
-                    let parts = handler.answer(&request, Persistence::Usual, &mut bytes);
-                    stream.parts.extend(parts);
-                }
-                Err(wrong) => {
-                    let line = Rejection::line_of(text);
-                    handler.reject(wrong.status(), line, &wrong.to_string(), &mut bytes);
-                }
-            }
-        }
-        stream.bytes = bytes;
     }
 
     /// Refuses a request that is none.
@@ -242,13 +212,13 @@ impl<F: Clone, K> Server<F, K> {
         &mut self,
         now: Instant,
         stream: &mut Stream<F>,
-        (status, why): (u16, &str),
+        wrong: (u16, &str),
         handler: &mut impl Handler<File = F, Kept = K>,
     ) {
         self.requests += 1;
         self.deadline = now + self.limits.idle_time;
         stream.stage = Stage::Answering;
-        handler.reject(status, b"", why, &mut stream.bytes);
+        stream.answer.reject(wrong, handler);
     }
 
     /// Writes what may go out of an answer, and keeps the rest.
@@ -296,7 +266,7 @@ impl<F: Clone, K> Server<F, K> {
             // What the client still sends is of no use (RFC 9113 §8.1).
             frame::reset(&mut self.out, stream.id, Code::NO_ERROR);
         }
-        handler.take_back(stream.bytes);
+        stream.answer.drop(handler);
         self.patience = PATIENCE.min(self.patience + PATIENCE_PER_ANSWER);
         if self.requests >= self.limits.requests && self.ending == Ending::Open {
             self.drain();
@@ -328,7 +298,8 @@ impl<F: Clone, K> Server<F, K> {
                 }
                 Stage::Waiting(text) => {
                     let text = std::mem::take(text);
-                    self.begin_answer(&mut stream, &text, handler);
+                    stream.stage = Stage::Answering;
+                    stream.answer.begin(&text, handler);
                 }
                 Stage::Answering => {}
             }
@@ -356,7 +327,8 @@ impl<F: Clone, K> Server<F, K> {
 
     /// The end of the first delay that was ordered.
     fn next_pause(&self) -> Option<Instant> {
-        self.streams.iter().filter_map(|stream| stream.until).min()
+        let streams = self.streams.iter();
+        streams.filter_map(|stream| stream.answer.until()).min()
     }
 
     /// Keeps little memory for a connection on which nothing is under way: most are idle.
@@ -464,9 +436,8 @@ impl<F: Clone, K> Server<F, K> {
     fn has_to_write(&self) -> bool {
         self.streams.iter().any(|stream| match &stream.stage {
             Stage::Answering => {
-                stream.until.is_some()
-                    || !matches!(stream.parts.front(), Some(Part::Stall))
-                        && stream.window.min(self.window) > 0
+                stream.answer.until().is_some()
+                    || !stream.answer.is_stalled() && stream.window.min(self.window) > 0
             }
             Stage::Reading(_) => false,
             Stage::Waiting(_) => true,

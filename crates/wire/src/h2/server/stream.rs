@@ -1,12 +1,11 @@
 //! One request and its answer, which goes out as far as windows allow.
 
-use std::collections::VecDeque;
-
 use model::Instant;
 
 use super::answer::write_head;
+use crate::answer::{Answer, Piece};
 use crate::h2::frame::{self, Code, PAYLOAD};
-use crate::service::{Handler, Part};
+use crate::service::Handler;
 
 /// A frame of content that windows make shorter than this counts as one that is asked for to harm.
 const SHORT: usize = 64;
@@ -41,16 +40,8 @@ pub(super) struct Stream<F> {
     pub(super) window: i64,
     /// The client may still send; it is told to stop when the answer is out.
     pub(super) is_half_open: bool,
-    /// The next bytes of the answer, as for HTTP/1.1, of which so many are out.
-    pub(super) bytes: Vec<u8>,
-    sent: usize,
-    /// What follows them.
-    pub(super) parts: VecDeque<Part<F>>,
+    pub(super) answer: Answer<F>,
     is_head_out: bool,
-    /// Where in a file that is sent again and again.
-    position: u64,
-    /// A delay that was ordered lasts until then.
-    pub(super) until: Option<Instant>,
 }
 
 /// Why no more of an answer goes out for now.
@@ -87,19 +78,15 @@ impl<F: Clone> Stream<F> {
             stage,
             window,
             is_half_open: false,
-            bytes: Vec::new(),
-            sent: 0,
-            parts: VecDeque::new(),
+            answer: Answer::new(),
             is_head_out: false,
-            position: 0,
-            until: None,
         }
     }
 
     /// How many bytes of it are held in memory.
     pub(super) fn held(&self) -> usize {
         match &self.stage {
-            Stage::Answering => self.bytes.len() - self.sent,
+            Stage::Answering => self.answer.held(),
             Stage::Reading(body) => body.text.len(),
             Stage::Waiting(text) => text.len(),
         }
@@ -112,160 +99,84 @@ impl<F: Clone> Stream<F> {
         way: &mut Way<'_>,
         handler: &mut impl Handler<File = F, Kept = K>,
     ) -> Halt {
-        if self.until.is_some_and(|until| until > now) {
-            return Halt::Later;
-        }
-        self.until = None;
         loop {
             if way.out.len() >= way.full {
                 return Halt::Full;
             }
-            let halt = if self.sent < self.bytes.len() {
-                self.write_bytes(way)
-            } else {
-                self.write_part(now, way, handler)
+            let (count, is_all) = match self.answer.next(now) {
+                Piece::Bytes { bytes, is_last } if !self.is_head_out => {
+                    let Some(length) = write_head(bytes, self.id, is_last, way.block, way.out)
+                    else {
+                        frame::reset(way.out, self.id, Code::INTERNAL);
+                        return Halt::Done;
+                    };
+                    self.is_head_out = true;
+                    if is_last && length == bytes.len() {
+                        return Halt::Done;
+                    }
+                    self.answer.took(length);
+                    continue;
+                }
+                Piece::Bytes { bytes, is_last } => {
+                    let Some(count) = way.room(self.window, bytes.len() as u64) else {
+                        return Halt::Later;
+                    };
+                    let is_all = is_last && count == bytes.len();
+                    frame::data(way.out, self.id, count, is_all);
+                    way.out.extend_from_slice(&bytes[..count]);
+                    (count, is_all)
+                }
+                Piece::File {
+                    file,
+                    offset,
+                    length,
+                    is_last,
+                } => {
+                    let Some(count) = way.room(self.window, length) else {
+                        return Halt::Later;
+                    };
+                    let is_all = is_last && count as u64 == length;
+                    let start = way.out.len();
+                    frame::data(way.out, self.id, count, is_all);
+                    if !handler.read(file, offset, count, way.out) {
+                        // The file is shorter than was promised.
+                        way.out.truncate(start);
+                        frame::reset(way.out, self.id, Code::INTERNAL);
+                        return Halt::Done;
+                    }
+                    (count, is_all)
+                }
+                Piece::Close => return Halt::Close,
+                Piece::End => {
+                    frame::data(way.out, self.id, 0, true);
+                    return Halt::Done;
+                }
+                Piece::Later => return Halt::Later,
+                Piece::Reset => return Halt::Reset,
             };
-            if let Some(halt) = halt {
-                return halt;
+            self.answer.took(count);
+            let taken = i64::try_from(count).expect("a frame has at most 16 KiB");
+            self.window -= taken;
+            *way.window -= taken;
+            if is_all {
+                return Halt::Done;
             }
         }
     }
+}
 
-    /// How much content may go out in one frame, of as much as there is.
-    fn room(&self, there: u64, way: &mut Way<'_>) -> Option<usize> {
-        let window = self.window.min(*way.window);
-        let window = usize::try_from(window).unwrap_or(0);
+impl Way<'_> {
+    /// How much content may go out in one frame of a stream with this window, of as much as there
+    /// is.
+    fn room(&mut self, window: i64, there: u64) -> Option<usize> {
+        let window = usize::try_from(window.min(*self.window)).unwrap_or(0);
         let wanted = usize::try_from(there).map_or(PAYLOAD, |there| there.min(PAYLOAD));
         if window == 0 {
             return None;
         }
         if window < wanted.min(SHORT) {
-            *way.short += 1;
+            *self.short += 1;
         }
         Some(window.min(wanted))
-    }
-
-    #[expect(clippy::cast_possible_wrap, reason = "a frame has at most 16 KiB")]
-    fn take(&mut self, count: usize, way: &mut Way<'_>) {
-        self.window -= count as i64;
-        *way.window -= count as i64;
-    }
-
-    fn write_bytes(&mut self, way: &mut Way<'_>) -> Option<Halt> {
-        let is_last_part = self.parts.is_empty();
-        if !self.is_head_out {
-            let text = &self.bytes[self.sent..];
-            let Some(length) = write_head(text, self.id, is_last_part, way.block, way.out) else {
-                frame::reset(way.out, self.id, Code::INTERNAL);
-                return Some(Halt::Done);
-            };
-            self.is_head_out = true;
-            self.sent += length;
-            return (is_last_part && self.sent == self.bytes.len()).then_some(Halt::Done);
-        }
-        let there = self.bytes.len() - self.sent;
-        let Some(count) = self.room(there as u64, way) else {
-            return Some(Halt::Later);
-        };
-        let is_last = is_last_part && count == there;
-        frame::data(way.out, self.id, count, is_last);
-        way.out
-            .extend_from_slice(&self.bytes[self.sent..self.sent + count]);
-        self.sent += count;
-        self.take(count, way);
-        is_last.then_some(Halt::Done)
-    }
-
-    fn write_part<K>(
-        &mut self,
-        now: Instant,
-        way: &mut Way<'_>,
-        handler: &mut impl Handler<File = F, Kept = K>,
-    ) -> Option<Halt> {
-        let Some(part) = self.parts.pop_front() else {
-            frame::data(way.out, self.id, 0, true);
-            return Some(Halt::Done);
-        };
-        match part {
-            Part::Bytes(bytes) => {
-                self.bytes = bytes;
-                self.sent = 0;
-                None
-            }
-            Part::Close => Some(Halt::Close),
-            Part::Cycle {
-                file,
-                block,
-                length,
-            } => {
-                let there = length.min(block - self.position);
-                let (halt, count) =
-                    self.write_file(&file, self.position, there, length, way, handler);
-                self.position = (self.position + count) % block.max(1);
-                if length > count {
-                    let length = length - count;
-                    self.parts.push_front(Part::Cycle {
-                        file,
-                        block,
-                        length,
-                    });
-                }
-                halt
-            }
-            Part::File {
-                file,
-                offset,
-                length,
-            } => {
-                let (halt, count) = self.write_file(&file, offset, length, length, way, handler);
-                if length > count {
-                    self.parts.push_front(Part::File {
-                        file,
-                        offset: offset + count,
-                        length: length - count,
-                    });
-                }
-                halt
-            }
-            Part::Pause(span) => {
-                self.until = Some(now + span);
-                Some(Halt::Later)
-            }
-            Part::Reset => Some(Halt::Reset),
-            Part::Stall => {
-                self.parts.push_front(Part::Stall);
-                Some(Halt::Later)
-            }
-        }
-    }
-
-    /// Writes a frame from a file, of which `there` bytes are there and `length` are to come in
-    /// all; how many bytes that was.
-    fn write_file<K>(
-        &mut self,
-        file: &F,
-        offset: u64,
-        there: u64,
-        length: u64,
-        way: &mut Way<'_>,
-        handler: &mut impl Handler<File = F, Kept = K>,
-    ) -> (Option<Halt>, u64) {
-        if length == 0 {
-            return (None, 0);
-        }
-        let Some(count) = self.room(there, way) else {
-            return (Some(Halt::Later), 0);
-        };
-        let is_last = self.parts.is_empty() && count as u64 == length;
-        let start = way.out.len();
-        frame::data(way.out, self.id, count, is_last);
-        if !handler.read(file, offset, count, way.out) {
-            // The file is shorter than was promised.
-            way.out.truncate(start);
-            frame::reset(way.out, self.id, Code::INTERNAL);
-            return (Some(Halt::Done), length);
-        }
-        self.take(count, way);
-        (is_last.then_some(Halt::Done), count as u64)
     }
 }

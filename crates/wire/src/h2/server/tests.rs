@@ -3,23 +3,13 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::*;
-use crate::h1::request::{Limits, RequestHead};
+use crate::h1::request::RequestHead;
 use crate::h2::PREFACE;
 use crate::h2::frame::{FrameHead, flag, kind};
 use crate::h2::hpack::{self, Form};
-use crate::service::Repeat;
+use crate::service::{Part, Persistence, Repeat};
+use crate::testing::LIMITS;
 
-const LIMITS: ServerLimits = ServerLimits {
-    head: Limits {
-        request_line: 1_000,
-        head: 4_000,
-    },
-    body: 100_000,
-    requests: 10_000,
-    head_time: Span::from_s(10),
-    body_time: Span::from_s(20),
-    idle_time: Span::from_s(30),
-};
 const NOW: Instant = Instant::from_ns(1_000);
 /// Of `/big` and of `/file`.
 const BIG: usize = 100_000;

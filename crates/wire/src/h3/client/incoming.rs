@@ -4,25 +4,13 @@ use quinn_proto::{Dir, Event, ReadError, StreamEvent, StreamId as Quic};
 
 use super::{Connection, Shared, reason};
 use crate::client::{Broken, ProtocolError, Sink, StreamId};
-use crate::h3::frame::{self, Piece, Reader, Stop, check_settings, number};
-use crate::h3::{Code, kind};
+use crate::h3::Code;
+use crate::h3::frame::{self, Piece, Stop, check_settings, number};
+use crate::h3::one_way::{OneWay, begin_control};
 use crate::message::{Framing, Head, Version};
 
 /// Interim answers before the final one.
 const INTERIM: u32 = 16;
-/// The longest frame of a control stream that is read.
-const CONTROL: usize = 4_096;
-
-/// A stream of the server that goes one way.
-#[derive(Debug)]
-pub(super) struct OneWay {
-    id: Quic,
-    /// The bytes of its kind that have come.
-    start: Vec<u8>,
-    kind: Option<u64>,
-    reader: Reader,
-}
-
 type Heard = Result<(), ProtocolError>;
 
 const fn broken(code: Code) -> Heard {
@@ -95,12 +83,7 @@ impl Connection {
 
     fn accept(&mut self) -> Option<Quic> {
         let id = self.link.as_mut()?.quic.streams().accept(Dir::Uni)?;
-        self.one_way.push(OneWay {
-            id,
-            start: Vec::new(),
-            kind: None,
-            reader: Reader::default(),
-        });
+        self.one_way.push(OneWay::new(id));
         Some(id)
     }
 
@@ -189,11 +172,8 @@ impl Connection {
             frame::kind::CANCEL_PUSH
             | frame::kind::SETTINGS
             | frame::kind::GOAWAY
-            | frame::kind::MAX_PUSH_ID
-            | 0x02
-            | 0x06
-            | 0x08
-            | 0x09 => broken(Code::FRAME_UNEXPECTED),
+            | frame::kind::MAX_PUSH_ID => broken(Code::FRAME_UNEXPECTED),
+            _ if frame::is_of_http2(kind) => broken(Code::FRAME_UNEXPECTED),
             _ => Ok(()),
         }
     }
@@ -298,11 +278,9 @@ impl Connection {
                 Err(ReadError::Blocked) => return Ok(()),
                 Ok(None) | Err(ReadError::Reset(_)) => {
                     let one = self.one_way.swap_remove(position);
-                    return match one.kind {
-                        Some(kind::CONTROL | kind::ENCODER | kind::DECODER) => {
-                            broken(Code::CLOSED_CRITICAL_STREAM)
-                        }
-                        _ => Ok(()),
+                    return match one.is_critical() {
+                        true => broken(Code::CLOSED_CRITICAL_STREAM),
+                        false => Ok(()),
                     };
                 }
             }
@@ -316,56 +294,21 @@ impl Connection {
         bytes: &[u8],
         sink: &mut impl Sink,
     ) -> Heard {
-        let mut rest = bytes;
-        let kind = match one.kind {
-            Some(kind) => kind,
-            None => {
-                one.start.extend_from_slice(rest);
-                let mut start = one.start.as_slice();
-                let Some(kind) = number(&mut start) else {
-                    return Ok(());
-                };
-                let is_there = self.one_way.iter().any(|other| other.kind == Some(kind));
-                if is_there && matches!(kind, kind::CONTROL | kind::ENCODER | kind::DECODER) {
-                    return broken(Code::STREAM_CREATION);
-                }
-                rest = &bytes[bytes.len() - start.len()..];
-                one.kind = Some(kind);
-                kind
-            }
+        let Some(rest) = one.take(bytes, &self.one_way, Code::ID)? else {
+            return Ok(());
         };
-        match kind {
-            kind::CONTROL => {
-                let taken = one.reader.take(rest, CONTROL, |piece| match piece {
-                    Piece::Begin(kind) => self.begin_control(kind),
-                    Piece::Whole(kind, payload) => self.control(shared, kind, payload, sink),
-                    Piece::Content(_) => Ok(()),
-                });
-                taken.map_err(|stop| match stop {
-                    Stop::TooLong => ProtocolError::Http3(Code::EXCESSIVE_LOAD),
-                    Stop::Told(error) => error,
-                })
-            }
-            kind::PUSH => broken(Code::ID),
-            // All it may say is that the table has no room (RFC 9204 §4.3.1).
-            kind::ENCODER if rest.iter().any(|byte| *byte != 0x20) => broken(Code::ENCODER_STREAM),
-            _ => Ok(()),
-        }
+        one.take_control(rest, |piece| match piece {
+            Piece::Begin(kind) => self.begin_control(kind),
+            Piece::Whole(kind, payload) => self.control(shared, kind, payload, sink),
+            Piece::Content(_) => Ok(()),
+        })
     }
 
     fn begin_control(&self, kind: u64) -> Heard {
+        begin_control(kind, self.has_settings)?;
         match kind {
-            frame::kind::SETTINGS if self.has_settings => broken(Code::FRAME_UNEXPECTED),
-            frame::kind::SETTINGS => Ok(()),
-            _ if !self.has_settings => broken(Code::MISSING_SETTINGS),
-            frame::kind::DATA
-            | frame::kind::HEADERS
-            | frame::kind::PUSH_PROMISE
-            | frame::kind::MAX_PUSH_ID
-            | 0x02
-            | 0x06
-            | 0x08
-            | 0x09 => broken(Code::FRAME_UNEXPECTED),
+            // A server pushes, and is not told what it may push.
+            frame::kind::MAX_PUSH_ID => broken(Code::FRAME_UNEXPECTED),
             _ => Ok(()),
         }
     }

@@ -22,11 +22,11 @@ use quinn_proto::{Dir, StreamId as Quic};
 
 pub use self::request::{Encoded, encode};
 
-use self::incoming::OneWay;
 use self::link::{Link, Setup, reason};
 use self::tally::Tally;
 use super::fields::Known;
 use super::frame::Reader;
+use super::one_way::OneWay;
 use super::{APPLICATION, Code, frame};
 use crate::client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 use crate::message::Request;

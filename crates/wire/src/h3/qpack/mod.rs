@@ -4,11 +4,7 @@
 mod table;
 
 use self::table::STATIC;
-use crate::h2::huffman;
-
-/// A block of fields breaks the coding: the connection is of no more use (RFC 9204 §6).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct BadBlock;
+use crate::prefixed::{BadBlock, integer, put_integer, put_string, string};
 
 /// Whether strings are written in the Huffman code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -70,41 +66,6 @@ fn entry(index: usize, is_static: bool) -> Result<(&'static str, &'static str), 
     found.copied().ok_or(BadBlock)
 }
 
-/// Reads an integer whose first byte has `prefix` bits of it (RFC 7541 §5.1).
-fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, BadBlock> {
-    let (&first, after) = rest.split_first().ok_or(BadBlock)?;
-    *rest = after;
-    let mask = usize::from(0xff_u8 >> (8 - prefix));
-    let mut value = usize::from(first) & mask;
-    if value < mask {
-        return Ok(value);
-    }
-    for shift in [0, 7, 14, 21] {
-        let (&byte, after) = rest.split_first().ok_or(BadBlock)?;
-        *rest = after;
-        value += usize::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(value);
-        }
-    }
-    // No length and no index is that large.
-    Err(BadBlock)
-}
-
-/// Reads a string whose length has `prefix` bits in its first byte, and appends it to `out`.
-fn string(rest: &mut &[u8], prefix: u32, out: &mut Vec<u8>) -> Result<(), BadBlock> {
-    let is_coded = rest.first().ok_or(BadBlock)? & (1 << prefix) != 0;
-    let length = integer(rest, prefix)?;
-    let (text, after) = rest.split_at_checked(length).ok_or(BadBlock)?;
-    *rest = after;
-    if is_coded {
-        huffman::decode(text, out).map_err(|_| BadBlock)
-    } else {
-        out.extend_from_slice(text);
-        Ok(())
-    }
-}
-
 /// Appends what stands before all fields of a block.
 pub(super) fn begin(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
@@ -112,6 +73,7 @@ pub(super) fn begin(out: &mut Vec<u8>) {
 
 /// Appends a field whose name is in lower case: by its index if the static table has it.
 pub(super) fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8], form: Form) {
+    let may_code = form == Form::Coded;
     let mut named = None;
     for (position, (known, its)) in STATIC.iter().enumerate() {
         if known.as_bytes() == name {
@@ -123,39 +85,9 @@ pub(super) fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8], form: Form) {
     }
     match named {
         Some(position) => put_integer(out, 0x50, 4, position),
-        None => put_string(out, 0x20, 3, name, form),
+        None => put_string(out, 0x20, 3, name, may_code),
     }
-    put_string(out, 0x00, 7, value, form);
-}
-
-fn put_string(out: &mut Vec<u8>, marks: u8, prefix: u32, text: &[u8], form: Form) {
-    let coded = match form {
-        Form::Coded => huffman::encoded_length(text),
-        Form::Plain => text.len(),
-    };
-    if coded < text.len() {
-        put_integer(out, marks | 1 << prefix, prefix, coded);
-        huffman::encode(text, out);
-    } else {
-        put_integer(out, marks, prefix, text.len());
-        out.extend_from_slice(text);
-    }
-}
-
-/// Appends an integer whose first byte has `prefix` bits for it, beside `marks`.
-fn put_integer(out: &mut Vec<u8>, marks: u8, prefix: u32, value: usize) {
-    let mask = (1usize << prefix) - 1;
-    let low = |value: usize| value.to_le_bytes()[0];
-    if value < mask {
-        return out.push(marks | low(value));
-    }
-    out.push(marks | low(mask));
-    let mut rest = value - mask;
-    while rest >= 0x80 {
-        out.push(low(rest) | 0x80);
-        rest >>= 7;
-    }
-    out.push(low(rest));
+    put_string(out, 0x00, 7, value, may_code);
 }
 
 #[cfg(test)]

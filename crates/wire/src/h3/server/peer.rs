@@ -4,13 +4,13 @@ use model::Instant;
 use quinn_proto::{Connection, Dir, Event, StreamEvent, StreamId};
 
 use super::stream::{Halt, Stage, Stream};
-use crate::h1::request::{FieldSpace, Rejection, parse_translated};
 use crate::h1::server::ServerLimits;
 use crate::h2::server::request::Builder;
 use crate::h3::Code;
-use crate::h3::frame::{self, Reader, put_head, put_number};
+use crate::h3::frame::{self, put_head, put_number};
+use crate::h3::one_way::OneWay;
 use crate::h3::qpack::Decoder;
-use crate::service::{Handler, Persistence};
+use crate::service::Handler;
 
 /// No further answer is begun while so many bytes of answers wait for windows.
 const HELD_LIMIT: usize = 64 * 1024;
@@ -21,16 +21,6 @@ const PATIENCE: u32 = 500;
 const PATIENCE_PER_ANSWER: u32 = 10;
 /// What a request that its client gives up costs of that: 50 in a row end the connection.
 pub(super) const RESET: u32 = 10;
-
-/// A stream of the client that goes one way.
-#[derive(Debug)]
-pub(super) struct OneWay {
-    pub(super) id: StreamId,
-    /// The bytes of its kind that have come.
-    pub(super) start: Vec<u8>,
-    pub(super) kind: Option<u64>,
-    pub(super) reader: Reader,
-}
 
 /// One connection.
 #[derive(Debug)]
@@ -233,7 +223,8 @@ impl<F: Clone> Peer<F> {
             self.drain();
         }
         if self.may_answer() {
-            Self::begin_answer(stream, &text, handler);
+            stream.stage = Stage::Answering;
+            stream.answer.begin(&text, handler);
             return Ok(true);
         }
         let waiting = self.held(|stage| matches!(stage, Stage::Waiting(_)));
@@ -246,48 +237,19 @@ impl<F: Clone> Peer<F> {
         Ok(true)
     }
 
-    /// Lets the handler answer.
-    fn begin_answer<K>(
-        stream: &mut Stream<F>,
-        text: &[u8],
-        handler: &mut impl Handler<File = F, Kept = K>,
-    ) {
-        stream.stage = Stage::Answering;
-        let mut bytes = handler.lend();
-        if let Some(found) = handler.repeat(text)
-            && found.request_length == text.len()
-        {
-            handler.copy(&found.kept, &mut bytes);
-            stream.parts.extend(found.rest);
-        } else {
-            let mut space = FieldSpace::default();
-            match parse_translated(text, &mut space) {
-                Ok(request) => {
-                    let parts = handler.answer(&request, Persistence::Usual, &mut bytes);
-                    stream.parts.extend(parts);
-                }
-                Err(wrong) => {
-                    let line = Rejection::line_of(text);
-                    handler.reject(wrong.status(), line, &wrong.to_string(), &mut bytes);
-                }
-            }
-        }
-        stream.bytes = bytes;
-    }
-
     /// Refuses a request in words.
     pub(super) fn reject<K>(
         &mut self,
         now: Instant,
         stream: &mut Stream<F>,
-        (status, why): (u16, &str),
+        wrong: (u16, &str),
         limits: &ServerLimits,
         handler: &mut impl Handler<File = F, Kept = K>,
     ) {
         self.requests += 1;
         self.deadline = now + limits.idle_time;
         stream.stage = Stage::Answering;
-        handler.reject(status, b"", why, &mut stream.bytes);
+        stream.answer.reject(wrong, handler);
     }
 
     /// Writes what may go out of answers, and begins those that waited.
@@ -311,7 +273,8 @@ impl<F: Clone> Peer<F> {
             let mut stream = self.streams.swap_remove(place);
             if let Stage::Waiting(text) = &mut stream.stage {
                 let text = std::mem::take(text);
-                Self::begin_answer(&mut stream, &text, handler);
+                stream.stage = Stage::Answering;
+                stream.answer.begin(&text, handler);
             }
             let (halt, has_written) = stream.write(now, &mut self.quic, &mut self.scratch, handler);
             if has_written {
@@ -362,9 +325,7 @@ impl<F: Clone> Peer<F> {
         stream: Stream<F>,
         handler: &mut impl Handler<File = F, Kept = K>,
     ) {
-        if stream.bytes.capacity() > 0 {
-            handler.take_back(stream.bytes);
-        }
+        stream.answer.drop(handler);
     }
 
     /// Lets go of everything: the connection is over.

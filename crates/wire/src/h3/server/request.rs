@@ -2,17 +2,16 @@
 
 use quinn_proto::{Dir, ReadError, StreamId};
 
-use super::peer::{OneWay, Peer};
+use super::peer::Peer;
 use super::stream::{Stage, Stream};
 use crate::h1::server::ServerLimits;
 use crate::h2::server::request::Wrong;
-use crate::h3::frame::{self, Piece, Reader, Stop, check_settings, number};
-use crate::h3::{Code, kind};
+use crate::h3::Code;
+use crate::h3::frame::{self, Piece, Stop, check_settings};
+use crate::h3::one_way::{OneWay, begin_control};
 use crate::service::Handler;
 use model::Instant;
 
-/// The longest frame of a control stream that is read.
-const CONTROL: usize = 4_096;
 /// A body that grows by this much within the body's time has earned as much time again.
 const BODY_PROGRESS: u64 = 64 * 1024;
 
@@ -29,12 +28,7 @@ impl<F: Clone> Peer<F> {
     ) -> Heard {
         while let Some(id) = self.quic.streams().accept(dir) {
             if dir == Dir::Uni {
-                self.one_way.push(OneWay {
-                    id,
-                    start: Vec::new(),
-                    kind: None,
-                    reader: Reader::default(),
-                });
+                self.one_way.push(OneWay::new(id));
                 self.read_one_way(id)?;
             } else if self.is_draining {
                 self.refuse(id, Code::REQUEST_REJECTED);
@@ -179,11 +173,8 @@ impl<F: Clone> Peer<F> {
             | frame::kind::SETTINGS
             | frame::kind::PUSH_PROMISE
             | frame::kind::GOAWAY
-            | frame::kind::MAX_PUSH_ID
-            | 0x02
-            | 0x06
-            | 0x08
-            | 0x09 => Err(Code::FRAME_UNEXPECTED),
+            | frame::kind::MAX_PUSH_ID => Err(Code::FRAME_UNEXPECTED),
+            _ if frame::is_of_http2(kind) => Err(Code::FRAME_UNEXPECTED),
             // Each frame has to bring something.
             _ => self.spend(1),
         }
@@ -320,11 +311,9 @@ impl<F: Clone> Peer<F> {
                     return Ok(());
                 }
                 Ok(None) | Err(ReadError::Reset(_)) => {
-                    return match one.kind {
-                        Some(kind::CONTROL | kind::ENCODER | kind::DECODER) => {
-                            Err(Code::CLOSED_CRITICAL_STREAM)
-                        }
-                        _ => self.spend(1),
+                    return match one.is_critical() {
+                        true => Err(Code::CLOSED_CRITICAL_STREAM),
+                        false => self.spend(1),
                     };
                 }
             }
@@ -332,61 +321,24 @@ impl<F: Clone> Peer<F> {
     }
 
     fn take_one_way(&mut self, one: &mut OneWay, bytes: &[u8]) -> Heard {
-        let mut rest = bytes;
-        let kind = match one.kind {
-            Some(kind) => kind,
-            None => {
-                one.start.extend_from_slice(rest);
-                let mut start = one.start.as_slice();
-                let Some(kind) = number(&mut start) else {
-                    return Ok(());
-                };
-                let is_there = self.one_way.iter().any(|other| other.kind == Some(kind));
-                if is_there && matches!(kind, kind::CONTROL | kind::ENCODER | kind::DECODER) {
-                    return Err(Code::STREAM_CREATION);
-                }
-                rest = &bytes[bytes.len() - start.len()..];
-                one.start = Vec::new();
-                one.kind = Some(kind);
-                kind
-            }
+        // A client pushes nothing (RFC 9114 §6.2.2).
+        let push = Code::STREAM_CREATION;
+        let Some(rest) = one.take(bytes, &self.one_way, push)? else {
+            return Ok(());
         };
-        match kind {
-            kind::CONTROL => {
-                let taken = one.reader.take(rest, CONTROL, |piece| match piece {
-                    Piece::Begin(kind) => self.begin_control(kind),
-                    Piece::Whole(frame::kind::SETTINGS, payload) => {
-                        self.has_settings = true;
-                        check_settings(payload)
-                    }
-                    Piece::Whole(..) | Piece::Content(_) => Ok(()),
-                });
-                taken.map_err(|stop| match stop {
-                    Stop::TooLong => Code::EXCESSIVE_LOAD,
-                    Stop::Told(code) => code,
-                })
+        one.take_control(rest, |piece| match piece {
+            Piece::Begin(kind) => {
+                begin_control(kind, self.has_settings)?;
+                match kind {
+                    frame::kind::SETTINGS => Ok(()),
+                    _ => self.spend(1),
+                }
             }
-            // A client pushes nothing (RFC 9114 §6.2.2).
-            kind::PUSH => Err(Code::STREAM_CREATION),
-            // All it may say is that the table has no room (RFC 9204 §4.3.1).
-            kind::ENCODER if rest.iter().any(|byte| *byte != 0x20) => Err(Code::ENCODER_STREAM),
-            _ => Ok(()),
-        }
-    }
-
-    fn begin_control(&mut self, kind: u64) -> Heard {
-        match kind {
-            frame::kind::SETTINGS if self.has_settings => Err(Code::FRAME_UNEXPECTED),
-            frame::kind::SETTINGS => Ok(()),
-            _ if !self.has_settings => Err(Code::MISSING_SETTINGS),
-            frame::kind::DATA
-            | frame::kind::HEADERS
-            | frame::kind::PUSH_PROMISE
-            | 0x02
-            | 0x06
-            | 0x08
-            | 0x09 => Err(Code::FRAME_UNEXPECTED),
-            _ => self.spend(1),
-        }
+            Piece::Whole(frame::kind::SETTINGS, payload) => {
+                self.has_settings = true;
+                check_settings(payload)
+            }
+            Piece::Whole(..) | Piece::Content(_) => Ok(()),
+        })
     }
 }

@@ -1,15 +1,14 @@
 //! One request and its answer, which goes out as far as windows allow.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
 use model::Instant;
 use quinn_proto::{Connection, StreamId, WriteError};
 
+use crate::answer::{Answer, Piece};
 use crate::h2::server::answer::each_field;
 use crate::h3::frame::{Reader, kind, put_head};
 use crate::h3::qpack::{self, Form};
-use crate::service::{Handler, Part};
+use crate::service::Handler;
 
 /// So much content stands in one frame.
 const PAYLOAD: usize = 16 * 1024;
@@ -57,18 +56,10 @@ pub(super) struct Stream<F> {
     pub(super) deadline: Instant,
     /// The client may still send.
     pub(super) is_half_open: bool,
-    /// The next bytes of the answer, as for HTTP/1.1, of which so many are out.
-    pub(super) bytes: Vec<u8>,
-    sent: usize,
+    pub(super) answer: Answer<F>,
+    is_head_out: bool,
     /// Frames that QUIC has not taken yet.
     rest: Bytes,
-    /// What follows them.
-    pub(super) parts: VecDeque<Part<F>>,
-    is_head_out: bool,
-    /// Where in a file that is sent again and again.
-    position: u64,
-    /// A delay that was ordered lasts until then.
-    until: Option<Instant>,
 }
 
 impl<F: Clone> Stream<F> {
@@ -82,13 +73,9 @@ impl<F: Clone> Stream<F> {
             earned: 0,
             deadline,
             is_half_open: true,
-            bytes: Vec::new(),
-            sent: 0,
-            rest: Bytes::new(),
-            parts: VecDeque::new(),
+            answer: Answer::new(),
             is_head_out: false,
-            position: 0,
-            until: None,
+            rest: Bytes::new(),
         }
     }
 
@@ -102,7 +89,7 @@ impl<F: Clone> Stream<F> {
         if self.is_reading() {
             Some(self.deadline)
         } else {
-            self.until
+            self.answer.until()
         }
     }
 
@@ -112,7 +99,7 @@ impl<F: Clone> Stream<F> {
             Stage::Answering | Stage::Head => 0,
             Stage::Reading(text) | Stage::Waiting(text) => text.len(),
         };
-        of_request + self.reader.held() + self.rest.len() + self.bytes.len() - self.sent
+        of_request + self.reader.held() + self.rest.len() + self.answer.held()
     }
 
     /// Writes as much of the answer as QUIC takes; whether that was anything.
@@ -124,12 +111,8 @@ impl<F: Clone> Stream<F> {
         handler: &mut impl Handler<File = F, Kept = K>,
     ) -> (Halt, bool) {
         let mut has_written = false;
-        if self.until.is_some_and(|until| until > now) {
-            return (Halt::Later, false);
-        }
-        self.until = None;
         loop {
-            if !self.rest.is_empty() {
+            while !self.rest.is_empty() {
                 let mut chunks = [std::mem::take(&mut self.rest)];
                 let written = quic.send_stream(self.id).write_chunks(&mut chunks);
                 let [rest] = chunks;
@@ -147,138 +130,76 @@ impl<F: Clone> Stream<F> {
                         return (Halt::Broken, has_written);
                     }
                 }
-                continue;
             }
-            let halt = if self.sent < self.bytes.len() {
-                self.write_bytes(block)
-            } else if self.parts.is_empty() {
-                return match quic.send_stream(self.id).finish() {
-                    Ok(()) => (Halt::Done, has_written),
-                    Err(_) => (Halt::Broken, has_written),
-                };
-            } else {
-                self.write_part(now, handler)
-            };
-            if let Some(halt) = halt {
-                return (halt, has_written);
-            }
-        }
-    }
-
-    fn write_bytes(&mut self, block: &mut Vec<u8>) -> Option<Halt> {
-        let text = &self.bytes[self.sent..];
-        let mut frames;
-        let taken = if self.is_head_out {
-            let count = text.len().min(PAYLOAD);
-            frames = Vec::with_capacity(count + 16);
-            put_head(&mut frames, kind::DATA, count);
-            frames.extend_from_slice(&text[..count]);
-            count
-        } else {
-            block.clear();
-            qpack::begin(block);
-            let Some(length) = each_field(text, |name, value| {
-                qpack::field(block, name, value, Form::Plain);
-            }) else {
-                return Some(Halt::Broken);
-            };
-            let content = text.len() - length;
-            let count = content.min(PAYLOAD);
-            frames = Vec::with_capacity(block.len() + count + 32);
-            put_head(&mut frames, kind::HEADERS, block.len());
-            frames.extend_from_slice(block);
-            if count > 0 {
-                put_head(&mut frames, kind::DATA, count);
-                frames.extend_from_slice(&text[length..length + count]);
-            }
-            self.is_head_out = true;
-            length + count
-        };
-        self.sent += taken;
-        self.rest = frames.into();
-        None
-    }
-
-    fn write_part<K>(
-        &mut self,
-        now: Instant,
-        handler: &mut impl Handler<File = F, Kept = K>,
-    ) -> Option<Halt> {
-        match self.parts.pop_front()? {
-            Part::Bytes(bytes) => {
-                self.bytes = bytes;
-                self.sent = 0;
-                None
-            }
-            Part::Close => Some(Halt::Close),
-            Part::Cycle {
-                file,
-                block,
-                length,
-            } => {
-                let there = length.min(block - self.position);
-                let Some(count) = self.read(&file, self.position, there, handler) else {
-                    return (length > 0).then_some(Halt::Broken);
-                };
-                self.position = (self.position + count) % block.max(1);
-                if length > count {
-                    let length = length - count;
-                    self.parts.push_front(Part::Cycle {
-                        file,
-                        block,
-                        length,
-                    });
+            let halt = match self.answer.next(now) {
+                Piece::Bytes { bytes, .. } => {
+                    let framed = match self.is_head_out {
+                        true => Some(put_content(bytes)),
+                        false => put_answer(bytes, block),
+                    };
+                    let Some((frames, taken)) = framed else {
+                        return (Halt::Broken, has_written);
+                    };
+                    self.is_head_out = true;
+                    self.answer.took(taken);
+                    self.rest = frames;
+                    continue;
                 }
-                None
-            }
-            Part::File {
-                file,
-                offset,
-                length,
-            } => {
-                let Some(count) = self.read(&file, offset, length, handler) else {
-                    // The file is shorter than was promised.
-                    return (length > 0).then_some(Halt::Broken);
-                };
-                if length > count {
-                    self.parts.push_front(Part::File {
-                        file,
-                        offset: offset + count,
-                        length: length - count,
-                    });
+                Piece::File {
+                    file,
+                    offset,
+                    length,
+                    ..
+                } => {
+                    let count = usize::try_from(length).map_or(PAYLOAD, |there| there.min(PAYLOAD));
+                    let mut frame = Vec::with_capacity(count + 16);
+                    put_head(&mut frame, kind::DATA, count);
+                    if !handler.read(file, offset, count, &mut frame) {
+                        // The file is shorter than was promised.
+                        return (Halt::Broken, has_written);
+                    }
+                    self.answer.took(count);
+                    self.rest = frame.into();
+                    continue;
                 }
-                None
-            }
-            Part::Pause(span) => {
-                self.until = Some(now + span);
-                Some(Halt::Later)
-            }
-            Part::Reset => Some(Halt::Reset),
-            Part::Stall => {
-                self.parts.push_front(Part::Stall);
-                Some(Halt::Later)
-            }
+                Piece::Close => Halt::Close,
+                Piece::End => match quic.send_stream(self.id).finish() {
+                    Ok(()) => Halt::Done,
+                    Err(_) => Halt::Broken,
+                },
+                Piece::Later => Halt::Later,
+                Piece::Reset => Halt::Reset,
+            };
+            return (halt, has_written);
         }
     }
+}
 
-    /// Reads a frame from a file, of which so much is there; how many bytes that was.
-    fn read<K>(
-        &mut self,
-        file: &F,
-        offset: u64,
-        there: u64,
-        handler: &mut impl Handler<File = F, Kept = K>,
-    ) -> Option<u64> {
-        let count = usize::try_from(there).map_or(PAYLOAD, |there| there.min(PAYLOAD));
-        if count == 0 {
-            return None;
-        }
-        let mut frame = Vec::with_capacity(count + 16);
-        put_head(&mut frame, kind::DATA, count);
-        if !handler.read(file, offset, count, &mut frame) {
-            return None;
-        }
-        self.rest = frame.into();
-        Some(count as u64)
+/// A frame of the content that `text` begins with; how much of it that is.
+fn put_content(text: &[u8]) -> (Bytes, usize) {
+    let count = text.len().min(PAYLOAD);
+    let mut frames = Vec::with_capacity(count + 16);
+    put_head(&mut frames, kind::DATA, count);
+    frames.extend_from_slice(&text[..count]);
+    (frames.into(), count)
+}
+
+/// Frames of the head that `text` begins with, and of some content; how much of it that is. None:
+/// there is no whole head.
+fn put_answer(text: &[u8], block: &mut Vec<u8>) -> Option<(Bytes, usize)> {
+    block.clear();
+    qpack::begin(block);
+    let length = each_field(text, |name, value| {
+        qpack::field(block, name, value, Form::Plain);
+    })?;
+    let content = text.len() - length;
+    let count = content.min(PAYLOAD);
+    let mut frames = Vec::with_capacity(block.len() + count + 32);
+    put_head(&mut frames, kind::HEADERS, block.len());
+    frames.extend_from_slice(block);
+    if count > 0 {
+        put_head(&mut frames, kind::DATA, count);
+        frames.extend_from_slice(&text[length..length + count]);
     }
+    Some((frames.into(), length + count))
 }

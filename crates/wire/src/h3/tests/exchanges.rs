@@ -1,7 +1,8 @@
-use super::network::{BIG, FINE, LIMITS, Weather, World};
+use super::network::{FINE, Weather, World};
 use crate::client::{Broken, Client as _, ProtocolError};
 use crate::h1::server::ServerLimits;
 use crate::h3::Code;
+use crate::testing::{BIG, LIMITS};
 use crate::tls::TlsError;
 
 /// Whatever the network does, each exchange has its whole answer.

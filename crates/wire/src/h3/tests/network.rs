@@ -5,99 +5,13 @@ use std::collections::BTreeMap;
 use model::{Instant, Random, Span};
 
 use crate::client::{Broken, Client as _, ProtocolError, Sink, StreamId, Transmit};
-use crate::h1::request::{Limits, RequestHead};
 use crate::h1::server::ServerLimits;
 use crate::h3::client::{Connection, Shared, encode};
 use crate::h3::server::Server;
 use crate::message::{Head, Request, RequestId, RequestParts};
-use crate::service::{Handler, Part, Persistence, Repeat};
+use crate::testing::{LIMITS, Site};
 use crate::tls::pki_types::PrivateKeyDer;
 use crate::tls::{Acceptor, Connector, Demands, Identity};
-
-/// Of `/big` and of `/file`.
-pub(super) const BIG: usize = 300_000;
-
-pub(super) const LIMITS: ServerLimits = ServerLimits {
-    head: Limits {
-        request_line: 1_000,
-        head: 4_000,
-    },
-    body: 100_000,
-    requests: 10_000,
-    head_time: Span::from_s(10),
-    body_time: Span::from_s(20),
-    idle_time: Span::from_s(30),
-};
-
-/// Answers with what it was asked.
-#[derive(Default)]
-pub(super) struct Echo {
-    pub(super) asked: Vec<String>,
-}
-
-impl Handler for Echo {
-    type File = ();
-    type Kept = String;
-
-    fn repeat(&mut self, bytes: &[u8]) -> Option<Repeat<(), String>> {
-        let is_it = bytes.starts_with(b"GET /kept HTTP/3.0\r\n");
-        is_it.then(|| Repeat {
-            request_length: bytes.len(),
-            kept: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkept".to_owned(),
-            rest: None,
-        })
-    }
-
-    fn copy(&mut self, kept: &String, out: &mut Vec<u8>) {
-        out.extend_from_slice(kept.as_bytes());
-    }
-
-    fn read(&mut self, (): &(), _: u64, length: usize, out: &mut Vec<u8>) -> bool {
-        out.resize(out.len() + length, b'f');
-        true
-    }
-
-    fn wants_body(&mut self, _: &RequestHead<'_>) -> bool {
-        true
-    }
-
-    fn answer(
-        &mut self,
-        request: &RequestHead<'_>,
-        _: Persistence,
-        out: &mut Vec<u8>,
-    ) -> Vec<Part<()>> {
-        self.asked
-            .push(format!("{} {}", request.method, request.target));
-        let (length, parts) = match request.target {
-            "/big" => (BIG, vec![Part::Bytes(vec![b'b'; BIG])]),
-            "/file" => {
-                let file = Part::File {
-                    file: (),
-                    offset: 0,
-                    length: BIG as u64,
-                };
-                (BIG, vec![file])
-            }
-            "/slow" => {
-                let slow = Part::Bytes(b"slow".to_vec());
-                (4, vec![Part::Pause(Span::from_ms(700)), slow])
-            }
-            "/short" => (9, vec![Part::Bytes(b"short".to_vec())]),
-            "/break" => (9, vec![Part::Close]),
-            "/stall" => (9, vec![Part::Stall]),
-            _ => (5, vec![Part::Bytes(b"hello".to_vec())]),
-        };
-        out.extend_from_slice(
-            format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").as_bytes(),
-        );
-        parts
-    }
-
-    fn reject(&mut self, status: u16, _: &[u8], _: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(format!("HTTP/1.1 {status} No\r\n\r\n").as_bytes());
-    }
-}
 
 /// What became of exchanges, by their place: the status and how long the content is, or how it
 /// broke.
@@ -155,7 +69,7 @@ pub(super) struct World {
     shared: Shared,
     pub(super) client: Connection,
     pub(super) server: Server<()>,
-    pub(super) site: Echo,
+    pub(super) site: Site,
     pub(super) log: Log,
     pub(super) error: Option<ProtocolError>,
     acceptor: Acceptor,
@@ -208,7 +122,7 @@ impl World {
             client: Connection::new(&mut shared),
             shared,
             server: Server::seeded(&acceptor, limits, 2, Some(draws)).unwrap(),
-            site: Echo::default(),
+            site: Site::default(),
             log: Log::default(),
             error: None,
             acceptor,

@@ -1,96 +1,19 @@
 mod certificates;
 mod exchanges;
 
+use model::Instant;
 use model::tls::{Negotiated, TlsGroup, TlsSuite, TlsVersion};
-use model::{Instant, Span};
 
 use self::certificates::Authority;
 use super::*;
 use crate::client::{Broken, Client, End, ProtocolError, Sink, StreamId, Transmit as Sent};
 use crate::h1::client::{Connection, HEAD_BYTES, Shared as H1};
-use crate::h1::request::{Limits, RequestHead};
-use crate::h1::server::{Server, ServerLimits};
+use crate::h1::server::Server;
 use crate::message::{Head, Request, RequestId, RequestParts};
-use crate::service::{Handler, Part, Persistence, Repeat, Service, Transmit};
+use crate::service::{Service, Transmit};
+use crate::testing::{BIG, LIMITS, Site};
 
 const NOW: Instant = Instant::ZERO;
-/// What `/big` and `/file` are.
-const BIG: usize = 100_000;
-
-/// Answers by path; `/file` comes from a file, `/endless` ends with the connection, `/again` is
-/// kept.
-#[derive(Default)]
-struct Site {
-    /// The longest body that a request had; bodies are dropped, so this counts heads alone.
-    asked: Vec<String>,
-}
-
-fn head(length: usize) -> String {
-    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")
-}
-
-impl Handler for Site {
-    type File = ();
-    type Kept = &'static str;
-
-    fn repeat(&mut self, bytes: &[u8]) -> Option<Repeat<(), &'static str>> {
-        let known = b"GET /again HTTP/1.1\r\nHost: a\r\n\r\n";
-        bytes.starts_with(known).then_some(Repeat {
-            request_length: known.len(),
-            kept: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain",
-            rest: None,
-        })
-    }
-
-    fn copy(&mut self, kept: &&'static str, out: &mut Vec<u8>) {
-        out.extend_from_slice(kept.as_bytes());
-    }
-
-    fn read(&mut self, (): &(), _offset: u64, length: usize, out: &mut Vec<u8>) -> bool {
-        out.resize(out.len() + length, b'f');
-        true
-    }
-
-    fn wants_body(&mut self, _: &RequestHead<'_>) -> bool {
-        true
-    }
-
-    fn answer(
-        &mut self,
-        request: &RequestHead<'_>,
-        _: Persistence,
-        out: &mut Vec<u8>,
-    ) -> Vec<Part<()>> {
-        self.asked.push(request.target.to_owned());
-        match request.target {
-            "/big" => {
-                out.extend_from_slice(head(BIG).as_bytes());
-                vec![Part::Bytes(vec![b'f'; BIG])]
-            }
-            "/file" => {
-                out.extend_from_slice(head(BIG).as_bytes());
-                vec![Part::File {
-                    file: (),
-                    offset: 0,
-                    length: BIG as u64,
-                }]
-            }
-            "/endless" => {
-                out.extend_from_slice(b"HTTP/1.1 200 OK\r\n\r\nuntil the end");
-                vec![Part::Close]
-            }
-            _ => {
-                out.extend_from_slice((head(5) + "hello").as_bytes());
-                Vec::new()
-            }
-        }
-    }
-
-    fn reject(&mut self, status: u16, _: &[u8], _: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(format!("HTTP/1.1 {status} No\r\n\r\n").as_bytes());
-    }
-}
-
 /// What the client was told, slices of content joined.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Told {
@@ -180,15 +103,7 @@ impl Pair {
     }
 
     fn server(&self) -> Serving {
-        let limits = ServerLimits {
-            head: Limits::default(),
-            body: 1 << 20,
-            requests: u64::MAX,
-            head_time: Span::from_s(10),
-            body_time: Span::from_s(10),
-            idle_time: Span::from_s(10),
-        };
-        self.acceptor.accept(Server::new(NOW, limits))
+        self.acceptor.accept(Server::new(NOW, LIMITS))
     }
 
     /// One connection: all requests, one after the other, until nothing moves.
