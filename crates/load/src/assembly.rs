@@ -91,7 +91,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             targets: findings.targets.clone(),
             sources: file.sources.clone(),
         },
-        shared: speak.shared(plan, &requests),
+        shared: speak.shared(plan, &requests, index),
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
         users: users(plan, index),

@@ -32,6 +32,7 @@ pub(crate) fn connector(plan: &Plan) -> Result<Option<Connector>, LoadError> {
         suites: &tls.suites,
         groups: &tls.groups,
         resumes: !tls.no_resumption,
+        mix: tls.handshakes,
     };
     let connector = Connector::new(demands).map_err(|error| LoadError::Tls(error.to_string()))?;
     Ok(Some(connector))

@@ -1,5 +1,6 @@
 //! What the connections of a run speak: chosen once, before the loop, which is compiled for each.
 
+use model::Random;
 use model::plan::Plan;
 use sys::reactor::Settings;
 use wire::Client;
@@ -28,8 +29,13 @@ pub(crate) trait Speak: Sync {
     /// The client side of a connection.
     type Client: Client;
 
-    /// What those of one worker have in common.
-    fn shared(&self, plan: &Plan, requests: &Requests) -> <Self::Client as Client>::Shared;
+    /// What those of one worker, by its position, have in common.
+    fn shared(
+        &self,
+        plan: &Plan,
+        requests: &Requests,
+        worker: u32,
+    ) -> <Self::Client as Client>::Shared;
 
     /// A reactor's room for so many connections of `plan`.
     fn settings(&self, connections: u32, plan: &Plan) -> Settings;
@@ -42,7 +48,7 @@ pub(crate) struct InClear;
 impl Speak for InClear {
     type Client = Connection;
 
-    fn shared(&self, plan: &Plan, requests: &Requests) -> Shared {
+    fn shared(&self, plan: &Plan, requests: &Requests, _: u32) -> Shared {
         Shared::new(plan.file().pipeline, requests.len() * 2, HEAD_BYTES)
     }
 
@@ -67,7 +73,7 @@ pub(crate) struct Http2InClear;
 impl Speak for Http2InClear {
     type Client = h2::Connection;
 
-    fn shared(&self, plan: &Plan, requests: &Requests) -> h2::Shared {
+    fn shared(&self, plan: &Plan, requests: &Requests, _: u32) -> h2::Shared {
         h2::Shared::new(plan.file().streams, frames(plan, requests), HEAD_BYTES)
     }
 
@@ -84,9 +90,15 @@ pub(crate) struct Http2(pub(crate) Connector);
 impl Speak for Http2 {
     type Client = Tls<h2::Connection>;
 
-    fn shared(&self, plan: &Plan, requests: &Requests) -> <Self::Client as Client>::Shared {
-        let inner = Http2InClear.shared(plan, requests);
-        self.0.shared(inner, requests.all(), piece(plan))
+    fn shared(
+        &self,
+        plan: &Plan,
+        requests: &Requests,
+        worker: u32,
+    ) -> <Self::Client as Client>::Shared {
+        let inner = Http2InClear.shared(plan, requests, worker);
+        self.0
+            .shared(inner, requests.all(), piece(plan), draws(plan, worker))
     }
 
     fn settings(&self, connections: u32, plan: &Plan) -> Settings {
@@ -104,7 +116,7 @@ pub(crate) struct Http3(pub(crate) Connector);
 impl Speak for Http3 {
     type Client = h3::Connection;
 
-    fn shared(&self, plan: &Plan, _: &Requests) -> h3::Shared {
+    fn shared(&self, plan: &Plan, _: &Requests, _: u32) -> h3::Shared {
         let made = h3::Shared::new(&self.0, plan.file().streams, HEAD_BYTES);
         made.expect("one was made before the run")
     }
@@ -138,9 +150,15 @@ fn frames(plan: &Plan, requests: &Requests) -> usize {
 impl Speak for Connector {
     type Client = Tls<Connection>;
 
-    fn shared(&self, plan: &Plan, requests: &Requests) -> <Self::Client as Client>::Shared {
-        let inner = InClear.shared(plan, requests);
-        Self::shared(self, inner, requests.all(), piece(plan))
+    fn shared(
+        &self,
+        plan: &Plan,
+        requests: &Requests,
+        worker: u32,
+    ) -> <Self::Client as Client>::Shared {
+        let inner = InClear.shared(plan, requests, worker);
+        let random = draws(plan, worker);
+        Self::shared(self, inner, requests.all(), piece(plan), random)
     }
 
     fn settings(&self, connections: u32, plan: &Plan) -> Settings {
@@ -150,6 +168,11 @@ impl Speak for Connector {
             ..settings(connections)
         }
     }
+}
+
+/// What says of which kind the handshakes of a worker are: other draws than those of its arrivals.
+const fn draws(plan: &Plan, worker: u32) -> Random {
+    Random::stream(plan.file().seed, u64::MAX - worker as u64)
 }
 
 /// How much is handed over at once.

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::distribution::Distribution;
+
 /// A closed set of names: one spelling in flags, files and reports.
 macro_rules! names {
     (
@@ -103,6 +105,61 @@ names! {
     MlKem768 = "MLKEM768",
 }
 
+/// Of which kind handshakes are to be, each by its weight: full ones, and those that resume an
+/// earlier session.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct HandshakeMix {
+    /// The weight of full handshakes.
+    #[serde(default)]
+    pub full: u32,
+    /// The weight of those that resume a session, if there is one by then.
+    #[serde(default)]
+    pub resumed: u32,
+}
+
+impl std::fmt::Display for HandshakeMix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "full:{},resumed:{}", self.full, self.resumed)
+    }
+}
+
+impl std::str::FromStr for HandshakeMix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut mix = Self::default();
+        for part in text.split(',') {
+            let (kind, weight) = part.split_once(':').unwrap_or((part, ""));
+            let slot = match kind {
+                "full" => &mut mix.full,
+                "resumed" => &mut mix.resumed,
+                "early" => {
+                    return Err(
+                        "handshakes with early data (0-RTT) are not made here: choose of \
+                                full and resumed"
+                            .to_owned(),
+                    );
+                }
+                _ => {
+                    return Err(format!(
+                        "'{part}' is no kind of handshake with its weight: write \
+                         full:60,resumed:30"
+                    ));
+                }
+            };
+            let weight = weight.parse().ok().filter(|weight| *weight > 0);
+            let weight = weight
+                .ok_or_else(|| format!("'{part}': give a weight from 1 on, as in full:60"))?;
+            if std::mem::replace(slot, weight) > 0 {
+                return Err(format!("'{kind}' stands there twice"));
+            }
+        }
+        Ok(mix)
+    }
+}
+
 /// What a plan wants of TLS. Where it says nothing, the library's own choice holds.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -136,6 +193,10 @@ pub struct TlsFile {
     /// Whether a connection may resume the session of one before it; every handshake is then full.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_resumption: bool,
+    /// Of which kind handshakes are to be, drawn for each connection; none: a session is resumed
+    /// wherever there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshakes: Option<HandshakeMix>,
 }
 
 /// What a handshake came to.
@@ -172,7 +233,7 @@ pub struct NegotiatedCount {
 
 /// TLS on the connections of a run, over the whole of it: most handshakes are made before the
 /// window.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TlsRecord {
     /// Handshakes that succeeded, by what they came to.
@@ -181,6 +242,24 @@ pub struct TlsRecord {
     pub failed: u64,
     /// Connections that the server closed without saying so in TLS first (`close_notify`).
     pub closed_without_notify: u64,
+    /// Handshakes that the plan wanted to resume a session and that were full: there was no session
+    /// yet, or the server did not take it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_resumed: u64,
+    /// How long full handshakes took, from the established connection on.
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
+    pub full_time: Distribution,
+    /// The same of those that resumed a session.
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
+    pub resumed_time: Distribution,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl TlsRecord {
@@ -205,6 +284,9 @@ impl TlsRecord {
         }
         self.failed += other.failed;
         self.closed_without_notify += other.closed_without_notify;
+        self.not_resumed += other.not_resumed;
+        self.full_time.merge(&other.full_time);
+        self.resumed_time.merge(&other.resumed_time);
     }
 
     /// Handshakes that succeeded: full ones, and those that resumed a session.
@@ -239,6 +321,22 @@ mod tests {
     }
 
     #[test]
+    fn a_mix_is_read_as_it_is_written() {
+        let mix = "resumed:30,full:60".parse::<HandshakeMix>().unwrap();
+        assert_eq!((mix.full, mix.resumed), (60, 30));
+        assert_eq!(mix.to_string().parse(), Ok(mix));
+        let check = |text: &str, words: &str| {
+            let error = text.parse::<HandshakeMix>().unwrap_err();
+            assert!(error.contains(words), "{error}");
+        };
+        check("full:60,early:10", "early data (0-RTT) are not made");
+        check("half:1", "'half:1' is no kind of handshake");
+        check("full", "give a weight from 1 on");
+        check("full:0", "give a weight from 1 on");
+        check("full:1,full:2", "'full' stands there twice");
+    }
+
+    #[test]
     fn records_merge_in_any_order() {
         let one = |suite: &str, resumed| Negotiated {
             version: "1.3".to_owned(),
@@ -252,8 +350,11 @@ mod tests {
         let mut second = TlsRecord {
             failed: 1,
             closed_without_notify: 4,
+            not_resumed: 2,
             ..TlsRecord::default()
         };
+        second.full_time.record(crate::Span::from_us(7));
+        first.full_time.record(crate::Span::from_us(9));
         second.add(one("a", true), 1);
         second.add(one("a", false), 5);
         let mut forward = first.clone();
@@ -263,5 +364,6 @@ mod tests {
         assert_eq!(forward, backward);
         assert_eq!(forward.full_and_resumed(), (7, 4));
         assert_eq!((forward.failed, forward.closed_without_notify), (1, 4));
+        assert_eq!((forward.not_resumed, forward.full_time.count()), (2, 2));
     }
 }

@@ -181,6 +181,14 @@ pub trait Client: Sized {
         true
     }
 
+    /// Whether that handshake resumed an earlier session.
+    fn has_resumed(&self) -> bool {
+        false
+    }
+
+    /// Nothing will be asked any more: where the protocol has a word for that, it is sent.
+    fn finish(&mut self) {}
+
     /// Whether the peer has said that it sends no more, before its stream ended.
     #[inline]
     fn has_ended(&self) -> bool {

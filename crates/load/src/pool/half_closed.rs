@@ -14,36 +14,41 @@ const PATIENCE: Span = Span::from_ms(500);
 const NONE: u32 = u32::MAX;
 
 /// A socket that its connection has let go of.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Left {
+#[derive(Debug)]
+pub(super) struct Left<C> {
     pub(super) key: Key,
+    /// Who still hears what comes on it, if anybody does: tickets of TLS, for a session that is
+    /// resumed later.
+    pub(super) client: Option<Box<C>>,
     /// Bytes sent on it that the recorder knows of. The rest of an upload may still go.
     pub(super) counted: u64,
 }
 
 /// The sockets that wait, the oldest first.
 #[derive(Debug)]
-pub(super) struct HalfClosed {
-    places: Box<[Waiting]>,
+pub(super) struct HalfClosed<C> {
+    places: Box<[Waiting<C>]>,
     free: Vec<u32>,
     first: u32,
     last: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
+#[derive(Debug)]
+struct Waiting<C> {
     key: Option<Key>,
+    client: Option<Box<C>>,
     counted: u64,
     until: Instant,
     after: u32,
     before: u32,
 }
 
-impl HalfClosed {
+impl<C> HalfClosed<C> {
     /// With room for [`HALF_CLOSED`].
     pub(super) fn new() -> Self {
-        let nobody = Waiting {
+        let nobody = || Waiting {
             key: None,
+            client: None,
             counted: 0,
             until: Instant::FAR_FUTURE,
             after: NONE,
@@ -51,7 +56,7 @@ impl HalfClosed {
         };
         let count = u32::try_from(HALF_CLOSED).expect("a thousand");
         Self {
-            places: vec![nobody; HALF_CLOSED].into(),
+            places: (0..HALF_CLOSED).map(|_| nobody()).collect(),
             free: (0..count).rev().collect(),
             first: NONE,
             last: NONE,
@@ -70,10 +75,11 @@ impl HalfClosed {
     }
 
     /// `socket` waits from `now` on, in the place that is returned. There is room.
-    pub(super) fn push(&mut self, socket: Left, now: Instant) -> u32 {
+    pub(super) fn push(&mut self, socket: Left<C>, now: Instant) -> u32 {
         let place = self.free.pop().expect("the caller has looked for room");
         self.places[place as usize] = Waiting {
             key: Some(socket.key),
+            client: socket.client,
             counted: socket.counted,
             until: now + PATIENCE,
             after: NONE,
@@ -87,15 +93,21 @@ impl HalfClosed {
         place
     }
 
+    /// Who hears what comes in `place`.
+    pub(super) fn client(&mut self, place: u32) -> Option<&mut C> {
+        self.places.get_mut(place as usize)?.client.as_deref_mut()
+    }
+
     /// Takes the one that has waited for longest.
-    pub(super) fn take_oldest(&mut self) -> Option<Left> {
+    pub(super) fn take_oldest(&mut self) -> Option<Left<C>> {
         self.take(self.first)
     }
 
     /// Takes the one in `place`.
-    pub(super) fn take(&mut self, place: u32) -> Option<Left> {
+    pub(super) fn take(&mut self, place: u32) -> Option<Left<C>> {
         let waiting = self.places.get_mut(place as usize)?;
         let key = waiting.key.take()?;
+        let client = waiting.client.take();
         let Waiting {
             counted,
             after,
@@ -111,6 +123,10 @@ impl HalfClosed {
             None => self.first = after,
         }
         self.free.push(place);
-        Some(Left { key, counted })
+        Some(Left {
+            key,
+            client,
+            counted,
+        })
     }
 }

@@ -65,7 +65,8 @@ impl<C: Client> Pool<C> {
         let securing = self.take_securing(place)?;
         self.open += 1;
         recorder.set_open_connections(self.open);
-        recorder.secured(at.saturating_since(securing.since));
+        let is_resumed = securing.client.has_resumed();
+        recorder.secured(at.saturating_since(securing.since), is_resumed);
         let mut open = Open::new(securing.key, securing.client, at, securing.connect);
         open.is_stalled = securing.is_stalled;
         *self.connection(place) = Connection::Open(open);

@@ -76,7 +76,7 @@ pub(crate) struct Pool<C> {
     pub(crate) alarms: Wheel,
     /// Connections to be made, in turn.
     waiting: VecDeque<u32>,
-    half_closed: HalfClosed,
+    half_closed: HalfClosed<C>,
     /// Source addresses of IPv4 and of IPv6.
     sources: [Vec<SocketAddr>; 2],
     connecting: u32,
@@ -322,7 +322,7 @@ impl<C: Client> Pool<C> {
         at: Instant,
         reactor: &impl Reactor,
         recorder: &mut Recorder,
-    ) -> Option<Left> {
+    ) -> Option<(Left<C>, Open<C>)> {
         let open = self.open(place)?;
         debug_assert_eq!(open.in_flight, 0, "exchanges end before their socket goes");
         let key = open.key;
@@ -332,8 +332,16 @@ impl<C: Client> Pool<C> {
         self.owners[key.index()] = Owner::Nobody;
         self.open -= 1;
         recorder.set_open_connections(self.open);
-        *self.connection(place) = Connection::Absent;
-        Some(Left { key, counted })
+        let before = std::mem::replace(self.connection(place), Connection::Absent);
+        let Connection::Open(open) = before else {
+            return None;
+        };
+        let left = Left {
+            key,
+            client: None,
+            counted,
+        };
+        Some((left, open))
     }
 
     /// The socket of `place` goes now.
@@ -344,30 +352,40 @@ impl<C: Client> Pool<C> {
         reactor: &mut impl Reactor,
         recorder: &mut Recorder,
     ) {
-        if let Some(left) = self.leave(place, at, reactor, recorder) {
+        if let Some((left, _)) = self.leave(place, at, reactor, recorder) {
             reactor.close(left.key);
         }
     }
 
     /// The last answer on the connection in `place` has come: its socket waits for the server's
-    /// close.
+    /// close. Where it `listens`, the protocol still hears what comes on it.
     pub(crate) fn half_close(
         &mut self,
         place: u32,
+        listens: bool,
         at: Instant,
         reactor: &mut impl Reactor,
         recorder: &mut Recorder,
     ) {
-        let Some(left) = self.leave(place, at, reactor, recorder) else {
+        let Some((mut left, open)) = self.leave(place, at, reactor, recorder) else {
             return;
         };
+        if listens {
+            left.client = Some(Box::new(open.client));
+        }
         if self.half_closed.is_full()
             && let Some(oldest) = self.half_closed.take_oldest()
         {
             self.let_go(oldest, at, reactor, recorder);
         }
+        let index = left.key.index();
         let number = self.half_closed.push(left, at);
-        self.owners[left.key.index()] = Owner::HalfClosed(number);
+        self.owners[index] = Owner::HalfClosed(number);
+    }
+
+    /// Who still hears what comes on the socket in `number` of those that wait.
+    pub(crate) fn listener(&mut self, number: u32) -> Option<&mut C> {
+        self.half_closed.client(number)
     }
 
     /// The server has closed the socket in `number` of those that waited for it.
@@ -405,7 +423,7 @@ impl<C: Client> Pool<C> {
     /// Closes a socket that waited for the server.
     fn let_go(
         &mut self,
-        left: Left,
+        left: Left<C>,
         at: Instant,
         reactor: &mut impl Reactor,
         recorder: &mut Recorder,

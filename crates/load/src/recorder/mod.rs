@@ -75,7 +75,8 @@ pub struct Recorder {
     blocked_time: Distribution,
     late_time: Distribution,
     connect_time: Distribution,
-    tls_time: Distribution,
+    full_time: Distribution,
+    resumed_time: Distribution,
     batch_time: Distribution,
     /// The first exchange that ended in each way, and when.
     first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
@@ -123,7 +124,8 @@ impl Recorder {
             blocked_time: Distribution::default(),
             late_time: Distribution::default(),
             connect_time: Distribution::default(),
-            tls_time: Distribution::default(),
+            full_time: Distribution::default(),
+            resumed_time: Distribution::default(),
             batch_time: Distribution::default(),
             first: [None; Outcome::ALL.len()],
             samples: Samples::new(settings.samples),
@@ -273,9 +275,12 @@ impl Recorder {
         self.backed_off += to.saturating_since(from);
     }
 
-    /// A handshake is over.
-    pub fn secured(&mut self, took: Span) {
-        self.tls_time.record(took);
+    /// A handshake is over, which resumed a session or was a full one.
+    pub fn secured(&mut self, took: Span, is_resumed: bool) {
+        match is_resumed {
+            true => self.resumed_time.record(took),
+            false => self.full_time.record(took),
+        }
     }
 
     /// A batch of events has been handled.

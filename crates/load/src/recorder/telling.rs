@@ -1,5 +1,6 @@
 //! What a recorder has measured, as the record tells it: after the run, when allocating is free.
 
+use model::distribution::Distribution;
 use model::outcome::Outcome;
 use model::record::{self, Class, Example, Record, Tally};
 use model::units::Instant;
@@ -7,6 +8,12 @@ use model::units::Instant;
 use super::{Answers, Recorder};
 
 impl Recorder {
+    /// Takes how long full handshakes took, and those that resumed a session.
+    pub fn take_handshakes(&mut self) -> [Distribution; 2] {
+        let take = std::mem::take::<Distribution>;
+        [take(&mut self.full_time), take(&mut self.resumed_time)]
+    }
+
     /// What was measured until `at`, when nothing is under way any more. `names` are those of the
     /// requests.
     pub fn finish<'a>(mut self, at: Instant, names: impl Iterator<Item = &'a str>) -> Record {
@@ -45,7 +52,6 @@ impl Recorder {
             blocked_time: self.blocked_time,
             late_time: self.late_time,
             connect_time: self.connect_time,
-            tls_time: self.tls_time,
             intervals,
             workers: vec![record::Worker {
                 index: self.settings.worker,

@@ -81,6 +81,9 @@ pub(super) fn describe(answers: &[Answer], address: SocketAddr) -> Reference {
     }
 }
 
+/// A request and where its bytes lie; none where a handshake is all.
+type Asks<'a> = Option<(&'a Request, Stored)>;
+
 /// How long a person waits at most until the wish to end is heard.
 const LOOK: Span = Span::from_ms(100);
 
@@ -148,13 +151,23 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         stored: Stored,
         address: SocketAddr,
     ) -> Result<Answer, Cause> {
+        self.talk(Some((request, stored)), address)
+            .map(Talk::answer)
+    }
+
+    /// A handshake, and nothing else.
+    pub(super) fn greet(&mut self, address: SocketAddr) -> Result<(), Cause> {
+        self.talk(None, address).map(|_| ())
+    }
+
+    fn talk(&mut self, asks: Asks<'_>, address: SocketAddr) -> Result<Talk<C>, Cause> {
         self.tally.due += 1;
         self.tally.connections.asked += 1;
         let source = self
             .source
             .filter(|source| source.is_ipv4() == address.is_ipv4());
         let result = match self.reactor.connect(address, source) {
-            Ok(key) => self.converse(request, stored, key),
+            Ok(key) => self.converse(asks, key),
             Err(refused) => Err(Cause::Connect(refused)),
         };
         let outcome = match &result {
@@ -168,7 +181,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         result
     }
 
-    fn converse(&mut self, request: &Request, stored: Stored, key: Key) -> Result<Answer, Cause> {
+    fn converse(&mut self, asks: Asks<'_>, key: Key) -> Result<Talk<C>, Cause> {
         let mut talk = Talk {
             client: C::new(&mut self.shared),
             collect: Collect::default(),
@@ -180,8 +193,13 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             if let Some(cause) = talk.collect.over.take() {
                 break cause;
             }
+            if asks.is_none() && talk.is_connected && talk.client.is_established() {
+                talk.client.finish();
+                self.tally.sent += 1;
+                break None;
+            }
             let Some(completion) = self.reactor.next() else {
-                let going_on = self.go_on(request, stored, key, &mut talk);
+                let going_on = self.go_on(asks, key, &mut talk);
                 match going_on.and_then(|()| self.wait(deadline, &mut talk)) {
                     Ok(()) => continue,
                     Err(cause) => break Some(cause),
@@ -198,7 +216,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                 Event::Connected => {
                     talk.is_connected = true;
                     self.tally.connections.established += 1;
-                    if let Err(cause) = self.go_on(request, stored, key, &mut talk) {
+                    if let Err(cause) = self.go_on(asks, key, &mut talk) {
                         break Some(cause);
                     }
                 }
@@ -221,7 +239,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             }
         };
         // What TLS has to say to its failure, if it can.
-        let _it_is_over = self.go_on(request, stored, key, &mut talk);
+        let _it_is_over = self.go_on(asks, key, &mut talk);
         self.out.clear();
         let now = self.reactor.now();
         if talk.client.farewell(&mut self.shared, now, &mut self.out) {
@@ -229,7 +247,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         }
         self.part(key, talk.is_connected, cause.is_some());
         match cause {
-            None => Ok(talk.answer()),
+            None => Ok(talk),
             Some(cause) => Err(cause),
         }
     }
@@ -252,17 +270,14 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
     }
 
     /// Asks as soon as the connection is ready for it, and hands over what is to be sent.
-    fn go_on(
-        &mut self,
-        request: &Request,
-        stored: Stored,
-        key: Key,
-        talk: &mut Talk<C>,
-    ) -> Result<(), Cause> {
+    fn go_on(&mut self, asks: Asks<'_>, key: Key, talk: &mut Talk<C>) -> Result<(), Cause> {
         if !talk.is_connected {
             return Ok(());
         }
-        if !talk.is_asked && talk.client.free() > 0 {
+        if let Some((request, _)) = asks
+            && !talk.is_asked
+            && talk.client.free() > 0
+        {
             talk.client.begin(request).expect("it had room");
             talk.is_asked = true;
             self.tally.sent += 1;
@@ -271,7 +286,10 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             self.out.clear();
             let now = self.reactor.now();
             let transmit = match talk.client.poll_transmit(now, &mut self.out) {
-                wire::Transmit::Fixed { .. } => Transmit::stored(stored),
+                wire::Transmit::Fixed { .. } => {
+                    let (_, stored) = asks.expect("what is sent was asked");
+                    Transmit::stored(stored)
+                }
                 wire::Transmit::Written { .. } => {
                     let segment = u16::try_from(talk.client.segment()).unwrap_or(0);
                     let transmit = Transmit::copied(&self.out).with_notice();

@@ -60,8 +60,13 @@ pub(crate) fn establish_in<S: Speak>(
     is_over: &mut dyn FnMut() -> bool,
 ) -> Result<Findings, LoadError> {
     let requests = Requests::compile(plan, &[], 0);
-    let shared = speak.shared(plan, &requests);
+    let shared = speak.shared(plan, &requests, 0);
     let mut fetcher = Fetcher::<_, S::Client>::new(reactor, plan, shared, is_over);
+    if plan.file().requests_per_connection == Some(0) {
+        let greeted = greet_all(&mut fetcher, plan, addresses)?;
+        let tally = fetcher.into_tally();
+        return Ok(Findings { tally, ..greeted });
+    }
     let mut targets = addresses.to_vec();
     let mut notes = Vec::new();
     let (mut expectations, mut references) = (Vec::new(), Vec::new());
@@ -102,6 +107,54 @@ pub(crate) fn establish_in<S: Speak>(
         tally: fetcher.into_tally(),
         notes,
     })
+}
+
+/// Nothing will be asked: a handshake with each address says whether it can be reached.
+fn greet_all<R: Reactor, C: Client>(
+    fetcher: &mut Fetcher<'_, R, C>,
+    plan: &Plan,
+    addresses: &[SocketAddr],
+) -> Result<Findings, LoadError> {
+    let mut notes = Vec::new();
+    let (targets, unreachable) = greet(fetcher, addresses, &mut notes);
+    if targets.is_empty() {
+        let fetched = Fetched {
+            unreachable,
+            ..Fetched::default()
+        };
+        return Err(fetched.unreachable(plan));
+    }
+    let unused = unreachable.iter();
+    notes.extend(unused.map(|reason| format!("not used: {reason}")));
+    Ok(Findings {
+        expectations: vec![Expectation::default()],
+        references: vec![None],
+        targets,
+        tally: Tally::default(),
+        notes,
+    })
+}
+
+/// The addresses that can be reached, and why the others cannot.
+fn greet<R: Reactor, C: Client>(
+    fetcher: &mut Fetcher<'_, R, C>,
+    addresses: &[SocketAddr],
+    notes: &mut Vec<String>,
+) -> (Vec<SocketAddr>, Vec<String>) {
+    let (mut targets, mut unreachable) = (Vec::new(), Vec::new());
+    for address in addresses {
+        match fetcher.greet(*address) {
+            Ok(()) => targets.push(*address),
+            Err(cause @ (Cause::Connect(_) | Cause::ConnectTimeout(_))) => {
+                unreachable.push(format!("{address}: {cause}"));
+            }
+            Err(cause) => {
+                targets.push(*address);
+                notes.push(format!("no handshake before the run: {cause}"));
+            }
+        }
+    }
+    (targets, unreachable)
 }
 
 /// What came of asking each address for one request.

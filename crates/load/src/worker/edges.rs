@@ -272,7 +272,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// The last answer on this connection has come. A new one is made at once; the old socket waits
     /// for the server's close.
-    fn part(&mut self, place: u32, at: Instant) {
+    pub(super) fn part(&mut self, place: u32, at: Instant) {
         let Some(open) = self.pool.open(place) else {
             return;
         };
@@ -284,7 +284,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             // There is no close of the server to wait for.
             self.pool.close(place, at, reactor, recorder);
         } else {
-            self.pool.half_close(place, at, reactor, recorder);
+            let listens = self.share.requests_per_connection == Some(0);
+            self.pool.half_close(place, listens, at, reactor, recorder);
         }
         self.reconnect(place, at);
     }
@@ -325,6 +326,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 open.is_stalled = false;
                 self.transmit(place, now);
                 self.feed(place, now);
+                if self.is_bare() {
+                    self.part_when_said(place, now);
+                }
             } else if C::HANDSHAKES {
                 self.retry_handshake(place, now);
             }

@@ -195,6 +195,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let open = self.pool.open(place);
             if open.is_some_and(|open| open.in_flight > 0) {
                 self.break_off(place, now, |_| Cause::Unfinished);
+            } else if self.is_bare() {
+                self.give_up_handshake(place, now, Cause::Unfinished);
             }
         }
     }

@@ -1,15 +1,22 @@
 //! Between the established transport and the first exchange: the handshake of a protocol that has
 //! one. A protocol without one is compiled without any of this.
 
-use model::units::Instant;
+use model::units::{Bytes, Instant, Span};
 use sys::Errno;
 use sys::reactor::{Reactor, Refused, Transmit};
 use wire::{Broken, Client, End, Head, ProtocolError, Sink, StreamId};
 
 use super::{Arrival, STALLED, Worker};
-use crate::exchange::Cause;
+use crate::exchange::{Cause, Exchange};
 use crate::pool::{Connection, Pool};
 use crate::recorder::Recorder;
+
+/// How an exchange ended that was a handshake.
+struct Ended {
+    /// How long the connect before it took.
+    connect: Option<Span>,
+    cause: Option<Cause>,
+}
 
 /// Who hears what the protocol tells before the first exchange: nothing can be said yet.
 struct Nobody;
@@ -53,6 +60,23 @@ pub(super) fn hear<C: Client>(
     heard.err()
 }
 
+/// Bytes came on a connection that we have taken leave of: tickets, for sessions to come.
+#[cold]
+pub(super) fn hear_late<C: Client>(
+    pool: &mut Pool<C>,
+    shared: &mut C::Shared,
+    recorder: &mut Recorder,
+    number: u32,
+    at: Instant,
+    bytes: &mut [u8],
+) {
+    if let Some(client) = pool.listener(number) {
+        recorder.add_bytes_received(bytes.len() as u64, at);
+        // Whatever is wrong with them, nothing waits for them.
+        let _heard = client.handle_bytes(shared, at, bytes, &mut Nobody);
+    }
+}
+
 /// What it means that the transport ended within the handshake: where datagrams carry it, that
 /// nobody is there.
 pub(crate) const fn handshake_ended<C: Client>(error: Option<Errno>) -> Cause {
@@ -66,6 +90,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The transport is established: the handshake begins.
     pub(super) fn secure(&mut self, place: u32, client: C, at: Instant) {
         self.pool.secure(place, client, at, &mut self.recorder);
+        if self.is_bare()
+            && let Some(securing) = self.pool.securing(place)
+            && securing.pending.is_some()
+        {
+            self.recorder.send(at);
+        }
         self.shake_hands(place, at, None);
     }
 
@@ -127,9 +157,64 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
+    /// Whether handshakes are all that is made.
+    #[inline]
+    pub(super) const fn is_bare(&self) -> bool {
+        C::HANDSHAKES && matches!(self.share.requests_per_connection, Some(0))
+    }
+
+    /// The exchange that was a handshake has ended, for `cause` or well.
+    fn end_handshake(&mut self, due: Instant, since: Instant, at: Instant, how: Ended) {
+        let Ended { connect, cause } = how;
+        self.last_end = self.last_end.max(at);
+        self.recorder.end(&Exchange {
+            due,
+            ready: since.max(due),
+            sent: Some(since),
+            first_byte: None,
+            ended: at,
+            content: Bytes::ZERO,
+            connect,
+            class: Some(0),
+            cause,
+        });
+    }
+
+    /// The handshake was all that was wanted of the connection: we take leave of the server.
+    fn shaken(&mut self, place: u32, pending: Option<Instant>, since: Instant, at: Instant) {
+        let Some(open) = self.pool.open(place) else {
+            return;
+        };
+        open.client.finish();
+        let connect = open.connect.take();
+        self.pool.answered(place);
+        if let Some(due) = pending {
+            let how = Ended {
+                connect,
+                cause: None,
+            };
+            self.end_handshake(due, since, at, how);
+        }
+        self.transmit(place, at);
+        self.part_when_said(place, at);
+    }
+
+    /// Lets go of the connection once the end of its handshake and our goodbye are handed over.
+    pub(super) fn part_when_said(&mut self, place: u32, at: Instant) {
+        let open = self.pool.open(place);
+        if open.is_some_and(|open| !open.client.wants_transmit()) {
+            self.part(place, at);
+        }
+    }
+
     /// The handshake is over: the connection is open.
     fn secured(&mut self, place: u32, at: Instant) {
+        let securing = self.pool.securing(place);
+        let since = securing.map_or(at, |securing| securing.since);
         let pending = self.pool.secured(place, at, &mut self.recorder);
+        if self.is_bare() {
+            return self.shaken(place, pending, since, at);
+        }
         if let Some(due) = pending {
             self.begin(place, Arrival::new(due), at, at);
         }
@@ -186,15 +271,30 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[cold]
     fn handshake_failed(&mut self, place: u32, at: Instant, cause: Cause) {
         self.say_farewell(place, at);
+        let securing = self.pool.securing(place);
+        let since = securing.map_or(at, |securing| securing.since);
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
         let pending = self.pool.handshake_failed(place, at, reactor, recorder);
-        let pending = pending.map(|due| self.arrival(place, due));
-        if let Some(arrival) = pending.or_else(|| self.take_waiting()) {
+        if let Some(due) = pending
+            && self.is_bare()
+        {
+            let how = Ended {
+                connect: None,
+                cause: Some(cause),
+            };
+            self.end_handshake(due, since, at, how);
+        } else if let Some(arrival) = self.waiting_for(place, pending) {
             self.never_sent(arrival, at, cause);
         }
         if !self.stopping {
             self.pool.back_off(place, at, &mut self.recorder);
         }
+    }
+
+    /// The exchange that waited for the connection in `place`, or else for any.
+    fn waiting_for(&mut self, place: u32, pending: Option<Instant>) -> Option<Arrival> {
+        let pending = pending.map(|due| self.arrival(place, due));
+        pending.or_else(|| self.take_waiting())
     }
 
     /// The server may have said that it sends no more, before its stream ends.

@@ -44,7 +44,7 @@ use crate::users::Users;
 
 use self::arrival::{Again, Arrival};
 pub(crate) use self::handshake::handshake_ended;
-use self::handshake::hear;
+use self::handshake::{hear, hear_late};
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 
@@ -69,7 +69,7 @@ pub(crate) struct Share {
     pub(crate) count: Option<u64>,
     /// How long the same load runs before anything counts.
     pub(crate) warmup: Span,
-    /// Exactly so many exchanges on a connection.
+    /// Exactly so many exchanges on a connection; 0: its handshake is the exchange.
     pub(crate) requests_per_connection: Option<u32>,
     /// From sent to the last byte, and for a connect.
     pub(crate) timeout: Span,
@@ -226,9 +226,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let place = match self.pool.owner(key) {
             Owner::Connection(place) => place,
             Owner::HalfClosed(number) => {
-                if matches!(completion.event, Event::Ended { .. }) {
-                    let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
-                    self.pool.peer_closed(number, at, reactor, recorder);
+                let (pool, recorder) = (&mut self.pool, &mut self.recorder);
+                match completion.event {
+                    Event::Ended { .. } => {
+                        pool.peer_closed(number, at, &mut self.reactor, recorder);
+                    }
+                    Event::Received { bytes } if C::HANDSHAKES => {
+                        hear_late(pool, &mut self.shared, recorder, number, at, bytes);
+                    }
+                    _ => {}
                 }
                 return true;
             }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::event::Phase;
 use model::record::Record;
+use model::tls::TlsRecord;
 use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
@@ -200,6 +201,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 return;
             }
             let place = self.swept;
+            if self.is_bare() && self.pool.securing(place).is_some() {
+                // Its handshake is the exchange, and is under way.
+                self.swept += 1;
+                continue;
+            }
             let users = self.users.as_mut();
             let again = users.and_then(|users| users.take_again(place));
             if let Some(due) = self.pool.take_pending(place).or(again) {
@@ -258,8 +264,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let http2 = C::tell_http2(&self.shared);
         let quic = C::tell_quic(&self.shared);
         let names = self.names.iter().map(String::as_str);
+        let [full_time, resumed_time] = self.recorder.take_handshakes();
         let mut record = self.recorder.finish(now, names);
-        record.tls = tls;
+        record.tls_time.merge(&full_time);
+        record.tls_time.merge(&resumed_time);
+        record.tls = tls.map(|tls| TlsRecord {
+            full_time,
+            resumed_time,
+            ..tls
+        });
         record.http2 = http2;
         record.quic = quic;
         record.backend = self.reactor.name().to_owned();

@@ -201,6 +201,11 @@ impl Distribution {
         self.shape
     }
 
+    /// Whether nothing was recorded.
+    pub const fn is_empty(&self) -> bool {
+        self.count() == 0 && self.censored() == 0
+    }
+
     /// How many values were recorded, without the censored ones.
     pub const fn count(&self) -> u64 {
         self.count

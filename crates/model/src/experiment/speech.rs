@@ -151,6 +151,7 @@ impl TlsTable {
             suites: vec![self.suite_for(certificate)],
             groups: vec![self.group],
             no_resumption: speech.handshake != Some(Handshake::Resumed),
+            handshakes: None,
             ..TlsFile::default()
         })
     }

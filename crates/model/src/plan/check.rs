@@ -41,11 +41,41 @@ pub(super) fn pace(file: &PlanFile) -> Result<(), PlanError> {
     Err(field("stages", why))
 }
 
+/// Where nothing is asked on a connection, its handshake is what counts.
+fn handshakes_alone(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
+    if file.requests_per_connection != Some(0) {
+        return Ok(());
+    }
+    let why = match () {
+        () if !url.is_secure => "0 counts handshakes of TLS, so the URL begins with https://",
+        () if file.requests.len() > 1 => "0 counts handshakes and asks nothing: give one URL",
+        () if file.arrivals.rate().is_some() => "0 counts handshakes in a closed loop alone",
+        () if file.think.is_some() || file.script.is_some() => {
+            "0 counts handshakes, and users of a script or who think make requests"
+        }
+        () if file.at_once() > 1 => "0 asks nothing, so nothing is under way at once",
+        () => return Ok(()),
+    };
+    Err(field("requests_per_connection", why))
+}
+
 /// What TLS cannot be.
 pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
+    handshakes_alone(file, url)?;
     let Some(tls) = &file.tls else {
         return Ok(());
     };
+    if let Some(mix) = tls.handshakes {
+        let why = match () {
+            () if mix.full == 0 && mix.resumed == 0 => "give a weight above 0",
+            () if tls.no_resumption => "that each handshake is a full one is said already",
+            () if file.protocol == Protocol::Http3 => "each handshake of HTTP/3 is a full one",
+            () => "",
+        };
+        if !why.is_empty() {
+            return Err(field("tls.handshakes", why));
+        }
+    }
     if !url.is_secure {
         return Err(field("tls", "the URL says http://, which has none"));
     }
@@ -81,11 +111,6 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
         file.workers <= file.connections,
         "workers",
         "more threads than connections: each thread needs one",
-    )?;
-    check(
-        file.requests_per_connection != Some(0),
-        "requests_per_connection",
-        "give at least 1",
     )?;
     check(
         (1..=PIPELINE_MAX).contains(&file.pipeline),

@@ -87,7 +87,8 @@ pub struct PlanFile {
     pub warmup: Span,
     /// Connections in total, over all workers.
     pub connections: u32,
-    /// Exactly so many exchanges on a connection, then we close it; none: as many as come.
+    /// Exactly so many exchanges on a connection, then we close it; none: as many as come. 0:
+    /// nothing is asked, and each exchange is the handshake of TLS on a connection of its own.
     #[serde(default)]
     pub requests_per_connection: Option<u32>,
     /// Exchanges in flight on one connection of HTTP/1.1.

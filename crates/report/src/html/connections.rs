@@ -1,8 +1,10 @@
 //! What connections spoke, where that is more than HTTP/1.1 in clear: as it was negotiated, and not
 //! as it was configured.
 
+use model::Distribution;
 use model::http2::Http2Record;
 use model::tls::TlsRecord;
+use verdict::summary::{Reading, read};
 use verdict::words;
 
 use super::table::Table;
@@ -41,7 +43,11 @@ pub(super) fn section(run: &Run) -> String {
             "protocol",
             "TLS",
             "#handshakes",
+            "#full: median",
+            "#p99",
             "#resumed",
+            "#resumed: median",
+            "#p99",
             "#failed",
             "HTTP/2",
         ],
@@ -59,11 +65,24 @@ pub(super) fn section(run: &Run) -> String {
             })
             .text(&spoken.kinds())
             .number(&number::count(full + resumed))
+            .number(&time_of(tls.map(|tls| &tls.full_time), 0.5))
+            .number(&time_of(tls.map(|tls| &tls.full_time), 0.99))
             .number(&number::count(resumed))
+            .number(&time_of(tls.map(|tls| &tls.resumed_time), 0.5))
+            .number(&time_of(tls.map(|tls| &tls.resumed_time), 0.99))
             .number(&number::count(tls.map_or(0, |tls| tls.failed)))
             .text(&spoken.http2.as_ref().map_or_else(String::new, streams));
     }
     table.finish()
+}
+
+/// A quantile of how long handshakes took from the established connection on; a dash where there
+/// were too few.
+fn time_of(times: Option<&Distribution>, q: f64) -> String {
+    match times.map(|times| read(times, q)) {
+        Some(Reading::Value(span)) => span.to_string(),
+        _ => "-".to_owned(),
+    }
 }
 
 impl Spoken {
@@ -156,6 +175,17 @@ mod tests {
         let html = told(Some(tls), None);
         let kind = "TLS 1.3, TLS_AES_128_GCM_SHA256, X25519, RSA 2048, 700 B of certificates";
         check(&html, &["HTTP/1.1", kind, "42", "2"]);
+    }
+
+    #[test]
+    fn it_tells_how_long_handshakes_of_each_kind_took() {
+        let mut tls = TlsRecord::default();
+        tls.full_time.record_n(model::Span::from_us(512), 2_000);
+        tls.resumed_time.record_n(model::Span::from_us(128), 2_000);
+        let [full, resumed] =
+            [&tls.full_time, &tls.resumed_time].map(|times| time_of(Some(times), 0.5));
+        assert_ne!(full, resumed);
+        check(&told(Some(tls), None), &[&full, &resumed]);
     }
 
     #[test]

@@ -52,7 +52,10 @@ fn asked(trial: &Trial, style: Style) -> String {
         .requests
         .first()
         .map_or("GET", |request| &request.method);
-    let mut title = format!("{method} {url}");
+    let mut title = match is_bare(plan) {
+        true => format!("handshakes with {url}"),
+        false => format!("{method} {url}"),
+    };
     if plan.requests.len() > 1 {
         let others = words::plural(plan.requests.len() as u64 - 1, "other request");
         title.push_str(&format!(" and {others}"));
@@ -66,11 +69,11 @@ fn asked(trial: &Trial, style: Style) -> String {
         title.push_str(&format!("  ({server})"));
     }
     let how = how(plan);
-    let each = plan
-        .requests_per_connection
-        .map_or_else(String::new, |each| {
-            format!(" of {}", words::plural(u64::from(each), "request"))
-        });
+    let each = match plan.requests_per_connection {
+        None => String::new(),
+        Some(0) => " of a handshake of TLS alone".to_owned(),
+        Some(each) => format!(" of {}", words::plural(u64::from(each), "request")),
+    };
     let protocol = match plan.protocol {
         Protocol::Http1 => "",
         Protocol::Http2 => " of HTTP/2",
@@ -105,6 +108,11 @@ fn asked(trial: &Trial, style: Style) -> String {
         line.push_str("; INTERRUPTED: only what was measured until then");
     }
     format!("{}\n{}", style.bold(&title), style.paragraph(&line))
+}
+
+/// Whether each exchange is a handshake and nothing is asked.
+fn is_bare(plan: &PlanFile) -> bool {
+    plan.requests_per_connection == Some(0)
 }
 
 /// When requests become due, in words.
@@ -143,12 +151,16 @@ fn how(plan: &PlanFile) -> String {
 fn rates(trial: &Trial, style: Style) -> String {
     let record = &trial.record;
     let rate = format!("{}/s", words::rate(record.achieved_rate));
+    let what = match is_bare(&trial.plan) {
+        true => "handshakes, without a request",
+        false => "right answers",
+    };
     let rate = if trial.verdict.generator_limited {
-        format!("{} right answers", style.bold(&format!("at least {rate}")))
+        format!("{} {what}", style.bold(&format!("at least {rate}")))
     } else if is_invalid(trial, Claim::Capacity) {
-        format!("{} right answers, invalid", style.struck(&rate))
+        format!("{} {what}, invalid", style.struck(&rate))
     } else {
-        format!("{} right answers", style.bold(&rate))
+        format!("{} {what}", style.bold(&rate))
     };
     let mut out = format!("{:<12}{rate}", "rate");
     let ok = record.total.right_in_it();
@@ -226,7 +238,11 @@ fn meaning(trial: &Trial, style: Style) -> String {
     if is_invalid(trial, Claim::Latency) {
         out.push_str(&style.labelled("", "Latency is invalid: these times are no result."));
     }
-    if trial.plan.arrivals.rate().is_none() && record.achieved_rate > 0.0 {
+    if is_bare(&trial.plan) {
+        let text = "An exchange is a handshake: its response time is the connect and the \
+                    handshake, its service time the handshake alone.";
+        out.push_str(&style.labelled("", text));
+    } else if trial.plan.arrivals.rate().is_none() && record.achieved_rate > 0.0 {
         out.push_str(&style.labelled(
             "",
             &format!(

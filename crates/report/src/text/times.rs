@@ -31,8 +31,15 @@ pub(super) fn times(trial: &Trial, style: Style) -> String {
     if record.connect_time.count() > 0 {
         rows.push(("connect", &record.connect_time));
     }
+    let kinds = record.tls.iter();
+    let kinds =
+        kinds.flat_map(|tls| [("  full", &tls.full_time), ("  resumed", &tls.resumed_time)]);
+    let kinds: Vec<_> = kinds.filter(|(_, times)| times.count() > 0).collect();
     if record.tls_time.count() > 0 {
         rows.push(("handshake", &record.tls_time));
+        if kinds.len() > 1 {
+            rows.extend(kinds);
+        }
     }
     for (name, times) in rows {
         out.push_str(&row(name, times, &quantiles, trial.plan.timeout));

@@ -17,6 +17,16 @@ pub(super) fn tls(trial: &Trial, style: Style) -> String {
         words::plural(full, "handshake"),
         words::count(resumed)
     );
+    if let Some(mix) = trial.plan.tls.as_ref().and_then(|tls| tls.handshakes) {
+        text.push_str(&format!(" (drawn by {mix}"));
+        if tls.not_resumed > 0 {
+            text.push_str(&format!(
+                "; {} full for want of a session",
+                words::count(tls.not_resumed)
+            ));
+        }
+        text.push(')');
+    }
     if tls.failed > 0 {
         text.push_str(&format!(", {} failed", words::count(tls.failed)));
     }

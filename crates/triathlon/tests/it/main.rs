@@ -24,6 +24,7 @@ mod exports;
 mod first_heat;
 mod generate;
 mod gone;
+mod handshakes;
 mod hostile;
 mod http2;
 mod http3;

@@ -480,6 +480,45 @@ fn load_against_nginx() {
     }
 }
 
+/// nginx gives nothing to clients whose certificate it does not trust, or who have none.
+#[test]
+fn nginx_sees_who_we_are() {
+    let Some([nginx]) = need("tls::nginx_sees_who_we_are", ["nginx"]) else {
+        return;
+    };
+    let (files, others) = (Files::new(), Files::new());
+    files.sign("site", |_| {});
+    files.sign("client", |_| {});
+    others.sign("client", |_| {});
+    let server = Nginx::start_with_clients(
+        &nginx,
+        &[("small", b"seven!\n")],
+        &files.path("site.pem"),
+        &files.path("site.key"),
+        &files.path("ca.pem"),
+    );
+    let url = server.https_url("small");
+    let shows = |whose: &Files| {
+        let (certificate, key) = (whose.path("client.pem"), whose.path("client.key"));
+        format!("--cert {} --key {}", certificate.display(), key.display())
+    };
+    for version in ["1.2", "1.3"] {
+        for of_loop in LOOPS {
+            let flags = format!("{of_loop} {} --tls-version {version}", files.trust());
+            all_right(load(&url, &format!("{flags} {}", shows(&files))));
+            // nginx ends the handshake well, and answers in words.
+            for stranger in [flags.clone(), format!("{flags} {}", shows(&others))] {
+                let trial = load(&url, &stranger).trial();
+                let outcomes = trial.record.total.outcomes;
+                assert_eq!(outcomes[Outcome::Ok], 0, "{:?}", trial.record.examples);
+                assert!(outcomes[Outcome::Status] > 0, "{outcomes:?}");
+                let mut examples = trial.record.examples.iter();
+                assert!(examples.any(|one| one.text.contains("status 400")));
+            }
+        }
+    }
+}
+
 #[test]
 fn curl_and_openssl_against_origin() {
     let name = "tls::curl_and_openssl_against_origin";

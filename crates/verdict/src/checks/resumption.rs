@@ -31,7 +31,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let Some(share) = tls.resumed_share() else {
         return Judgement::unknown("how many handshakes were resumed");
     };
+    let undrawn = tls.undrawn_share();
     let from_declared = match tls.declared {
+        _ if undrawn.is_some() => undrawn.unwrap_or(0.0),
         Some(Handshake::Full) => share,
         Some(Handshake::Resumed) => 1.0 - share,
         None => share.min(1.0 - share),
@@ -39,7 +41,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let is_off = RESUMED_SHARE.severity(from_declared).is_some();
     let mut rivals = peers.rivals();
     let unlike = rivals.find_map(|(other, point)| {
-        if tls.declared.is_some() {
+        if tls.declared.is_some() || undrawn.is_some() {
             // Then whoever does not do so is the one to blame.
             return None;
         }
@@ -61,6 +63,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let wants = match tls.declared.filter(|_| is_off) {
         Some(Handshake::Full) => " The plan wants full ones alone.",
         Some(Handshake::Resumed) => " The plan wants all of them to be.",
+        None if undrawn.is_some() => " The plan wants more of them to be.",
         None => "",
     };
     say.push_str(wants);
@@ -75,6 +78,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         .evidence("resumed_share", share)
         .limit(&RESUMED_SHARE)
         .fix(match tls.declared {
+            _ if undrawn.is_some() => {
+                "Let the server give out tickets, and measure for longer: first handshakes are full"
+            }
             Some(Handshake::Resumed) => {
                 "Let the server give out tickets, and measure for longer: first handshakes are full"
             }

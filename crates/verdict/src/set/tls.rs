@@ -21,6 +21,8 @@ pub(crate) struct Tls {
     handshakes: (u64, u64),
     /// What the plan or the point wants of them.
     pub(crate) declared: Option<Handshake>,
+    /// Where the plan draws which resume a session: how many of them were full all the same.
+    pub(crate) not_resumed: Option<u64>,
     /// What was asked and the first that was something else, in words.
     pub(crate) unlike: Option<(String, String)>,
 }
@@ -43,6 +45,10 @@ impl Tls {
                 true => Some(Handshake::Full),
                 false => asked(trial).filter(|kind| *kind == Handshake::Resumed),
             },
+            not_resumed: tls
+                .and_then(|tls| tls.handshakes)
+                .and(record)
+                .map(|record| record.not_resumed),
             negotiated: kinds.into_iter().collect(),
             unlike: all().find_map(|one| unlike(trial, &one.negotiated)),
         })
@@ -50,6 +56,13 @@ impl Tls {
 }
 
 impl Tls {
+    /// Where the plan draws kinds of handshakes: how many of all came out otherwise.
+    pub(crate) fn undrawn_share(&self) -> Option<f64> {
+        let (full, resumed) = self.handshakes;
+        let not_resumed = self.not_resumed.filter(|_| full + resumed > 0)?;
+        Some(number(not_resumed) / number(full + resumed))
+    }
+
     /// How many of the handshakes resumed a session; none where there were no handshakes.
     pub(crate) fn resumed_share(&self) -> Option<f64> {
         let (full, resumed) = self.handshakes;

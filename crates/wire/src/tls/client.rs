@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use model::Instant;
 use model::http2::Http2Record;
-use model::tls::{Negotiated, TlsRecord};
-use rustls::ClientConfig;
+use model::tls::{HandshakeMix, Negotiated, TlsRecord};
+use model::{Instant, Random};
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, HandshakeKind};
 
 use super::connector::HTTP_1;
 use super::error::TlsError;
@@ -37,11 +37,37 @@ pub trait Inner: Client {
     ) -> Result<(), ProtocolError>;
 }
 
+/// Says of each connection whether its handshake is to be a full one.
+#[derive(Debug)]
+pub(super) struct Draw {
+    full: usize,
+    all: usize,
+    /// For those that are.
+    config: Arc<ClientConfig>,
+    random: Random,
+}
+
+impl Draw {
+    pub(super) fn new(mix: HandshakeMix, config: ClientConfig, random: Random) -> Self {
+        Self {
+            full: mix.full as usize,
+            all: mix.full as usize + mix.resumed as usize,
+            config: Arc::new(config),
+            random,
+        }
+    }
+
+    fn is_full(&mut self) -> bool {
+        self.random.below(self.all) < self.full
+    }
+}
+
 /// What the connections of one worker have in common.
 #[derive(Debug)]
 pub struct Shared<C: Client> {
     inner: C::Shared,
     config: Arc<ClientConfig>,
+    draw: Option<Draw>,
     name: ServerName<'static>,
     /// The bytes of each request, by its id.
     requests: Arc<[Box<[u8]>]>,
@@ -54,6 +80,7 @@ impl<C: Client> Shared<C> {
     pub(super) fn new(
         inner: C::Shared,
         config: Arc<ClientConfig>,
+        draw: Option<Draw>,
         name: ServerName<'static>,
         requests: Arc<[Box<[u8]>]>,
         piece: usize,
@@ -62,6 +89,7 @@ impl<C: Client> Shared<C> {
         Self {
             inner,
             config,
+            draw,
             name,
             requests,
             piece,
@@ -83,6 +111,10 @@ pub struct Tls<C> {
     sending: Option<(RequestId, usize)>,
     /// The handshake is over, and counted.
     is_established: bool,
+    /// A session was to be resumed, if there was one.
+    is_to_resume: bool,
+    /// The peer was told that nothing more is asked.
+    is_finished: bool,
     /// TLS takes or gives no more.
     is_over: bool,
 }
@@ -94,7 +126,13 @@ impl<C: Inner> Client for Tls<C> {
     const MULTIPLEXES: bool = C::MULTIPLEXES;
 
     fn new(shared: &mut Shared<C>) -> Self {
-        let (config, name) = (Arc::clone(&shared.config), shared.name.clone());
+        let is_full = shared.draw.as_mut().map(Draw::is_full);
+        let config = match &shared.draw {
+            Some(draw) if is_full == Some(true) => &draw.config,
+            _ => &shared.config,
+        };
+        let is_to_resume = is_full == Some(false);
+        let (config, name) = (Arc::clone(config), shared.name.clone());
         let side = UnbufferedClientConnection::new(config, name);
         let mut session = Session::new(side.expect("one was made before the run"));
         let begun = session.begin();
@@ -106,6 +144,8 @@ impl<C: Inner> Client for Tls<C> {
             plain: Vec::new(),
             sending: None,
             is_established: false,
+            is_to_resume,
+            is_finished: false,
             is_over: begun.is_err(),
         }
     }
@@ -113,6 +153,17 @@ impl<C: Inner> Client for Tls<C> {
     #[inline]
     fn is_established(&self) -> bool {
         self.is_established
+    }
+
+    fn has_resumed(&self) -> bool {
+        self.session.side.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    fn finish(&mut self) {
+        if self.is_established && !self.is_over {
+            self.is_finished = true;
+            self.session.say_goodbye();
+        }
     }
 
     #[inline]
@@ -140,7 +191,8 @@ impl<C: Inner> Client for Tls<C> {
 
     #[inline]
     fn free(&self) -> u32 {
-        if self.is_established && self.sending.is_none() && !self.is_closing() {
+        let may_ask = self.is_established && !self.is_finished;
+        if may_ask && self.sending.is_none() && !self.is_closing() {
             self.inner.free()
         } else {
             0
@@ -154,7 +206,7 @@ impl<C: Inner> Client for Tls<C> {
 
     #[inline]
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused> {
-        if self.is_over || self.session.has_ended {
+        if self.is_over || self.is_finished || self.session.has_ended {
             return Err(Refused::Closing);
         }
         if !self.is_established || self.sending.is_some() {
@@ -181,6 +233,8 @@ impl<C: Inner> Client for Tls<C> {
         if !self.is_established && self.session.is_established() {
             self.is_established = true;
             shared.tally.add(Facts::of(&self.session.side));
+            let is_other = self.is_to_resume && !self.has_resumed();
+            shared.tally.not_resumed += u64::from(is_other);
             let agreed = self.session.side.alpn_protocol();
             if C::IS_AGREED && received.is_ok() && agreed != Some(C::APPLICATION) {
                 self.is_over = true;
@@ -230,7 +284,8 @@ impl<C: Inner> Client for Tls<C> {
     #[inline]
     fn wants_transmit(&self) -> bool {
         let has_request = self.sending.is_some() || self.inner.wants_transmit();
-        self.session.has_waiting() || (has_request && self.is_established && !self.is_over)
+        let may_ask = self.is_established && !self.is_finished && !self.is_over;
+        self.session.has_waiting() || (has_request && may_ask)
     }
 
     fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Transmit {
@@ -245,7 +300,7 @@ impl<C: Inner> Client for Tls<C> {
             true => Transmit::Nothing,
             false => Transmit::Written { starts: None },
         };
-        if self.is_over || !self.is_established {
+        if self.is_over || self.is_finished || !self.is_established {
             return nothing;
         }
         let (request, from, starts) = match self.sending.take() {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use model::tls::{TlsGroup, TlsSuite, TlsVersion};
+use model::Random;
+use model::tls::{HandshakeMix, TlsGroup, TlsSuite, TlsVersion};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{
     Resumption, Tls12Resumption, UnbufferedClientConnection, WebPkiServerVerifier,
@@ -13,8 +14,8 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::client::{Inner, Shared};
-use super::store::Store;
+use super::client::{Draw, Inner, Shared};
+use super::store::{Keeping, Store};
 use super::suites;
 use crate::message::Request;
 
@@ -48,6 +49,8 @@ pub struct Demands<'a> {
     pub groups: &'a [TlsGroup],
     /// Whether sessions are resumed.
     pub resumes: bool,
+    /// If so, how many of the handshakes; none: all that can be.
+    pub mix: Option<HandshakeMix>,
 }
 
 /// What is wrong with demands.
@@ -75,6 +78,7 @@ pub struct Connector {
     config: ClientConfig,
     name: ServerName<'static>,
     resumes: bool,
+    mix: Option<HandshakeMix>,
 }
 
 impl Connector {
@@ -104,6 +108,7 @@ impl Connector {
             config,
             name,
             resumes: demands.resumes,
+            mix: demands.mix,
         })
     }
 
@@ -116,23 +121,34 @@ impl Connector {
     }
 
     /// What the connections of one worker have in common: they send `requests`, by their ids, and
-    /// at most `piece` bytes at once.
+    /// at most `piece` bytes at once. Which handshakes resume a session is drawn from `random`.
     pub fn shared<'a, C: Inner>(
         &self,
         inner: C::Shared,
         requests: impl Iterator<Item = &'a Request>,
         piece: usize,
+        random: Random,
     ) -> Shared<C> {
         let mut config = self.config.clone();
         config.alpn_protocols = vec![C::APPLICATION.to_vec()];
+        let mut draw = None;
         if self.resumes {
-            config.resumption = Resumption::store(Arc::<Store>::default())
-                .tls12_resumption(Tls12Resumption::SessionIdOrTickets);
+            let store = Arc::<Store>::default();
+            let resumption = |resumption: Resumption| {
+                resumption.tls12_resumption(Tls12Resumption::SessionIdOrTickets)
+            };
+            draw = self.mix.map(|mix| {
+                let mut config = config.clone();
+                config.resumption = resumption(Resumption::store(Arc::new(Keeping(store.clone()))));
+                Draw::new(mix, config, random)
+            });
+            config.resumption = resumption(Resumption::store(store));
         }
         let bytes = requests.map(|request| request.h1_bytes().into());
         Shared::new(
             inner,
             Arc::new(config),
+            draw,
             self.name.clone(),
             bytes.collect(),
             piece,

@@ -73,6 +73,7 @@ pub(super) struct Tally {
     seen: Vec<(Facts, u64)>,
     pub(super) failed: u64,
     pub(super) closed_without_notify: u64,
+    pub(super) not_resumed: u64,
 }
 
 impl Tally {
@@ -87,6 +88,7 @@ impl Tally {
         let mut record = TlsRecord {
             failed: self.failed,
             closed_without_notify: self.closed_without_notify,
+            not_resumed: self.not_resumed,
             ..TlsRecord::default()
         };
         for (facts, count) in &self.seen {

@@ -109,9 +109,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME")]
     warmup: Option<Span>,
 
-    /// Exchanges on one connection before it is closed and made anew; 1 is no keep-alive
-    /// [default: as many as the server allows]
-    #[arg(long, value_name = "N", value_parser = at_least_one())]
+    /// Exchanges on one connection before it is closed and made anew; 1 is no keep-alive, 0 counts
+    /// handshakes of TLS and asks nothing [default: as many as the server allows]
+    #[arg(long, value_name = "N")]
     requests_per_connection: Option<u32>,
 
     /// A condition that the run has to meet, else the exit code is 4: p(99)<5ms, errors<0.1%,
@@ -186,7 +186,7 @@ pub(crate) struct Args {
 }
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 59] = [
+const SAID_BY_THE_PLAN: [&str; 60] = [
     "backend",
     "bearer",
     "cacert",
@@ -204,6 +204,7 @@ const SAID_BY_THE_PLAN: [&str; 59] = [
     "expect_status",
     "forms",
     "har",
+    "handshakes",
     "headers",
     "hgrm",
     "hlog",
@@ -428,6 +429,7 @@ fn by_flag(error: &PlanError) -> UsageError {
         "timeout" => "--timeout",
         "tls" => "--cacert and other flags of TLS",
         "tls.certificate_file" => "--cert",
+        "tls.handshakes" => "--handshakes",
         "tls.suites" => "--tls-suites",
         "workers" => "--threads",
         "requests" => "URL",

@@ -1,6 +1,6 @@
 //! The flags of `triathlon load` that say what is wanted of TLS.
 
-use model::tls::{TlsFile, TlsGroup, TlsSuite, TlsVersion};
+use model::tls::{HandshakeMix, TlsFile, TlsGroup, TlsSuite, TlsVersion};
 
 /// What is wanted of TLS.
 #[derive(clap::Args, Debug)]
@@ -43,6 +43,11 @@ pub(super) struct Flags {
     /// Make each handshake a full one [default: sessions are resumed where the server allows it]
     #[arg(long)]
     no_resumption: bool,
+
+    /// Draw for each connection whether its handshake is a full one or resumes a session, by these
+    /// weights: full:60,resumed:30
+    #[arg(long, value_name = "KIND:WEIGHT,...", conflicts_with = "no_resumption")]
+    handshakes: Option<HandshakeMix>,
 }
 
 impl Flags {
@@ -58,6 +63,7 @@ impl Flags {
             certificate_file: self.cert.clone(),
             key_file: self.key.clone(),
             no_resumption: self.no_resumption,
+            handshakes: self.handshakes,
         };
         (file != TlsFile::default()).then_some(file)
     }

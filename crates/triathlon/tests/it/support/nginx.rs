@@ -81,6 +81,25 @@ impl Nginx {
         Self::start_with(program, files, &settings)
     }
 
+    /// The same, which asks clients for a certificate that the authority in the file `clients` has
+    /// signed, and gives nothing without one.
+    pub(crate) fn start_with_clients(
+        program: &Path,
+        files: &[(&str, &[u8])],
+        certificate: &Path,
+        key: &Path,
+        clients: &Path,
+    ) -> Self {
+        let settings = format!(
+            " ssl; ssl_certificate {}; ssl_certificate_key {}; ssl_client_certificate {}; \
+             ssl_verify_client on",
+            certificate.display(),
+            key.display(),
+            clients.display()
+        );
+        Self::start_with(program, files, &settings)
+    }
+
     /// The same over HTTP/2, in clear or with a certificate and its key.
     pub(crate) fn start_http2(
         program: &Path,

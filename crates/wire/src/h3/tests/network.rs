@@ -112,6 +112,7 @@ impl World {
             suites: &[],
             groups: &[],
             resumes: false,
+            mix: None,
         });
         let acceptor = Acceptor::new(identity).unwrap();
         let draws = [u8::try_from(seed % 251).unwrap(); 32];

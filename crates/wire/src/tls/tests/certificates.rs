@@ -182,6 +182,6 @@ fn a_certificate_is_replaced_while_connections_go_on() {
     pair.acceptor.replace(next).unwrap();
     let connector = Connector::new(demands(&authority)).unwrap();
     let inner = H1::new(1, 1, HEAD_BYTES);
-    pair.shared = connector.shared(inner, pair.requests.iter(), 1_000);
+    pair.shared = connector.shared(inner, pair.requests.iter(), 1_000, Random::new(7));
     assert_eq!(pair.negotiate().key_type.as_deref(), Some("Ed25519"));
 }

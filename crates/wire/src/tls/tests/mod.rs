@@ -1,8 +1,8 @@
 mod certificates;
 mod exchanges;
 
-use model::Instant;
 use model::tls::{Negotiated, TlsGroup, TlsSuite, TlsVersion};
+use model::{Instant, Random};
 
 use self::certificates::Authority;
 use super::*;
@@ -73,6 +73,7 @@ fn demands(authority: &Authority) -> Demands<'static> {
         suites: &[],
         groups: &[],
         resumes: true,
+        mix: None,
     }
 }
 
@@ -94,7 +95,7 @@ impl Pair {
         let connector = Connector::new(demands).unwrap();
         let inner = H1::new(1, requests.len(), HEAD_BYTES);
         Self {
-            shared: connector.shared(inner, requests.iter(), 1_000),
+            shared: connector.shared(inner, requests.iter(), 1_000, Random::new(7)),
             acceptor: Acceptor::new(identity).unwrap(),
             requests,
             site: Site::default(),
