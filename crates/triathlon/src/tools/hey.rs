@@ -96,8 +96,10 @@ const FLAGS: &[Flag] = &[
             "proxies are not spoken to yet; triathlon load --connect-to asks another address than \
              the URL's",
         ),
-    flag(&["-h2"], "Enable HTTP/2.")
-        .refused("HTTP/2 is not spoken yet; leave the flag out to ask in HTTP/1.1"),
+    flag(&["-h2"], "Enable HTTP/2.").done(
+        "--http2 for an https URL: workers share connections, up to 100 of them on each; an http \
+         URL is asked in HTTP/1.1, as there",
+    ),
     flag(&["-host"], "HTTP Host header.")
         .text("HOST")
         .load("--header=Host:{}"),
@@ -159,14 +161,23 @@ pub(super) fn duration(text: &str) -> Result<String, String> {
     Ok(format!("{}ms", whole(ms)))
 }
 
+/// Workers that share a connection of HTTP/2: as many streams as Go takes a server to allow before
+/// it has said so.
+const SHARE: u64 = 100;
+
 /// The run.
 fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     let (requests, workers) = (given.number("-n", 200), given.number("-c", 50));
     if !given.is("-z") && requests < workers {
         return Err(UsageError("hey: -n cannot be less than -c.".to_owned()));
     }
+    let is_http2 = given.is("-h2") && super::is_secure(url);
+    let connections = match is_http2 && !given.is("-disable-keepalive") {
+        true => workers.div_ceil(SHARE),
+        false => workers,
+    };
     let mut words = vec![
-        format!("--connections={workers}"),
+        format!("--connections={connections}"),
         "--warmup=0s".to_owned(),
         "--expect=status".to_owned(),
         format!(
@@ -185,7 +196,7 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         words.push("--header=Accept-Encoding: gzip".to_owned());
     }
     if given.is("-cpus") {
-        let threads = given.number("-cpus", 1).min(workers);
+        let threads = given.number("-cpus", 1).min(connections);
         words.push(format!("--threads={threads}"));
     }
     if (given.is("-d") || given.is("-D")) && !given.is("-m") {
@@ -197,6 +208,10 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         .map_or(0.0, |rate| rate.parse().unwrap_or(0.0));
     if each > 0.0 {
         words.push(format!("--rate={}", each * number(workers)));
+    }
+    if is_http2 {
+        let streams = workers.div_ceil(connections);
+        words.extend([super::http2(url), format!("--streams={streams}")]);
     }
     words.extend(super::unverified(url));
     Ok(Asked { words, most: None })
@@ -330,6 +345,19 @@ mod tests {
         check("-n=10 --c 3 http://h/", "--requests=9");
         check("-q 2.5 -c 4 -z 1s http://h/", "--rate=10");
         check("http://h/", "--header=Accept-Encoding: gzip");
+        let check = |line: &str, url: &str, expected: &[&str]| {
+            let words = asked(&given(&TOOL, line), url).expect("it can run").words;
+            for word in expected {
+                assert!(words.contains(&(*word).to_owned()), "{line}: {words:?}");
+            }
+        };
+        let shared = ["--http2", "--connections=1", "--streams=50"];
+        check("-h2 https://h/", "https://h/", &shared);
+        let several = ["--connections=3", "--streams=84"];
+        check("-h2 -n 250 -c 250 https://h/", "https://h/", &several);
+        let alone = ["--connections=50", "--streams=1"];
+        check("-h2 -disable-keepalive https://h/", "https://h/", &alone);
+        check("-h2 http://h/", "http://h/", &["--connections=50"]);
         let few = given(&TOOL, "-n 2 -c 3 http://h/");
         assert!(asked(&few, "http://h/").is_err());
     }

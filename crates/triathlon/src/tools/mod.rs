@@ -188,12 +188,23 @@ fn method_and_kind(given: &Given) -> Vec<String> {
     words
 }
 
+fn is_secure(url: &str) -> bool {
+    let scheme = url.get(..8);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
+}
+
 /// These tools take any certificate.
 fn unverified(url: &str) -> Option<String> {
-    let is_secure = url
-        .get(..8)
-        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
-    is_secure.then(|| "--insecure".to_owned())
+    is_secure(url).then(|| "--insecure".to_owned())
+}
+
+/// HTTP/2 as it is had from such a URL: by ALPN, or by prior knowledge.
+fn http2(url: &str) -> String {
+    let flag = match is_secure(url) {
+        true => "--http2",
+        false => "--http2-prior-knowledge",
+    };
+    flag.to_owned()
 }
 
 impl Tool {

@@ -27,6 +27,9 @@ fn sample(flag: &Flag) -> &'static str {
         "1.1",
         "0",
         "ms",
+        "16k",
+        "4k",
+        "30",
         "text",
         "/dev/null",
     ];

@@ -7,6 +7,7 @@ use crate::serve::Served;
 use crate::support::nginx::Nginx;
 use crate::support::process::{MEASURED, Run, Running, program, triathlon};
 use crate::support::{find, need, not_run};
+use crate::tls::Files;
 
 /// The lines of wrk, by the subcommand and by the name of the program.
 #[test]
@@ -165,11 +166,17 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     check("ab -f SSL3 http://127.0.0.1:1/", &["'SSL3'", "TLS1.2"]);
     check("ab -j http://127.0.0.1:1/", &["-j is no flag of ab"]);
     check("ab -n 1", &["there is no URL"]);
-    let http2 = ["HTTP/2 is not spoken yet", "--h1"];
-    check("h2load -n 1 http://127.0.0.1:1/", &http2);
     check(
-        "hey -h2 http://127.0.0.1:1/",
-        &["hey: -h2", "HTTP/2 is not spoken yet"],
+        "h2load --h3 https://127.0.0.1:1/",
+        &["h2load: --h3", "triathlon load --http3"],
+    );
+    check(
+        "h2load -w 16 http://127.0.0.1:1/",
+        &["'16': windows are the largest"],
+    );
+    check(
+        "oha --http-version 0.9 http://127.0.0.1:1/",
+        &["1.1, 2 or 3"],
     );
     check(
         "wrk2 -c 2 http://127.0.0.1:1/",
@@ -345,6 +352,58 @@ fn h2load_counts_what_h2load_counts() {
             assert!(!field(&run.stdout, name).is_empty(), "{name}: {run:#?}");
         }
         assert!(field(&run.stdout, "status codes:").ends_with("0 3xx, 0 4xx, 0 5xx"));
+    }
+}
+
+/// Over HTTP/2, in clear and with ALPN, on several streams.
+#[test]
+fn tools_of_http2_count_what_they_count() {
+    let test = "tools::tools_of_http2_count_what_they_count";
+    let Some([h2load, hey, nginx]) = need(test, ["h2load", "hey", "nginx"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
+    let pages: &[(&str, &[u8])] = &[("a", b"seven!\n")];
+    let clear = Nginx::start_http2(&nginx, pages, None);
+    let secure = Nginx::start_http2(&nginx, pages, Some((&certificate, &key)));
+    let all = [
+        "spawning thread #0:",
+        "Application protocol:",
+        "requests:",
+        "status codes:",
+    ];
+    let data = |run: &Run| {
+        let traffic = field(&run.stdout, "traffic:");
+        traffic.rsplit(',').next().map(str::to_owned)
+    };
+    for url in [clear.url("a"), secure.https_url("a")] {
+        for streams in ["1", "10"] {
+            let line = ["-n", "500", "-c", "4", "-t", "1", "-m", streams, &url];
+            let runs = both(&h2load, "h2load", &line);
+            check_equal(&runs, &all);
+            assert_eq!(data(&runs[0]), data(&runs[1]), "{runs:#?}");
+            if url.starts_with("https") {
+                check_equal(&runs, &["TLS Protocol:"]);
+            }
+            for name in ["time for request:", "req/s"] {
+                assert!(!field(&runs[1].stdout, name).is_empty(), "{name}");
+            }
+        }
+        let missing = format!("{url}b");
+        let runs = both(&h2load, "h2load", &["-n", "20", "-c", "2", &missing]);
+        check_equal(&runs, &["requests:", "status codes:"]);
+    }
+    let url = secure.https_url("a");
+    let runs = both(&hey, "hey", &["-h2", "-n", "403", "-c", "4", &url]);
+    check_equal(&runs, &["Total data:", "Size/request:", "[200]"]);
+    for url in [clear.url("a"), url] {
+        let line = "oha --insecure --no-tui --http2 -p 5 -n 300 -c 3";
+        let words = line.split(' ').chain([url.as_str()]);
+        let text = triathlon(words).expect_measured().stdout;
+        assert_eq!(field(&text, "Success rate:"), "100.00%");
+        assert_eq!(field(&text, "[200]"), "300 responses");
     }
 }
 

@@ -2,9 +2,12 @@
 
 use super::super::flag::{Flag, content, count, flag};
 
-const OF_HTTP2: &str = "it is about HTTP/2, which is refused itself for now";
+const OF_HTTP3: &str = "HTTP/3 is not spoken by this name; triathlon load --http3 speaks it";
 
-const OF_HTTP3: &str = "HTTP/3 is not spoken; give --h1 to ask in HTTP/1.1";
+const DATAGRAMS: &str = "it is about HTTP/3, which is not spoken by this name; triathlon load \
+                         --http3 speaks it, with datagrams as the path allows";
+
+const WINDOWS: &str = "windows are the largest there are, so that they hold up no answer";
 
 pub(super) const FLAGS: &[Flag] = &[
     flag(
@@ -30,19 +33,19 @@ pub(super) const FLAGS: &[Flag] = &[
         "Number of HTTP pipelining requests in-flight",
     )
     .takes("N", count)
-    .load("--pipeline={}"),
+    .done("--streams, or --pipeline in HTTP/1.1"),
     flag(&["-f", "--max-frame-size"], "Maximum frame size")
-        .text("SIZE")
-        .needless(OF_HTTP2),
+        .takes("SIZE", frame_size)
+        .done("frames have up to 16 KiB, as is usual"),
     flag(&["-w", "--window-bits"], "Stream level initial window size")
-        .text("N")
-        .needless(OF_HTTP2),
+        .takes("N", window)
+        .done(WINDOWS),
     flag(
         &["-W", "--connection-window-bits"],
         "Connection level initial window size",
     )
-    .text("N")
-    .needless(OF_HTTP2),
+    .takes("N", window)
+    .done(WINDOWS),
     flag(
         &["-H", "--header"],
         "Add/Override a header to the requests.",
@@ -60,8 +63,8 @@ pub(super) const FLAGS: &[Flag] = &[
         &["-p", "--no-tls-proto"],
         "ALPN identifier of the protocol to be used without SSL/TLS",
     )
-    .takes("PROTOID", protocol)
-    .done("http/1.1 is spoken"),
+    .takes("PROTOID", clear_protocol)
+    .done("h2c or http/1.1 is spoken; h2c unless given"),
     flag(&["-d", "--data"], "Post FILE to server")
         .takes("PATH", content)
         .load("--data={}"),
@@ -121,18 +124,18 @@ pub(super) const FLAGS: &[Flag] = &[
         "ALPN protocol identifiers in the order of preference",
     )
     .takes("LIST", protocol)
-    .done("http/1.1 is spoken"),
+    .done("the first is spoken, h2 or http/1.1; h2 unless given"),
     flag(&["--h1"], "Force http/1.1 for both http and https URI").done("http/1.1 is spoken"),
     flag(&["--h3"], "Use HTTP/3").refused(OF_HTTP3),
     flag(&["--header-table-size"], "Decoder header table size.")
-        .text("SIZE")
-        .needless(OF_HTTP2),
+        .takes("SIZE", table_size)
+        .done("it has 4 KiB, as is usual"),
     flag(
         &["--encoder-header-table-size"],
         "Encoder header table size.",
     )
-    .text("SIZE")
-    .needless(OF_HTTP2),
+    .takes("SIZE", table_size)
+    .done("it has 4 KiB, as is usual"),
     flag(&["--log-file"], "Write per-request information to a file")
         .text("PATH")
         .refused("triathlon load --samples FILE writes each exchange as a line of JSON"),
@@ -151,13 +154,13 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(&["--groups"], "Supported groups.")
         .takes("GROUPS", list)
         .load("--tls-groups={}"),
-    flag(&["--no-udp-gso"], "Disable UDP GSO.").refused(OF_HTTP3),
+    flag(&["--no-udp-gso"], "Disable UDP GSO.").refused(DATAGRAMS),
     flag(
         &["--max-udp-payload-size"],
         "Maximum outgoing UDP payload size.",
     )
     .text("SIZE")
-    .refused(OF_HTTP3),
+    .refused(DATAGRAMS),
     flag(&["--ktls"], "Enable ktls.").refused(
         "TLS is not handed to the kernel; leave the flag out, and it is done by this program",
     ),
@@ -182,11 +185,39 @@ fn list(text: &str) -> Result<String, String> {
     Ok(text.replace(':', ","))
 }
 
+/// The first of the list, which has to be agreed to.
 fn protocol(text: &str) -> Result<String, String> {
-    match text {
-        "http/1.1" => Ok(text.to_owned()),
-        _ => Err("HTTP/2 is not spoken yet: write http/1.1".to_owned()),
+    match text.split(',').next() {
+        Some(first @ ("h2" | "http/1.1")) => Ok(first.to_owned()),
+        _ => Err("write h2 or http/1.1 first: nothing else is spoken by this name".to_owned()),
     }
+}
+
+fn clear_protocol(text: &str) -> Result<String, String> {
+    match text {
+        "h2c" | "http/1.1" => Ok(text.to_owned()),
+        _ => Err("write h2c or http/1.1".to_owned()),
+    }
+}
+
+/// Refuses any other value than those that are meant by what is done.
+fn only(text: &str, those: &[&str], why: &str) -> Result<String, String> {
+    match those.iter().any(|one| text.eq_ignore_ascii_case(one)) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{why}: leave the flag out")),
+    }
+}
+
+fn frame_size(text: &str) -> Result<String, String> {
+    only(text, &["16384", "16k"], "frames have up to 16 KiB here")
+}
+
+fn table_size(text: &str) -> Result<String, String> {
+    only(text, &["4096", "4k"], "the table has 4 KiB here")
+}
+
+fn window(text: &str) -> Result<String, String> {
+    only(text, &["30"], "windows are the largest there are")
 }
 
 /// A whole number of seconds, or of the unit behind it.

@@ -1,7 +1,8 @@
-//! h2load, its part of HTTP/1.1: so many requests, or a time, over clients and threads.
+//! h2load, in HTTP/2 and HTTP/1.1: so many requests, or a time, over clients and threads.
 
 mod flags;
 
+use model::plan::Protocol;
 use model::{Distribution, Outcome, Trial};
 use report::hdr::mean_and_deviation;
 
@@ -18,8 +19,8 @@ pub(super) const TOOL: Tool = Tool {
     flags: flags::FLAGS,
     examples: &[
         (
-            "triathlon h2load --h1 -n 10000 -c 64 -t 2 http://127.0.0.1:8080/",
-            "what h2load would print; the verdict is on standard error",
+            "triathlon h2load -n 10000 -c 64 -m 10 -t 2 https://127.0.0.1:8443/",
+            "what h2load would print of HTTP/2; the verdict is on standard error",
         ),
         (
             "ln -s triathlon h2load; ./h2load --h1 -D 30 --warm-up-time 5 http://127.0.0.1:8080/",
@@ -27,7 +28,11 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     differs: &[
-        "HTTP/2 and HTTP/3 are refused for now: HTTP/1.1 must be asked for (--h1).",
+        "A server of https that does not agree to HTTP/2 (ALPN) is not asked in HTTP/1.1 instead: \
+         its handshakes are failures, and --h1 asks in HTTP/1.1.",
+        "HTTP/3 is refused: triathlon load --http3 speaks it.",
+        "Of HTTP/2, bytes of frames count as those of headers; the space savings are held against \
+         the head of the answer before the run.",
         "The time to the first byte is that of each answer from the sending of its request; \
          h2load's is that of the first answer on each connection, from connecting.",
         "The row req/s is of the threads, divided by their clients; h2load's is of each client.",
@@ -37,22 +42,19 @@ pub(super) const TOOL: Tool = Tool {
     work: Work::Load { asked, told },
 };
 
-/// Why other protocols are refused.
-const HTTP2: &str = "h2load: HTTP/2 is not spoken yet: give --h1 to ask in HTTP/1.1";
-
 /// Whether HTTP/1.1 is what the flags ask for.
 fn is_http1(given: &Given, url: &str) -> bool {
-    let is_secure = super::unverified(url).is_some();
-    let list = if is_secure { "--npn-list" } else { "-p" };
+    let list = if super::is_secure(url) {
+        "--npn-list"
+    } else {
+        "-p"
+    };
     given.is("--h1") || given.value(list) == Some("http/1.1")
 }
 
 /// The run.
 fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     let wrong = |why: &str| Err(UsageError(why.to_owned()));
-    if !is_http1(given, url) {
-        return wrong(HTTP2);
-    }
     let (requests, clients) = (given.number("-n", 1), given.number("-c", 1));
     let threads = given.number("-t", 1);
     if threads > clients {
@@ -66,6 +68,13 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         return wrong("h2load: -n must not be less than -c: each client asks at least once");
     }
     let mut words = vec!["--expect=status".to_owned()];
+    let at_once = given.number("-m", 1);
+    if is_http1(given, url) {
+        words.push(format!("--pipeline={at_once}"));
+    } else {
+        words.push(super::http2(url));
+        words.push(format!("--streams={at_once}"));
+    }
     if !is_timed {
         words.push(format!("--requests={requests}"));
     }
@@ -122,13 +131,33 @@ fn told(given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
     let heads = all.saturating_sub(content);
     let size = |bytes: u64| format!("{}B ({bytes})", binary(number(bytes)));
     out.push_str(&format!(
-        "traffic: {} total, {} headers (space savings 0.00%), {} data\n",
+        "traffic: {} total, {} headers (space savings {:.2}%), {} data\n",
         size(all),
         size(heads),
+        savings(trial, heads, complete),
         size(content)
     ));
     out.push_str(&table(trial));
     Ok(out)
+}
+
+/// By how many per cent heads of so many answers were shorter than as text; 0 in HTTP/1.1.
+fn savings(trial: &Trial, heads: u64, answers: u64) -> f64 {
+    let reference = trial.record.reference.as_ref();
+    let plain = reference.map_or(0, |reference| reference.head_bytes * answers);
+    if trial.plan.protocol == Protocol::Http1 || plain == 0 {
+        return 0.0;
+    }
+    (100.0 * (1.0 - number(heads) / number(plain))).max(0.0)
+}
+
+/// What connections spoke, as h2load names it.
+fn spoken(trial: &Trial) -> &'static str {
+    match trial.plan.protocol {
+        Protocol::Http1 => "http/1.1",
+        _ if trial.record.tls.is_some() => "h2",
+        _ => "h2c",
+    }
 }
 
 /// What is told before the results.
@@ -162,7 +191,7 @@ fn beginning(given: &Given, trial: &Trial) -> String {
             out.push_str(&format!("Server Temp Key: {group}\n"));
         }
     }
-    out.push_str("Application protocol: http/1.1\n");
+    out.push_str(&format!("Application protocol: {}\n", spoken(trial)));
     out
 }
 
@@ -251,16 +280,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn http1_must_be_asked_for() {
-        let check = |line: &str, url: &str, fits: bool| {
+    fn http2_is_spoken_unless_http1_is_asked_for() {
+        let check = |line: &str, url: &str, expected: [&str; 2]| {
             let given = given(&TOOL, line);
-            assert_eq!(asked(&given, url).is_ok(), fits, "{line}");
+            let words = asked(&given, url).expect("it can run").words;
+            for word in expected {
+                assert!(words.contains(&word.to_owned()), "{line}: {words:?}");
+            }
         };
-        check("-n 1 u", "http://h/", false);
-        check("--h1 u", "http://h/", true);
-        check("-p http/1.1 u", "http://h/", true);
-        check("-p http/1.1 u", "https://h/", false);
-        check("--alpn-list=http/1.1 u", "https://h/", true);
+        let clear = "--http2-prior-knowledge";
+        check("-n 1 u", "http://h/", [clear, "--streams=1"]);
+        check("-p h2c -m 7 u", "http://h/", [clear, "--streams=7"]);
+        check("-m 7 u", "https://h/", ["--http2", "--streams=7"]);
+        check("-p http/1.1 u", "https://h/", ["--http2", "--insecure"]);
+        check("--h1 -m 3 u", "http://h/", ["--pipeline=3"; 2]);
+        check("-p http/1.1 u", "http://h/", ["--pipeline=1"; 2]);
+        check("--alpn-list=http/1.1 u", "https://h/", ["--pipeline=1"; 2]);
+        check("--alpn-list=h2,http/1.1 u", "https://h/", ["--http2"; 2]);
     }
 
     #[test]

@@ -6,8 +6,6 @@ use super::super::wrk;
 const PROXY: &str = "proxies are not spoken to yet; --connect-to asks another address than the \
                      URL's";
 
-const PROTOCOL: &str = "HTTP/2 is not spoken yet; leave the flag out to ask in HTTP/1.1";
-
 const BURST: &str = "requests do not come in bursts; triathlon load --stages changes the rate, and \
                      has flash crowds";
 
@@ -34,7 +32,7 @@ pub(super) const FLAGS: &[Flag] = &[
     .load("--connections={}"),
     flag(&["-p"], "Number of parallel requests to send on HTTP/2.")
         .takes("N_HTTP2_PARALLEL", super::super::flag::count)
-        .needless("it is about HTTP/2, which is refused itself for now"),
+        .done("--streams of HTTP/2 and HTTP/3; 1 unless given, and unused in HTTP/1.1"),
     flag(
         &["-z"],
         "Duration of application to send requests: 10s, 3m.",
@@ -138,8 +136,8 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(&["--proxy-http2"], "Use HTTP/2 to connect to proxy.").refused(PROXY),
     flag(&["--http-version"], "HTTP version: 0.9, 1.0, 1.1, 2, 3")
         .takes("HTTP_VERSION", version)
-        .done("1.1 is spoken"),
-    flag(&["--http2"], "Use HTTP/2.").refused(PROTOCOL),
+        .done("1.1, 2 or 3 is spoken; 1.1 unless given"),
+    flag(&["--http2"], "Use HTTP/2.").done("--http2, or --http2-prior-knowledge for an http URL"),
     flag(&["--host"], "HTTP Host header")
         .text("HOST")
         .load("--header=Host:{}"),
@@ -226,8 +224,8 @@ fn rate(text: &str) -> Result<String, String> {
 
 fn version(text: &str) -> Result<String, String> {
     match text {
-        "1.1" => Ok(text.to_owned()),
-        _ => Err("HTTP/1.1 is spoken and no other version yet: write 1.1".to_owned()),
+        "1.1" | "2" | "3" => Ok(text.to_owned()),
+        _ => Err("write 1.1, 2 or 3: no other version is spoken".to_owned()),
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 /// The run.
-fn asked(given: &Given, _url: &str) -> Result<Asked, UsageError> {
+fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if given.is("-z") && given.is("-n") {
         let why = "oha: -n and -z exclude each other: give one of them";
         return Err(UsageError(why.to_owned()));
@@ -51,6 +51,19 @@ fn asked(given: &Given, _url: &str) -> Result<Asked, UsageError> {
     words.extend(left_out.map(|(_, word)| word.to_owned()));
     if !given.is("-z") {
         words.push(format!("--requests={}", given.number("-n", 200)));
+    }
+    let version = match given.is("--http2") {
+        true => Some("2"),
+        false => given.value("--http-version"),
+    };
+    let protocol = match version {
+        Some("2") => Some(super::http2(url)),
+        Some("3") => Some("--http3".to_owned()),
+        _ => None,
+    };
+    if let Some(protocol) = protocol {
+        let streams = given.number("-p", 1);
+        words.extend([protocol, format!("--streams={streams}")]);
     }
     if !given.is("--disable-compression") {
         words.push("--header=Accept-Encoding: gzip, compress, deflate, br".to_owned());
