@@ -8,6 +8,8 @@ use sys::Errno;
 use sys::reactor::Refused;
 use wire::{Broken, ProtocolError};
 
+use crate::pool::REFUSALS_MOST;
+
 /// One request and its response. It carries facts; meanings are methods.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
@@ -136,6 +138,8 @@ pub enum Cause {
     },
     /// Under way when the run was cut short.
     Unfinished,
+    /// The server had said too often in a row that it processes nothing.
+    Unprocessed,
     /// The request could not be sent.
     Write(Refused),
 }
@@ -148,7 +152,7 @@ impl Cause {
                 Outcome::Content
             }
             Self::Connect(_) | Self::ConnectTimeout(_) => Outcome::Connect,
-            Self::Ended { .. } | Self::GivenUp => Outcome::Read,
+            Self::Ended { .. } | Self::GivenUp | Self::Unprocessed => Outcome::Read,
             Self::HandshakeEnded(_)
             | Self::HandshakeTimeout(_)
             | Self::Protocol(ProtocolError::Tls(_)) => Outcome::Tls,
@@ -217,6 +221,10 @@ impl fmt::Display for Cause {
                 }
             }
             Self::Unfinished => f.write_str("under way when the run was cut short"),
+            Self::Unprocessed => write!(
+                f,
+                "the server took leave of {REFUSALS_MOST} connections in a row without an answer"
+            ),
             Self::Write(error) => write!(f, "the request could not be sent: {error}"),
         }
     }

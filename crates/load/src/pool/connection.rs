@@ -97,6 +97,8 @@ pub(super) struct Place<C> {
     pub(super) connection: Connection<C>,
     /// Connects that failed and connections that broke since the last complete answer.
     pub(super) failures: u32,
+    /// Connections whose server took leave and left something unprocessed, since then.
+    pub(super) refusals: u32,
     /// Whether it stands in the line of those with room.
     pub(super) in_line: bool,
 }
@@ -105,6 +107,7 @@ impl<C> Place<C> {
     pub(super) const EMPTY: Self = Self {
         connection: Connection::Absent,
         failures: 0,
+        refusals: 0,
         in_line: false,
     };
 }

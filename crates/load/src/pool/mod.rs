@@ -30,6 +30,9 @@ const BACKOFF_LONGEST: Span = Span::from_s(1);
 /// Connects and handshakes under way at once, over all workers, so that a burst of them does not
 /// overflow the server's accept queue (511 in nginx and Apache).
 const CONNECTS_UNDER_WAY: u32 = 256;
+/// On so many connections in a row a server may take leave without one answer. What it leaves
+/// unprocessed after that has failed: else a run of so many exchanges would never end.
+pub(crate) const REFUSALS_MOST: u32 = 8;
 /// How soon a place that the reactor has not freed yet is asked for again.
 const SOON: Span = Span::from_ms(1);
 
@@ -157,7 +160,17 @@ impl<C: Client> Pool<C> {
     /// A complete answer has come on the connection in `place`.
     #[inline]
     pub(crate) fn answered(&mut self, place: u32) {
-        self.places[place as usize].failures = 0;
+        let here = &mut self.places[place as usize];
+        (here.failures, here.refusals) = (0, 0);
+    }
+
+    /// The server has not processed what was asked on the connection in `place`; whether it has
+    /// said so too often in a row, without an answer in between.
+    #[cold]
+    pub(crate) fn refuses(&mut self, place: u32) -> bool {
+        let here = &mut self.places[place as usize];
+        here.refusals += 1;
+        here.refusals >= REFUSALS_MOST
     }
 
     /// The connection in `place` has room: it stands in line for the next exchange.

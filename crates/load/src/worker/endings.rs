@@ -35,6 +35,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// back: they wait, before all others. Each remains the request that it is.
     #[cold]
     pub(super) fn take_back(&mut self, place: u32, at: Instant) {
+        let mut is_too_often = None;
         while let Some((open, flights)) = self.pool.open_and_flights(place) {
             let is_closing = open.close_announced;
             // RFC 9112 §9.6. In HTTP/2 the server says which those are (RFC 9113 §6.8).
@@ -56,6 +57,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             open.requests -= 1;
             if self.stopping {
                 flight.cause = Some(Cause::Unfinished);
+                self.recorder.end(&flight.end(at));
+                self.last_end = self.last_end.max(at);
+                continue;
+            }
+            let pool = &mut self.pool;
+            let is_refused = flight.is_unprocessed && flight.sent.is_some();
+            if is_refused && *is_too_often.get_or_insert_with(|| pool.refuses(place)) {
+                flight.cause = Some(Cause::Unprocessed);
                 self.recorder.end(&flight.end(at));
                 self.last_end = self.last_end.max(at);
                 continue;

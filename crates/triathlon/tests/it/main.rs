@@ -26,6 +26,7 @@ mod generate;
 mod gone;
 mod handshakes;
 mod hostile;
+mod hostile_http2;
 mod http2;
 mod http3;
 mod keys;

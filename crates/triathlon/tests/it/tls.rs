@@ -110,7 +110,7 @@ pub(crate) fn https(url: &str) -> String {
 }
 
 /// The two loops: 40 exchanges over 4 connections.
-const LOOPS: [&str; 2] = [
+pub(crate) const LOOPS: [&str; 2] = [
     "-n 40 -c 4 -t 2 --warmup 0s --timeout 2s",
     "-n 40 -R 400 -c 4 -t 2 --warmup 0s --timeout 2s",
 ];
@@ -289,7 +289,7 @@ fn a_certificate_is_read_anew_on_sighup() {
 /// Against a server that shows `certificate`, or does what `serve` says after a handshake, all
 /// exchanges of both loops end as `expected`, and an example has these words.
 #[track_caller]
-fn check(expected: Outcome, words: &str, url: &str, flags: &str) {
+pub(crate) fn check(expected: Outcome, words: &str, url: &str, flags: &str) {
     for of_loop in LOOPS {
         let of_loop = of_loop.replace("--timeout 2s", "--timeout 500ms");
         let run = load(url, &format!("{of_loop} {flags}"));
@@ -426,11 +426,11 @@ fn an_alert_in_the_middle() {
     );
 }
 
-type Stream = StreamOwned<ServerConnection, TcpStream>;
+pub(crate) type Stream = StreamOwned<ServerConnection, TcpStream>;
 
 /// A server that answers two requests rightly, so that a reference can be taken, and each one after
 /// them as `answer` does, before it closes.
-fn secured(
+pub(crate) fn secured(
     files: &Files,
     versions: &[&'static SupportedProtocolVersion],
     answer: impl Fn(&mut Stream) + Send + Sync + 'static,
