@@ -7,6 +7,7 @@ use model::plan::{Plan, Spin, Stop};
 use sys::reactor::Reactor;
 
 use crate::pool;
+use crate::preamble::Preamble;
 use crate::progress::Progress;
 use crate::recorder;
 use crate::reference::Findings;
@@ -92,6 +93,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             sources: file.sources.clone(),
         },
         shared: speak.shared(plan, &requests, index),
+        preamble: Preamble::new(plan, index),
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
         users: users(plan, index),

@@ -14,6 +14,7 @@ mod limits;
 mod observer;
 mod parts;
 mod pool;
+mod preamble;
 pub mod progress;
 mod random;
 pub mod recorder;

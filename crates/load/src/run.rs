@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
@@ -20,10 +21,11 @@ use crate::assembly;
 use crate::limits;
 use crate::observer::Observer;
 use crate::pool::HALF_CLOSED;
+use crate::preamble::NOWHERE;
 use crate::progress::{Progress, Published};
 use crate::reference::{self, Findings};
 use crate::secure;
-use crate::speak::{Http2, Http2InClear, Http3, InClear, Speak};
+use crate::speak::{Http2, Http2InClear, Http3, InClear, Speak, room};
 use crate::worker::Worker;
 
 /// From the moment when all workers are ready to the first exchange.
@@ -185,8 +187,12 @@ fn run_in<S: Speak>(
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
     let around = (speak, plan, addresses);
-    let uring = |settings: &Settings| Uring::new(settings).map_err(io::Error::other);
-    let readiness = |settings: &Settings| Readiness::new(settings);
+    let unix = plan.file().unix_socket.as_deref().map(Path::new);
+    let uring = |settings: &Settings| {
+        let uring = Uring::new(settings).map_err(io::Error::other)?;
+        uring.leading_to(unix)
+    };
+    let readiness = |settings: &Settings| Readiness::new(settings)?.leading_to(unix);
     let unavailable = match plan.file().backend {
         Backend::Readiness => None,
         Backend::Uring => return run_on("uring", uring, around, part, stop, notice),
@@ -218,7 +224,7 @@ fn run_on<S: Speak, R: Reactor>(
 ) -> Result<Record, LoadError> {
     notice(Some(Notice::Phase(Phase::Reference, clock::monotonic())));
     let mut reactor =
-        make(&speak.settings(4, plan)).map_err(|reason| LoadError::Backend { backend, reason })?;
+        make(&room(speak, 4, plan)).map_err(|reason| LoadError::Backend { backend, reason })?;
     let findings = reference::establish_in(speak, &mut reactor, plan, addresses, &mut || {
         notice(None);
         stop.load(Ordering::Relaxed)
@@ -301,8 +307,11 @@ fn worker_error(plan: &Plan, index: u32, reason: io::Error) -> LoadError {
     }
 }
 
-/// Where to connect.
+/// Where to connect; with a Unix socket there is one place, and its address means nothing.
 pub(crate) fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
+    if plan.file().unix_socket.is_some() {
+        return Ok(vec![NOWHERE]);
+    }
     if !plan.file().addresses.is_empty() {
         return Ok(plan.file().addresses.clone());
     }
@@ -439,7 +448,7 @@ impl<'a, S: Speak> Crew<'a, S> {
         }
         sys::cpu::set_precise_timers()?;
         let connections = self.plan.connections_of(index);
-        let reactor = make(&self.speak.settings(connections, self.plan))?;
+        let reactor = make(&room(self.speak, connections, self.plan))?;
         let here = (index - self.first) as usize;
         let _first = self.wakers[here].set(reactor.waker()?);
         let progress = Arc::clone(&self.progress[here]);

@@ -7,8 +7,10 @@ use wire::Client;
 use wire::h1::client::{Connection, HEAD_BYTES, Shared};
 use wire::h2::client as h2;
 use wire::h3::client as h3;
+use wire::proxy;
 use wire::tls::{Connector, Tls};
 
+use crate::pool::CONNECTS_UNDER_WAY;
 use crate::request::Requests;
 use crate::run::settings;
 use crate::session;
@@ -20,6 +22,9 @@ const PIECE: usize = 4_096;
 const PIECE_LONGEST: usize = 16 * 1024;
 /// Sends of one worker that are under way at once.
 const PIECES: u32 = 2_048;
+
+/// What connections begin with, under way at once: of those of one batch, and of the one before.
+const PREAMBLES: u32 = 2 * CONNECTS_UNDER_WAY;
 
 /// The most that HTTP/3 hands over at once: some datagrams.
 const DATAGRAMS: u32 = 16 * 1024;
@@ -39,6 +44,19 @@ pub(crate) trait Speak: Sync {
 
     /// A reactor's room for so many connections of `plan`.
     fn settings(&self, connections: u32, plan: &Plan) -> Settings;
+}
+
+/// A reactor's room for so many connections of `plan`, with what each of them begins with.
+pub(crate) fn room<S: Speak>(speak: &S, connections: u32, plan: &Plan) -> Settings {
+    let settings = speak.settings(connections, plan);
+    if plan.file().proxy_protocol.is_none() {
+        return settings;
+    }
+    Settings {
+        copies: settings.copies + PREAMBLES,
+        copy_bytes: settings.copy_bytes.max(proxy::LONGEST),
+        ..settings
+    }
 }
 
 /// HTTP/1.1 over TCP.

@@ -13,7 +13,7 @@ use load::reference::Findings;
 use load::settings;
 use model::Outcome;
 use model::fixture;
-use model::plan::{Arrivals, Plan, PlanFile, Stop};
+use model::plan::{Arrivals, Plan, PlanFile, ProxyProtocol, ProxyVersion, Stop};
 use model::units::{Instant, Rate, Span};
 use sys::allocations::{Counting, of_this_thread};
 use sys::reactor::{
@@ -60,6 +60,9 @@ impl<R: Reactor> Reactor for Watched<R> {
     }
     fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused> {
         self.inner.connect(target, source)
+    }
+    fn local(&self, key: Key) -> Option<SocketAddr> {
+        self.inner.local(key)
     }
     fn peer(&self, key: Key) -> Option<SocketAddr> {
         self.inner.peer(key)
@@ -210,6 +213,21 @@ fn a_loop_that_connects_again_and_again_allocates_nothing() {
         ..plan(start_server())
     };
     check_both(&file, "a loop of short connections");
+}
+
+/// Each connection says first who asks.
+#[test]
+fn a_loop_that_tells_who_asks_allocates_nothing() {
+    // The server takes the line for a part of the head.
+    let file = PlanFile {
+        requests_per_connection: Some(7),
+        proxy_protocol: Some(ProxyProtocol {
+            version: ProxyVersion::V1,
+            sources: vec![[192, 0, 2, 1].into(), [192, 0, 2, 2].into()],
+        }),
+        ..plan(start_server())
+    };
+    check_both(&file, "a loop with headers of the PROXY protocol");
 }
 
 #[test]

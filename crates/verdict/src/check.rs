@@ -184,8 +184,12 @@ impl<'a> Facts<'a> {
         None
     }
 
-    /// Whether the address that answered is a loopback one; none where none is known.
+    /// Whether the address that answered is a loopback one, or a Unix socket; none where none is
+    /// known.
     pub(crate) fn is_loopback(&self) -> Option<bool> {
+        if self.trial.plan.unix_socket.is_some() {
+            return Some(true);
+        }
         let reference = self.record.reference.as_ref();
         let answered = reference.and_then(|r| r.address.parse::<SocketAddr>().ok());
         let asked = self.trial.plan.addresses.first().copied();

@@ -15,6 +15,7 @@ pub mod h3;
 pub mod http;
 pub mod message;
 mod prefixed;
+pub mod proxy;
 pub mod service;
 #[cfg(test)]
 mod testing;

@@ -284,6 +284,8 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
             IpAddr::V4(ip) if ip.is_loopback() => sources(load),
             _ => Vec::new(),
         },
+        unix_socket: None,
+        proxy_protocol: None,
         protocol: speaks.protocol,
         tls: speaks.tls.clone(),
         arrivals,

@@ -132,7 +132,11 @@ impl<'a> Need<'a> {
                 Backend::Auto | Backend::Uring => rooms.iter().copied().max().unwrap_or(0),
             },
             workers: count,
-            targets,
+            // A Unix socket needs no port.
+            targets: match file.unix_socket {
+                None => targets,
+                Some(_) => &[],
+            },
             sources: &file.sources,
         }
     }

@@ -29,7 +29,7 @@ const BACKOFF_FIRST: Span = Span::from_ms(10);
 const BACKOFF_LONGEST: Span = Span::from_s(1);
 /// Connects and handshakes under way at once, over all workers, so that a burst of them does not
 /// overflow the server's accept queue (511 in nginx and Apache).
-const CONNECTS_UNDER_WAY: u32 = 256;
+pub(crate) const CONNECTS_UNDER_WAY: u32 = 256;
 /// On so many connections in a row a server may take leave without one answer. What it leaves
 /// unprocessed after that has failed: else a run of so many exchanges would never end.
 pub(crate) const REFUSALS_MOST: u32 = 8;

@@ -12,6 +12,7 @@ use sys::reactor::{Event, Key, Reactor, Refused, Stored, Transmit};
 use wire::{Broken, Client, End, Head, Request, Sink, StreamId};
 
 use crate::exchange::Cause;
+use crate::preamble::Preamble;
 use crate::worker::handshake_ended;
 
 /// Content that is kept to compare others with; of longer content only the start is compared.
@@ -33,7 +34,7 @@ pub(super) struct Answer {
 }
 
 /// As the record tells it: the first answer, and which fields it did not share with the others.
-pub(super) fn describe(answers: &[Answer], address: SocketAddr) -> Reference {
+pub(super) fn describe(answers: &[Answer], address: String) -> Reference {
     let first = &answers[0];
     let value_of = |answer: &Answer, name: &str| {
         answer
@@ -76,7 +77,7 @@ pub(super) fn describe(answers: &[Answer], address: SocketAddr) -> Reference {
         framing: first.framing.to_owned(),
         dynamic: false,
         checked: String::new(),
-        address: address.to_string(),
+        address,
         tls: first.tls.clone(),
     }
 }
@@ -94,6 +95,9 @@ pub(super) struct Fetcher<'a, R, C: Client> {
     out: Vec<u8>,
     timeout: Span,
     source: Option<SocketAddr>,
+    preamble: Option<Preamble>,
+    /// Where all connections lead, if that is a Unix socket.
+    unix_socket: Option<String>,
     tally: Tally,
     is_over: &'a mut dyn FnMut() -> bool,
 }
@@ -115,6 +119,8 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                 .sources
                 .first()
                 .map(|ip| SocketAddr::new(*ip, 0)),
+            preamble: Preamble::new(plan, 0),
+            unix_socket: plan.file().unix_socket.clone(),
             tally: Tally::default(),
             is_over,
         }
@@ -122,6 +128,14 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
 
     pub(super) fn into_tally(self) -> Tally {
         self.tally
+    }
+
+    /// What `address` is called.
+    pub(super) fn name_of(&self, address: SocketAddr) -> String {
+        match &self.unix_socket {
+            None => address.to_string(),
+            Some(path) => format!("unix:{path}"),
+        }
     }
 
     /// Keeps the bytes of `request` where they can be sent from.
@@ -216,7 +230,9 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                 Event::Connected => {
                     talk.is_connected = true;
                     self.tally.connections.established += 1;
-                    if let Err(cause) = self.go_on(asks, key, &mut talk) {
+                    let introduced = self.introduce(key);
+                    let going_on = introduced.and_then(|()| self.go_on(asks, key, &mut talk));
+                    if let Err(cause) = going_on {
                         break Some(cause);
                     }
                 }
@@ -250,6 +266,18 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             None => Ok(talk),
             Some(cause) => Err(cause),
         }
+    }
+
+    /// Says who asks, where the plan wants that.
+    fn introduce(&mut self, key: Key) -> Result<(), Cause> {
+        let Some(preamble) = &mut self.preamble else {
+            return Ok(());
+        };
+        self.out.clear();
+        let (local, peer) = (self.reactor.local(key), self.reactor.peer(key));
+        preamble.write(0, local, peer, &mut self.out);
+        let sent = self.reactor.send(key, Transmit::copied(&self.out));
+        sent.map(|_| ()).map_err(Cause::Write)
     }
 
     /// Waits until something comes, or it is time to look up.

@@ -89,7 +89,7 @@ pub(crate) fn establish_in<S: Speak>(
             &request.expect,
             &fetched.answers,
             fetched.failure,
-            targets[0],
+            fetcher.name_of(targets[0]),
             &mut notes,
         )?;
         if plan.requests().len() > 1 {
@@ -146,7 +146,7 @@ fn greet<R: Reactor, C: Client>(
         match fetcher.greet(*address) {
             Ok(()) => targets.push(*address),
             Err(cause @ (Cause::Connect(_) | Cause::ConnectTimeout(_))) => {
-                unreachable.push(format!("{address}: {cause}"));
+                unreachable.push(format!("{}: {cause}", fetcher.name_of(*address)));
             }
             Err(cause) => {
                 targets.push(*address);
@@ -189,7 +189,9 @@ fn fetch_from_all<R: Reactor, C: Client>(
                     cause,
                     Cause::Connect(Refused::Kernel(error)) if error.is_no_address()
                 );
-                fetched.unreachable.push(format!("{address}: {cause}"));
+                fetched
+                    .unreachable
+                    .push(format!("{}: {cause}", fetcher.name_of(*address)));
             }
             Err(cause) => {
                 fetched.targets.push(*address);
@@ -207,7 +209,9 @@ impl Fetched {
         LoadError::Unreachable {
             url: plan.request().url.to_string(),
             reasons: self.unreachable.join("; "),
-            advice: if self.no_source && !plan.file().sources.is_empty() {
+            advice: if plan.file().unix_socket.is_some() {
+                "does a server listen on that Unix socket, and may this user write to it?"
+            } else if self.no_source && !plan.file().sources.is_empty() {
                 "does this machine have the source address (--interface)?"
             } else {
                 "is the server running, and on that port?"
@@ -221,7 +225,7 @@ fn settle(
     expect: &plan::Expectation,
     answers: &[Answer],
     failure: Option<Cause>,
-    target: SocketAddr,
+    target: String,
     notes: &mut Vec<String>,
 ) -> Result<(Expectation, Option<Reference>), LoadError> {
     if answers.is_empty() || failure.is_some() {

@@ -2,7 +2,7 @@
 
 use model::units::Instant;
 use sys::Errno;
-use sys::reactor::{Key, Reactor, Refused};
+use sys::reactor::{Key, Reactor, Refused, Transmit};
 use wire::{Client, End, StreamId};
 
 use super::{Arrival, TURN, Unstamped, Worker, handshake_ended};
@@ -90,6 +90,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// A connect succeeded.
     pub(super) fn established(&mut self, place: u32, at: Instant) {
+        if self.preamble.is_some() && !self.introduce(place, at) {
+            return;
+        }
         let client = C::new(&mut self.shared);
         if C::HANDSHAKES {
             return self.secure(place, client, at);
@@ -100,6 +103,28 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         self.feed(place, at);
         self.poll_protocol(place, at);
+    }
+
+    /// Says on a new connection who asks, before anything else; false if that could not be said.
+    #[cold]
+    fn introduce(&mut self, place: u32, at: Instant) -> bool {
+        let (Some(preamble), Connection::Connecting { key, .. }) =
+            (&mut self.preamble, self.pool.connection(place))
+        else {
+            return true;
+        };
+        let key = *key;
+        self.out.clear();
+        let (local, peer) = (self.reactor.local(key), self.reactor.peer(key));
+        preamble.write(place, local, peer, &mut self.out);
+        match self.reactor.send(key, Transmit::copied(&self.out)) {
+            Ok(_) => true,
+            Err(refused) => {
+                self.reactor.reset(key);
+                self.connect_failed(place, at, Cause::Write(refused));
+                false
+            }
+        }
     }
 
     /// A connect failed: so does the exchange that waited for it.

@@ -35,6 +35,7 @@ use wire::{Client, StreamId};
 use crate::exchange::Cause;
 use crate::flight::{Flight, Watch};
 use crate::pool::{Connection, Owner, Pool};
+use crate::preamble::Preamble;
 use crate::recorder::Recorder;
 use crate::request::Requests;
 use crate::schedule::Schedule;
@@ -95,6 +96,8 @@ pub struct Worker<C: Client, R> {
     share: Share,
     reactor: R,
     shared: C::Shared,
+    /// What each connection begins with, if anything.
+    preamble: Option<Preamble>,
     requests: Requests,
     /// The bytes of each request, by its id, where the reactor keeps them.
     stored: Box<[Stored]>,

@@ -14,6 +14,7 @@ use wire::Client;
 use super::{Nap, Share, TURN, Worker};
 use crate::exchange::Cause;
 use crate::pool::{self, Pool};
+use crate::preamble::Preamble;
 use crate::recorder::{self, Recorder};
 use crate::request::Requests;
 use crate::schedule::Schedule;
@@ -29,6 +30,7 @@ pub(crate) struct Parts<C: Client, R> {
     pub(crate) share: Share,
     pub(crate) reactor: R,
     pub(crate) shared: C::Shared,
+    pub(crate) preamble: Option<Preamble>,
     pub(crate) requests: Requests,
     /// What reports call the requests.
     pub(crate) names: Box<[String]>,
@@ -47,6 +49,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             share,
             mut reactor,
             shared,
+            preamble,
             requests,
             names,
             schedule,
@@ -91,6 +94,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             share,
             reactor,
             shared,
+            preamble,
             requests,
             schedule,
             users,

@@ -15,6 +15,7 @@ mod check;
 pub mod pace;
 mod script;
 mod url;
+mod way;
 
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
@@ -22,6 +23,7 @@ pub use self::script::{
     AnswerFile, FromFile, ScriptFile, SourceFile, StepFile, TakeFile, VariableFile, WayFile,
 };
 pub use self::url::Url;
+pub use self::way::{ProxyProtocol, ProxyVersion};
 
 /// The version of the plan and trial files that this program writes.
 pub const FORMAT: u32 = 2;
@@ -53,6 +55,13 @@ pub struct PlanFile {
     /// Source addresses, used in turn by new connections; empty leaves the choice to the kernel.
     #[serde(default)]
     pub sources: Vec<IpAddr>,
+    /// The path of a Unix socket that all connections lead to, whatever host the URL names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix_socket: Option<String>,
+    /// What each connection begins with, before TLS and HTTP: who asks, as behind a proxy. None:
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy_protocol: Option<ProxyProtocol>,
     /// The protocol that connections speak.
     #[serde(default)]
     pub protocol: Protocol,
@@ -415,6 +424,7 @@ impl TryFrom<PlanFile> for Plan {
         check::pace(&file)?;
         script::check(&file)?;
         check::tls(&file, first)?;
+        way::check(&file)?;
         Ok(Self { file, requests })
     }
 }

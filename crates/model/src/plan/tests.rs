@@ -6,6 +6,8 @@ fn file() -> PlanFile {
         requests: vec![RequestFile::get("http://127.0.0.1:8080/x")],
         addresses: Vec::new(),
         sources: Vec::new(),
+        unix_socket: None,
+        proxy_protocol: None,
         protocol: Protocol::Http1,
         tls: None,
         arrivals: Arrivals::Closed,
@@ -242,11 +244,64 @@ fn what_says_when_requests_are_due_fits_together() {
     );
 }
 
+#[test]
+fn the_way_to_the_server_fits_the_rest() {
+    let unix = || PlanFile {
+        unix_socket: Some("/run/server.sock".to_owned()),
+        ..file()
+    };
+    let chosen = Some(ProxyProtocol {
+        version: ProxyVersion::V2,
+        sources: vec![[192, 0, 2, 1].into()],
+    });
+    let own = Some(ProxyProtocol {
+        version: ProxyVersion::V1,
+        sources: Vec::new(),
+    });
+    let is_fine = |file: PlanFile| assert!(Plan::try_from(file).is_ok());
+    is_fine(unix());
+    is_fine(PlanFile {
+        proxy_protocol: own.clone(),
+        ..file()
+    });
+    is_fine(PlanFile {
+        proxy_protocol: chosen,
+        ..unix()
+    });
+    let check = |file: PlanFile, expected: &str| {
+        let error = Plan::try_from(file).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    for path in [String::new(), "x".repeat(108), "a\0b".to_owned()] {
+        let unix_socket = Some(path);
+        let file = PlanFile {
+            unix_socket,
+            ..file()
+        };
+        check(file, "unix_socket: give a path of 1 to 107 bytes");
+    }
+    let mut wrong = unix();
+    wrong.protocol = Protocol::Http3;
+    check(wrong, "unix_socket: HTTP/3 goes over UDP");
+    let mut wrong = unix();
+    wrong.addresses = vec![([127, 0, 0, 1], 80).into()];
+    check(wrong, "unix_socket: give this or other addresses");
+    let mut wrong = unix();
+    wrong.sources = vec![[127, 0, 0, 2].into()];
+    check(wrong, "unix_socket: connections to it have no source");
+    let mut wrong = unix();
+    wrong.proxy_protocol.clone_from(&own);
+    check(wrong, "proxy_protocol: connections to a Unix socket");
+    let mut wrong = file();
+    (wrong.proxy_protocol, wrong.protocol) = (own, Protocol::Http3);
+    check(wrong, "proxy_protocol: HTTP/3 goes over UDP");
+}
+
 /// Plans of earlier programs say nothing of it, and those that use none of it read as before.
 #[test]
 fn a_plan_without_changes_of_pace_is_written_as_before() {
     let text = serde_json::to_string(&file()).unwrap();
-    for word in ["stages", "think", "deadline"] {
+    for word in ["stages", "think", "deadline", "unix_socket", "proxy"] {
         assert!(!text.contains(word), "{text}");
     }
     assert_eq!(serde_json::from_str::<PlanFile>(&text).unwrap(), file());

@@ -358,10 +358,14 @@ pub trait Reactor {
 
     /// Begins to connect to `target`, from `source` if given. Ends with [`Event::Connected`] or
     /// [`Event::ConnectFailed`]; there is no timeout but the kernel's and the caller's
-    /// [`close`](Reactor::close).
+    /// [`close`](Reactor::close). Where the reactor was told that all connections lead to a Unix
+    /// socket, they do, and both addresses mean nothing.
     fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused>;
 
-    /// The address at the other end; none if the connection is gone.
+    /// The address at this end; none if the connection is gone, or on a Unix socket.
+    fn local(&self, key: Key) -> Option<SocketAddr>;
+
+    /// The address at the other end; none if the connection is gone, or on a Unix socket.
     fn peer(&self, key: Key) -> Option<SocketAddr>;
 
     /// Whether [`connect`](Reactor::connect) and [`send`](Reactor::send) call the kernel

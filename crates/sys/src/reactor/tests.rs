@@ -59,7 +59,7 @@ fn peer(connections: usize) -> (SocketAddr, JoinHandle<()>) {
     (address, thread)
 }
 
-fn serve(mut stream: TcpStream) {
+fn serve(mut stream: impl Read + Write + Into<OwnedFd>) {
     let mut line = Vec::new();
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -81,7 +81,7 @@ fn serve(mut stream: TcpStream) {
                 Then::Continue => {}
                 Then::Finish => return,
                 Then::Reset => {
-                    let socket = OwnedFd::from(stream);
+                    let socket: OwnedFd = stream.into();
                     socket::set_reset_on_close(&socket).unwrap();
                     return;
                 }
@@ -918,6 +918,112 @@ macro_rules! suite {
             }
         }
     };
+}
+
+/// What differs over a Unix socket: how it is found, and that the kernel drops nothing.
+mod unix {
+    use std::os::unix::net::UnixListener;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    /// A path that no other test has.
+    fn path(name: &str) -> PathBuf {
+        let own = format!("triathlon-sys-{}-{name}", std::process::id());
+        std::env::temp_dir().join(own)
+    }
+
+    fn anywhere() -> SocketAddr {
+        (Ipv4Addr::UNSPECIFIED, 0).into()
+    }
+
+    fn with_peer<R: Reactor>(mut reactor: R, path: &Path, connections: usize, run: Test<R>) {
+        let listener = UnixListener::bind(path).unwrap();
+        assert_eq!(socket::unix::owner(path).unwrap(), std::process::id());
+        drop(listener.accept().unwrap());
+        let thread = std::thread::spawn(move || {
+            let accepted = (0..connections).map(|_| listener.accept().unwrap().0);
+            let serving: Vec<_> = accepted
+                .map(|stream| std::thread::spawn(move || serve(stream)))
+                .collect();
+            for thread in serving {
+                thread.join().unwrap();
+            }
+        });
+        run(&mut reactor, anywhere());
+        drop(reactor);
+        thread.join().unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+
+    type Test<R> = fn(&mut R, SocketAddr);
+
+    /// Where nobody listens any more, and where nobody ever did.
+    fn is_refused<R: Reactor>(at: impl Fn(&Path) -> R, name: &str) {
+        let path = path(name);
+        drop(UnixListener::bind(&path).unwrap());
+        tells_refusals(&mut at(&path), anywhere());
+        std::fs::remove_file(&path).unwrap();
+        let mut reactor = at(&path);
+        let key = reactor.connect(anywhere(), None).unwrap();
+        let missing = Seen::ConnectFailed(Errno::new(libc::ENOENT));
+        assert_eq!(next(&mut reactor), (key, missing));
+    }
+
+    /// A queue of connections to be accepted that is full fails a connect at once, and does not
+    /// block it.
+    fn queue_is_full<R: Reactor>(at: impl Fn(&Path) -> R, name: &str) {
+        let path = path(name);
+        let listener = OwnedFd::from(UnixListener::bind(&path).unwrap());
+        rustix::net::listen(&listener, 1).unwrap();
+        let mut reactor = at(&path);
+        let mut told = Vec::new();
+        for _ in 0..4 {
+            reactor.connect(anywhere(), None).unwrap();
+            told.push(next(&mut reactor).1);
+        }
+        let full = Seen::ConnectFailed(Errno::new(libc::EAGAIN));
+        assert_eq!(told[..2], [Seen::Connected, Seen::Connected]);
+        assert_eq!(told[2..], [full.clone(), full]);
+        drop(reactor);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    fn all<R: Reactor>(make: impl Fn() -> Option<R>, at: fn(R, Option<&Path>) -> io::Result<R>) {
+        let Some(reactor) = make() else {
+            return;
+        };
+        let name = reactor.name();
+        let at = |path: &Path| at(make().expect("it just worked"), Some(path)).unwrap();
+        for (test, connections, run) in [
+            ("echo", 1, echoes as Test<R>),
+            ("body", 1, receives_large_bodies),
+            ("skip", 1, skips_exactly),
+            ("many", 60, |r, target| keeps_many_apart(r, target, 20)),
+        ] {
+            let path = path(&format!("{name}-{test}"));
+            with_peer(at(&path), &path, connections, run);
+        }
+        is_refused(at, &format!("{name}-refused"));
+        queue_is_full(at, &format!("{name}-full"));
+    }
+
+    #[test]
+    fn readiness() {
+        all(|| Readiness::new(&settings()).ok(), Readiness::leading_to);
+    }
+
+    #[test]
+    fn uring() {
+        all(|| Uring::new(&settings()).ok(), Uring::leading_to);
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_refused() {
+        let long = "x".repeat(socket::unix::PATH_MOST + 1);
+        let reactor = Readiness::new(&settings()).unwrap();
+        assert!(reactor.leading_to(Some(Path::new(&long))).is_err());
+    }
 }
 
 mod epoll {

@@ -1,4 +1,6 @@
-//! TCP sockets with every option said aloud: nothing is left to a default that differs elsewhere.
+//! Sockets with every option said aloud: nothing is left to a default that differs elsewhere.
+
+pub mod unix;
 
 use std::io;
 use std::net::SocketAddr;

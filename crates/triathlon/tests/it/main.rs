@@ -48,3 +48,4 @@ mod support;
 mod targets;
 mod tls;
 mod tools;
+mod way;

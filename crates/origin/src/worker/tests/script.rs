@@ -153,6 +153,10 @@ impl Reactor for Script {
         unreachable!("a server connects to nobody")
     }
 
+    fn local(&self, _: Key) -> Option<SocketAddr> {
+        None
+    }
+
     fn peer(&self, _: Key) -> Option<SocketAddr> {
         None
     }

@@ -37,6 +37,8 @@ pub(super) struct Connection {
     skipping: u64,
     sends: Queue,
     taken: u64,
+    /// It is a Unix socket, where nothing can be dropped inside the kernel.
+    is_unix: bool,
     /// Where it carries datagrams.
     channel: Option<Box<Channel>>,
 }
@@ -116,6 +118,7 @@ impl Connection {
             skipping: 0,
             sends: Queue::default(),
             taken: 0,
+            is_unix: false,
             channel: None,
         }
     }
@@ -124,6 +127,14 @@ impl Connection {
     pub(super) fn with_channel(self, channel: Channel) -> Self {
         Self {
             channel: Some(Box::new(channel)),
+            ..self
+        }
+    }
+
+    /// The same, on a Unix socket.
+    pub(super) fn on_unix(self) -> Self {
+        Self {
+            is_unix: true,
             ..self
         }
     }
@@ -201,7 +212,7 @@ impl Connection {
         if self.channel.is_some() {
             self.receive_datagrams(buffer)
         } else if self.skipping > 0 {
-            self.discard()
+            self.discard(buffer)
         } else {
             self.receive(buffer)
         }
@@ -398,9 +409,20 @@ impl Connection {
         }
     }
 
-    fn discard(&mut self) -> Step {
-        let asked = self.skipping.min(DISCARD_BYTES);
-        match socket::discard(&self.socket, usize::try_from(asked).unwrap_or(0)) {
+    fn discard(&mut self, buffer: &mut [u8]) -> Step {
+        let most = if self.is_unix {
+            buffer.len() as u64
+        } else {
+            DISCARD_BYTES
+        };
+        let asked = self.skipping.min(most);
+        let count = usize::try_from(asked).unwrap_or(0);
+        let dropped = if self.is_unix {
+            socket::receive(&self.socket, &mut buffer[..count])
+        } else {
+            socket::discard(&self.socket, count)
+        };
+        match dropped {
             Ok(0) => self.ended(None),
             Ok(count) => {
                 let count = count as u64;

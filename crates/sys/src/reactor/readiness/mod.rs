@@ -10,6 +10,7 @@
 
 mod connection;
 mod datagrams;
+mod unix;
 
 use std::collections::VecDeque;
 use std::io;
@@ -69,6 +70,8 @@ pub struct Readiness {
     wakeup: Arc<OwnedFd>,
     woken: bool,
     meter: Meter,
+    /// Where all connections lead, whatever their target, if that is a Unix socket.
+    unix: Option<socket::unix::Place>,
     /// Whether connections are made over UDP.
     datagrams: bool,
     /// Datagrams that were received with one that was told already.
@@ -105,6 +108,7 @@ impl Readiness {
             wakeup,
             woken: false,
             meter: Meter::default(),
+            unix: None,
             datagrams: false,
             cut: None,
         })
@@ -293,6 +297,9 @@ impl Reactor for Readiness {
         if self.datagrams {
             return self.connect_datagrams(target, source);
         }
+        if self.unix.is_some() {
+            return self.connect_unix();
+        }
         let refused = |error: io::Error| Refused::Kernel(crate::Errno::of(&error));
         let socket = socket::outgoing(target, source).map_err(refused)?;
         // A refusal at once (loopback) is told like any other: as a completion.
@@ -305,9 +312,12 @@ impl Reactor for Readiness {
         Ok(key)
     }
 
+    fn local(&self, key: Key) -> Option<SocketAddr> {
+        socket::local_address(self.connections.get(key)?.socket()).ok()
+    }
+
     fn peer(&self, key: Key) -> Option<SocketAddr> {
-        let connection = self.connections.get(key)?;
-        socket::peer_address(connection.socket()).ok()
+        socket::peer_address(self.connections.get(key)?.socket()).ok()
     }
 
     fn sends_at_once(&self) -> bool {

@@ -347,10 +347,12 @@ impl Reactor for Sim {
         Ok(key)
     }
 
+    fn local(&self, key: Key) -> Option<SocketAddr> {
+        self.connections.get(key)?.source
+    }
+
     fn peer(&self, key: Key) -> Option<SocketAddr> {
-        self.connections
-            .get(key)
-            .map(|connection| connection.target)
+        Some(self.connections.get(key)?.target)
     }
 
     fn sends_at_once(&self) -> bool {

@@ -30,6 +30,8 @@ pub(super) struct Connection {
     /// The turn in which its socket was put in line for the ring's table.
     pub(super) entered: u32,
     pub(super) skipping: u64,
+    /// It is a Unix socket, where nothing can be dropped inside the kernel.
+    pub(super) is_unix: bool,
     /// The latest silent send.
     pub(super) silent: Option<Silent>,
     pub(super) sends: Queue,
@@ -94,6 +96,7 @@ impl Connection {
             small_receives: 0,
             entered: 0,
             skipping: 0,
+            is_unix: false,
             silent: None,
             sends: Queue::default(),
             taken: 0,
@@ -123,7 +126,7 @@ impl Connection {
         if self.receiving.is_some() || self.paused || self.phase != Phase::Established {
             return None;
         }
-        let receiving = if self.skipping > 0 {
+        let receiving = if self.skipping > 0 && !self.is_unix {
             Receiving::Skip
         } else if self.small_receives > 0 {
             self.small_receives -= 1;

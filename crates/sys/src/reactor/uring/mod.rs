@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 
 use model::units::{Instant, Span};
@@ -42,6 +43,7 @@ use super::{
     Settings, Stored, Transmit, Waker,
 };
 use crate::slots::{Key, Slots};
+use crate::socket::unix;
 use crate::{Errno, clock, cpu, socket, timer};
 
 /// So many receives after the last skip are still kept small.
@@ -99,6 +101,9 @@ pub struct Uring {
     outgoing: Outgoing,
     connections: Slots<Connection>,
     names: operations::Names,
+    /// Where all connections lead, whatever their target, if that is a Unix socket. The kernel
+    /// reads it when a connect is handed in.
+    unix: Option<Box<unix::Place>>,
     /// Sockets of closed connections whose descriptors the kernel has yet to read.
     closed: Vec<OwnedFd>,
     /// Counts how often everything in line was handed in and all completions were taken.
@@ -147,6 +152,7 @@ impl Uring {
             outgoing: Outgoing::new(settings),
             connections: Slots::new(places),
             names: operations::Names::new(places),
+            unix: None,
             closed: Vec::new(),
             turn: 0,
             awaiting_turn: Vec::with_capacity(places as usize),
@@ -168,6 +174,13 @@ impl Uring {
         uring.watch_wakeup();
         uring.submit();
         Ok(uring)
+    }
+
+    /// The same, whose connections all lead to the Unix socket at `path`, whatever their target;
+    /// the same as it was where there is none.
+    pub fn leading_to(mut self, path: Option<&Path>) -> io::Result<Self> {
+        self.unix = path.map(unix::Place::new).transpose()?.map(Box::new);
+        Ok(self)
     }
 
     /// Submits and collects without blocking; no call at all where there is no reason for one.
@@ -238,15 +251,23 @@ impl Reactor for Uring {
             return Err(Refused::Slots);
         }
         self.meter.work();
-        let socket =
-            socket::outgoing(target, source).map_err(|error| Refused::Kernel(Errno::of(&error)))?;
-        let connection = Connection::new(socket, Phase::Connecting);
+        let socket = match self.unix {
+            None => socket::outgoing(target, source),
+            Some(_) => unix::outgoing(),
+        };
+        let socket = socket.map_err(|error| Refused::Kernel(Errno::of(&error)))?;
+        let mut connection = Connection::new(socket, Phase::Connecting);
+        connection.is_unix = self.unix.is_some();
         let key = self
             .connections
             .insert(connection)
             .map_err(|_| Refused::Slots)?;
         self.begin_connect(key, target);
         Ok(key)
+    }
+
+    fn local(&self, key: Key) -> Option<SocketAddr> {
+        socket::local_address(&self.connections.get(key)?.socket).ok()
     }
 
     fn peer(&self, key: Key) -> Option<SocketAddr> {
@@ -277,7 +298,7 @@ impl Reactor for Uring {
             return;
         };
         connection.skipping += count;
-        if connection.skipping < SKIP_WORTH_BYTES {
+        if connection.skipping < SKIP_WORTH_BYTES || connection.is_unix {
             return;
         }
         connection.small_receives = SMALL_RECEIVES;

@@ -209,10 +209,15 @@ impl Uring {
 
     pub(super) fn begin_connect(&mut self, key: Key, target: SocketAddr) {
         self.enter_table(key);
-        let (address, length) = short_address(target);
-        let name = self.names.next();
-        name.address = address;
-        let start = (&raw const name.address).cast::<libc::sockaddr>();
+        let (start, length) = match &self.unix {
+            Some(place) => place.kernel(),
+            None => {
+                let (address, length) = short_address(target);
+                let name = self.names.next();
+                name.address = address;
+                ((&raw const name.address).cast::<libc::sockaddr>(), length)
+            }
+        };
         let operation = opcode::Connect::new(types::Fixed(place_of(key)), start, length).build();
         self.ask(&operation.user_data(Purpose::Connect.of(key).0));
     }

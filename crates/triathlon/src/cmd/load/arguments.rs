@@ -1,20 +1,19 @@
 //! The flags of `triathlon load`, and the plan that they mean.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use model::plan::{
-    Backend, Expectation, FORMAT, Level, Plan, PlanError, PlanFile, Spin, Stop, Url, pace,
-};
+use model::plan::{Backend, Expectation, FORMAT, Level, Plan, PlanFile, Spin, Stop, pace};
 use model::threshold::Threshold;
 use model::trial::Context;
 use model::units::Span;
 
 use super::exports::Exports;
 use super::pace::Pace;
+use super::planned::{SAID_BY_THE_PLAN, by_flag};
 use super::server::{Asked, Choice};
 use super::sources::Sources;
-use super::targets::Targets;
+use super::targets::{Asks, Targets};
 use crate::exit::UsageError;
 
 const EXAMPLES: &str = "\
@@ -45,6 +44,10 @@ Examples:
       nine of ten requests ask for /a; --urls FILE reads longer lists, and vegeta's targets
   triathlon load http://example.test/ --connect-to example.test:80:127.0.0.1:8080 --user me:secret
       another address than the name has, and credentials that no result holds
+  triathlon load http://localhost/ --unix-socket /run/app.sock
+      a server that listens on a Unix socket
+  triathlon load http://127.0.0.1:8080/ --proxy-protocol v2 --proxy-protocol-source 10.0.0.0/18
+      16,382 clients, as a server sees them that trusts the PROXY protocol
   triathlon load http://127.0.0.1:8080/ --capacity 'p(99)<5ms,errors<0.1%'
       the highest rate at which both hold, as an interval (some minutes)
 
@@ -185,70 +188,6 @@ pub(crate) struct Args {
     pub(super) part: Option<Range<u32>>,
 }
 
-/// Flags that say what a plan says, or what becomes of a report that is not made for one.
-const SAID_BY_THE_PLAN: [&str; 60] = [
-    "backend",
-    "bearer",
-    "cacert",
-    "capacity",
-    "cert",
-    "connect_to",
-    "connections",
-    "cpus",
-    "data",
-    "deadline",
-    "duration",
-    "expect",
-    "expect_length",
-    "expect_sha256",
-    "expect_status",
-    "forms",
-    "har",
-    "handshakes",
-    "headers",
-    "hgrm",
-    "hlog",
-    "http2",
-    "http2_prior_knowledge",
-    "http3",
-    "insecure",
-    "json",
-    "key",
-    "latency",
-    "list",
-    "metrics",
-    "no_resumption",
-    "order",
-    "pipeline",
-    "poisson",
-    "rate",
-    "raw",
-    "request",
-    "requests",
-    "requests_per_connection",
-    "resolve",
-    "samples_max",
-    "script",
-    "seed",
-    "series",
-    "servername",
-    "sources",
-    "spin",
-    "stages",
-    "streams",
-    "think",
-    "threads",
-    "thresholds",
-    "timeout",
-    "tls_groups",
-    "tls_suites",
-    "tls_version",
-    "uniform",
-    "user",
-    "warmup",
-    "weights",
-];
-
 fn part(text: &str) -> Result<Range<u32>, &'static str> {
     let (first, end) = text.split_once("..").unwrap_or((text, ""));
     match (first.parse(), end.parse()) {
@@ -309,7 +248,7 @@ pub(super) struct Chosen {
 /// The plan that the flags mean.
 pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
     let asks = args.targets.read()?;
-    let (asked, choice) = choose_cpus(args, &asks.place)?;
+    let (asked, choice) = choose_cpus(args, &asks)?;
     let mut cpus = choice.cpus;
     let workers = args.threads.unwrap_or_else(|| {
         u32::try_from(cpus.len())
@@ -329,6 +268,8 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         requests: asks.requests,
         addresses: asks.addresses,
         sources: args.sources.read(args.seed)?,
+        unix_socket: asks.unix_socket,
+        proxy_protocol: args.sources.proxy_protocol()?,
         protocol: args.pace.protocol(&asks.place)?,
         tls: args.tls.written(),
         arrivals: args.pace.arrivals(),
@@ -407,41 +348,12 @@ fn check_names(thresholds: &[Threshold], plan: &Plan) -> Result<(), UsageError> 
     }
 }
 
-/// What is wrong with the plan, by the flag that says it.
-fn by_flag(error: &PlanError) -> UsageError {
-    let PlanError::Field { field, why } = error else {
-        return UsageError(error.to_string());
-    };
-    let flag = match *field {
-        "connections" => "--connections",
-        "expect.sha256" => "--expect-sha256",
-        "headers" => "-H/--header",
-        "method" => "--request",
-        "deadline" => "--deadline",
-        "pipeline" => "--pipeline",
-        "streams" => "-m/--streams",
-        "rate" => "--rate",
-        "stages" => "--stages",
-        "think" => "--think",
-        "script" => "--script or --har",
-        "requests_per_connection" => "--requests-per-connection",
-        "stop" => "--duration",
-        "timeout" => "--timeout",
-        "tls" => "--cacert and other flags of TLS",
-        "tls.certificate_file" => "--cert",
-        "tls.handshakes" => "--handshakes",
-        "tls.suites" => "--tls-suites",
-        "workers" => "--threads",
-        "requests" => "URL",
-        "weight" => "--weights",
-        field => field,
-    };
-    UsageError(format!("{flag}: {why}"))
-}
-
 /// Who is asked, and the CPUs to ask from.
-fn choose_cpus(args: &Args, url: &Url) -> anyhow::Result<(Asked, Choice)> {
-    let asked = Asked::at(url);
+fn choose_cpus(args: &Args, asks: &Asks) -> anyhow::Result<(Asked, Choice)> {
+    let asked = match &asks.unix_socket {
+        None => Asked::at(&asks.place),
+        Some(path) => Asked::at_socket(Path::new(path)),
+    };
     let allowed = sys::cpu::allowed()?;
     let choice = match &args.cpus {
         Some(list) => Choice {

@@ -9,6 +9,7 @@ mod meter;
 mod metrics;
 mod output;
 mod pace;
+mod planned;
 mod server;
 mod sources;
 mod targets;

@@ -44,8 +44,16 @@ impl Asked {
         }
         let proc = Path::new(PROC);
         match lab::condition::owner_of(proc, url.port) {
-            Some(pid) => Self::Here(Box::new(Local::read(proc, pid, url.port))),
+            Some(pid) => Self::Here(Box::new(Local::read(proc, pid, Some(url.port)))),
             None => Self::Hidden,
+        }
+    }
+
+    /// Looks who listens on the Unix socket at `path`.
+    pub(super) fn at_socket(path: &Path) -> Self {
+        match sys::socket::unix::owner(path) {
+            Ok(pid) => Self::Here(Box::new(Local::read(Path::new(PROC), pid, None))),
+            Err(_) => Self::Hidden,
         }
     }
 
@@ -116,7 +124,8 @@ fn is_ours(address: SocketAddr) -> bool {
 }
 
 impl Local {
-    fn read(proc: &Path, pid: u32, port: u16) -> Self {
+    /// The one whose first process is `pid`, with its listeners on `port`.
+    fn read(proc: &Path, pid: u32, port: Option<u16>) -> Self {
         let tree = process::tree(proc, pid);
         // A parent that only watches its children works as little as it sleeps.
         let workers: Vec<u32> = tree
@@ -138,7 +147,8 @@ impl Local {
         let limits = workers
             .iter()
             .filter_map(|worker| process::open_files_limit(proc, *worker).ok().flatten());
-        let listeners = socket::listeners(port).unwrap_or_default();
+        let listeners = port.and_then(|port| socket::listeners(port).ok());
+        let listeners = listeners.unwrap_or_default();
         Self {
             pid,
             cpus: cpus.clone(),

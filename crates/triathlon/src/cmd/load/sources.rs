@@ -5,6 +5,7 @@ use std::process::Command;
 use std::str::FromStr;
 
 use anyhow::Context as _;
+use model::plan::{ProxyProtocol, ProxyVersion};
 use model::random::Random;
 
 use crate::exit::UsageError;
@@ -29,6 +30,29 @@ pub(super) struct Sources {
         requires = "sources"
     )]
     order: Order,
+
+    /// Begin each connection with a header of the PROXY protocol, as a proxy does that tells who
+    /// asks: the connection's own address, or those of --proxy-protocol-source
+    #[arg(long, value_name = "VERSION", value_enum)]
+    proxy_protocol: Option<Version>,
+
+    /// With --proxy-protocol: who asks, in turn; an address, a range or a prefix as with
+    /// --interface, which need not be this machine's; may be given several times
+    #[arg(
+        long = "proxy-protocol-source",
+        value_name = "ADDRESSES",
+        id = "proxied",
+        requires = "proxy_protocol"
+    )]
+    proxied: Vec<Source>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Version {
+    /// A line of text
+    V1,
+    /// Bytes
+    V2,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -102,21 +126,41 @@ fn check_range(text: &str, first: IpAddr, last: IpAddr) -> Result<(), String> {
 impl Sources {
     /// Each address.
     pub(super) fn read(&self, seed: u64) -> anyhow::Result<Vec<IpAddr>> {
-        let mut all = Vec::new();
-        for source in &self.sources {
-            match source {
-                Source::Addresses(first, last) => {
-                    let numbers = to_bits(*first)..=to_bits(*last);
-                    all.extend(numbers.map(|bits| from_bits(bits, *first)));
-                }
-                Source::Interface(name) => all.extend(of_interface(name)?),
-            }
-        }
+        let mut all = addresses(&self.sources)?;
         if let Order::Random = self.order {
             Random::new(seed).shuffle(&mut all);
         }
         Ok(all)
     }
+
+    /// What each connection begins with.
+    pub(super) fn proxy_protocol(&self) -> anyhow::Result<Option<ProxyProtocol>> {
+        let Some(version) = self.proxy_protocol else {
+            return Ok(None);
+        };
+        Ok(Some(ProxyProtocol {
+            version: match version {
+                Version::V1 => ProxyVersion::V1,
+                Version::V2 => ProxyVersion::V2,
+            },
+            sources: addresses(&self.proxied)?,
+        }))
+    }
+}
+
+/// Each address of `sources`.
+fn addresses(sources: &[Source]) -> anyhow::Result<Vec<IpAddr>> {
+    let mut all = Vec::new();
+    for source in sources {
+        match source {
+            Source::Addresses(first, last) => {
+                let numbers = to_bits(*first)..=to_bits(*last);
+                all.extend(numbers.map(|bits| from_bits(bits, *first)));
+            }
+            Source::Interface(name) => all.extend(of_interface(name)?),
+        }
+    }
+    Ok(all)
 }
 
 /// The addresses of an interface, as `ip` tells them.

@@ -106,6 +106,15 @@ pub(super) struct Targets {
     #[arg(long, value_name = "HOST:PORT:HOST:PORT")]
     connect_to: Vec<String>,
 
+    /// Connect to the Unix socket at PATH, whatever host the URL names, as curl has it. The Host
+    /// field stays
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = ["connect_to", "resolve", "sources", "http3"]
+    )]
+    unix_socket: Option<String>,
+
     /// Use these addresses for a host and port, HOST:PORT:ADDRESS,ADDRESS, as curl has it
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     resolve: Vec<String>,
@@ -116,6 +125,7 @@ pub(super) struct Asks {
     pub(super) requests: Vec<RequestFile>,
     pub(super) script: Option<ScriptFile>,
     pub(super) addresses: Vec<SocketAddr>,
+    pub(super) unix_socket: Option<String>,
     /// Where the server is, for whoever looks for its process.
     pub(super) place: Url,
 }
@@ -150,6 +160,7 @@ impl Targets {
             requests,
             script,
             addresses,
+            unix_socket: self.unix_socket.clone(),
             place,
         })
     }

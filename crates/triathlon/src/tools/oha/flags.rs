@@ -181,7 +181,7 @@ pub(super) const FLAGS: &[Flag] = &[
     .needless("text is never coloured"),
     flag(&["--unix-socket"], "Connect to a unix socket.")
         .text("UNIX_SOCKET")
-        .refused("sockets of this kind are not spoken to yet; let the server listen on loopback"),
+        .load("--unix-socket={}"),
     flag(
         &["--vsock-addr"],
         "Connect to a VSOCK socket using 'cid:port'.",

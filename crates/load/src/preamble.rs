@@ -1,0 +1,116 @@
+//! What each connection begins with, where the plan wants that: who asks, as a proxy tells it.
+//!
+//! It costs a new connection two system calls, for its addresses, and a send; a request nothing.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use model::plan::{Plan, ProxyVersion};
+use wire::proxy::{self, Form};
+
+/// Told where an end has no address, as those of a Unix socket have none.
+pub(crate) const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+/// What the connections of one worker begin with.
+#[derive(Debug)]
+pub(crate) struct Preamble {
+    form: Form,
+    /// Who asks, shared out among the connections; empty: whoever has made the connection.
+    sources: Box<[IpAddr]>,
+    /// The worker's position among the workers, and how many those are.
+    worker: usize,
+    workers: usize,
+    /// There are more sources than connections: each new one has another.
+    has_more: bool,
+    /// Headers written so far.
+    written: usize,
+}
+
+impl Preamble {
+    /// For worker `index` of `plan`; none where nothing is to be said.
+    pub(crate) fn new(plan: &Plan, index: u32) -> Option<Self> {
+        let file = plan.file();
+        let proxy = file.proxy_protocol.as_ref()?;
+        Some(Self {
+            form: match proxy.version {
+                ProxyVersion::V1 => Form::Line,
+                ProxyVersion::V2 => Form::Bytes,
+            },
+            sources: proxy.sources.clone().into(),
+            worker: index as usize,
+            workers: file.workers as usize,
+            has_more: proxy.sources.len() > file.connections as usize,
+            written: 0,
+        })
+    }
+
+    /// Writes that of the connection in `place`, whose ends have these addresses.
+    pub(crate) fn write(
+        &mut self,
+        place: u32,
+        local: Option<SocketAddr>,
+        peer: Option<SocketAddr>,
+        out: &mut Vec<u8>,
+    ) {
+        let local = local.unwrap_or(NOWHERE);
+        let count = if self.has_more {
+            self.written
+        } else {
+            place as usize
+        };
+        self.written += 1;
+        let turn = count * self.workers + self.worker;
+        let from = match turn.checked_rem(self.sources.len()) {
+            None => local,
+            Some(index) => SocketAddr::new(self.sources[index], local.port()),
+        };
+        proxy::write(self.form, from, peer.unwrap_or(NOWHERE), out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+    use model::plan::{PlanFile, ProxyProtocol};
+
+    use super::*;
+
+    /// Who asks on each of `count` connections of two workers, by what they write.
+    fn told(sources: u8, connections: u32, count: u32) -> Vec<String> {
+        let sources = (1..=sources).map(|last| IpAddr::from([192, 0, 2, last]));
+        let plan = Plan::try_from(PlanFile {
+            connections,
+            workers: 2,
+            proxy_protocol: Some(ProxyProtocol {
+                version: ProxyVersion::V1,
+                sources: sources.collect(),
+            }),
+            ..fixture::plan("http://127.0.0.1:80/", &[])
+        });
+        let plan = plan.expect("a plan that can run");
+        let mut told = Vec::new();
+        for worker in 0..2 {
+            let mut preamble = Preamble::new(&plan, worker).expect("there is one");
+            for place in (0..connections / 2).cycle().take(count as usize / 2) {
+                let mut out = Vec::new();
+                let local = Some(([127, 0, 0, 1], 5).into());
+                let peer = Some(([127, 0, 0, 1], 80).into());
+                preamble.write(place, local, peer, &mut out);
+                let line = String::from_utf8(out).expect("text");
+                assert!(line.ends_with(" 127.0.0.1 5 80\r\n"), "{line}");
+                let from = line.split(' ').nth(2).expect("a source");
+                told.push(from.rsplit('.').next().expect("a number").to_owned());
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn sources_are_shared_out() {
+        // The own address.
+        assert_eq!(told(0, 2, 2), ["1", "1"]);
+        // A connection that is made anew keeps its source.
+        assert_eq!(told(4, 4, 8), ["1", "3", "1", "3", "2", "4", "2", "4"]);
+        // Where there are more sources, all are used.
+        assert_eq!(told(8, 4, 8), ["1", "3", "5", "7", "2", "4", "6", "8"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! What a plan says and flags say, too: which flags those are, and by which of them a mistake in a
+//! plan is told.
+
+use model::plan::PlanError;
+
+use crate::exit::UsageError;
+
+/// Flags that say what a plan says, or what becomes of a report that is not made for one.
+pub(super) const SAID_BY_THE_PLAN: [&str; 63] = [
+    "backend",
+    "bearer",
+    "cacert",
+    "capacity",
+    "cert",
+    "connect_to",
+    "connections",
+    "cpus",
+    "data",
+    "deadline",
+    "duration",
+    "expect",
+    "expect_length",
+    "expect_sha256",
+    "expect_status",
+    "forms",
+    "har",
+    "handshakes",
+    "headers",
+    "hgrm",
+    "hlog",
+    "http2",
+    "http2_prior_knowledge",
+    "http3",
+    "insecure",
+    "json",
+    "key",
+    "latency",
+    "list",
+    "metrics",
+    "no_resumption",
+    "order",
+    "pipeline",
+    "poisson",
+    "rate",
+    "proxied",
+    "proxy_protocol",
+    "raw",
+    "request",
+    "requests",
+    "requests_per_connection",
+    "resolve",
+    "samples_max",
+    "script",
+    "seed",
+    "series",
+    "servername",
+    "sources",
+    "spin",
+    "stages",
+    "streams",
+    "think",
+    "threads",
+    "thresholds",
+    "timeout",
+    "tls_groups",
+    "tls_suites",
+    "tls_version",
+    "uniform",
+    "unix_socket",
+    "user",
+    "warmup",
+    "weights",
+];
+
+/// What is wrong with the plan, by the flag that says it.
+pub(super) fn by_flag(error: &PlanError) -> UsageError {
+    let PlanError::Field { field, why } = error else {
+        return UsageError(error.to_string());
+    };
+    let flag = match *field {
+        "connections" => "--connections",
+        "expect.sha256" => "--expect-sha256",
+        "headers" => "-H/--header",
+        "method" => "--request",
+        "deadline" => "--deadline",
+        "pipeline" => "--pipeline",
+        "streams" => "-m/--streams",
+        "rate" => "--rate",
+        "stages" => "--stages",
+        "think" => "--think",
+        "script" => "--script or --har",
+        "requests_per_connection" => "--requests-per-connection",
+        "stop" => "--duration",
+        "timeout" => "--timeout",
+        "tls" => "--cacert and other flags of TLS",
+        "tls.certificate_file" => "--cert",
+        "tls.handshakes" => "--handshakes",
+        "tls.suites" => "--tls-suites",
+        "workers" => "--threads",
+        "requests" => "URL",
+        "weight" => "--weights",
+        "unix_socket" => "--unix-socket",
+        "proxy_protocol" => "--proxy-protocol",
+        field => field,
+    };
+    UsageError(format!("{flag}: {why}"))
+}
