@@ -58,6 +58,7 @@ const PACKAGES: &[(&str, &str, &str)] = &[
         "brings the strangers that Debian lacks",
     ),
     ("chromium", "chromium", "opens reports as a reader would"),
+    ("poppler-utils", "pdftoppm", "looks at printed reports"),
     ("iproute2", "ip", "network namespaces for tests"),
     ("strace", "strace", "counts the generator's system calls"),
     (

@@ -47,6 +47,20 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Exchanges that may be in flight at once, over all connections: as many on each as the plan
+    /// wants and the server allowed. A server's limit of streams over HTTP/3 is not known here.
+    pub fn places(&self) -> u64 {
+        let allowed = self.record.http2.as_ref();
+        let allowed = allowed.and_then(|http2| http2.streams_allowed);
+        let each = self.plan.at_once().min(allowed.unwrap_or(u32::MAX)).max(1);
+        u64::from(self.plan.connections) * u64::from(each)
+    }
+
+    /// Whether a closed loop is one of users who wait of their own accord between requests.
+    pub const fn has_users(&self) -> bool {
+        self.plan.think.is_some() || self.plan.script.is_some()
+    }
+
     /// The claims that a trial of this plan makes; none where it ended before its window began.
     pub fn claims(&self) -> Vec<Claim> {
         if self.record.measured_nothing() {

@@ -10,6 +10,7 @@ mod prefix;
 mod secrets;
 mod tool;
 mod tools;
+mod whole;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

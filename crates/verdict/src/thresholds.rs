@@ -75,7 +75,7 @@ limits! {
     CEILING_SHARE: "GEN-02", "share_of_ceiling", None, Some(0.7), Some(0.9), "Policy";
     /// Late time below which nobody cares.
     LATE_FLOOR_US: "GEN-03", "late_time_p99_us", None, Some(100.0), None,
-        "Policy; timer slack alone is 50 us";
+        "Policy; timer slack alone is 50 µs";
     /// Late time in terms of the median response time.
     LATE_OF_MEDIAN: "GEN-03", "late_time_p99_of_response_time_p50", None, Some(0.05), Some(1.0),
         "Policy";

@@ -14,7 +14,7 @@ use crate::cpus::Division;
 use crate::error::LabError;
 use crate::server::{self, Installed, Preset, Running, Search, Start};
 use crate::site::{Site, open_to_all, programs};
-use crate::sweep::Racer;
+use crate::sweep::{self, Racer};
 use crate::trial::{self, Load, Target};
 
 /// Descriptors that a server with few connections may want.
@@ -234,11 +234,14 @@ impl Lab<'_> {
             .installed(racer)
             .map_or("", |installed| installed.version.as_str());
         let label = match racer {
-            Racer::Ceiling { .. } => CEILING,
-            Racer::Server(index) => &self.experiment.servers()[index].label,
+            Racer::Ceiling { speech, .. } if sweep::ceilings(self.experiment).len() > 1 => {
+                format!("{CEILING} {}", speech.said())
+            }
+            Racer::Ceiling { .. } => CEILING.to_owned(),
+            Racer::Server(index) => self.experiment.servers()[index].label.clone(),
         };
         (self.news)(&News::Verified {
-            server: label,
+            server: &label,
             version,
         });
         Ok(())

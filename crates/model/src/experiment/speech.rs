@@ -74,6 +74,15 @@ pub struct Speech {
 }
 
 impl Speech {
+    /// In words: `http2-tls, rsa-2048, resumed`.
+    pub fn said(self) -> String {
+        let certificate = self.certificate.map(CertificateKey::name);
+        let handshake = self.handshake.map(Handshake::name);
+        let parts = [Some(self.protocol.name()), certificate, handshake];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        parts.join(", ")
+    }
+
     /// HTTP/1.1 in clear.
     pub const CLEAR: Self = Self {
         protocol: Spoken::Http1,

@@ -224,7 +224,7 @@ impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.ns {
             0..1_000 => return write!(f, "{} ns", self.ns),
-            1_000..1_000_000 => (self.as_us_f64(), "us"),
+            1_000..1_000_000 => (self.as_us_f64(), "µs"),
             1_000_000..1_000_000_000 => (self.as_us_f64() / 1e3, "ms"),
             1_000_000_000..120_000_000_000 => (self.as_s_f64(), "s"),
             _ => (self.as_s_f64() / 60.0, "min"),

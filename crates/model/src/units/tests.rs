@@ -53,7 +53,7 @@ fn bytes_are_read_in_powers_of_1024() {
 #[test]
 fn spans_print_in_the_unit_a_person_would_choose() {
     assert_eq!(Span::from_ns(15).to_string(), "15 ns");
-    assert_eq!(Span::from_ns(1_500).to_string(), "1.50 us");
+    assert_eq!(Span::from_ns(1_500).to_string(), "1.50 µs");
     assert_eq!(Span::from_us(35_600).to_string(), "35.6 ms");
     assert_eq!(Span::from_s(10).to_string(), "10.0 s");
     assert_eq!(Span::from_s(600).to_string(), "10.0 min");
@@ -63,7 +63,7 @@ fn spans_print_in_the_unit_a_person_would_choose() {
 fn times_are_said_as_people_say_them() {
     let check = |span: Span, expected: &str| assert_eq!(span.people(), expected);
     check(Span::from_ns(1), "1 ns");
-    check(Span::from_us(1), "1 us");
+    check(Span::from_us(1), "1 µs");
     check(Span::from_us(2_500), "2.5 ms");
     check(Span::from_ms(710), "710 ms");
     check(Span::from_ms(22_100), "22 s");

@@ -34,7 +34,7 @@ pub(super) fn section(run: &Run) -> String {
         }
     }
     html.push_str(&summary(run));
-    for note in &run.notes {
+    for note in &run.said_first() {
         let _ = writeln!(html, "<p class=\"missing\">{}</p>", escape(note));
     }
     for (fact, values) in run.differences() {

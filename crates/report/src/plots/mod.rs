@@ -170,8 +170,8 @@ fn loop_note(cells: &[Cell<'_>]) -> &'static str {
              connection counts too."
         }
         _ => {
-            "Closed loop: a connection asks again only when answered, so past saturation this is \
-             connections ÷ rate, not what a user would wait."
+            "Closed loop: the next request waits for an answer, so past saturation this is \
+             exchanges in flight ÷ rate, not what a user would wait."
         }
     }
 }

@@ -14,15 +14,22 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let mut caption = how_to_read(&cells, &lines);
     let across = Across::of(&cells);
     let mut series = Vec::new();
-    if let Some((ceiling, at_least)) = ceiling(subject, &across) {
-        caption.push_str(
-            " The dotted line is the ceiling: this generator with the same plan on the same CPUs \
-             against a server that does nothing.",
-        );
+    let (ceilings, at_least) = ceilings(subject, &across);
+    if !ceilings.is_empty() {
+        caption.push_str(match ceilings.len() {
+            1 => {
+                " The dotted line is the ceiling: this generator with the same plan on the same \
+                 CPUs against a server that does nothing."
+            }
+            _ => {
+                " The dotted lines are the ceilings: this generator with the same plan on the same \
+                 CPUs against a server that does nothing, in each way that servers were asked."
+            }
+        });
         if at_least {
             caption.push_str(" Where that server was the limit, the true ceiling is higher.");
         }
-        series.push(ceiling);
+        series.extend(ceilings);
     }
     if lines.is_empty() {
         return Vec::new();
@@ -58,24 +65,37 @@ fn diagonal(across: &Across) -> Series {
     series
 }
 
-/// The median over rounds of the ceiling at each count, and whether any was a lower bound.
-fn ceiling(subject: &Subject<'_>, across: &Across) -> Option<(Series, bool)> {
-    let mut series = Series::new("ceiling of the generator", 0, Kind::Reference);
-    for digest in subject.run.ceiling_trials(subject.workload) {
-        for x in across.places_on_axis(&digest.place) {
-            series.cloud.push(Dot {
-                x,
-                y: digest.rate,
-                standing: Standing::Sound,
-            });
-        }
-    }
+/// The median over rounds of each ceiling at each count, and whether any was a lower bound.
+fn ceilings(subject: &Subject<'_>, across: &Across) -> (Vec<Series>, bool) {
     let mut at_least = false;
-    for (place, measure) in subject.run.ceilings(subject.workload) {
-        at_least |= measure.standing == Standing::AtLeast;
-        for x in across.places_on_axis(place) {
-            series.points.push(Point::new(x, measure.median));
+    let mut all = Vec::new();
+    for (kind, places) in subject.run.ceilings(subject.workload) {
+        let name = match kind.as_str() {
+            "" => "ceiling of the generator".to_owned(),
+            kind => format!("ceiling, {kind}"),
+        };
+        let mut series = Series::new(&name, 0, Kind::Reference);
+        for digest in subject.run.ceiling_trials(subject.workload) {
+            if subject.run.kind_of_ceiling(digest) != kind {
+                continue;
+            }
+            for x in across.places_on_axis(&digest.place) {
+                series.cloud.push(Dot {
+                    x,
+                    y: digest.rate,
+                    standing: Standing::Sound,
+                });
+            }
+        }
+        for (place, measure) in places {
+            at_least |= measure.standing == Standing::AtLeast;
+            for x in across.places_on_axis(place) {
+                series.points.push(Point::new(x, measure.median));
+            }
+        }
+        if !series.points.is_empty() {
+            all.push(series);
         }
     }
-    (!series.points.is_empty()).then_some((series, at_least))
+    (all, at_least)
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::point::Values;
+use model::point::{CERTIFICATE, CORES, HANDSHAKE, PROTOCOL, Values};
 use verdict::analysis::{Measure, Standing};
+use verdict::words;
 
 use super::{Digest, Run};
 use crate::number::plain;
@@ -16,10 +17,11 @@ impl Run {
     /// and ceiling: a limit that is passed is none.
     pub fn above_ceilings(&self, workload: &str) -> Vec<String> {
         let (cells, shared) = (self.cells(workload), self.ceilings(workload));
+        let shared = shared.values().next().filter(|_| shared.len() == 1);
         let mut above: BTreeMap<(&Values, String), Vec<String>> = BTreeMap::new();
         for cell in &cells {
             let own = measure(cell.rounds().iter().filter_map(|one| held(one)).collect());
-            let ceiling = own.as_ref().or_else(|| shared.get(cell.place()));
+            let ceiling = own.as_ref().or_else(|| shared?.get(cell.place()));
             let (Some(ceiling), Some(rate)) = (ceiling, cell.rate()) else {
                 continue;
             };
@@ -34,30 +36,44 @@ impl Run {
                 "At {}, {} answered more than the ceiling ({ceiling}/s): how fast this machine is \
                  changed from trial to trial, and the ceiling limits nothing here.",
                 place.text(),
-                verdict::words::list(&servers),
+                words::list(&servers),
             )
         };
         above.into_iter().map(sentence).collect()
     }
 
-    /// The ceiling at each load of `workload`, the median over rounds, where it is the same for all
-    /// servers: cores, protocol and certificate have a ceiling each. It is that which the servers'
-    /// trials were held against, or where they carry none, that of its own trials. Where the
-    /// responder was the limit, it stands as a bound.
-    pub fn ceilings(&self, workload: &str) -> BTreeMap<&Values, Measure> {
+    /// The ceilings of `workload`, each by load, the median over rounds: cores, protocol,
+    /// certificate and handshake have a ceiling each, which is named by those of them that differ.
+    /// It is that which the servers' trials were held against, or where they carry none, that of
+    /// its own trials. Where the responder was the limit, it stands as a bound.
+    pub fn ceilings(&self, workload: &str) -> BTreeMap<String, BTreeMap<&Values, Measure>> {
         let of_workload = |digest: &&Digest| digest.id.workload == workload;
         let digests = || self.digests().iter().filter(of_workload);
-        let found = one_each(digests().filter_map(|one| Some((one, held(one)?))));
-        let found = if found.is_empty() {
+        let differing = differing(digests());
+        let mut found: Vec<_> = digests()
+            .filter_map(|one| Some((one, held(one)?)))
+            .collect();
+        if found.is_empty() {
             let own = digests().filter(|one| one.ceiling && !one.is_left_out());
-            one_each(own.map(|one| (one, (one.round, (one.rate, Standing::Sound)))))
-        } else {
-            found
+            found.extend(own.map(|one| (one, (one.round, (one.rate, Standing::Sound)))));
+        }
+        let mut kinds: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        for one in found {
+            let kind = kind(one.0, &differing);
+            kinds.entry(kind).or_default().push(one);
+        }
+        let measured = |(kind, all): (String, Vec<_>)| {
+            let places = one_each(all.into_iter()).into_iter();
+            let places = places.filter_map(|(place, rounds)| Some((place, measure(rounds?)?)));
+            (kind, places.collect())
         };
-        found
-            .into_iter()
-            .filter_map(|(place, rounds)| Some((place, measure(rounds?)?)))
-            .collect()
+        kinds.into_iter().map(measured).collect()
+    }
+
+    /// What the ceiling of `digest` is called among those of its workload.
+    pub fn kind_of_ceiling(&self, digest: &Digest) -> String {
+        let same = |one: &&Digest| one.id.workload == digest.id.workload;
+        kind(digest, &differing(self.digests().iter().filter(same)))
     }
 
     /// Each trial of the ceiling itself at `workload`.
@@ -65,6 +81,32 @@ impl Run {
         let digests = self.digests().iter();
         digests.filter(move |digest| digest.ceiling && digest.id.workload == workload)
     }
+}
+
+/// What has a ceiling of its own.
+const KINDS: [&str; 4] = [CORES, PROTOCOL, CERTIFICATE, HANDSHAKE];
+
+/// Those in which `digests` differ.
+fn differing<'a>(digests: impl Iterator<Item = &'a Digest> + Clone) -> Vec<&'static str> {
+    let differs = |name: &&str| {
+        let mut values = digests.clone().filter_map(|one| one.id.value(name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    KINDS.into_iter().filter(differs).collect()
+}
+
+/// What is said of a ceiling, of what differs: `http2-tls, rsa-2048`.
+fn kind(digest: &Digest, differing: &[&'static str]) -> String {
+    let said = |name: &&'static str| {
+        let value = digest.id.value(name)?;
+        Some(match *name {
+            CORES => words::plural(value.to_string().parse().unwrap_or(0), "core"),
+            _ => value.to_string(),
+        })
+    };
+    let parts: Vec<String> = differing.iter().filter_map(said).collect();
+    parts.join(", ")
 }
 
 /// What a server's trial was held against, with its round.

@@ -11,7 +11,7 @@ mod gaps;
 mod left_out;
 mod point;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use across::Across;
 pub(crate) use across::per_second;
@@ -24,6 +24,7 @@ use model::experiment::{Experiment, Gap, Manifest, Published};
 use model::trial::Server;
 use model::{Finding, PointId, Severity, Trial, Verdict};
 use verdict::analysis::{Asked, Comparison, Round, compare};
+use verdict::words;
 
 /// A run and all that is known of it. Fill in what there is, [`add`](Self::add) each trial, then
 /// make a page, a table or a file of it.
@@ -39,6 +40,8 @@ pub struct Run {
     pub command: Option<String>,
     /// What a reader must know: products missing and how to install them, what was scaled.
     pub notes: Vec<String>,
+    /// How many rounds were planned; 0 where nobody said. What lies beyond them is spare.
+    pub rounds: u32,
     /// Labels of servers in the order in which they are to be shown; others follow by name.
     pub server_order: Vec<String>,
     /// The same for workloads.
@@ -90,6 +93,7 @@ impl Run {
         };
         run.note_gaps(gaps);
         if let Ok(experiment) = Experiment::try_from(manifest.experiment.clone()) {
+            run.rounds = experiment.rounds();
             run.server_order = experiment
                 .servers()
                 .iter()
@@ -107,6 +111,27 @@ impl Run {
                 .collect();
         }
         run
+    }
+
+    /// What a reader must know before the numbers.
+    pub fn said_first(&self) -> Vec<String> {
+        let mut all = self.notes.clone();
+        let spare: BTreeSet<u32> = self.digests.iter().map(|digest| digest.round).collect();
+        let spare = spare.into_iter().filter(|round| *round > self.rounds);
+        let spare: Vec<String> = spare.map(|round| round.to_string()).collect();
+        if self.rounds > 0 && !spare.is_empty() {
+            let (noun, verb) = match spare.len() {
+                1 => ("Round", "is"),
+                _ => ("Rounds", "are"),
+            };
+            all.push(format!(
+                "{noun} {} {verb} spare: {} were planned, and of some comparisons too few of them \
+                 count. What disturbed a round decides whether it counts, never its result.",
+                words::list(&spare),
+                words::count(u64::from(self.rounds))
+            ));
+        }
+        all
     }
 
     /// Takes what the report needs of `trial`.

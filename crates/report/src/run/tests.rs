@@ -1,5 +1,6 @@
 use model::finding::{Cause, Status};
 use model::fixture::Heat;
+use model::point::Value;
 use model::usage::Spender;
 
 use super::*;
@@ -320,7 +321,7 @@ fn charts_are_drawn_along_any_axis_with_numbers() {
     // An axis that the table lacks has words; those of one server are told apart all the same.
     for trial in &mut trials {
         let point = trial.point.as_mut().unwrap();
-        let tls = model::point::Value::Word(format!("1.{}", 2 + point.round % 2));
+        let tls = Value::Word(format!("1.{}", 2 + point.round % 2));
         point.id = point.id.clone().with("tls", tls);
     }
     let run = of_trials(&trials);
@@ -360,6 +361,31 @@ fn memory_is_that_after_as_many_connections_as_were_held() {
     run = of_trials(&trials);
     assert_eq!(after(&run), [None; 4]);
     assert!(!crate::html::page(&run).contains(said));
+}
+
+#[test]
+fn spare_rounds_are_told_from_those_that_were_planned() {
+    let heat = Heat {
+        rounds: 8,
+        ..Heat::default()
+    };
+    let mut run = of_trials(&heat.trials());
+    assert_eq!(
+        run.said_first(),
+        [""; 0],
+        "nobody said how many were planned"
+    );
+    run.rounds = 8;
+    assert_eq!(run.said_first(), [""; 0]);
+    run.rounds = 6;
+    let said = run.said_first();
+    assert!(
+        said[0].starts_with("Rounds 7 and 8 are spare: 6 were planned"),
+        "{said:?}"
+    );
+    assert!(crate::html::page(&run).contains("Rounds 7 and 8 are spare"));
+    run.rounds = 7;
+    assert!(run.said_first()[0].starts_with("Round 8 is spare: 7 "));
 }
 
 #[test]
@@ -407,8 +433,23 @@ fn a_server_is_held_against_the_ceiling_of_its_own_protocol() {
         }
     }
     let run = of_trials(&trials);
-    assert!(run.ceilings("seven-bytes").is_empty(), "no number is right");
+    let all = run.ceilings("seven-bytes");
+    assert!(all.values().all(BTreeMap::is_empty), "no number is right");
     assert!(run.above_ceilings("seven-bytes").is_empty());
+    // Each is shown where the servers say what they speak.
+    for trial in &mut trials {
+        let id = &mut trial.point.as_mut().unwrap().id;
+        let spoken = match id.server.as_str() {
+            "origin" => "http2",
+            _ => "http1",
+        };
+        *id = id.clone().with("protocol", Value::Word(spoken.to_owned()));
+    }
+    let run = of_trials(&trials);
+    let kinds: Vec<String> = run.ceilings("seven-bytes").into_keys().collect();
+    assert_eq!(kinds, ["http1", "http2"]);
+    let chart = crate::html::page(&run);
+    assert!(chart.contains("ceiling, http1") && chart.contains("ceiling, http2"));
     for trial in &mut trials {
         let is_origin = trial.point.as_ref().unwrap().id.server == "origin";
         if let Some(ceiling) = trial.context.ceiling.as_mut().filter(|_| !is_origin) {

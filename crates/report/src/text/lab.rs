@@ -22,7 +22,7 @@ pub fn lab(run: &Run, style: Style) -> String {
     out.push('\n');
     out.push_str(&answers(run, style));
     out.push_str(&points_worth(run, style));
-    for note in &run.notes {
+    for note in &run.said_first() {
         out.push_str(&style.labelled("note", note));
     }
     out.push_str(&tables(run, style));
@@ -153,10 +153,9 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
     let ceilings = run.ceilings(workload);
     let mut blurred = Vec::new();
     for (place, mut cells) in groups {
-        let ceiling = ceilings.get(&place).map_or_else(String::new, |ceiling| {
-            format!(" (ceiling {}/s)", rate(ceiling))
-        });
-        out.push_str(&format!("{}{ceiling}\n", place.text()));
+        out.push_str(&place.text());
+        out.push_str(&ceilings_at(&ceilings, &place));
+        out.push('\n');
         let key = |cell: &Cell<'_>| match (cell.place().rate(), cell.rate()) {
             (Some(_), _) => cell
                 .response(P50)
@@ -186,6 +185,22 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
     out
 }
 
+/// What the generator itself could do there.
+fn ceilings_at(ceilings: &BTreeMap<String, BTreeMap<&Values, Measure>>, place: &Values) -> String {
+    let said = |(kind, places): (&String, &BTreeMap<&Values, Measure>)| {
+        let ceiling = rate(places.get(place)?);
+        Some(match kind.as_str() {
+            "" => format!("ceiling {ceiling}/s"),
+            kind => format!("ceiling {ceiling}/s of {kind}"),
+        })
+    };
+    let all: Vec<String> = ceilings.iter().filter_map(said).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", all.join("; "))
+}
+
 /// Positions in the list of quantiles.
 const P50: usize = 0;
 const P99: usize = 4;
@@ -200,7 +215,7 @@ fn heads(is_open: bool, style: Style) -> String {
             "p50",
             beside(interval, 18, style),
             "p99",
-            "CPU us",
+            "CPU µs",
             beside("  got/s", 7, style),
         )
     } else {
@@ -209,7 +224,7 @@ fn heads(is_open: bool, style: Style) -> String {
             " ".repeat(NAME),
             "rate/s",
             beside(interval, 19, style),
-            "CPU us",
+            "CPU µs",
             "p50",
             "head",
         )

@@ -1,5 +1,7 @@
 use model::distribution::Shape;
 use model::fixture::{self, Heat};
+use model::http2::Http2Record;
+use model::plan::{Protocol, Think};
 use model::record::Example;
 use model::{Outcome, Span, Trial};
 
@@ -54,6 +56,52 @@ fn lines_are_as_wide_as_the_terminal() {
     }
 }
 
+/// What the text says of response times in a closed loop, without its line breaks.
+fn closed_loop(change: impl FnOnce(&mut Trial)) -> String {
+    let trial = judged_trial(change, fixture::closed());
+    let text = super::trial(&trial, PLAIN);
+    let said = text.split("Closed loop: ").nth(1).expect("it is said");
+    let said = said.split("(-R)").next().expect("it ends so");
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_mean_counts_all_exchanges_in_flight() {
+    let at = |protocol, pipeline, streams, allowed| {
+        closed_loop(|trial| {
+            (trial.plan.connections, trial.record.achieved_rate) = (2, 8_000.0);
+            trial.plan.protocol = protocol;
+            (trial.plan.pipeline, trial.plan.streams) = (pipeline, streams);
+            trial.record.http2 = allowed;
+        })
+    };
+    let one = at(Protocol::Http1, 1, 1, None);
+    assert!(one.contains("connections / rate = 250 µs"), "{one}");
+    let pipelined = at(Protocol::Http1, 4, 1, None);
+    assert!(
+        pipelined.contains("up to 8 exchanges in flight"),
+        "{pipelined}"
+    );
+    assert!(
+        pipelined.contains("in flight / rate = 1.00 ms"),
+        "{pipelined}"
+    );
+    let streams = at(Protocol::Http2, 1, 8, None);
+    assert!(streams.contains("in flight / rate = 2.00 ms"), "{streams}");
+    let allowed = Http2Record {
+        streams_allowed: Some(2),
+        ..Http2Record::default()
+    };
+    let few = at(Protocol::Http2, 1, 8, Some(allowed));
+    assert!(few.contains("in flight / rate = 500 µs"), "{few}");
+    let users = closed_loop(|trial| {
+        let time = Span::from_ms(20);
+        trial.plan.think = Some(Think::Constant { time });
+    });
+    assert!(users.starts_with("each user waits"), "{users}");
+    assert!(!users.contains('='), "{users}");
+}
+
 #[test]
 fn a_closed_loop() {
     let trial = judged_trial(|_| {}, fixture::closed());
@@ -69,7 +117,9 @@ fn a_mix_of_requests() {
         };
         trial.plan.requests.push(other);
         trial.plan.pipeline = 4;
+        trial.plan.connections /= 4;
         let record = &mut trial.record;
+        record.workers[0].connections /= 4;
         let mut class = model::record::Class {
             name: "GET /7".to_owned(),
             outcomes: record.total.outcomes,

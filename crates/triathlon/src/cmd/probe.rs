@@ -18,6 +18,7 @@ use verdict::words;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::whole;
 
 /// The heading of a page about all probes.
 pub(crate) const TITLE: &str = "What this kernel can do";
@@ -45,14 +46,14 @@ pub(crate) struct Args {
     #[arg(value_name = "NAME[:VARIANT]")]
     names: Vec<String>,
     /// How many operations each pass does; the usual number of each probe unless given.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::at_least_one::<u32>())]
     population: Option<u32>,
     /// Passes of each probe. Fewer than 3 name no growth class.
     #[arg(
         long,
         value_name = "N",
         default_value_t = 5,
-        value_parser = clap::value_parser!(u32).range(1..=100)
+        value_parser = whole::from_to(1..=100_u32)
     )]
     passes: u32,
     /// Ask this server in connect and request, instead of starting our own.

@@ -13,6 +13,7 @@ use verdict::words;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::whole;
 
 /// Serves the files of a folder.
 ///
@@ -40,7 +41,7 @@ pub(crate) struct Args {
         short = 't',
         long,
         value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=1024)
+        value_parser = whole::from_to(1..=1_024_u32)
     )]
     workers: Option<u32>,
     /// CPUs to bind the workers to, in turn: 0,2 or 0-3 [default: not bound].
@@ -54,7 +55,7 @@ pub(crate) struct Args {
         long,
         value_name = "N",
         default_value_t = 4096,
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+        value_parser = whole::from_to(1..=1_000_000_u32)
     )]
     connections: u32,
     /// Requests on one connection, 0 for no limit; the last answer says that the connection closes.

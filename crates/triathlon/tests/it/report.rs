@@ -470,3 +470,69 @@ fn a_page_is_printed() {
     let bytes = fs::read(pdf).expect("the PDF is there");
     assert!(bytes.starts_with(b"%PDF-") && bytes.len() > 20_000);
 }
+
+/// How far down each page of a PDF something is printed, as a share of its height.
+fn filled(pdf: &Path) -> Vec<f64> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new("pdftoppm")
+        .args(["-r", "20", "-gray"])
+        .args([pdf.as_os_str(), folder.path().join("page").as_os_str()])
+        .output()
+        .expect("pdftoppm runs");
+    assert!(output.status.success(), "{output:?}");
+    let mut pages: Vec<_> = fs::read_dir(folder.path())
+        .expect("pages were drawn")
+        .map(|entry| entry.expect("a page").path())
+        .collect();
+    pages.sort();
+    let filled = |page: &std::path::PathBuf| {
+        let bytes = fs::read(page).expect("a page can be read");
+        // P5, width, height and 255, each behind white space, then a byte a pixel.
+        let mut head = bytes.split(u8::is_ascii_whitespace);
+        assert_eq!(head.next(), Some(b"P5".as_slice()));
+        let mut number = || {
+            let text = std::str::from_utf8(head.next().expect("a number")).expect("ASCII");
+            text.parse::<usize>().expect("a number")
+        };
+        let (width, height) = (number(), number());
+        let pixels = &bytes[bytes.len() - width * height..];
+        let mut rows = pixels.chunks(width);
+        let last = rows.rposition(|row| row.iter().any(|pixel| *pixel < 200));
+        #[expect(clippy::cast_precision_loss, reason = "a share of a page")]
+        let share = last.map_or(0.0, |row| row as f64 / height as f64);
+        share
+    };
+    pages.iter().map(filled).collect()
+}
+
+#[test]
+fn a_printed_page_wastes_no_paper() {
+    let name = "a_printed_page_wastes_no_paper";
+    if need(name, ["chromium", "pdftoppm"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let heat = Heat {
+        servers: vec!["apache", "lighttpd", "nginx", "origin"],
+        workloads: vec![("seven-bytes", 7), ("100-kb", 102_400)],
+        connections: vec![1, 64],
+        rounds: 4,
+        ..Heat::default()
+    };
+    store(folder.path(), heat.trials());
+    let pdf = folder.path().join("report.pdf");
+    triathlon([
+        "report",
+        &folder.path().display().to_string(),
+        "--pdf",
+        &pdf.display().to_string(),
+    ])
+    .expect_code(0);
+    let filled = filled(&pdf);
+    let (_, before) = filled.split_last().expect("there are pages");
+    for (number, share) in before.iter().enumerate() {
+        assert!(*share >= 0.5, "page {} of {filled:?}", number + 1);
+    }
+    // A page for each server and workload, and as many for what the machine and the servers were.
+    assert!(filled.len() <= 16, "{filled:?}");
+}

@@ -2,11 +2,13 @@
 //!
 //! Each worker integrates its exchanges in flight; what is missing to all connections all the time,
 //! less the time in which a connection had to be made anew or waited after a refusal, is the
-//! generator's own dead time: Z = C/X − R by Little's law.
+//! generator's own dead time: Z = C/X − R by Little's law. A connection with several exchanges in
+//! flight counts once for each. Users who think wait of their own accord: only the time between the
+//! end of the thinking and the sending is dead.
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity;
-use model::plan::Stop;
+use model::plan::{Protocol, Stop};
 use model::units::Span;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
@@ -34,10 +36,18 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::NotApplicable;
     }
     let workers = &facts.record.workers;
+    // On HTTP/3 the server may allow fewer streams than the plan wants, and nothing tells.
+    let each = match plan.protocol {
+        Protocol::Http3 => 1,
+        Protocol::Http1 | Protocol::Http2 => {
+            facts.trial.places() / u64::from(plan.connections.max(1))
+        }
+    };
     let available: f64 = workers
         .iter()
         .map(|worker| f64::from(worker.connections) * worker.window.as_s_f64())
-        .sum();
+        .sum::<f64>()
+        * number(each);
     let in_flight: f64 = workers
         .iter()
         .map(|worker| Span::from_ns(worker.outstanding_integral_ns).as_s_f64())
@@ -50,19 +60,28 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let backed_off: f64 = workers
         .iter()
         .map(|worker| worker.backed_off.as_s_f64())
-        .sum();
-    let idle = (available - in_flight - blocked - backed_off).max(0.0);
+        .sum::<f64>()
+        * number(each);
+    let idle = if facts.trial.has_users() {
+        facts.record.late_time.sum().as_s_f64()
+    } else {
+        (available - in_flight - blocked - backed_off).max(0.0)
+    };
     let share = idle / available;
     let Some(severity) = DEAD_TIME.severity(share) else {
         return Judgement::Silent;
     };
-    let each = |seconds: f64| span(seconds / number(facts.ended().max(1)));
+    let of_one = |seconds: f64| span(seconds / number(facts.ended().max(1)));
+    let who = match each {
+        1 => "Each connection",
+        _ => "Each place for an exchange in flight",
+    };
     Found::new(
         &[(Capacity, severity), (Latency, Severity::Suspect)],
         format!(
-            "Each connection idled {} of every {} in the generator ({}).",
-            each(idle),
-            each(available),
+            "{who} idled {} of every {} in the generator ({}).",
+            of_one(idle),
+            of_one(available),
             words::share(share)
         ),
     )

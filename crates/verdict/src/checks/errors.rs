@@ -76,28 +76,33 @@ fn nothing(facts: &Facts<'_>) -> Found {
         let ways = if ways.is_empty() {
             ways
         } else {
-            format!(" ({ways})")
+            format!(" (failures: {ways})")
         };
         format!(
             "None of the {} that ended brought a right answer{ways}: nothing was measured.",
             words::plural(ended, "exchange")
         )
     };
+    let remedy = if record.total.outcomes[Outcome::Status] > 0 {
+        "Ask for something that the server has, or say which status is right (--expect-status)"
+    } else {
+        "Ask for one page with curl first; measure longer than the server needs to answer"
+    };
     let found = Found::all(CHECK.claims, Invalid, say)
         .evidence("sent", record.total.sent_in_it())
         .evidence("timeout_s", facts.trial.plan.timeout.as_s_f64())
-        .fix("Ask for one page with curl first; measure longer than the server needs to answer");
+        .fix(remedy);
     with_outcomes(found, record)
 }
 
-/// How many failed in each way: `9,000 read, 12 timeout`.
+/// How many failed in each way: `read 9,000, timeout 12`.
 fn ways(record: &Record) -> String {
     let ways: Vec<String> = record
         .total
         .outcomes
         .iter()
         .filter(|(outcome, count)| outcome.is_failure() && *count > 0)
-        .map(|(outcome, count)| format!("{} {}", words::count(count), outcome.name()))
+        .map(|(outcome, count)| format!("{} {}", outcome.name(), words::count(count)))
         .collect();
     ways.join(", ")
 }

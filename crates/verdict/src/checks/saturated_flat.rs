@@ -39,8 +39,8 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     Found::new(
         &[(Latency, Invalid), (Capacity, Note)],
         format!(
-            "Saturated at {}/s from {} on: with {} the response times are \
-             connections ÷ rate and say nothing about latency.",
+            "Saturated at {}/s from {} on: with {} the response times are exchanges in flight ÷ \
+             rate and say nothing about latency.",
             words::rate(knee.rate.median),
             words::plural(u64::from(knee.id.connections()), "connection"),
             words::count(u64::from(connections))

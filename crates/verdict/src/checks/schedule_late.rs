@@ -12,7 +12,7 @@ pub(crate) static CHECK: Check = Check {
     name: "schedule-late",
     claims: &[Latency],
     mandatory: true,
-    source: "zrk README (max_schedule_lag_us); YCSB's no-op error when sleeping, 146 us",
+    source: "zrk README (max_schedule_lag_us); YCSB's no-op error when sleeping, 146 µs",
     judge: Judge::Alone(judge),
 };
 

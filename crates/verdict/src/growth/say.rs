@@ -13,7 +13,7 @@ fn time(ns: f64) -> String {
     if ns < 100.0 {
         format!("{ns:.1} ns")
     } else {
-        Span::from_ns(whole(ns)).to_string().replace("us", "µs")
+        Span::from_ns(whole(ns)).to_string()
     }
 }
 

@@ -203,7 +203,7 @@ fn list_what_exists(args: &Args, search: &Search) -> anyhow::Result<bool> {
     match args.experiment.as_deref() {
         _ if args.keys => out::write(&keys::pages::text())?,
         _ if !args.list => return Ok(false),
-        None => listing::experiments()?,
+        None | Some("experiments") => listing::experiments()?,
         Some("servers") => listing::servers(search)?,
         Some(_) => return Ok(false),
     }

@@ -15,6 +15,7 @@ use super::server::{Asked, Choice};
 use super::sources::Sources;
 use super::targets::{Asks, Targets};
 use crate::exit::UsageError;
+use crate::whole::at_least_one;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,11 +65,17 @@ pub(crate) struct Args {
 
     /// Threads that make load, each on a CPU of its own [default: one per CPU that the server does
     /// not use where that can be read, else one per two CPUs]
-    #[arg(short, long, value_name = "N", value_parser = at_least_one())]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<u32>())]
     threads: Option<u32>,
 
     /// Connections in total, over all threads
-    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = at_least_one())]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        value_parser = at_least_one::<u32>()
+    )]
     connections: u32,
 
     /// How long to measure, after the warm-up: 500ms, 10s, 2m [default: 10s]
@@ -81,7 +88,7 @@ pub(crate) struct Args {
         long = "requests",
         value_name = "N",
         conflicts_with = "duration",
-        value_parser = clap::value_parser!(u64).range(1..)
+        value_parser = at_least_one::<u64>()
     )]
     requests: Option<u64>,
 
@@ -194,11 +201,6 @@ fn part(text: &str) -> Result<Range<u32>, &'static str> {
         (Ok(first), Ok(end)) if first < end => Ok(first..end),
         _ => Err("write the first worker and the one after the last, as in 0..4"),
     }
-}
-
-/// A count that makes no sense as 0.
-fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..)
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

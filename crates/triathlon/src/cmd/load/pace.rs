@@ -5,6 +5,7 @@ use model::threshold::Threshold;
 use model::units::{Rate, Span};
 
 use crate::exit::UsageError;
+use crate::whole;
 
 /// When requests become due.
 #[derive(clap::Args, Debug)]
@@ -65,7 +66,7 @@ pub(super) struct Pace {
         long,
         value_name = "N",
         default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(PIPELINE_MAX))
+        value_parser = whole::from_to(1..=PIPELINE_MAX)
     )]
     pub(super) pipeline: u32,
 
@@ -89,7 +90,7 @@ pub(super) struct Pace {
         long,
         value_name = "N",
         default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(STREAMS_MAX))
+        value_parser = whole::from_to(1..=STREAMS_MAX)
     )]
     pub(super) streams: u32,
 }

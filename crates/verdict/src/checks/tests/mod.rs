@@ -14,6 +14,8 @@ use std::sync::OnceLock;
 use model::Trial;
 use model::finding::{Finding, Severity, Verdict};
 use model::fixture::{self, Heat};
+use model::http2::Http2Record;
+use model::plan::{Protocol, Think};
 use model::record::Outage;
 use model::units::Span;
 
@@ -197,6 +199,41 @@ fn an_outage_is_named_and_is_not_the_generators_fault() {
         assert_eq!(finding(&verdict, "GEN-05"), None);
         assert!(!verdict.generator_limited);
     }
+}
+
+#[test]
+fn what_idles_is_a_place_for_an_exchange() {
+    // Four exchanges fit on each connection, and one on average is in flight.
+    let pipelined = |allowed: Option<u32>| {
+        let mut trial = fixture::closed();
+        trial.plan.protocol = Protocol::Http2;
+        trial.plan.streams = 4;
+        trial.record.http2 = Some(Http2Record {
+            streams_allowed: allowed,
+            ..Http2Record::default()
+        });
+        finding(&judge(&trial), "GEN-05").map(|found| found.say)
+    };
+    let said = pipelined(None).expect("three of four places idle");
+    assert!(said.starts_with("Each place for an exchange"), "{said}");
+    // The server allowed one alone: no place idles.
+    assert_eq!(pipelined(Some(1)), None);
+}
+
+#[test]
+fn users_who_think_do_not_idle() {
+    let users = |late: Span| {
+        let mut trial = fixture::closed();
+        let time = Span::from_ms(20);
+        trial.plan.think = Some(Think::Constant { time });
+        trial.record.workers[0].outstanding_integral_ns /= 20;
+        let count = trial.record.late_time.count();
+        trial.record.late_time.clear();
+        trial.record.late_time.record_n(late, count);
+        finding(&judge(&trial), "GEN-05").map(|found| found.worst())
+    };
+    assert_eq!(users(Span::from_us(10)), None);
+    assert_eq!(users(Span::from_us(400)), Some(Severity::Invalid));
 }
 
 #[test]

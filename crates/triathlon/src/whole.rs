@@ -1,0 +1,56 @@
+//! Whole numbers as arguments, and what is said where one does not fit.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use verdict::words;
+
+/// A parser of numbers within `range`, for clap.
+pub(crate) fn from_to<T>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
+where
+    T: Copy + Into<u64> + FromStr + PartialOrd + Display + Send + Sync,
+{
+    move |text| match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!(
+            "give a whole number from {} to {}",
+            words::count((*range.start()).into()),
+            words::count((*range.end()).into())
+        )),
+    }
+}
+
+/// The same for numbers that have no upper end that a person would name.
+pub(crate) fn at_least_one<T>() -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
+where
+    T: Copy + Into<u64> + FromStr + Send + Sync,
+{
+    |text| match text.parse::<T>() {
+        Ok(number) if number.into() > 0 => Ok(number),
+        _ => Err("give a whole number, 1 or more".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_out_of_range_is_told_what_fits() {
+        let parse = from_to(1..=1_024_u32);
+        assert_eq!(parse("1024"), Ok(1_024));
+        for wrong in ["0", "1025", "-1", "1.5", "many", ""] {
+            let said = parse(wrong).expect_err(wrong);
+            assert_eq!(said, "give a whole number from 1 to 1,024");
+        }
+        let parse = at_least_one::<u64>();
+        assert_eq!(parse("7"), Ok(7));
+        for wrong in ["0", "-7", "x"] {
+            let said = parse(wrong).expect_err(wrong);
+            assert_eq!(said, "give a whole number, 1 or more");
+        }
+    }
+}
