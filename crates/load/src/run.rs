@@ -152,7 +152,7 @@ pub fn run_part(
         (None, Protocol::Http2) => run_in(&Http2InClear, around, part, stop, notice),
         (Some(tls), Protocol::Http1) => run_in::<Connector>(&tls, around, part, stop, notice),
         (Some(tls), Protocol::Http2) => run_in(&Http2(tls), around, part, stop, notice),
-        (None, Protocol::Http3) => Err(LoadError::Tls("HTTP/3 wants an https:// URL".to_owned())),
+        (None, Protocol::Http3) => Err(LoadError::Tls("HTTP/3 needs an https:// URL".to_owned())),
         (Some(tls), Protocol::Http3) => run_over_datagrams(tls, around, part, stop, notice),
     }
 }
@@ -172,7 +172,7 @@ fn run_over_datagrams(
     let mut record = run_on("readiness", make, around, part, stop, notice)?;
     record.notes.push(
         "HTTP/3 goes over epoll, without io_uring; each handshake is a full one, and its suite and \
-         group are not told"
+         group are not known"
             .to_owned(),
     );
     Ok(record)

@@ -47,7 +47,7 @@ macro_rules! names {
                 let found = Self::ALL.iter().find(|one| one.name().eq_ignore_ascii_case(text));
                 found.copied().ok_or_else(|| {
                     let known: Vec<&str> = Self::ALL.iter().map(|one| one.name()).collect();
-                    format!("'{text}' is no {}: choose of {}", $what, known.join(", "))
+                    format!("'{text}' is no {}: choose one of {}", $what, known.join(", "))
                 })
             }
         }

@@ -82,7 +82,7 @@ impl Worker {
             cpu::pin(*cpu)?;
         }
         let Some(acceptor) = &settings.tls else {
-            return Err(io::Error::other("HTTP/3 wants a certificate"));
+            return Err(io::Error::other("HTTP/3 needs a certificate"));
         };
         let mut ports = Ports::new()?;
         let mut servers = Vec::new();

@@ -33,8 +33,8 @@ fn bytes(path: &Path) -> Result<Vec<u8>, OriginError> {
 }
 
 /// Makes a certificate for `names`, signed by nobody but itself. Its key was never anywhere else
-/// and is gone when the server ends. The certificate is returned in PEM, too, for who is to trust
-/// it.
+/// and is gone when the server ends. The certificate is returned in PEM, too, for whoever is to
+/// trust it.
 ///
 /// # Errors
 ///

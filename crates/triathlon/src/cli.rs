@@ -23,7 +23,7 @@ pub(crate) enum Command {
     Abc(tools::Words),
     /// Make a range of addresses this machine's own, for load from many sources, and take it back.
     Addresses(cmd::addresses::Args),
-    /// Lay two results over each other.
+    /// Compare two results: ratios with intervals, and answers.
     Compare(cmd::compare::Args),
     /// Examine this machine, or a file of kernel settings, before anyone believes a number.
     Doctor(cmd::doctor::Args),

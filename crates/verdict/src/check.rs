@@ -57,7 +57,8 @@ impl Judgement {
     /// Too few of so many rounds were left alone for a rule about rounds.
     pub(crate) fn too_disturbed(left: usize, rounds: usize) -> Self {
         Self::CannotApply(format!(
-            "something else took the CPUs in {} of {rounds} rounds, and {left} show too little",
+            "something else took the CPUs in {} of {rounds} rounds, and the other {left} are too \
+             few to judge",
             rounds - left
         ))
     }

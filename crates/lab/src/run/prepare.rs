@@ -91,8 +91,8 @@ fn find(
 ) -> Result<Installed, (String, Option<String>)> {
     if let Some(url) = &variant.url {
         if variant.speech.protocol.is_secure() {
-            let why =
-                "it already runs, and a lab gives a certificate to those alone that it starts";
+            let why = "it already runs, and the lab can give a certificate only to servers that it \
+                       starts";
             let remedy = "measure it with triathlon load";
             return Err((why.to_owned(), Some(remedy.to_owned())));
         }

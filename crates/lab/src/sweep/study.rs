@@ -18,7 +18,7 @@ pub fn fit_cores(experiment: &Experiment, available: u32) -> (Experiment, Vec<St
         };
         let name = server.label.as_ref().unwrap_or(&server.product);
         said.push(format!(
-            "{name} has {} in the place of {least}: this machine has no more for servers.",
+            "{name} has {} instead of {least}: this machine has no more CPUs for servers.",
             words::plural(u64::from(available), "core"),
         ));
         server.cores = OneOrMany::One(available);
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(fitted.servers().len(), real_load.servers().len());
         assert_eq!(
             said[0],
-            "Apache as published has 1 core in the place of 4: this machine has no more for \
+            "Apache as published has 1 core instead of 4: this machine has no more CPUs for \
              servers."
         );
         assert_eq!(shortfall(&real_load, &fitted), None);

@@ -396,8 +396,8 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
     }
     let url = Url::parse(url).map_err(|error| ("url", error.to_string()))?;
     if url.is_secure {
-        let why = "a lab measures without TLS: give an http URL, or measure this one with \
-                   `triathlon load`";
+        let why = "a lab asks a running server over plain HTTP only: give an http URL, or measure \
+                   this one with `triathlon load`";
         return Err(("url", why.to_owned()));
     }
     if url.path != "/" {

@@ -301,7 +301,10 @@ impl Reader<'_> {
             .map_err(|error| wrong(in_words(&error)))?;
         if let Some(name) = &step.name {
             if !self.names.insert(name.get_ref().clone()) {
-                let why = format!("another step is called '{}'; names differ", name.get_ref());
+                let why = format!(
+                    "another step is called '{}' already: give each a name of its own",
+                    name.get_ref()
+                );
                 return Err((name.span(), why));
             }
         } else {

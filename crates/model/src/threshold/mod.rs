@@ -266,7 +266,7 @@ fn unknown(name: &str, in_time: bool) -> String {
     let what = if name.is_empty() {
         "something to judge is missing".to_owned()
     } else {
-        format!("'{name}' is nothing that can be judged")
+        format!("'{name}' cannot be judged")
     };
     let more = if in_time { "" } else { ", rate, count, errors" };
     format!("{what}: write avg, min, med, max, p(99){more}")
@@ -290,7 +290,7 @@ fn quantile(reader: &Reader<'_>, at: usize, digits: &str) -> Result<f64, ParseTh
     percent
         .filter(|percent| (0.0..=100.0).contains(percent))
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| reader.error(at, format!("'{digits}' is not a per cent from 0 to 100")))
+        .ok_or_else(|| reader.error(at, format!("'{digits}' is not a percentage from 0 to 100")))
 }
 
 /// In microseconds; a bare number is milliseconds.

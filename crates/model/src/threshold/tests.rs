@@ -72,12 +72,12 @@ fn a_mistake_is_pointed_at() {
     check("p(99)<5mx", 7, "'5mx' is not a time");
     check("p(101)<5ms", 3, "from 0 to 100");
     check("p(99<5ms", 2, "not closed");
-    check("q(99)<5ms", 1, "'q' is nothing");
+    check("q(99)<5ms", 1, "'q' cannot be judged");
     check("rate=5", 5, "operator");
     check("rate>fast", 6, "a rate per second");
     check("errors<10", 8, "write 0.1%");
     check("response_time p(99)<1", 14, "colon");
-    check("response_time: rate>1", 16, "'rate' is nothing");
+    check("response_time: rate>1", 16, "'rate' cannot be judged");
     check("{a: p(99)<1", 1, "brace");
     let shown = "  p(99)<5mx".parse::<Threshold>().unwrap_err().to_string();
     assert!(

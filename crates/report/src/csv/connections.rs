@@ -10,13 +10,13 @@ use crate::run::Digest;
 pub(super) const COLUMNS: [(&str, &str); 11] = [
     (
         "tls_version",
-        "what full handshakes of the run came to: versions, one behind the other where there are \
-         several; empty in clear, as all that follows of TLS",
+        "TLS versions that the full handshakes of the run negotiated, one after the other where \
+         there are several; empty without TLS, like all TLS columns after it",
     ),
-    ("tls_suite", "the same of cipher suites"),
-    ("tls_group", "the same of key-exchange groups"),
-    ("tls_key", "the same of keys in the server's certificate"),
-    ("tls_chain_bytes", "the same of bytes of its certificates"),
+    ("tls_suite", "the same for cipher suites"),
+    ("tls_group", "the same for key-exchange groups"),
+    ("tls_key", "the same for keys in the server's certificate"),
+    ("tls_chain_bytes", "the same for bytes of its certificates"),
     ("tls_full", "handshakes that were full"),
     ("tls_resumed", "handshakes that resumed a session"),
     ("tls_failed", "handshakes that failed"),

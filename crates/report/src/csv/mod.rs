@@ -28,11 +28,12 @@ const REST: [(&str, &str); 52] = [
     ),
     (
         "void",
-        "the rule that found it spoilt by neither server nor generator; empty where none did",
+        "the rule that found it spoilt by something other than server and generator; empty where \
+         none did",
     ),
     (
         "rate_counts",
-        "1 where its rate is one of those that the point's is the median of, else 0",
+        "1 where its rate is one of those behind the point's median, else 0",
     ),
     (
         "ceiling",
@@ -92,8 +93,8 @@ const REST: [(&str, &str); 52] = [
     ),
     (
         "server_connections_before",
-        "the most connections that the server had held since its start: its memory is that after \
-         so many; empty where nobody knows",
+        "the most connections that the server had held since its start: its memory was read after \
+         that many; empty where that is unknown",
     ),
     (
         "ceiling_rate_per_s",

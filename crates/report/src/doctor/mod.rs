@@ -117,10 +117,10 @@ pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String 
         );
     }
     if !folds.is_empty() {
-        let _ = writeln!(text, "\nNot told one by one (--json tells each):");
+        let _ = writeln!(text, "\nLines not listed one by one (--json lists each):");
         for fold in &folds {
             let count = number::count(fold.count(objections) as u64);
-            let _ = writeln!(text, "  {count:>6} lines {}", fold.words());
+            let _ = writeln!(text, "  {count:>6}  {}", fold.words());
         }
     }
     let count = |severity| {
@@ -131,7 +131,7 @@ pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String 
     };
     let _ = writeln!(
         text,
-        "\n{} invalid, {} suspect, {} noted, {} no longer so for this kernel.",
+        "\n{} invalid, {} suspect, {} noted, {} no longer true for this kernel.",
         count(Severity::Invalid),
         count(Severity::Suspect),
         count(Severity::Note),
@@ -176,10 +176,10 @@ impl Fold {
 
     const fn words(self) -> &'static str {
         match self {
-            Self::Default => "set what is the default of this kernel anyway",
-            Self::ReadOnly => "tell what can be read and not set",
-            Self::Elsewhere => "are not about the network, and no rule here names them",
-            Self::Unnamed => "are about the network, and no rule here names them",
+            Self::Default => "already the default of this kernel",
+            Self::ReadOnly => "can be read, but not set",
+            Self::Elsewhere => "not about the network, and not named by any rule here",
+            Self::Unnamed => "about the network, but not named by any rule here",
         }
     }
 }

@@ -75,8 +75,8 @@ fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> String {
         "the server that the others are compared with",
     ));
     html + "</div>\n<p class=\"note\">Ratios within rounds with their 95 % intervals, on a \
-            logarithmic axis; the broken line is the reference. A full dot is an answer, a hollow \
-            one is none.</p>\n"
+            logarithmic axis; the broken line is the reference. A full dot is an answer; a hollow \
+            one means that there is none.</p>\n"
 }
 
 fn row(head: &str, drawing: &str, shown: &str, title: &str) -> String {

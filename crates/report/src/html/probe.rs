@@ -69,11 +69,11 @@ fn answers(sides: &[Side<'_>], operations: &[Operation<'_>]) -> String {
         [a, b] => both(a, b, operations),
         _ => one(operations),
     };
-    let how = "A class is named where the 95 % bounds over the passes and the fits allow one \
-               answer alone; else the answer lies between two. What stays within a quarter of its \
-               beginning is flat; growth is named from 1.35 times on, so that less than that is \
-               often between. The beginning is the first sixth of the bins of a curve, the end \
-               the last.";
+    let how = "A class is named where the 95 % bounds over the passes and the fits allow only one \
+               answer; else the answer lies between two. What stays within a quarter of its \
+               beginning is flat; growth is named from 1.35 times on, so anything less often lies \
+               between two. The beginning is the first sixth of the bins of a curve, the end the \
+               last.";
     format!("<p>{how}</p>\n{table}")
 }
 
@@ -235,7 +235,7 @@ fn numbers(operation: &Operation<'_>) -> String {
         let _ = write!(
             html,
             "<p class=\"note\">{} points were measured; all of them are in <code>{file}</code>, \
-             drawn is one for each place of the picture.</p>",
+             and the picture shows one for each place in it.</p>",
             number::count(count as u64)
         );
         html.push_str(&facts(result));

@@ -35,8 +35,8 @@ pub(super) fn section(run: &Run) -> String {
     }
     format!(
         "<p><strong>Other hardware, other software, another generator: compare shapes and ratios \
-         within a column, and no number of one column with one of the other.</strong> Of this run \
-         each row has the best point of its server and workload.</p>\n{}",
+         within a column, and never a number of one column with one of the other.</strong> From \
+         this run each row shows the best point of its server and workload.</p>\n{}",
         table.finish()
     )
 }

@@ -102,8 +102,8 @@ fn best(cells: &[Cell<'_>]) -> String {
     let mut html = table.finish();
     if best.len() > 1 {
         html.push_str(
-            "<p class=\"note\">The order is that of the medians. Which differences are more than \
-             chance stands in the answer above.</p>\n",
+            "<p class=\"note\">The order is that of the medians. The answer above says which \
+             differences are more than chance.</p>\n",
         );
     }
     html
@@ -154,8 +154,8 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
     }
     table.finish()
         + "<p class=\"note\">The rate was asked for: servers differ by how long their answers take \
-           and by what they cost. The order is that of the medians. Which differences are more \
-           than chance stands in the answer above.</p>\n"
+           and by what they cost. The order is that of the medians. The answer above says which \
+           differences are more than chance.</p>\n"
 }
 
 /// The interval of a time.

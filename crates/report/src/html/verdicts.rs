@@ -83,7 +83,7 @@ fn coverage(run: &Run) -> String {
             listed(run.cannot_apply()),
         ),
         (
-            "saw what another rule knows the cause of, and are not told",
+            "saw what another rule names the cause of, and are left out",
             explained.collect(),
         ),
     ] {
@@ -112,7 +112,7 @@ const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every r
 <span class=\"v invalid\">invalid</span> a rule forbids a claim: its numbers are struck through · \
 <span class=\"v unknown\">unknown</span> what would be needed to say could not be read. \
 \"2 of 8\" are the rounds that are as bad as that or worse. A degree sign (°) marks verdicts that \
-    some mandatory rule could not take part in.</p>\n";
+    lack some mandatory rule, which could not be evaluated.</p>\n";
 
 /// One or two sentences, and what each claim is worth.
 fn summary(run: &Run) -> String {

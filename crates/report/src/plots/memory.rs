@@ -18,8 +18,8 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let after = cells.iter().filter_map(Cell::memory_after).max();
     let after = after.map_or_else(String::new, |most| {
         format!(
-            " The servers were not started afresh for each point: each number is that after up to \
-             {}.",
+            " The servers were not started afresh for each point: each number was read after they \
+             had held up to {}.",
             plural(most as usize, "connection")
         )
     });

@@ -33,7 +33,7 @@ impl Run {
         }
         let sentence = |((place, ceiling), servers): ((&Values, String), Vec<String>)| {
             format!(
-                "At {}, {} answered more than the ceiling ({ceiling}/s): how fast this machine is \
+                "At {}, {} answered more than the ceiling ({ceiling}/s): the speed of this machine \
                  changed from trial to trial, and the ceiling limits nothing here.",
                 place.text(),
                 words::list(&servers),

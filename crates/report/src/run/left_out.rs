@@ -73,8 +73,8 @@ impl Run {
         let is_again = |digest: &&&Digest| self.digests.iter().any(|d| is_later(digest, d));
         let again = match void.iter().filter(is_again).count() {
             0 => String::new(),
-            all if all == void.len() => ", and their cells were measured again".to_owned(),
-            some => format!(", and the cells of {some} of them were measured again"),
+            all if all == void.len() => ", and were measured again beside their rivals".to_owned(),
+            some => format!(", and {some} of them were measured again beside their rivals"),
         };
         let mut said = vec![format!(
             "Something else had the CPUs in {} of {}{of_servers}: {}. Those trials do not \
@@ -105,7 +105,7 @@ fn takers(void: &[&Digest]) -> String {
         if here.is_empty() {
             let unnamed = match cause.rule.as_str() {
                 "CPU-01" => "the hypervisor, for other machines",
-                _ => "nobody whose name is known",
+                _ => "an unknown program",
             };
             here.insert(unnamed.to_owned(), Span::ZERO);
         }

@@ -329,8 +329,7 @@ fn charts_are_drawn_along_any_axis_with_numbers() {
     assert_eq!(cells.len(), 8);
     let across = Across::of(&cells);
     assert_eq!(across.phrase(), "against connections");
-    let lines: std::collections::BTreeSet<String> =
-        cells.iter().map(|cell| across.line(cell)).collect();
+    let lines: BTreeSet<String> = cells.iter().map(|cell| across.line(cell)).collect();
     let expected = ["nginx, 1.2", "nginx, 1.3", "origin, 1.2", "origin, 1.3"];
     assert_eq!(lines.into_iter().collect::<Vec<_>>(), expected);
     assert_eq!(across.name(cells[0].place()), "16, 1.2");
@@ -352,7 +351,7 @@ fn memory_is_that_after_as_many_connections_as_were_held() {
         cells.iter().map(Cell::memory_after).collect()
     };
     assert_eq!(after(&run), [Some(64), None, Some(64), None]);
-    let said = "each number is that after up to 64 connections";
+    let said = "was read after they had held up to 64 connections";
     assert!(crate::html::page(&run).contains(said));
     // Started afresh for each trial, or by ascending connections, it has held no more.
     for trial in &mut trials {

@@ -64,8 +64,8 @@ fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
     let mut legend = vec![(
         "[95 %]",
         "the interval that holds the true median over rounds 95 times in 100; in brackets alone: \
-         invalid, no result. The order is that of the medians; which differences are more than \
-         chance stands above",
+         invalid, no result. The order is that of the medians; the answer above says which \
+         differences are more than chance",
     )];
     if has(" head ") {
         let rate = "right answers per second; \">=\": the generator was the limit";
@@ -434,7 +434,10 @@ fn coverage(run: &Run, style: Style) -> String {
             .collect();
         tell(
             rule,
-            format!("is not told: its cause is, by {}", words::list(&causes)),
+            format!(
+                "is left out: its cause is named by {}",
+                words::list(&causes)
+            ),
         );
     }
     if out.is_empty() {

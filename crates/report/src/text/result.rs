@@ -394,7 +394,7 @@ fn costs(trial: &Trial, style: Style) -> String {
     let mut parts = Vec::new();
     if let Some(cpu) = cpu_per_request(trial) {
         let split = cpu.split_us.map_or_else(
-            || "user and system not told apart".to_owned(),
+            || "user and system not split".to_owned(),
             |(user, system)| format!("{user:.2} user, {system:.2} system"),
         );
         parts.push(format!(

@@ -165,7 +165,7 @@ pub(super) fn coverage(verdict: &Verdict, style: Style) -> String {
         out.push_str(&style.labelled("", &format!("{rule} cannot judge this: {why}")));
     }
     for (rule, cause) in &coverage.explained {
-        out.push_str(&style.labelled("", &format!("{rule} is not told: its cause is, by {cause}")));
+        out.push_str(&style.labelled("", &format!("{rule} is left out: {cause} names its cause")));
     }
     out
 }

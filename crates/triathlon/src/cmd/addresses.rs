@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(value_name = "add|remove", value_enum)]
     action: Action,
 
-    /// The addresses, by their first bits
+    /// The range of addresses, as in 10.0.0.0/18
     #[arg(value_name = "PREFIX")]
     prefix: Prefix,
 
@@ -140,7 +140,7 @@ fn remedy(args: &Args, words: &[String], why: &str) -> String {
     match args.action {
         Action::Add if why.contains("File exists") => format!(
             "{prefix} is this machine's own on {dev} already: triathlon addresses remove takes \
-             back what was added so"
+             back what was added this way"
         ),
         Action::Remove if why.contains("No such process") => format!(
             "{prefix} on {dev} was not added by triathlon addresses, so it stays as it is: 'ip \

@@ -30,8 +30,8 @@ Examples:
 Metrics: rate, cpu (server CPU time per request), p50 and p99 (response time), memory; of probes:
 beginning and end (cost of an operation), course (time per step of a download).
 
-Exit codes: 0 compared, and no limit failed (what is inconclusive is said and fails nothing), 1 the
-world failed (a result that is missing or cannot be read), 2 wrong usage, 4 a limit of --fail-on
+Exit codes: 0 compared, and no limit failed (what is inconclusive is said and fails nothing), 1
+something failed (a result that is missing or cannot be read), 2 wrong usage, 4 a limit of --fail-on
 failed: the whole interval lies beyond it.";
 
 /// Lays two results of 'triathlon lab', 'load' or 'probe' over each other.

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// The memory of the machine that would read the file, as 4G [default: this machine's]
     #[arg(long, value_name = "SIZE", requires = "sysctl")]
     memory: Option<Bytes>,
-    /// Connections that the benchmark will hold at once, to hold sizes against
+    /// Connections that the benchmark will hold at once, to judge sizes by
     #[arg(long, value_name = "N", requires = "sysctl", default_value_t = 1_000)]
     connections: u64,
     /// Watch the CPUs for this long for pauses that no program makes (CPU-02); 0s watches none

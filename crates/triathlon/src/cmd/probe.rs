@@ -201,7 +201,7 @@ fn target(url: &str) -> anyhow::Result<(SocketAddr, Url)> {
     }
     let why = last.unwrap_or_else(|| anyhow::anyhow!("{} has no address", parsed.host));
     Err(why.context(format!(
-        "no server answers at {url}; start it first, or leave --url out to ask our own"
+        "no server answers at {url}; start it first, or leave --url out and our own server is asked"
     )))
 }
 

@@ -19,7 +19,7 @@ use crate::whole;
 ///
 /// Prints where it listens when it is ready, one line for each address:
 /// `listening on http://127.0.0.1:8080/`. SIGTERM and Ctrl-C finish what is under way and end it
-/// (a second one ends it at once), SIGHUP opens the access log anew and reads the certificate.
+/// (a second one ends it at once), SIGHUP reopens the access log and reads the certificate again.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -113,11 +113,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     /// Serve over TLS with a certificate made for this run, for localhost and the addresses of
-    /// --listen; it is printed on standard error, for who is to trust it.
+    /// --listen; it is printed on standard error, for whoever is to trust it.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
     /// Serve HTTP/3, too, over UDP on the same ports: each worker has a second thread for it, and
-    /// answers over TCP say so (Alt-Svc). Wants --tls-cert or --tls-self-signed.
+    /// answers over TCP say so (Alt-Svc). Needs --tls-cert or --tls-self-signed.
     #[arg(long)]
     http3: bool,
 }
@@ -196,7 +196,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         settings.tls = Some(origin::tls::acceptor(identity)?);
     }
     if settings.http3 && settings.tls.is_none() {
-        let text = "--http3: HTTP/3 wants a certificate: --tls-cert FILE --tls-key FILE, or \
+        let text = "--http3: HTTP/3 needs a certificate: --tls-cert FILE --tls-key FILE, or \
                     --tls-self-signed";
         return Err(UsageError(text.to_owned()).into());
     }
@@ -221,7 +221,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
             match replaced {
                 Ok(()) => out::note(format_args!("the certificate was read anew")),
                 Err(error) => {
-                    out::note(format_args!("the certificate of before stays: {error}"));
+                    out::note(format_args!("the old certificate stays in use: {error}"));
                 }
             }
         }
@@ -315,7 +315,8 @@ fn self_signed(listen: &[SocketAddr]) -> anyhow::Result<wire::tls::Acceptor> {
     names.dedup();
     let (identity, text) = origin::tls::self_signed(names)?;
     out::note(format_args!(
-        "the certificate is self-signed, made for this run: nobody trusts it unasked\n{}",
+        "the certificate is self-signed, made for this run: no client trusts it until it is told \
+         to\n{}",
         text.trim_end()
     ));
     Ok(origin::tls::acceptor(identity)?)

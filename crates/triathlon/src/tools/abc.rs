@@ -35,7 +35,7 @@ pub(super) const TOOL: Tool = Tool {
         "SERVER_NAME is refused: CPU time and memory of a server are what triathlon lab measures.",
         "No CSV file is written: the rows go to standard output.",
         "The machine and the answer of the server are not printed before the table.",
-        "Of each round the worth is told in a line on standard error.",
+        "A line on standard error says what each round is worth.",
         "Times are UTC.",
     ],
     work: Work::Own(run),

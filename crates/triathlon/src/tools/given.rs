@@ -192,7 +192,7 @@ fn unknown(tool: &Tool, name: &str) -> UsageError {
 }
 
 fn lacks(tool: &Tool, flag: &Flag) -> UsageError {
-    wrong(tool, flag, "it needs a value behind it")
+    wrong(tool, flag, "it needs a value after it")
 }
 
 fn wrong(tool: &Tool, flag: &Flag, why: &str) -> UsageError {

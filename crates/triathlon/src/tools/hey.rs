@@ -27,7 +27,7 @@ pub(super) const TOOL: Tool = Tool {
     ],
     differs: &[
         "Redirects are not followed: they are answers with another status.",
-        "With -q, requests are due in even distances over all workers, and times are those from \
+        "With -q, requests are due at even intervals over all workers, and times are those from \
          sending, as hey has them; triathlon load --rate has those from being due.",
         "The histogram and the times are of right answers alone.",
         "The details have no rows for writing requests and reading answers, which are not timed.",

@@ -7,14 +7,14 @@ use super::flag::Here;
 use super::{ALL, Tool};
 
 const INTRODUCTION: &str = "\
-# For who comes from another tool
+# For those who come from another tool
 
 Triathlon takes the command lines of other tools and prints what they print, so that scripts that
-read that go on working: `triathlon wrk ...`, or a link of that name (`ln -s triathlon wrk`). It
-measures as `triathlon load` does, with every answer checked, and says on standard error what the
+read their output keep working: `triathlon wrk ...`, or a link of that name (`ln -s triathlon wrk`).
+It measures as `triathlon load` does, with every answer checked, and says on standard error what the
 run is worth. Exit codes are those of `triathlon load`: 3 where the numbers are worth nothing.
 
-No flag is ignored in silence. Each one that a tool has stands below: it is done, by a flag of
+No flag is silently ignored. Each one that a tool has stands below: it is done, by a flag of
 `triathlon load` or as told; or there is nothing to do; or it is refused with what to do instead.
 This page is made from the tables that the program reads command lines by.
 ";

@@ -26,7 +26,7 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     differs: &[
-        "Requests are due in even distances over all connections, to the nanosecond; wrk2 paces \
+        "Requests are due at even intervals over all connections, to the nanosecond; wrk2 paces \
          each connection by itself, in milliseconds.",
         "There are no 10 seconds of calibration: the run is measured from its beginning.",
         "The uncorrected latency is the time from sending; wrk2's is the same.",

@@ -171,7 +171,7 @@ fn a_limit_fails_only_where_the_whole_interval_lies_beyond() {
     let said = compare(&a, &b, &["--fail-on", "rate:-3%"]).expect_code(0);
     let inconclusive = "rate:-3% is inconclusive";
     assert!(said.stdout.contains(inconclusive), "{said:#?}");
-    assert!(said.stdout.contains("3 rounds can never tell"), "{said:#?}");
+    assert!(said.stdout.contains("3 rounds are too few"), "{said:#?}");
 }
 
 #[test]

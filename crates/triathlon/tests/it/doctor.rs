@@ -198,7 +198,7 @@ fn a_file_of_settings_is_judged_for_the_kernel_asked() {
     }
     let new = triathlon(["doctor", "--sysctl", file, "--kernel", "6.1"]).expect_code(0);
     let new = unwrapped(&new.stdout);
-    assert!(new.contains("No longer so since Linux 4.1"), "{new}");
+    assert!(new.contains("No longer true since Linux 4.1"), "{new}");
     let json = triathlon(["doctor", "--json", "--sysctl", file, "--kernel", "6.1"]).expect_code(0);
     let objections: Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert!(objections.as_array().is_some_and(|all| all.len() > 20));

@@ -281,7 +281,7 @@ fn a_certificate_is_read_anew_on_sighup() {
     std::fs::write(before.path("site.key"), "no key").unwrap();
     served.running().signal("HUP");
     wait_until("it is refused", || {
-        served.stderr().contains("of before stays")
+        served.stderr().contains("the old certificate stays")
     });
     all_right(load(&url, &format!("{} {}", LOOPS[0], after.trust())));
 }

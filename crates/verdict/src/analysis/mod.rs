@@ -352,7 +352,7 @@ impl Comparison {
         }
         if !apart.is_empty() {
             each.push(format!(
-                "{} cannot be compared with {}, for no round counts for both",
+                "{} cannot be compared with {}, because no round counts for both",
                 words::list(&apart),
                 self.reference.server
             ));

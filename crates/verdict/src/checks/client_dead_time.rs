@@ -74,7 +74,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let of_one = |seconds: f64| span(seconds / number(facts.ended().max(1)));
     let who = match each {
         1 => "Each connection",
-        _ => "Each place for an exchange in flight",
+        _ => "Each slot for an exchange in flight",
     };
     Found::new(
         &[(Capacity, severity), (Latency, Severity::Suspect)],

@@ -53,8 +53,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         Suspect,
         format!(
-            "The firewall of this machine tracked {} connections more than before, with {} that \
-             the plan opened: each packet pays for a look-up.",
+            "The firewall of this machine tracked {} more connections than before, where the plan \
+             opened {}: each packet costs a look-up.",
             words::count(gained),
             words::count(u64::from(connections))
         ),

@@ -42,6 +42,6 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         ),
     )
     .evidence("changed", changed)
-    .fix("Run the experiment anew in one environment; --resume goes on in that of today")
+    .fix("Run the experiment again in one environment; --resume would go on in today's")
     .into()
 }

@@ -56,7 +56,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         found = found.evidence("outage_share", down).limit(&OUTAGE_SHARE);
     }
     let found = found.fix(
-        "The first example of each way is listed under failures; mend the cause or lower the load",
+        "The first example of each kind is listed under failures; mend the cause or lower the load",
     );
     with_outcomes(found, record).into()
 }

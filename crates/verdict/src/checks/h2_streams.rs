@@ -56,7 +56,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         .evidence("streams_wanted", wanted)
         .evidence("streams_at_once", allowed)
         .evidence("streams_refused", refused)
-        .fix("Ask for no more streams than the least of the servers allows")
+        .fix("Ask for no more streams than every server allows")
         .into()
 }
 

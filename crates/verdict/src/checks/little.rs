@@ -60,8 +60,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if integral / seconds > places * 1.001 {
         return fail(
             format!(
-                "{} exchanges were in flight on average where {places} connections have room for \
-                 no more than that.",
+                "{} exchanges were in flight on average, more than {places} connections have room \
+                 for.",
                 words::rate(integral / seconds)
             ),
             Invalid,

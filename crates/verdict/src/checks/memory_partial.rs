@@ -22,23 +22,20 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     };
     let all = words::plural(u64::from(part.read + part.unread), "process");
     let known = if part.read == 0 {
-        "its memory is unknown".to_owned()
+        "the total is unknown".to_owned()
     } else {
-        format!(
-            "its memory is unknown but for {} (PSS) of the rest",
-            part.pss
-        )
+        format!("the total is unknown, at least {} (PSS)", part.pss)
     };
     Found::all(
         CHECK.claims,
         Note,
         format!(
-            "The server has {all}, and the memory of {} may not be read: {known}.",
+            "The server has {all}, and the memory of {} cannot be read: {known}.",
             part.unread
         ),
     )
     .evidence("memory_part.read", part.read)
     .evidence("memory_part.unread", part.unread)
-    .fix("Measure as the user whom the server's processes belong to, or as root")
+    .fix("Measure as the user who owns the server's processes, or as root")
     .into()
 }

@@ -74,8 +74,8 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         }
         (None, Some(_)) => {
             let say = format!(
-                "The {what} {} over this window and not so over the others: that is part of how \
-                 far rounds differ.",
+                "The {what} {} over this window but not over the others: that is part of the \
+                 spread between rounds.",
                 moved(own)
             );
             found(Severity::Note, say, own)

@@ -64,7 +64,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         Suspect,
         format!(
             "{what} of this server {way} by {} from the first of {} rounds to the last: something \
-             changed while the experiment ran, and rounds are no repetitions of each other.",
+             changed while the experiment ran, so its rounds do not repeat each other.",
             words::share(drift.abs()),
             rounds.len()
         ),

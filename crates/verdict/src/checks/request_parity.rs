@@ -25,7 +25,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         CHECK.claims,
         Invalid,
         format!(
-            "{} is asked something else than this server.",
+            "{} is not asked for the same thing as this server.",
             point.id.server
         ),
     )

@@ -61,7 +61,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     }
     let mut say = format!("{} of the handshakes were resumed.", words::share(share));
     let wants = match tls.declared.filter(|_| is_off) {
-        Some(Handshake::Full) => " The plan wants full ones alone.",
+        Some(Handshake::Full) => " The plan wants full ones only.",
         Some(Handshake::Resumed) => " The plan wants all of them to be.",
         None if undrawn.is_some() => " The plan wants more of them to be.",
         None => "",
@@ -69,10 +69,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     say.push_str(wants);
     if let Some((theirs, point)) = unlike {
         let theirs = words::share(theirs);
-        say.push_str(&format!(
-            " Of those with {} {theirs} were.",
-            point.id.server
-        ));
+        say.push_str(&format!(" With {}, {theirs} were.", point.id.server));
     }
     Found::new(&severity, say)
         .evidence("resumed_share", share)
@@ -84,9 +81,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
             Some(Handshake::Resumed) => {
                 "Let the server give out tickets, and measure for longer: first handshakes are full"
             }
-            _ => {
-                "Measure full handshakes (--no-tls-resumption), or servers that resume all of them"
-            }
+            _ => "Measure full handshakes (--no-resumption), or servers that resume all of them",
         })
         .into()
 }

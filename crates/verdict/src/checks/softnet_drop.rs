@@ -36,7 +36,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             severity,
             format!(
                 "This machine dropped {} of {} packets before its network stack saw them: a CPU's \
-                 queue was full, and what was lost came again 200 ms later or more.",
+                 queue was full, and what was lost came again at least 200 ms later.",
                 words::count(dropped),
                 words::count(packets)
             ),

@@ -35,7 +35,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let (severity, why, fix) = if always {
         (
             Invalid,
-            "the setting 2 has every connection opened by one",
+            "with the value 2 every connection is opened by one",
             "sysctl -w net.ipv4.tcp_syncookies=1",
         )
     } else {
@@ -49,7 +49,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         severity,
         format!(
-            "The kernel sent {} SYN cookies: {why}. Connections opened so lack TCP's options.",
+            "The kernel sent {} SYN cookies: {why}. Connections opened this way lack TCP's \
+             options.",
             words::count(sent)
         ),
     )

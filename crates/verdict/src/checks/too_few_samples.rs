@@ -39,13 +39,13 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     } else {
         Note
     };
-    let mut say = format!("{} response times", words::count(count));
+    let mut say = words::plural(count, "response time");
     if !hidden.is_empty() {
-        say += &format!(" cannot carry {}", hidden.join(", "));
+        say += &format!(" cannot support {}", hidden.join(", "));
     }
     if !thin.is_empty() {
         let and = if hidden.is_empty() { "" } else { " and" };
-        say += &format!("{and} carry {} only roughly", thin.join(", "));
+        say += &format!("{and} give {} only roughly", thin.join(", "));
     }
     Found::new(&[(Latency, severity)], say + ".")
         .evidence("count", count)

@@ -44,8 +44,8 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     Found::new(
         &[(Capacity, Suspect)],
         format!(
-            "{} connections answer no more than {} did ({}/s against {}/s), yet the server's CPUs \
-             were {} idle and the generator {}: something else is the limit.",
+            "{} connections got no more answers than {} did ({}/s against {}/s), yet the server's \
+             CPUs were {} idle and the generator's {}: something else is the limit.",
             words::count(u64::from(connections)),
             words::count(u64::from(fewer.id.connections())),
             words::rate(point.rate.median),

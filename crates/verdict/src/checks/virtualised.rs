@@ -33,7 +33,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             ),
         )
         .evidence("product", facts.trial.environment.product.clone())
-        .fix("Pin its virtual CPUs and keep other guests away, or measure on hardware")
+        .fix("Pin its virtual CPUs and keep other guests away, or measure on a physical machine")
         .into(),
     }
 }

@@ -36,11 +36,11 @@ second time and compare the two; to avoid it, measure both in one lab.";
 
 /// What an interval over rounds of one lab covers.
 pub const TOGETHER: &str = "Both were measured in one lab, in the same rounds: each ratio is taken \
-within a round, so that what changes between rounds bends none of them.";
+within a round, so what changes between rounds distorts none of them.";
 
 /// What single values lack.
 pub const SINGLE: &str = "A single trial has no rounds and so no interval: there is a ratio, and \
-no answer. Run both several times, or in a lab, for one.";
+no answer. For an answer, run both several times, or in a lab.";
 
 /// Two results, compared. The ratio is the second in terms of the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -324,7 +324,7 @@ fn text(row: &Row, family: &Family) -> String {
     }
     if let Some(who) = row.bound() {
         return format!(
-            "no answer: the generator was the limit of {who}, so that its rate is a bound"
+            "no answer: the generator was the limit of {who}, so its rate is only a bound"
         );
     }
     let mut text = match row.answer {

@@ -99,7 +99,7 @@ fn too_few_rounds_say_how_many_are_needed() {
     let nginx = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
     assert_eq!(
         nginx.text,
-        "inconclusive: 3 rounds can never tell among 2 comparisons, 5 rounds are needed"
+        "inconclusive: 3 rounds are too few for 2 comparisons; 5 rounds are needed"
     );
     assert_eq!(nginx.estimate.as_ref().unwrap().interval, None);
 }

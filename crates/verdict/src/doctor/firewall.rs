@@ -91,9 +91,9 @@ fn loopback(condition: &Condition) -> Answer {
         }
     };
     let say = format!(
-        "{why} There is no network card and no wire then, and the kernel does the receiver's work \
-         in the sender's time: CPU per request belongs to both sides together, and numbers are \
-         not those of two machines."
+        "{why} So no network card and no wire take part, and the kernel does the receiver's work \
+         in the sender's time: CPU per request belongs to both sides together, and numbers are not \
+         those of two machines."
     );
     Found::all(&[Resources, Capacity], Severity::Note, say).into()
 }
@@ -125,7 +125,7 @@ fn mtu(condition: &Condition) -> Answer {
     };
     let told: Vec<String> = odd.iter().map(told).collect();
     let say = format!(
-        "{} Large bodies are cut into other numbers of packets than elsewhere.",
+        "{} Large bodies are cut into more or fewer packets than elsewhere.",
         told.join(" ")
     );
     // What a link to others can carry is for its network to say: only lo is mended.

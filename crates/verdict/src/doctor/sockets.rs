@@ -194,7 +194,7 @@ fn buffers(condition: &Condition) -> Answer {
     }
     let mut say = format!(
         "The second numbers of tcp_rmem and tcp_wmem are the buffers that every socket starts \
-         with: {} and {}. Stock are {} and 16 KiB; the kernel grows them by itself.",
+         with: {} and {}. The defaults are {} and 16 KiB; the kernel grows them by itself.",
         Bytes::new(read),
         Bytes::new(write),
         Bytes::new(stock_read)

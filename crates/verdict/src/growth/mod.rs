@@ -129,7 +129,7 @@ fn single_curve(growth: &mut Growth, ratio: &Ratio, points: &[Point], passes: us
     growth.classes = classes;
     growth.sentence = match growth.classes.as_slice() {
         [_] => say::named(growth, &best.curve),
-        _ if grows => say::between(growth, "the models cannot be told apart"),
+        _ if grows => say::between(growth, "no model fits clearly better"),
         _ if passes < PASSES => say::between(growth, "too few passes to name a class"),
         _ if ratio.rise >= GROWING_RATIO => say::between(growth, "it falls and grows again"),
         _ => say::between(growth, "the bounds straddle what counts as flat"),

@@ -134,7 +134,10 @@ pub(super) fn named(growth: &Growth, curve: &Curve) -> String {
 /// More than one class.
 pub(super) fn between(growth: &Growth, why: &str) -> String {
     if !growth.ratio.1.is_finite() || growth.ratio.1 == 0.0 {
-        return format!("{}: {why}; {PASSES} passes are the least", growth.word());
+        return format!(
+            "{}: {why}; at least {PASSES} passes are needed",
+            growth.word()
+        );
     }
     let named = if growth.classes.contains(&Class::Falling) {
         format!("a fall is named up to {FALLING_RATIO:.2}, growth from {GROWING_RATIO} on")
@@ -155,8 +158,8 @@ pub(super) fn between(growth: &Growth, why: &str) -> String {
 pub(super) fn branches(growth: &Growth, found: &Found) -> String {
     let [cheap, dear] = &found.curves;
     format!(
-        "two branches: {:.0} % of the points are on the dear one, in {:.0} % of the bins; {} \
-         the cheap one ({}) ends at {}, the dear one ({}) at {}",
+        "two branches: {:.0} % of the points are on the slow one, in {:.0} % of the bins; {} the \
+         fast one ({}) ends at {}, the slow one ({}) at {}",
         found.share * 100.0,
         found.bins * 100.0,
         range(growth),

@@ -217,11 +217,11 @@ impl Answer {
                 format!("inconclusive: clear on its own, but not as one of {comparisons}; {would}")
             }
             Why::FewRounds { rounds, needed } => format!(
-                "inconclusive: {} can never tell among {comparisons}, {} are needed",
+                "inconclusive: {} are too few for {comparisons}; {} are needed",
                 words::plural(rounds as u64, "round"),
                 words::plural(needed as u64, "round")
             ),
-            Why::NoPairs => "inconclusive: no round has both".to_owned(),
+            Why::NoPairs => "inconclusive: no round counts for both".to_owned(),
             Why::Spread => format!("inconclusive: {would}"),
         }
     }

@@ -79,7 +79,7 @@ fn what_no_longer_holds_says_since_when() {
     let objections = judge(ROOTUSERS, on("6.18"));
     let width = find(&objections, "net.core.somaxconn", Kind::Width).unwrap();
     assert!(
-        !width.holds && width.say.contains("No longer so since Linux 4.1"),
+        !width.holds && width.say.contains("No longer true since Linux 4.1"),
         "{}",
         width.say
     );
@@ -263,7 +263,7 @@ fn half_open_connections_are_limited_by_the_backlog_since_4_4() {
     let objections = judge("net.ipv4.tcp_max_syn_backlog = 12000", on("4.4"));
     let size = find(&objections, key, Kind::Size).unwrap();
     assert!(
-        !size.holds && size.say.contains("No longer so since Linux 4.4"),
+        !size.holds && size.say.contains("No longer true since Linux 4.4"),
         "{}",
         size.say
     );

@@ -64,7 +64,7 @@ pub enum SetupError {
     Name(String),
     /// QUIC is not possible with what was demanded.
     #[error(
-        "HTTP/3 wants TLS 1.3, and the suite TLS13_AES_128_GCM_SHA256 among those that are offered"
+        "HTTP/3 needs TLS 1.3, and the suite TLS13_AES_128_GCM_SHA256 among those that are offered"
     )]
     NotForQuic,
     /// The rest does not fit together.

@@ -10,8 +10,8 @@ pub(super) const SETTINGS: Key = key(
     Settings,
     NONE,
     "settings = { MaxRequestWorkers = 2048 }",
-    "Directives of the server, in its own words, in the place of those of its preset; a list of \
-     values makes a server of each. Its folder says how they are written.",
+    "Directives of the server, in its own words, instead of those of its preset; a list of values \
+     makes a server of each. Its folder says how they are written.",
 );
 
 pub(super) const KEEP_ALIVE: Key = key(
@@ -36,7 +36,7 @@ pub(super) const STAGES: Key = key(
     Texts,
     NONE,
     "stages = [\"20s:=200\", \"20s:=20k\", \"20s:200\"]",
-    "In the place of a rate: how it changes within each window, as TIME:RATE (evenly, until it is \
+    "Instead of a rate: how it changes within each window, as TIME:RATE (evenly, until it is \
      that), TIME:=RATE (at once) or TIME:!PEAK/HALF-LIFE (at once, and back). Their times are \
      stretched to the duration.",
 );
@@ -78,8 +78,7 @@ pub(super) const PLACEMENT: Key = key(
 pub(super) const KEEP_ALIVE_TABLE: Section = Section {
     path: "server.keep_alive",
     written: "keep_alive = { ... }",
-    meaning: "The server's own limits of connections that last, in the place of those of its \
-              preset.",
+    meaning: "The server's own limits of connections that last, instead of those of its preset.",
     keys: &[
         key(
             "requests",

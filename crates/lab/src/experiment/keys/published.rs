@@ -7,8 +7,8 @@ use super::table::{MUST, NONE, key};
 pub(super) const PUBLISHED: Section = Section {
     path: "published",
     written: "[[published]]",
-    meaning: "A figure of an earlier study. The report has them beside its own, then and now, \
-              with the warning that the hardware was another.",
+    meaning: "A figure of an earlier study. The report shows them beside its own, then and now, \
+              with the warning that the hardware was different.",
     keys: &[
         key(
             "what",

@@ -165,7 +165,7 @@ pub const SECTIONS: &[Section] = &[
                 Text,
                 NONE,
                 "url = \"http://127.0.0.1:8080\"",
-                "In the place of a product: a server that already runs. It is neither started nor \
+                "Instead of a product: a server that already runs. It is neither started nor \
                  stopped, the lab makes no files for it, and its workloads ask for paths.",
             ),
             key(
@@ -210,8 +210,8 @@ pub const SECTIONS: &[Section] = &[
                 Axis(&LOGS),
                 "\"off\"",
                 "access_log = [\"off\", \"on\"]",
-                "Whether it logs each request: not, line by line, or many lines at a time; a list \
-                 makes a server of each.",
+                "Whether it logs each request: not at all, line by line, or many lines at a time; \
+                 a list makes a server of each.",
             ),
             SETTINGS,
             KEEP_ALIVE,
@@ -228,8 +228,8 @@ pub const SECTIONS: &[Section] = &[
                 Truth,
                 "false",
                 "twin = true",
-                "Whether a second one like it takes part, told from it by its name alone: by what \
-                 both differ in, this machine tells servers apart that are the same.",
+                "Whether a second one like it takes part, under another name: what both differ by \
+                 is the difference that this machine shows between servers that are the same.",
             ),
             key(
                 "priority",
@@ -297,7 +297,7 @@ pub const SECTIONS: &[Section] = &[
                 Count(1),
                 "as many as come",
                 "requests_per_connection = 1",
-                "Exactly so many requests on a connection, which the generator then closes.",
+                "Exactly this many requests on a connection, which the generator then closes.",
             ),
             key(
                 "priority",
@@ -484,7 +484,7 @@ pub const SECTIONS: &[Section] = &[
     Section {
         path: "load.connections",
         written: "connections = { ... }",
-        meaning: "Evenly spaced points, in the place of a list.",
+        meaning: "Evenly spaced points, instead of a list.",
         keys: &[
             key("from", Count(1), MUST, "from = 10", "The first."),
             key("to", Count(1), MUST, "to = 1000", "The last."),

@@ -229,8 +229,8 @@ pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
     check_steps(&script.steps, file.requests.len())?;
     if !always_asks(&script.steps) {
         return wrong(
-            "a user could come to its end without a request: let one stand outside of all chances \
-             and branches, or in each branch",
+            "a user could come to its end without a request: put one outside all chances and \
+             branches, or one in each branch",
         );
     }
     if unasked(&script.steps) > UNASKED_MAX {
@@ -288,7 +288,7 @@ fn check_values(file: &PlanFile, script: &ScriptFile) -> Result<(), PlanError> {
                     }
                 }
                 FromFile::Header(_) if file.protocol != Protocol::Http1 => {
-                    return wrong("values are taken from fields over HTTP/1.1 alone".to_owned());
+                    return wrong("values are taken from fields only over HTTP/1.1".to_owned());
                 }
                 FromFile::Header(_) | FromFile::Json(_) => {}
             }
@@ -298,7 +298,7 @@ fn check_values(file: &PlanFile, script: &ScriptFile) -> Result<(), PlanError> {
     let is_plain = file.protocol == Protocol::Http1 && !file.requests.iter().any(is_secure);
     if !is_plain && !file.requests.iter().all(|request| script.is_fixed(request)) {
         return wrong(
-            "cookies and variables in requests go with HTTP/1.1 in clear (http://) alone"
+            "cookies and variables in requests work only over HTTP/1.1 in clear (http://)"
                 .to_owned(),
         );
     }
@@ -315,7 +315,10 @@ fn check_steps(steps: &[StepFile], requests: usize) -> Result<(), PlanError> {
             StepFile::Ask(_) | StepFile::Wait(_) => {}
             StepFile::Choose(ways) => {
                 if ways.iter().all(|way| way.weight == 0) {
-                    return Err(field("script", "one branch has a weight of 1 or more"));
+                    return Err(field(
+                        "script",
+                        "give at least one branch a weight of 1 or more",
+                    ));
                 }
                 for way in ways {
                     check_steps(&way.steps, requests)?;
@@ -323,7 +326,9 @@ fn check_steps(steps: &[StepFile], requests: usize) -> Result<(), PlanError> {
             }
             StepFile::Repeat { from, to, steps } => {
                 if from > to || *to == 0 {
-                    let why = format!("repeat {from} to {to} times: give 1 or more, less first");
+                    let why = format!(
+                        "repeat {from} to {to} times: give 1 or more, the smaller number first"
+                    );
                     return Err(field("script", why));
                 }
                 check_steps(steps, requests)?;

@@ -69,7 +69,11 @@ fn a_script_goes_with_a_closed_loop_and_its_own_waits() {
     check(ask(), |file| file.pipeline = 2, "one request under way");
     check(ask(), |file| file.think = "1s".parse().ok(), "think time");
     check(vec![StepFile::Ask(1)], |_| {}, "request 1 of 1");
-    check(vec![repeat(3, 2, ask())], |_| {}, "less first");
+    check(
+        vec![repeat(3, 2, ask())],
+        |_| {},
+        "the smaller number first",
+    );
     check(vec![choose(vec![])], |_| {}, "weight of 1 or more");
 }
 
@@ -149,12 +153,12 @@ fn requests_that_differ_go_in_clear() {
         file.protocol = Protocol::Http2;
         script.answers = take("x", FromFile::Header("A".to_owned()));
     };
-    check_script(fields, "HTTP/1.1 alone");
+    check_script(fields, "only over HTTP/1.1");
     let fields_of_http3 = |file: &mut PlanFile, script: &mut ScriptFile| {
         file.protocol = Protocol::Http3;
         script.answers = take("x", FromFile::Header("A".to_owned()));
     };
-    check_script(fields_of_http3, "HTTP/1.1 alone");
+    check_script(fields_of_http3, "only over HTTP/1.1");
     let cookies = |file: &mut PlanFile, script: &mut ScriptFile| {
         file.protocol = Protocol::Http2;
         script.cookies = true;

@@ -115,8 +115,8 @@ pub fn read(text: &str, base: Option<&str>) -> Result<Recorded, String> {
     // After the last step comes the first.
     let asks = |step: &StepFile| matches!(step, StepFile::Ask(_));
     let last = steps.iter().rposition(asks).ok_or_else(|| {
-        "there is nothing to ask: record a page with the browser's tools for developers, and \
-         export all of it"
+        "there is nothing to ask: record a page with the browser's developer tools, and export all \
+         of it"
             .to_owned()
     })?;
     steps.truncate(last + 1);

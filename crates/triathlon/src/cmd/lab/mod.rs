@@ -44,10 +44,10 @@ pub(crate) struct Args {
     /// Where results go.
     #[arg(long, value_name = "DIR", default_value = "results")]
     results: PathBuf,
-    /// Make it take at most so long: thins points first, then windows, then rounds down to
-    /// what the comparisons need, leaves out what has the least priority where that is not enough,
-    /// and says what it scaled. Trials that something disturbs are
-    /// measured again, up to twice and while that helps; that comes on top.
+    /// Make it take at most this long: thins points first, then windows, then rounds down to what
+    /// the comparisons need, leaves out what has the least priority where that is not enough, and
+    /// says what it scaled. Trials that something disturbs are measured again, up to twice and
+    /// while that helps; that comes on top.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
     /// Go on where an interrupted one stopped: in DIR, or in the newest folder of the experiment.
@@ -65,15 +65,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     #[arg(conflicts_with_all = ["experiment", "keys", "list", "resume", "verify"])]
     new: Option<PathBuf>,
-    /// A folder of more servers, a folder each: its server.toml and templates. One that is called
-    /// like a built-in server replaces it.
+    /// A folder of more servers, a folder each: its server.toml and templates. One with the name of
+    /// a built-in server replaces it.
     #[arg(long, value_name = "DIR")]
     servers: Vec<PathBuf>,
     /// Start every server, ask it once for each document and then by all connections of the load
     /// at once, measure nothing.
     #[arg(long)]
     verify: bool,
-    /// Measure although another lab does so on this machine: both disturb each other.
+    /// Measure even if another lab measures on this machine: the two disturb each other.
     #[arg(long)]
     no_lock: bool,
     /// The file by which labs of one machine know of each other.
@@ -104,7 +104,7 @@ Examples:
   triathlon lab first-heat --servers my-servers server=mine,nginx
       with a server of your own: my-servers/mine/server.toml
 
-Exit codes: 0 measured, 1 the world failed (nothing was measured, or nothing of a server that was
+Exit codes: 0 measured, 1 something failed (nothing was measured, or nothing of a server that was
 named), 2 wrong usage, 3 measured but every claim is invalid, 130 interrupted (what was measured is
 kept).";
 

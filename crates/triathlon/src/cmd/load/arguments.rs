@@ -52,7 +52,7 @@ Examples:
   triathlon load http://127.0.0.1:8080/ --capacity 'p(99)<5ms,errors<0.1%'
       the highest rate at which both hold, as an interval (some minutes)
 
-Exit codes: 0 measured, 1 the world failed (no server, no permission), 2 wrong usage,
+Exit codes: 0 measured, 1 something failed (no server, no permission), 2 wrong usage,
 3 measured but every claim the run makes is invalid, 4 a threshold failed, 130 interrupted (what was
 measured is shown).";
 
@@ -82,7 +82,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "TIME")]
     pub(super) duration: Option<Span>,
 
-    /// Measure exactly so many exchanges instead of for a time; the warm-up is then 0 by default
+    /// Measure exactly this many exchanges instead of for a time; the warm-up is then 0 by default
     #[arg(
         short = 'n',
         long = "requests",

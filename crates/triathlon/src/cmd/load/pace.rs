@@ -27,7 +27,7 @@ pub(super) struct Pace {
 
     /// Open loop at a rate that changes, stage by stage: 30s:1k goes evenly to 1,000/s within 30 s,
     /// from 0 at first; 30s:=1k jumps there and stays; 60s:!9k/5s is a flash crowd, which jumps to
-    /// 9,000/s and of whose excess half goes every 5 s. The measurement is as long as all of them,
+    /// 9,000/s and loses half of the excess every 5 s. The measurement is as long as all of them,
     /// without warm-up by default
     #[arg(
         long,
@@ -43,8 +43,8 @@ pub(super) struct Pace {
     #[arg(long, value_name = "TIME|LAW", conflicts_with = "pace")]
     pub(super) think: Option<Think>,
 
-    /// Open loop: give up a request that was due for so long and could not be sent, and count it as
-    /// shed [default: it waits until the end]
+    /// Open loop: give up a request that was due for this long and could not be sent, and count it
+    /// as shed [default: it waits until the end]
     #[arg(long, value_name = "TIME", requires = "pace")]
     pub(super) deadline: Option<Span>,
 
@@ -79,7 +79,7 @@ pub(super) struct Pace {
     http2_prior_knowledge: bool,
 
     /// Speak HTTP/3 with an https:// server, over QUIC on the same port of UDP. It goes over epoll;
-    /// each handshake is a full one, and its time is that of QUIC's
+    /// each handshake is a full one, and its time is that of QUIC
     #[arg(long, conflicts_with_all = ["http2", "http2_prior_knowledge", "pipeline"])]
     http3: bool,
 

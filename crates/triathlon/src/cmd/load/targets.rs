@@ -21,7 +21,7 @@ use crate::out;
 #[derive(clap::Args, Debug)]
 pub(super) struct Targets {
     /// What to ask: an http or https URL with host, port and path, or several, which are mixed. A
-    /// host with several addresses is asked at all that answer
+    /// host with several addresses is asked at each that answers
     #[arg(
         value_name = "URL",
         required_unless_present_any = ["har", "plan", "list", "raw", "script"],
@@ -34,8 +34,8 @@ pub(super) struct Targets {
     #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "urls")]
     weights: Vec<u32>,
 
-    /// Read what to ask from FILE, or stdin (-): a URL on each line, with a weight behind it or
-    /// not; or vegeta's targets, as text or as JSON. A path alone is one of the server of URL
+    /// Read what to ask from FILE, or stdin (-): a URL on each line, with or without a weight after
+    /// it; or vegeta's targets, as text or as JSON. A path alone is one of the server of URL
     #[arg(
         long = "urls",
         value_name = "FILE|-",
@@ -45,7 +45,7 @@ pub(super) struct Targets {
     list: Option<PathBuf>,
 
     /// Read one request from FILE as it goes over the wire: request line, fields, an empty line,
-    /// content. Whom to ask say its Host field or URL
+    /// content. Its Host field, or URL, says whom to ask
     #[arg(
         long,
         value_name = "FILE",

@@ -26,7 +26,7 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     differs: &[
-        "Requests are of HTTP/1.1; ab's are of HTTP/1.0.",
+        "Requests are HTTP/1.1; ab's are HTTP/1.0.",
         "Times are those of right answers; ab takes those of answers with another status too.",
         "A receive error never ends the run, as if -r were given.",
         "Progress is not told.",

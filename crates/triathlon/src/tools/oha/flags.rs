@@ -203,7 +203,7 @@ pub(super) const FLAGS: &[Flag] = &[
     .refused("triathlon load tells the answer that all others are held against"),
     flag(&["-o", "--output"], "Output file to write the results to.")
         .text("OUTPUT")
-        .refused("the result goes to standard output; write '> FILE' behind the command"),
+        .refused("the result goes to standard output; write '> FILE' after the command"),
     flag(&["--output-format"], "Output format [default: text]")
         .takes("OUTPUT_FORMAT", format)
         .done("text is printed, and other formats are refused"),

@@ -31,7 +31,7 @@ pub(super) const TOOL: Tool = Tool {
         "Redirects are not followed: they are answers with another status.",
         "There is no live view; text is never coloured.",
         "The histogram and the times are of right answers alone.",
-        "With -q, requests are due in even distances; without --latency-correction times are those \
+        "With -q, requests are due at even intervals; without --latency-correction times are those \
          from sending.",
         "Without -t an answer is waited for 60 seconds; oha waits for ever.",
         "What is under way at the end of -z is waited for, as with oha's -w.",

@@ -47,7 +47,7 @@ pub(super) const SCRIPT: Flag = flag(&["-s", "--script"], "Load Lua script file"
     .text("S")
     .refused(
         "Lua scripts are not supported yet; triathlon load mixes requests (--urls), thinks \
-         (--think) and pipelines (--pipeline) without one",
+         (--think), pipelines (--pipeline) and follows steps (--script) without one",
     );
 pub(super) const HEADER: Flag = flag(&["-H", "--header"], "Add header to request")
     .text("H")
@@ -79,7 +79,7 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
 /// What wrk and wrk2 have in common.
 pub(super) fn common(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if !given.rest.is_empty() {
-        let why = "arguments behind '--' are those of a script, and Lua scripts are not supported \
+        let why = "arguments after '--' are those of a script, and Lua scripts are not supported \
                    yet";
         return Err(UsageError(why.to_owned()));
     }

@@ -215,7 +215,7 @@ fn what_idles_is_a_place_for_an_exchange() {
         finding(&judge(&trial), "GEN-05").map(|found| found.say)
     };
     let said = pipelined(None).expect("three of four places idle");
-    assert!(said.starts_with("Each place for an exchange"), "{said}");
+    assert!(said.starts_with("Each slot for an exchange"), "{said}");
     // The server allowed one alone: no place idles.
     assert_eq!(pipelined(Some(1)), None);
 }

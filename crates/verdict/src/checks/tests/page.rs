@@ -28,8 +28,8 @@ This page is made from the rules and their tests.
 const OF_THE_DOCTOR: &str = "
 ## Rules of the doctor
 
-`triathlon doctor` asks these of a machine, and of a server (`--pid`, or HOST:PORT), before anything
-is measured. In a lab their findings are stored with each trial.
+`triathlon doctor` asks these of a machine, and of a server (`--server PID` or HOST:PORT), before
+anything is measured. In a lab their findings are stored with each trial.
 ";
 
 /// What the rule's own file says of it.

@@ -81,7 +81,7 @@ fn fewer_rounds_than_could_ever_tell_say_so() {
         };
         assert_eq!(answers, [expected; 6], "{rounds}");
         let text = answers[0].text("faster", "slower", &family);
-        let needed = "can never tell among 6 comparisons, 8 rounds are needed";
+        let needed = "are too few for 6 comparisons; 8 rounds are needed";
         assert_eq!(text, format!("inconclusive: {rounds} rounds {needed}"));
     }
     let clear = around(3.0, 0.001, 8);
@@ -132,7 +132,7 @@ fn what_could_not_be_measured_is_said_and_counts() {
     assert_eq!(answers[1], Answer::More);
     assert_eq!(
         answers[0].text("faster", "slower", &family),
-        "inconclusive: no round has both"
+        "inconclusive: no round counts for both"
     );
     let single = unpaired(&[2.0], &[1.0]).unwrap();
     let answers = Family::of(1).answers(&[Some(&single)]);

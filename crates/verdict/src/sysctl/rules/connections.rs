@@ -29,7 +29,7 @@ pub(super) fn tw_recycle(setting: &Setting, _: &Machine) -> Vec<Draft> {
                 Severity::Invalid,
                 "Connections from behind one address whose clocks differ (NAT, several clients on \
                  a host) are dropped without a word: closed on the client, open on the server. \
-                 Never set it, neither for a benchmark nor in production.",
+                 Never set it, for a benchmark or in production.",
             )
             .kernels(KernelRange::before(GONE))
             .source(SOURCE),
@@ -71,8 +71,8 @@ pub(super) fn tw_buckets(setting: &Setting, machine: &Machine) -> Vec<Draft> {
         Some(value) if value < small => vec![Draft::new(
             Kind::Dangerous,
             Severity::Suspect,
-            "Above this number TIME_WAIT is skipped, which the kernel asks not to do: late \
-             segments of one connection may reach the next.",
+            "Above this number TIME_WAIT is skipped, which the kernel's documentation advises \
+             against: late segments of one connection may reach the next.",
         )],
         _ => Vec::new(),
     }
@@ -83,8 +83,8 @@ pub(super) fn fin_timeout(setting: &Setting, _: &Machine) -> Vec<Draft> {
         Some(value) if value != 60 => vec![Draft::new(
             Kind::Misunderstood,
             Severity::Note,
-            "It does not shorten TIME_WAIT, which is fixed at 60 seconds: it is the patience with \
-             orphaned connections in FIN_WAIT_2, whose peer does not close its side.",
+            "It does not shorten TIME_WAIT, which is fixed at 60 seconds: it is how long orphaned \
+             connections may stay in FIN_WAIT_2, whose peer does not close its side.",
         )],
         _ => Vec::new(),
     }

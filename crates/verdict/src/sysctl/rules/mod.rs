@@ -129,7 +129,7 @@ fn place(draft: Draft, setting: &Setting, kernel: Kernel) -> Option<Objection> {
         (true, _) => draft.say,
         (false, Some(end)) => {
             format!(
-                "No longer so since Linux {end}, though often repeated: {}",
+                "No longer true since Linux {end}, though often repeated: {}",
                 draft.say
             )
         }
@@ -211,10 +211,13 @@ fn round_number(setting: &Setting, _: &Machine) -> Vec<Draft> {
     let is_round = |n: &u64| *n >= 10_000 && n.is_multiple_of(10_u64.pow(n.ilog10() - 1));
     let counts = is_size && !is_time && sized.iter().any(|part| key.contains(part));
     if counts && numbers.iter().any(is_round) {
-        let say = "A small number padded with zeros: nothing on the machine leads to it.";
+        let say = "A small number padded with zeros: nothing on the machine calls for it.";
         return vec![
             Draft::new(Kind::RoundNumber, Severity::Note, say)
-                .fix("set it only if a counter that it acts on moves, and look whether it stops")
+                .fix(
+                    "set it only if a counter that it acts on moves, and check that the counter \
+                     then stops",
+                )
                 .source("policy; a reader of a study of 2016 said it of such a list"),
         ];
     }

@@ -130,7 +130,7 @@ pub(super) fn netdev_max_backlog(setting: &Setting, _: &Machine) -> Vec<Draft> {
                 Severity::Note,
                 "It is the queue of packets per CPU for loopback and for steered or old network \
                  drivers. It drops nothing until the second column of /proc/net/softnet_stat \
-                 moves; a longer queue than that needs only adds delay.",
+                 moves; a queue longer than that needs only adds delay.",
             )
             .fix("raise it from 1000 step by step while that column moves")
             .source(NET_SYSCTL),

@@ -134,7 +134,7 @@ const REMOVED: &[Removed] = &[
     gone(
         "net.netfilter.nf_conntrack_helper",
         (6, 0),
-        "Helpers are no longer assigned by themselves.",
+        "Helpers are no longer assigned automatically.",
         "name helpers in the rules of the firewall",
         "commit b118509076b3 (6.0)",
     ),
