@@ -57,7 +57,7 @@ fn a_pipeline_has_a_bound() {
     for value in ["0", "65"] {
         triathlon(["load", "http://127.0.0.1:1/", "--pipeline", value])
             .expect_code(2)
-            .expect_complaint(&["--pipeline", "1..=64"]);
+            .expect_complaint(&["--pipeline", "from 1 to 64"]);
     }
 }
 

@@ -111,7 +111,9 @@ fn a_plan_says_everything() {
         let value = match flag {
             "--expect" => "body",
             "--spin" | "--backend" => "auto",
-            "--interface" => "127.0.0.1",
+            "--interface" | "--proxy-protocol-source" => "127.0.0.1",
+            "--handshakes" => "full:1",
+            "--proxy-protocol" => "v1",
             "--interface-order" => "random",
             "--duration" | "--timeout" | "--warmup" | "--deadline" | "--think" => "1s",
             "--stages" => "1s:1",

@@ -119,7 +119,8 @@ pub(crate) const LOOPS: [&str; 2] = [
 fn all_right(run: Run) -> Trial {
     let trial = run.trial();
     let outcomes = trial.record.total.outcomes;
-    assert_eq!(outcomes[Outcome::Ok], outcomes.total(), "{run:#?}");
+    let examples = &trial.record.examples;
+    assert_eq!(outcomes[Outcome::Ok], outcomes.total(), "{examples:?}");
     assert!(outcomes.total() > 0, "{run:#?}");
     run.expect_measured();
     trial

@@ -166,7 +166,8 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(&["--key"], "(TLS) Client key file.")
         .text("KEY")
         .load("--key={}"),
-    flag(&["--insecure"], "Accept invalid certs.").load("--insecure"),
+    flag(&["--insecure"], "Accept invalid certs.")
+        .done("--insecure; of an http URL, nothing: it has no certificate"),
     flag(
         &["--connect-to"],
         "Override DNS resolution and default port numbers",

@@ -65,6 +65,10 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         let streams = given.number("-p", 1);
         words.extend([protocol, format!("--streams={streams}")]);
     }
+    if given.is("--insecure") {
+        // oha takes it with an http URL, too, where there is no certificate to look at.
+        words.extend(super::unverified(url));
+    }
     if !given.is("--disable-compression") {
         words.push("--header=Accept-Encoding: gzip, compress, deflate, br".to_owned());
     }

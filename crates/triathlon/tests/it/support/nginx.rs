@@ -91,8 +91,8 @@ impl Nginx {
         clients: &Path,
     ) -> Self {
         let settings = format!(
-            " ssl; ssl_certificate {}; ssl_certificate_key {}; ssl_client_certificate {}; \
-             ssl_verify_client on",
+            " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {}; ssl_certificate_key {}; \
+             ssl_client_certificate {}; ssl_verify_client on",
             certificate.display(),
             key.display(),
             clients.display()
