@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod file;
+pub mod h2;
 pub mod request;
 pub mod response;
 

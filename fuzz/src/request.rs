@@ -7,8 +7,20 @@ use wire::service::{Handler, Part, Persistence, Repeat, Service, Transmit};
 
 use crate::pieces;
 
+pub(crate) const LIMITS: ServerLimits = ServerLimits {
+    head: Limits {
+        request_line: 512,
+        head: 2048,
+    },
+    body: 4096,
+    requests: 100,
+    head_time: Span::from_s(10),
+    body_time: Span::from_s(10),
+    idle_time: Span::from_s(10),
+};
+
 /// Answers with what it was asked, so that answers can be compared.
-struct Echo;
+pub(crate) struct Echo;
 
 impl Handler for Echo {
     type File = ();
@@ -61,36 +73,30 @@ pub fn any_split(data: &[u8]) {
 }
 
 fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let limits = ServerLimits {
-        head: Limits {
-            request_line: 512,
-            head: 2048,
-        },
-        body: 4096,
-        requests: 100,
-        head_time: Span::from_s(10),
-        body_time: Span::from_s(10),
-        idle_time: Span::from_s(10),
-    };
     let now = Instant::from_ns(0);
-    let mut server = Server::new(now, limits);
+    let mut server = Server::new(now, LIMITS);
     let mut answers = Vec::new();
     for piece in pieces {
         server.handle_bytes(now, piece, &mut Echo);
-        if drain(&mut server, now, &mut answers) {
+        if drain(&mut server, now, &mut answers, &mut Echo) {
             return answers;
         }
     }
     server.handle_end();
-    drain(&mut server, now, &mut answers);
+    drain(&mut server, now, &mut answers, &mut Echo);
     answers
 }
 
 /// Takes all that is to be sent; whether the connection is to be closed.
-fn drain(server: &mut Server<(), ()>, now: Instant, answers: &mut Vec<u8>) -> bool {
+pub(crate) fn drain(
+    server: &mut impl Service<File = (), Kept = ()>,
+    now: Instant,
+    answers: &mut Vec<u8>,
+    handler: &mut impl Handler<File = (), Kept = ()>,
+) -> bool {
     let mut out = Vec::new();
     loop {
-        match server.poll_transmit(now, &mut out, &mut Echo) {
+        match server.poll_transmit(now, &mut out, handler) {
             Transmit::Bytes => answers.append(&mut out),
             Transmit::Nothing | Transmit::Pause(_) => return false,
             Transmit::Close { .. } | Transmit::Reset => return true,

@@ -14,7 +14,7 @@ const HEAD_BYTES: usize = 2048;
 
 /// What a sink is told; neighbouring slices of content joined.
 #[derive(Debug, Eq, PartialEq)]
-enum Told {
+pub(crate) enum Told {
     Head(u32, u16, Framing, bool),
     Content(u32, Vec<u8>),
     Complete(u32),
@@ -22,7 +22,7 @@ enum Told {
 }
 
 #[derive(Default)]
-struct Log(Vec<Told>);
+pub(crate) struct Log(pub(crate) Vec<Told>);
 
 impl Sink for Log {
     fn first_byte(&mut self, _: StreamId) {}
