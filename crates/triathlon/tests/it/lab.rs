@@ -459,12 +459,15 @@ fn what_a_killed_lab_leaves_is_swept_by_the_next_and_a_living_one_is_left_alone(
     assert_eq!(only(&temporary), scratch);
     assert!(scratch.join("www").is_dir() && lock.is_file());
     assert_eq!(groups(), before);
-    lab.signal("KILL");
     let own = lab.pid();
+    let children = processes(|parent, _| parent == own);
+    let sessions: Vec<u32> = children.iter().map(|(_, session, _)| *session).collect();
+    lab.signal("KILL");
     let run = lab.finish();
     assert_eq!(run.code, None, "{run:#?}");
-    wait_until("it is gone", || {
-        processes(|parent, _| parent == own).is_empty()
+    // Whoever is dead has another parent: it is known by its session.
+    wait_until("all of it is gone", || {
+        processes(|_, session| sessions.contains(&session)).is_empty()
     });
     assert_eq!(only(&temporary), scratch);
     verify(folder.path()).expect_code(0);

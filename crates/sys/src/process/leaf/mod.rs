@@ -173,8 +173,14 @@ impl Leaf {
         let until = Instant::now() + KILL_LIMIT;
         loop {
             let left = members(path);
-            if left.is_empty() || left.contains(&std::process::id()) || Instant::now() > until {
-                break;
+            // The kernel refuses while anybody is left in it, and for a moment after the last of
+            // them is gone from its list.
+            let is_busy = |error: io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+            if left.is_empty() && !fs::remove_dir(path).is_err_and(is_busy) {
+                return;
+            }
+            if left.contains(&std::process::id()) || Instant::now() > until {
+                return;
             }
             // Not every kernel lets those die who are frozen.
             let _thawed = fs::write(path.join(FREEZER), "0");
@@ -183,8 +189,6 @@ impl Leaf {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        // The kernel refuses while anybody is left in it.
-        let _stays = fs::remove_dir(path);
     }
 
     /// The name of its kind for a record: `cgroup` or `cpuacct`.
