@@ -12,7 +12,6 @@ use model::condition::{
     Clocks, Condition, Disk, Link, ListenerCondition, OpenFiles, ServerCondition,
 };
 use model::{Bytes, Environment};
-use sys::counters::socket::Listener;
 use sys::counters::{disk, log, page_size, parse_cpu_list, process, socket, system};
 
 use crate::environment::tells_cpu_quota;
@@ -390,18 +389,25 @@ fn swap_of(proc: &Path, processes: &[u32]) -> Option<Bytes> {
 
 /// The process that listens on `port`; none if nobody does or it is not readable.
 pub fn owner_of(proc: &Path, port: u16) -> Option<u32> {
-    owner(proc, &socket::listeners(port).ok()?)
+    let listeners = socket::listeners(port).ok()?;
+    owner(proc, listeners.iter().map(|one| one.inode).collect())
+}
+
+/// The process that takes datagrams on `port`; none if nobody does or it is not readable.
+pub fn owner_of_datagrams(proc: &Path, port: u16) -> Option<u32> {
+    let receivers = socket::receivers(proc, port).ok()?;
+    owner(proc, receivers.iter().map(|one| one.inode).collect())
 }
 
 /// The process that answers at `address`; none if nobody does or it is not readable.
 pub fn owner_at(proc: &Path, address: SocketAddr) -> Option<u32> {
     let mut listeners = socket::listeners(address.port()).ok()?;
     listeners.retain(|listener| listener.answers(address.ip()));
-    owner(proc, &listeners)
+    owner(proc, listeners.iter().map(|one| one.inode).collect())
 }
 
-fn owner(proc: &Path, listeners: &[Listener]) -> Option<u32> {
-    let inodes: Vec<u64> = listeners.iter().map(|listener| listener.inode).collect();
+/// The process whose sockets these are.
+fn owner(proc: &Path, inodes: Vec<u64>) -> Option<u32> {
     let owners: Vec<u32> = process::all(proc)
         .into_iter()
         .filter(|pid| {

@@ -550,13 +550,24 @@ fn handlers_are_configured_where_a_workload_needs_them_and_have_the_bytes() {
 }
 
 #[test]
+fn protocols_are_set_as_each_product_wants_it() {
+    let caddy = product("caddy");
+    assert_eq!(caddy.cannot_speak("http3"), None);
+    let nginx = product("nginx").cannot_speak("http3").unwrap();
+    assert!(
+        nginx.starts_with("nginx does not speak http3 here"),
+        "{nginx}"
+    );
+}
+
+#[test]
 fn what_a_server_does_not_offer_is_told() {
     let origin = product("origin");
     assert_eq!(origin.lacks(["static", "http1"].into_iter()), None);
     assert_eq!(
         origin.lacks(["static", "cgi"].into_iter()).unwrap(),
         "origin does not offer 'cgi', which the workload needs; it offers static, http1, \
-         http1-tls, http2, http2-tls"
+         http1-tls, http2, http2-tls, http3"
     );
 }
 

@@ -17,6 +17,8 @@ names! {
     Http2 = "http2",
     /// HTTP/2 inside TLS.
     Http2Tls = "http2-tls",
+    /// HTTP/3, which has TLS within QUIC.
+    Http3 = "http3",
 }
 
 names! {
@@ -43,12 +45,13 @@ impl Spoken {
         match self {
             Self::Http1 | Self::Http1Tls => Protocol::Http1,
             Self::Http2 | Self::Http2Tls => Protocol::Http2,
+            Self::Http3 => Protocol::Http3,
         }
     }
 
-    /// Whether it stands inside TLS.
+    /// Whether it stands inside TLS, or has it inside.
     pub const fn is_secure(self) -> bool {
-        matches!(self, Self::Http1Tls | Self::Http2Tls)
+        matches!(self, Self::Http1Tls | Self::Http2Tls | Self::Http3)
     }
 }
 
@@ -176,12 +179,14 @@ pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError
         return Err(wrong("load.streams", "give 1 to 1000"));
     }
     let has = |what: fn(&Spoken) -> bool| protocols.iter().any(what);
-    if streams > 1 && !has(|one| one.http() == Protocol::Http2) {
-        let why = "only HTTP/2 has streams: write protocol = \"http2\" or \"http2-tls\"";
+    if streams > 1 && !has(|one| one.http() != Protocol::Http1) {
+        let why = "only HTTP/2 and HTTP/3 have streams: write protocol = \"http2\", \"http2-tls\" \
+                   or \"http3\"";
         return Err(wrong("load.streams", why));
     }
     if file.tls.is_some() && !has(|one| one.is_secure()) {
-        let why = "no protocol has TLS: write protocol = \"http1-tls\" or \"http2-tls\" in [load]";
+        let why = "no protocol has TLS: write protocol = \"http1-tls\", \"http2-tls\" or \
+                   \"http3\" in [load]";
         return Err(wrong("tls", why));
     }
     let tls = file.tls.clone().unwrap_or_default();
@@ -195,6 +200,9 @@ pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError
     }
     if let Some(suite) = tls.suite {
         suite_fits(suite, &tls).map_err(|why| wrong("tls.suite", why))?;
+    }
+    if has(|one| one.http() == Protocol::Http3) {
+        quic_fits(&tls)?;
     }
     let mut all = Vec::new();
     for &protocol in protocols {
@@ -241,6 +249,26 @@ fn suite_fits(suite: TlsSuite, tls: &TlsTable) -> Result<(), String> {
         Some(key) => Err(format!("{suite} does not go with a certificate of {key}")),
         None => Ok(()),
     }
+}
+
+/// Whether HTTP/3 is possible with that.
+fn quic_fits(tls: &TlsTable) -> Result<(), ExperimentError> {
+    if tls.version != TlsVersion::Tls13 {
+        return Err(wrong("tls.version", "HTTP/3 has TLS 1.3 inside"));
+    }
+    if tls
+        .suite
+        .is_some_and(|suite| suite != TlsSuite::Aes128Tls13)
+    {
+        // RFC 9001 §5.2: the first packets have it in any case.
+        let why = format!("HTTP/3 is measured with {} alone", TlsSuite::Aes128Tls13);
+        return Err(wrong("tls.suite", why));
+    }
+    if tls.handshake.as_slice().contains(&Handshake::Resumed) {
+        let why = "each handshake of HTTP/3 is a full one: leave \"resumed\" out, or \"http3\"";
+        return Err(wrong("tls.handshake", why));
+    }
+    Ok(())
 }
 
 /// What the label of a server tells of this, where its experiment has several of them.
@@ -339,6 +367,11 @@ mod tests {
         let speech = experiment.servers()[0].speech;
         let demands = experiment.tls_demands(speech, "a.pem").unwrap();
         assert!(!demands.no_resumption);
+        let experiment = read(r#", "protocol": "http3", "streams": 4"#, "").unwrap();
+        let speech = experiment.servers()[0].speech;
+        assert_eq!(speech.said(), "http3, ecdsa-p256, full");
+        let demands = experiment.tls_demands(speech, "a.pem").unwrap();
+        assert_eq!(demands.suites, [TlsSuite::Aes128Tls13]);
         let clear = read("", "").unwrap();
         assert_eq!(clear.tls_demands(Speech::CLEAR, "a.pem"), None);
     }
@@ -354,7 +387,7 @@ mod tests {
         check(
             r#", "streams": 2"#,
             "",
-            "load.streams: only HTTP/2 has streams",
+            "load.streams: only HTTP/2 and HTTP/3 have streams",
         );
         check(
             r#", "protocol": "http2", "streams": 0"#,
@@ -381,7 +414,19 @@ mod tests {
             r#"{ "version": "1.2", "suite": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" }"#,
             "does not go with a certificate of ecdsa-p256",
         );
-        check(r#", "protocol": "http3""#, "", "unknown variant `http3`");
+        check(r#", "protocol": "http4""#, "", "unknown variant `http4`");
+        let quic = r#", "protocol": ["http1", "http3"]"#;
+        check(quic, r#"{ "version": "1.2" }"#, "HTTP/3 has TLS 1.3 inside");
+        check(
+            quic,
+            r#"{ "suite": "TLS_AES_256_GCM_SHA384" }"#,
+            "tls.suite: HTTP/3 is measured with TLS_AES_128_GCM_SHA256 alone",
+        );
+        check(
+            quic,
+            r#"{ "handshake": ["full", "resumed"] }"#,
+            "each handshake of HTTP/3 is a full one",
+        );
         check(
             secure,
             r#"{ "handshake": [] }"#,

@@ -142,7 +142,7 @@ pub static AXES: &[Axis] = &[
     Axis {
         name: PROTOCOL,
         column: "protocol",
-        meaning: "http1, http2, http1-tls or http2-tls; empty in trials of earlier versions",
+        meaning: "http1, http2, http1-tls, http2-tls or http3; empty in trials of earlier versions",
         set: Set::Server,
         rivals: Rivals::MustAgree,
         read: word,

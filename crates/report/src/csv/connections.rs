@@ -1,4 +1,4 @@
-//! The columns of TLS and HTTP/2.
+//! The columns of TLS, HTTP/2 and QUIC.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use model::tls::Negotiated;
 use crate::run::Digest;
 
 /// Each with what it holds.
-pub(super) const COLUMNS: [(&str, &str); 11] = [
+pub(super) const COLUMNS: [(&str, &str); 15] = [
     (
         "tls_version",
         "TLS versions that the full handshakes of the run negotiated, one after the other where \
@@ -29,6 +29,17 @@ pub(super) const COLUMNS: [(&str, &str); 11] = [
     (
         "http2_resets",
         "exchanges that the server ended by RST_STREAM",
+    ),
+    (
+        "quic_version",
+        "the version of QUIC that connections spoke; empty where they spoke none, like all QUIC \
+         columns after it",
+    ),
+    ("quic_datagrams_sent", "datagrams that were sent"),
+    ("quic_datagrams_received", "datagrams that came"),
+    (
+        "quic_packets_lost",
+        "packets of ours that were taken for lost",
     ),
 ];
 
@@ -64,6 +75,16 @@ pub(super) fn cells(digest: &Digest) -> Vec<String> {
         count(|http2| http2.streams_allowed.map(u64::from)),
         count(|http2| Some(http2.go_aways.values().sum())),
         count(|http2| Some(http2.resets.values().sum())),
+    ]);
+    let count = |of: fn(&model::quic::QuicRecord) -> u64| {
+        let quic = digest.quic.as_ref().map(of);
+        quic.map_or_else(String::new, |count| count.to_string())
+    };
+    cells.extend([
+        count(|quic| u64::from(quic.version)),
+        count(|quic| quic.datagrams_sent),
+        count(|quic| quic.datagrams_received),
+        count(|quic| quic.packets_lost),
     ]);
     cells
 }

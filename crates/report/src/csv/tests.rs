@@ -71,7 +71,7 @@ fn an_axis_that_this_version_does_not_know_has_its_column() {
 }
 
 #[test]
-fn what_tls_and_http2_came_to_has_its_columns() {
+fn what_tls_http2_and_quic_came_to_has_its_columns() {
     let mut trial = model::fixture::closed();
     let mut tls = model::tls::TlsRecord {
         failed: 2,
@@ -99,6 +99,13 @@ fn what_tls_and_http2_came_to_has_its_columns() {
         resets: [("CANCEL".to_owned(), 4), ("NO_ERROR".to_owned(), 1)].into(),
         ..model::http2::Http2Record::default()
     });
+    trial.record.quic = Some(model::quic::QuicRecord {
+        version: 1,
+        datagrams_sent: 40,
+        datagrams_received: 41,
+        packets_lost: 3,
+        ..model::quic::QuicRecord::default()
+    });
     let of = |trial: &model::Trial, name: &str| {
         let mut run = Run::default();
         run.add(trial);
@@ -119,6 +126,10 @@ fn what_tls_and_http2_came_to_has_its_columns() {
         ("http2_streams_allowed", "128"),
         ("http2_go_aways", "0"),
         ("http2_resets", "5"),
+        ("quic_version", "1"),
+        ("quic_datagrams_sent", "40"),
+        ("quic_datagrams_received", "41"),
+        ("quic_packets_lost", "3"),
     ];
     let in_clear = model::fixture::closed();
     for (name, value) in expected {

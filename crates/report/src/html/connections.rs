@@ -3,6 +3,7 @@
 
 use model::Distribution;
 use model::http2::Http2Record;
+use model::quic::QuicRecord;
 use model::tls::TlsRecord;
 use verdict::summary::{Reading, read};
 use verdict::words;
@@ -16,13 +17,15 @@ use crate::run::{Digest, Run};
 struct Spoken {
     tls: Option<TlsRecord>,
     http2: Option<Http2Record>,
+    quic: Option<QuicRecord>,
 }
 
 /// The section; nothing where all is HTTP/1.1 in clear.
 pub(super) fn section(run: &Run) -> String {
     let mut servers: Vec<(&str, Spoken)> = Vec::new();
     let spoken = run.digests().iter();
-    let spoken = spoken.filter(|one| !one.ceiling && (one.tls.is_some() || one.http2.is_some()));
+    let is_more = |one: &&Digest| one.tls.is_some() || one.http2.is_some() || one.quic.is_some();
+    let spoken = spoken.filter(|one| !one.ceiling).filter(is_more);
     for digest in spoken {
         let label = digest.id.server.as_str();
         let place = servers.iter().position(|(server, _)| *server == label);
@@ -49,7 +52,7 @@ pub(super) fn section(run: &Run) -> String {
             "#resumed: median",
             "#p99",
             "#failed",
-            "HTTP/2",
+            "streams and QUIC",
         ],
     );
     for (label, spoken) in &servers {
@@ -58,11 +61,7 @@ pub(super) fn section(run: &Run) -> String {
         table
             .row()
             .text(label)
-            .text(if spoken.http2.is_some() {
-                "HTTP/2"
-            } else {
-                "HTTP/1.1"
-            })
+            .text(spoken.protocol())
             .text(&spoken.kinds())
             .number(&number::count(full + resumed))
             .number(&time_of(tls.map(|tls| &tls.full_time), 0.5))
@@ -71,7 +70,11 @@ pub(super) fn section(run: &Run) -> String {
             .number(&time_of(tls.map(|tls| &tls.resumed_time), 0.5))
             .number(&time_of(tls.map(|tls| &tls.resumed_time), 0.99))
             .number(&number::count(tls.map_or(0, |tls| tls.failed)))
-            .text(&spoken.http2.as_ref().map_or_else(String::new, streams));
+            .text(&match (&spoken.http2, &spoken.quic) {
+                (Some(http2), _) => streams(http2),
+                (None, Some(quic)) => datagrams(quic),
+                (None, None) => String::new(),
+            });
     }
     table.finish()
 }
@@ -92,6 +95,17 @@ impl Spoken {
         }
         if let Some(http2) = &digest.http2 {
             self.http2.get_or_insert_default().merge(http2.clone());
+        }
+        if let Some(quic) = &digest.quic {
+            self.quic.get_or_insert_default().merge(quic.clone());
+        }
+    }
+
+    const fn protocol(&self) -> &'static str {
+        match (&self.http2, &self.quic) {
+            (_, Some(_)) => "HTTP/3",
+            (Some(_), None) => "HTTP/2",
+            (None, None) => "HTTP/1.1",
         }
     }
 
@@ -131,6 +145,17 @@ fn streams(http2: &Http2Record) -> String {
         }
     }
     parts.join(", ")
+}
+
+/// What QUIC did with datagrams.
+fn datagrams(quic: &QuicRecord) -> String {
+    format!(
+        "QUIC version {}, {} sent, {} received, {} of ours lost",
+        quic.version,
+        words::plural(quic.datagrams_sent, "datagram"),
+        number::count(quic.datagrams_received),
+        words::plural(quic.packets_lost, "packet"),
+    )
 }
 
 #[cfg(test)]
@@ -202,5 +227,21 @@ mod tests {
         };
         let said = "8 streams at once, 3 GOAWAY NO_ERROR";
         check(&told(None, Some(http2)), &["HTTP/2", "in clear", said]);
+    }
+
+    #[test]
+    fn http3_is_named_with_what_quic_did() {
+        let mut trial = model::fixture::closed();
+        trial.record.quic = Some(QuicRecord {
+            version: 1,
+            datagrams_sent: 2_000,
+            datagrams_received: 1,
+            packets_lost: 1,
+            ..QuicRecord::default()
+        });
+        let mut run = Run::default();
+        run.add(&trial);
+        let said = "QUIC version 1, 2,000 datagrams sent, 1 received, 1 packet of ours lost";
+        check(&section(&run), &["HTTP/3", said]);
     }
 }

@@ -8,6 +8,7 @@ use model::point::{
     ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, PROTOCOL, Point, PointId, RATE, Value,
     Values,
 };
+use model::quic::QuicRecord;
 use model::record::{Example, Interval};
 use model::tls::TlsRecord;
 use model::trial::Ceiling;
@@ -95,6 +96,8 @@ pub struct Digest {
     pub tls: Option<TlsRecord>,
     /// What HTTP/2 did, where they speak it.
     pub http2: Option<Http2Record>,
+    /// What QUIC did, where they speak HTTP/3.
+    pub quic: Option<QuicRecord>,
     /// Right answers per second over stretches of the window, with their middle in seconds.
     pub stretches: Vec<(f64, f64)>,
     /// What it is worth in all.
@@ -170,6 +173,7 @@ impl Digest {
             established: record.total.connections.established,
             tls: record.tls.clone(),
             http2: record.http2.clone(),
+            quic: record.quic.clone(),
             stretches: stretches(trial),
             status: Status::Unknown,
             claims: BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::point::Values;
+use model::point::{PROTOCOL, Values};
 use model::{Claim, PointId, Severity, Status};
 use verdict::analysis::{Measure, Standing};
 use verdict::pairs::Sharpness;
@@ -22,6 +22,7 @@ pub fn lab(run: &Run, style: Style) -> String {
     out.push('\n');
     out.push_str(&answers(run, style));
     out.push_str(&points_worth(run, style));
+    out.push_str(&protocol(run, style));
     for note in &run.said_first() {
         out.push_str(&style.labelled("note", note));
     }
@@ -114,6 +115,19 @@ fn answers(run: &Run, style: Style) -> String {
         out.push('\n');
     }
     out
+}
+
+/// What connections of all servers spoke, where that is one thing and more than HTTP/1.1 in clear:
+/// where servers differ in it, their names tell.
+fn protocol(run: &Run, style: Style) -> String {
+    let measured = run.digests().iter().filter(|one| !one.ceiling);
+    let mut values = measured.filter_map(|one| one.id.value(PROTOCOL));
+    match values.next().map(ToString::to_string) {
+        Some(first) if first != "http1" && values.all(|other| other.to_string() == first) => {
+            style.labelled("protocol", &format!("all connections spoke {first}"))
+        }
+        _ => String::new(),
+    }
 }
 
 /// How many points are worth what.

@@ -57,16 +57,30 @@ fn check_spoken(trial: &Trial) {
     let said = format!("{} {protocol} {key:?}", point.id.server);
     let record = &trial.record;
     let version = &record.reference.as_ref().expect("a reference").version;
-    let is_http2 = protocol.starts_with("http2");
-    assert_eq!(
-        version,
-        if is_http2 { "HTTP/2" } else { "HTTP/1.1" },
-        "{said}"
+    let (expected, application) = match protocol.as_str() {
+        "http2" | "http2-tls" => ("HTTP/2", "h2"),
+        "http3" => ("HTTP/3", "h3"),
+        _ => ("HTTP/1.1", "http/1.1"),
+    };
+    assert_eq!(version, expected, "{said}");
+    assert_eq!(record.http2.is_some(), expected == "HTTP/2", "{said}");
+    let quic = record.quic.as_ref();
+    assert_eq!(quic.is_some(), expected == "HTTP/3", "{said}");
+    assert!(
+        quic.is_none_or(|quic| quic.version == 1),
+        "{said}: {quic:?}"
     );
-    assert_eq!(record.http2.is_some(), is_http2, "{said}");
     assert!(record.achieved_rate > 0.0, "{said}");
     assert_eq!(record.tls.is_some(), key.is_some(), "{said}");
-    assert_eq!(protocol.ends_with("-tls"), key.is_some(), "{said}");
+    let is_secure = protocol.ends_with("-tls") || protocol == "http3";
+    assert_eq!(is_secure, key.is_some(), "{said}");
+    let server = trial.context.server.as_ref().expect("a server");
+    assert_eq!(server.listener_is_ours, Some(true), "{said}");
+    assert_eq!(
+        server.listen_backlog.is_none(),
+        protocol == "http3",
+        "{said}"
+    );
     let Some(tls) = &record.tls else {
         return;
     };
@@ -78,7 +92,6 @@ fn check_spoken(trial: &Trial) {
     assert_eq!(negotiated.suite, "TLS_AES_128_GCM_SHA256", "{said}");
     assert_eq!(negotiated.group.as_deref(), Some("X25519"), "{said}");
     assert!(!negotiated.resumed, "{said}");
-    let application = if is_http2 { "h2" } else { "http/1.1" };
     assert_eq!(
         negotiated.application.as_deref(),
         Some(application),
@@ -190,6 +203,103 @@ fn check_all(server: &str, protocols: &[&str], key: &str) {
     }
     let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
     assert_eq!(seen, protocols, "{server}");
+}
+
+/// HTTP/3 beside HTTP/2 over TLS, with an exchange at a time and with several.
+#[test]
+fn caddy_and_origin_over_http3() {
+    if need("caddy_and_origin_over_http3", ["caddy"]).is_none() {
+        return;
+    }
+    check_all("caddy", &["http2-tls", "http3"], "ecdsa-p256");
+    check_all("caddy", &["http3"], "rsa-2048");
+}
+
+#[test]
+fn http3_has_a_ceiling_of_its_own_and_who_lacks_it_is_a_row() {
+    let name = "http3_has_a_ceiling_of_its_own_and_who_lacks_it_is_a_row";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let results = folder.path();
+    let load = "protocol = \"http3\"\nstreams = 4";
+    let run = tiny(&["origin", "nginx"], load, results, &[])
+        .expect_code(1)
+        .expect_complaint(&["asked for, but not measured: nginx"]);
+    let trials = trials(results);
+    let (ceilings, measured): (Vec<_>, Vec<_>) = trials
+        .iter()
+        .partition(|trial| trial.point.as_ref().is_some_and(|point| point.ceiling));
+    assert!(!ceilings.is_empty() && !measured.is_empty(), "{run:#?}");
+    for trial in &trials {
+        check_spoken(trial);
+        assert_eq!(trial.plan.streams, 4);
+    }
+    for trial in measured {
+        assert!(trial.context.ceiling.is_some(), "{run:#?}");
+    }
+    let gaps = files(results, "gaps");
+    assert_eq!(gaps.len(), 1, "{gaps:?}");
+    let gap = fs::read_to_string(&gaps[0]).expect("a gap");
+    assert!(
+        gap.contains("nginx does not speak http3 here; it speaks http1"),
+        "{gap}"
+    );
+    assert!(
+        run.stdout.contains("all connections spoke http3"),
+        "{run:#?}"
+    );
+    let directory = gaps[0].ancestors().nth(2).expect("the folder of the run");
+    let page = fs::read_to_string(directory.join("report.html")).expect("a page");
+    for words in ["What connections spoke", ">HTTP/3</td>", "QUIC version 1, "] {
+        assert!(page.contains(words), "{words}");
+    }
+    let path = directory.display().to_string();
+    let csv = triathlon(["report", &path, "--csv", "-"])
+        .expect_code(0)
+        .stdout;
+    let mut lines = csv.lines();
+    let names: Vec<&str> = lines.next().expect("names").split(',').collect();
+    for name in ["protocol", "quic_version", "tls_suite"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    assert!(lines.any(|line| line.contains("http3")), "{csv}");
+}
+
+/// A server that is to speak HTTP/3 and takes no datagrams is not ready, whatever else it does.
+#[test]
+fn who_listens_over_tcp_alone_is_not_ready_for_http3() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let servers = folder.path().join("servers");
+    fs::create_dir_all(servers.join("deaf")).expect("a folder");
+    let text = r#"
+install = "it is part of this program"
+[[process]]
+programs = ["@triathlon"]
+arguments = ["serve", "{{ site }}", "--listen", "127.0.0.1:{{ port }}"]
+ready = { within = "300ms" }
+[access_log]
+off = {}
+[handler]
+static = {}
+[protocol]
+http3 = {}
+"#;
+    fs::write(servers.join("deaf/server.toml"), text).expect("a file");
+    let servers = servers.display().to_string();
+    let results = folder.path().join("results");
+    tiny(
+        &["origin", "deaf"],
+        "protocol = \"http3\"",
+        &results,
+        &["--servers", &servers],
+    )
+    .expect_code(1);
+    let gaps = files(&results, "gaps");
+    assert_eq!(gaps.len(), 1, "{gaps:?}");
+    let gap = fs::read_to_string(&gaps[0]).expect("a gap");
+    assert!(gap.contains("it does not listen on UDP port"), "{gap}");
 }
 
 #[test]

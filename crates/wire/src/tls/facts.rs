@@ -7,10 +7,11 @@ use rustls::{CommonState, HandshakeKind, NamedGroup, ProtocolVersion, SupportedC
 
 use super::connector::HTTP_2;
 use super::suites::{group_name, suite_name, version_name};
+use crate::h3::APPLICATION as HTTP_3;
 
 /// What a handshake came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     version: Option<ProtocolVersion>,
     suite: Option<SupportedCipherSuite>,
     group: Option<NamedGroup>,
@@ -34,7 +35,7 @@ enum KeyType {
 
 impl Facts {
     /// What has been negotiated, when the handshake is over.
-    pub(super) fn of(state: &CommonState) -> Self {
+    pub(crate) fn of(state: &CommonState) -> Self {
         let is_resumed = state.handshake_kind() == Some(HandshakeKind::Resumed);
         let shown = state.peer_certificates().filter(|_| !is_resumed);
         let group = state.negotiated_key_exchange_group();
@@ -44,6 +45,7 @@ impl Facts {
             group: group.map(|group| group.name()),
             application: state.alpn_protocol().map(|name| match name {
                 HTTP_2 => "h2",
+                HTTP_3 => "h3",
                 // It takes what was offered, and nothing else was.
                 _ => "http/1.1",
             }),
@@ -69,22 +71,22 @@ impl Facts {
 
 /// What the handshakes of one worker came to.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     seen: Vec<(Facts, u64)>,
-    pub(super) failed: u64,
+    pub(crate) failed: u64,
     pub(super) closed_without_notify: u64,
     pub(super) not_resumed: u64,
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, facts: Facts) {
+    pub(crate) fn add(&mut self, facts: Facts) {
         match self.seen.iter_mut().find(|(known, _)| *known == facts) {
             Some((_, count)) => *count += 1,
             None => self.seen.push((facts, 1)),
         }
     }
 
-    pub(super) fn tell(&self) -> TlsRecord {
+    pub(crate) fn tell(&self) -> TlsRecord {
         let mut record = TlsRecord {
             failed: self.failed,
             closed_without_notify: self.closed_without_notify,

@@ -22,6 +22,7 @@ pub use rustls::pki_types;
 pub use self::client::{Inner, Shared, Tls};
 pub use self::connector::{Connector, Demands, Identity, SetupError};
 pub use self::error::TlsError;
+pub(crate) use self::facts::{Facts, Tally};
 pub use self::server::{Acceptor, TlsServer};
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) const NONE: &str = "none";
 
 const LOGS: super::Kind = Word(&["off", "on", "buffered"]);
 const RESTARTS: super::Kind = Word(&["round", "trial"]);
-const PROTOCOLS: super::Kind = Word(&["http1", "http1-tls", "http2", "http2-tls"]);
+const PROTOCOLS: super::Kind = Word(&["http1", "http1-tls", "http2", "http2-tls", "http3"]);
 
 /// Each table by its path, with its keys. A test holds this against the types in `model`.
 pub const SECTIONS: &[Section] = &[
@@ -468,7 +468,7 @@ pub const SECTIONS: &[Section] = &[
                 "protocol",
                 Axis(&PROTOCOLS),
                 "\"http1\"",
-                "protocol = [\"http1\", \"http2-tls\"]",
+                "protocol = [\"http2-tls\", \"http3\"]",
                 "What connections speak, in clear or inside TLS; a list makes a server of each. A \
                  server that does not offer it becomes a row.",
             ),
@@ -477,7 +477,7 @@ pub const SECTIONS: &[Section] = &[
                 Count(1),
                 "1",
                 "streams = 10",
-                "Requests in flight on one connection of HTTP/2.",
+                "Requests in flight on one connection of HTTP/2 or HTTP/3.",
             ),
         ],
     },

@@ -7,8 +7,9 @@ use std::path::Path;
 use model::condition::ServerCondition;
 use model::experiment::Pin;
 use model::trial::Server;
-use sys::counters::{process, socket};
+use sys::counters::process;
 
+use super::ears::ears;
 use super::{Running, Start};
 use crate::condition;
 use crate::cpus;
@@ -64,11 +65,12 @@ impl Running {
     /// SRV-01: whoever owns the listening socket must be in the tree that we started.
     fn look_at_listener(&mut self, pids: &[u32]) {
         let root = Path::new("/proc");
-        let Ok(listeners) = socket::listeners(self.port()) else {
+        let Ok(listeners) = ears(self.port(), self.speaks.protocol) else {
             self.facts.listener_is_ours = None;
             return;
         };
-        self.facts.listen_backlog = listeners.iter().map(|listener| listener.queue_limit).min();
+        let limits = listeners.iter().filter_map(|listener| listener.queue_limit);
+        self.facts.listen_backlog = limits.min();
         let ours: Vec<u64> = pids
             .iter()
             .filter_map(|&pid| process::sockets(root, pid).ok())

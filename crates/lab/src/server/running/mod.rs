@@ -2,23 +2,23 @@
 //! session of its own and all in one control group; looked at before and after each window; ended
 //! for certain, in reverse order.
 
+mod ears;
 mod error_log;
 mod look;
 mod rest;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::Ipv4Addr;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use model::condition::ServerCondition;
 use model::experiment::{AccessLog, Pin, Spoken};
+use model::plan::Protocol;
 use model::tls::TlsFile;
 use model::trial::Server;
-use sys::counters::{process, socket};
+use sys::counters::process;
 use sys::process::{Child, Confinement, Ended, Leaf, Signal};
 
 use super::{External, Installed, LaunchProcess, Preset, Setup, check_path};
@@ -125,8 +125,8 @@ impl Running {
         let mut ports = Vec::new();
         let mut kept = Vec::new();
         for _ in start.installed.product.processes() {
-            let (port, reserved) =
-                port().map_err(LabError::server(start.label, "find a free port"))?;
+            let (port, reserved) = ears::port(start.protocol.http())
+                .map_err(LabError::server(start.label, "find a free port"))?;
             ports.push(port);
             kept.push(reserved);
         }
@@ -419,13 +419,15 @@ impl Running {
     fn wait_until_it_listens(&mut self, before: usize) -> Result<(), LabError> {
         let launch = &self.front().launch;
         let (port, listens, within) = (launch.port, launch.listens, launch.within);
+        let protocol = self.heard_of_the_last();
         let processes = before + launch.processes;
         let until = Instant::now() + within;
         loop {
             if let Some(why) = self.ended("at once") {
                 return Err(self.failed(why));
             }
-            let is_heard = !listens || socket::listeners(port).is_ok_and(|found| !found.is_empty());
+            let is_heard =
+                !listens || ears::ears(port, protocol).is_ok_and(|found| !found.is_empty());
             let count = self.processes().len();
             if is_heard && count >= processes {
                 return Ok(());
@@ -440,11 +442,23 @@ impl Running {
         }
     }
 
+    /// What the process that was started last has to hear: of a rig, those behind the one that is
+    /// asked are asked over TCP.
+    fn heard_of_the_last(&self) -> Protocol {
+        match self.processes.len() == self.installed.programs.len() {
+            true => self.speaks.protocol,
+            false => Protocol::Http1,
+        }
+    }
+
     fn not_ready(&mut self, is_heard: bool, count: usize, processes: usize) -> LabError {
         let said = self.complaint();
         let launch = &self.front().launch;
         let lacks = match (is_heard, count >= processes) {
-            (false, _) => format!("it does not listen on port {}", launch.port),
+            (false, _) => {
+                let port = ears::port_words(launch.port, self.heard_of_the_last());
+                format!("it does not listen on {port}")
+            }
             (true, _) => format!("it has {count} of {processes} processes"),
         };
         let said = match said.is_empty() {
@@ -477,12 +491,6 @@ impl Drop for Running {
 /// one, which is the last to end.
 const fn shared(leaf: Option<&Leaf>, index: usize) -> Option<&Leaf> {
     if index == 0 { leaf } else { None }
-}
-
-/// A port for a server, and what keeps it from everyone else until the server listens.
-fn port() -> std::io::Result<(u16, OwnedFd)> {
-    let kept = sys::socket::reserve((Ipv4Addr::LOCALHOST, 0).into())?;
-    Ok((sys::socket::local_address(&kept)?.port(), kept))
 }
 
 #[cfg(test)]

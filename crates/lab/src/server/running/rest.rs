@@ -21,7 +21,8 @@ impl Running {
         }
         let until = Instant::now() + DRAIN_LIMIT;
         loop {
-            // Where the kernel does not tell, it has been asked for nothing for a moment.
+            // Where the kernel does not tell, it has been asked for nothing for a moment. Nor does
+            // it know connections of QUIC: of their end the generator told the server.
             let left = socket::connections(self.port()).unwrap_or(0);
             if left == 0 {
                 return Ok(());

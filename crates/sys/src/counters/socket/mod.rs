@@ -1,12 +1,16 @@
 //! Listening sockets: who owns them, how long their accept queue is and may be; and whether their
-//! connections have ended.
+//! connections have ended. Those that take datagrams have a file of their own.
 //!
 //! Asked of the kernel by sock_diag, because `/proc/net/tcp` has no limit of the queue and lists
 //! every connection in TIME_WAIT before it comes to an end. Cost: one socket, one reply.
 
+mod receivers;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+pub use self::receivers::{Receiver, receivers};
 
 /// One listening TCP socket.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

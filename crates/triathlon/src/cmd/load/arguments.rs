@@ -353,7 +353,7 @@ fn check_names(thresholds: &[Threshold], plan: &Plan) -> Result<(), UsageError> 
 /// Who is asked, and the CPUs to ask from.
 fn choose_cpus(args: &Args, asks: &Asks) -> anyhow::Result<(Asked, Choice)> {
     let asked = match &asks.unix_socket {
-        None => Asked::at(&asks.place),
+        None => Asked::at(&asks.place, args.pace.protocol(&asks.place)?),
         Some(path) => Asked::at_socket(Path::new(path)),
     };
     let allowed = sys::cpu::allowed()?;

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::Path;
 
-use model::plan::Url;
+use model::plan::{Protocol, Url};
 use model::trial::{Context, Server};
 use sys::counters::{process, socket};
 
@@ -35,16 +35,22 @@ pub(super) struct Choice {
 }
 
 impl Asked {
-    /// Looks who answers at `url`.
-    pub(super) fn at(url: &Url) -> Self {
+    /// Looks who answers at `url` in that protocol.
+    pub(super) fn at(url: &Url, protocol: Protocol) -> Self {
         let addresses = (url.host.as_str(), url.port).to_socket_addrs();
         let mut addresses = addresses.into_iter().flatten();
         if !addresses.any(is_ours) {
             return Self::Elsewhere;
         }
         let proc = Path::new(PROC);
-        match lab::condition::owner_of(proc, url.port) {
-            Some(pid) => Self::Here(Box::new(Local::read(proc, pid, Some(url.port)))),
+        let (owner, listens) = match protocol {
+            Protocol::Http3 => (lab::condition::owner_of_datagrams(proc, url.port), None),
+            Protocol::Http1 | Protocol::Http2 => {
+                (lab::condition::owner_of(proc, url.port), Some(url.port))
+            }
+        };
+        match owner {
+            Some(pid) => Self::Here(Box::new(Local::read(proc, pid, listens))),
             None => Self::Hidden,
         }
     }

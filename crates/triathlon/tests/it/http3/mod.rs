@@ -46,6 +46,20 @@ fn all_of_them_right(count: u64, run: Run) -> Trial {
     assert!(quic.datagrams_sent > 0 && quic.datagrams_received > 0);
     assert!(quic.rtt_least <= quic.rtt_most, "{quic:?}");
     assert_eq!(trial.record.tls_time.count(), quic.connections, "{run:#?}");
+    let tls = trial.record.tls.as_ref().expect("what TLS came to");
+    assert_eq!(tls.full_and_resumed(), (quic.connections, 0), "{tls:?}");
+    for kind in &tls.negotiated {
+        let negotiated = &kind.negotiated;
+        assert_eq!(negotiated.version, "1.3", "{tls:?}");
+        assert_eq!(negotiated.application.as_deref(), Some("h3"), "{tls:?}");
+        assert!(negotiated.group.is_some(), "{tls:?}");
+        assert_eq!(
+            negotiated.key_type.as_deref(),
+            Some("ECDSA P-256"),
+            "{tls:?}"
+        );
+        assert!(negotiated.chain_bytes > 0, "{tls:?}");
+    }
     run.expect_measured();
     trial
 }
@@ -67,6 +81,9 @@ fn load_and_origin_agree_on_http3() {
             let flags = format!("{flags} -m {streams} {trust}");
             let trial = all_right(load(&https(&served.url(target)), &flags));
             assert_eq!(trial.plan.streams, streams);
+            // Its process is found by its socket of UDP.
+            let server = trial.context.server.expect("the server's process");
+            assert_eq!(server.product, "triathlon");
             // Two fetches before the run are in the log, too.
             asked += 202;
         }

@@ -29,7 +29,7 @@ impl Connection {
                 return Ok(());
             };
             match event {
-                Event::Connected => self.greet(),
+                Event::Connected => self.greet(shared.as_deref_mut()),
                 Event::ConnectionLost { reason: why } => {
                     self.has_ended = true;
                     return reason(&why).map_or(Ok(()), Err);

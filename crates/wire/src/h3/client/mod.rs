@@ -10,6 +10,7 @@
 mod incoming;
 mod link;
 mod request;
+mod session;
 mod tally;
 
 use std::sync::Arc;
@@ -17,12 +18,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::Instant;
 use model::quic::QuicRecord;
-use quinn_proto::crypto::rustls::QuicClientConfig;
+use model::tls::TlsRecord;
 use quinn_proto::{Dir, StreamId as Quic};
 
 pub use self::request::{Encoded, encode};
 
 use self::link::{Link, Setup, reason};
+use self::session::Crypto;
 use self::tally::Tally;
 use super::fields::Known;
 use super::frame::Reader;
@@ -30,7 +32,7 @@ use super::one_way::OneWay;
 use super::{APPLICATION, Code, frame};
 use crate::client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 use crate::message::Request;
-use crate::tls::{Connector, SetupError};
+use crate::tls::{self, Connector, Facts, SetupError};
 
 /// What is wrong below HTTP/3.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -58,6 +60,8 @@ pub struct Shared {
     /// The longest head that is read.
     head_bytes: usize,
     tally: Tally,
+    /// What handshakes came to.
+    tls: tls::Tally,
     /// The last head that was read, as HTTP/1.1 would have it.
     text: Vec<u8>,
 }
@@ -71,12 +75,12 @@ impl Shared {
     /// QUIC wants TLS 1.3 and one suite that every peer has.
     pub fn new(connector: &Connector, streams: u32, head_bytes: usize) -> Result<Self, SetupError> {
         let (config, name) = connector.for_quic(APPLICATION);
-        let crypto = QuicClientConfig::try_from(config).map_err(|_| SetupError::NotForQuic)?;
         Ok(Self {
-            setup: Arc::new(Setup::new(Arc::new(crypto), &name)),
+            setup: Arc::new(Setup::new(Arc::new(Crypto::new(config)?), &name)),
             streams,
             head_bytes,
             tally: Tally::default(),
+            tls: tls::Tally::default(),
             text: Vec::with_capacity(4_096),
         })
     }
@@ -108,6 +112,8 @@ pub struct Connection {
     /// None until the first datagram is asked for.
     link: Option<Link>,
     is_established: bool,
+    /// Its handshake failed, and is counted.
+    has_failed: bool,
     /// The peer has ended the connection, or is gone.
     has_ended: bool,
     closing: bool,
@@ -139,6 +145,7 @@ impl Client for Connection {
             setup: Arc::clone(&shared.setup),
             link: None,
             is_established: false,
+            has_failed: false,
             has_ended: false,
             closing: false,
             is_due: true,
@@ -163,6 +170,10 @@ impl Client for Connection {
     #[inline]
     fn has_ended(&self) -> bool {
         self.has_ended
+    }
+
+    fn tell(shared: &Shared) -> Option<TlsRecord> {
+        Some(shared.tls.tell())
     }
 
     fn tell_quic(shared: &Shared) -> Option<QuicRecord> {
@@ -228,12 +239,17 @@ impl Client for Connection {
             return Ok(());
         };
         link.take(now, bytes);
-        self.follow(Some(shared), sink)
+        let followed = self.follow(Some(shared), sink);
+        if followed.is_err() {
+            self.fail(shared);
+        }
+        followed
     }
 
     fn handle_end(&mut self, shared: &mut Shared, _: Instant, _: End, sink: &mut impl Sink) {
         self.has_ended = true;
         self.pending = None;
+        self.fail(shared);
         self.tell_end(shared);
         for place in 0..self.slots.len() {
             let slot = &self.slots[place];
@@ -338,12 +354,24 @@ impl Connection {
         result
     }
 
+    /// The connection is over: if its handshake was not, that failed.
+    fn fail(&mut self, shared: &mut Shared) {
+        if !self.is_established && !std::mem::replace(&mut self.has_failed, true) {
+            shared.tls.failed += 1;
+        }
+    }
+
     /// The handshake is over.
-    fn greet(&mut self) {
+    fn greet(&mut self, shared: Option<&mut Shared>) {
         let Some(link) = &mut self.link else {
             return;
         };
         self.is_established = true;
+        let facts = link.quic.crypto_session().handshake_data();
+        let facts = facts.and_then(|facts| facts.downcast::<Facts>().ok());
+        if let (Some(shared), Some(facts)) = (shared, facts) {
+            shared.tls.add(*facts);
+        }
         let mut streams = link.quic.streams();
         self.next = streams.open(Dir::Bi);
         if let Some(control) = streams.open(Dir::Uni) {
