@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use verdict::words::named_cpus;
+
 /// The CPUs of a lab, divided.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Division {
@@ -51,9 +53,9 @@ pub fn divide(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>, cores_max: u3
     }
     Division {
         words: format!(
-            "servers on CPU {}, the generator on CPU {}{words}",
-            list(server),
-            list(&generator)
+            "servers on {}, the generator on {}{words}",
+            named_cpus(server),
+            named_cpus(&generator)
         ),
         server: server.to_vec(),
         generator,
@@ -63,8 +65,8 @@ pub fn divide(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>, cores_max: u3
 /// How it is divided where an experiment wants the generator on the server's CPUs.
 pub fn shared_words(cpus: &[u32]) -> String {
     format!(
-        "server and generator share CPU {}, as the experiment asks",
-        list(cpus)
+        "server and generator share {}, as the experiment asks",
+        named_cpus(cpus)
     )
 }
 
@@ -81,27 +83,6 @@ fn by_core(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
         }
     }
     ordered
-}
-
-/// CPUs as people write them: `0-3,6`.
-pub fn list(cpus: &[u32]) -> String {
-    let mut sorted = cpus.to_vec();
-    sorted.sort_unstable();
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for cpu in sorted {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => parts.push((cpu, cpu)),
-        }
-    }
-    let parts: Vec<String> = parts
-        .into_iter()
-        .map(|(first, last)| match last - first {
-            0 => first.to_string(),
-            _ => format!("{first}-{last}"),
-        })
-        .collect();
-    parts.join(",")
 }
 
 #[cfg(test)]

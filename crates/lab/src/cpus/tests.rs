@@ -46,9 +46,3 @@ fn a_server_with_more_cores_than_there_are_has_none() {
     assert_eq!(division.of_server(2), Some(&[0, 1][..]));
     assert_eq!(division.of_server(4), None);
 }
-
-#[test]
-fn lists_are_short() {
-    assert_eq!(list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-    assert_eq!(list(&[]), "");
-}

@@ -109,7 +109,7 @@ pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String 
             "past"
         };
         push_wrapped(&mut text, &format!("  {mark:<8}"), &objection.say);
-        let _ = writeln!(text, "          instead: {}", objection.fix);
+        push_wrapped(&mut text, "          instead: ", &objection.fix);
         push_wrapped(
             &mut text,
             "          ",

@@ -86,7 +86,7 @@ fn asked(trial: &Trial, style: Style) -> String {
     let threads = words::plural(u64::from(plan.workers), "thread");
     let cpus = match plan.cpus.as_slice() {
         [] => String::new(),
-        cpus => format!(" on CPU {}", words::cpus(cpus)),
+        cpus => format!(" on {}", words::named_cpus(cpus)),
     };
     let measured_nothing = trial.record.measured_nothing();
     let window = if measured_nothing {

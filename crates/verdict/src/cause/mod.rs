@@ -143,8 +143,8 @@ impl Foreign {
             "the machine".to_owned()
         } else {
             format!(
-                "CPU {}, where generator and server ran",
-                words::cpus(&self.cpus)
+                "{}, where generator and server ran",
+                words::named_cpus(&self.cpus)
             )
         };
         let said = format!(

@@ -54,7 +54,7 @@ fn foreign_cpu_time_makes_a_trial_void_and_is_told_by_name() {
     check(
         &[("cc1", 150), ("backup", 30), ("sshd", 1)],
         Some(
-            "Other programs used 23 % of CPU 0-1, where generator and server ran: cc1 19 %, backup \
+            "Other programs used 23 % of CPUs 0-1, where generator and server ran: cc1 19 %, backup \
              3.8 %, sshd 0.1 %.",
         ),
     );
@@ -81,7 +81,7 @@ fn short_lived_processes_and_unseen_ones_are_told_as_such() {
     assert_eq!(cause.rule, "CPU-08");
     assert_eq!(
         cause.say,
-        "Other programs used 16 % of CPU 0-1, where generator and server ran: short-lived processes \
+        "Other programs used 16 % of CPUs 0-1, where generator and server ran: short-lived processes \
          of make 10 %, make (2 processes) 1.2 %, processes that ended at once or cannot be seen \
          from here (312 tasks began meanwhile) 5.0 %."
     );

@@ -51,6 +51,6 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     )
     .evidence("access_log", ours.clone())
     .evidence("access_log_unlike", (*theirs).clone())
-    .fix("Give all servers the same access_log")
+    .fix("Give all servers the same access_log (a key of each [[server]] of the experiment)")
     .into()
 }

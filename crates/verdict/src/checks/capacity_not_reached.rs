@@ -73,7 +73,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     .evidence("growth_low", interval.low - 1.0)
     .evidence("growth_per_doubling_low", per_doubling)
     .limit(&FLAT)
-    .fix("Extend the sweep to more connections")
+    .fix("Add larger numbers to connections (a key of [load])")
     .into()
 }
 

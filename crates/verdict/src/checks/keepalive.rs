@@ -56,14 +56,13 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     }
     if let Some((server, other, _)) = &unlike {
         say += &format!(
-            " {server} closed one in every {}: they do not do the same work.",
+            " {server} closed {}: they do not do the same work.",
             if *other > 0.0 {
-                requests(*other)
+                format!("one in every {}", requests(*other))
             } else {
                 "none".to_owned()
             }
         );
-        say = say.replace("closed one in every none", "closed none");
     }
     Found::new(&severity, say)
         .evidence("closed_share", share)

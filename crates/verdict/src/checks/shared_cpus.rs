@@ -35,11 +35,14 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         None if is_short => Suspect,
         _ => Invalid,
     };
-    let mut say = format!("Generator and server share CPU {}", words::cpus(shared));
+    let mut say = format!("Generator and server share {}", words::named_cpus(shared));
     match busy {
-        Some(busy) => say += &format!(", which was {} busy.", words::share(busy)),
-        None if is_short => say += "; in a window so short nobody can say how busy it was.",
-        None => say += "; how busy it was could not be read.",
+        Some(busy) => {
+            let were = if shared.len() == 1 { "was" } else { "were" };
+            say += &format!(", which {were} {} busy.", words::share(busy));
+        }
+        None if is_short => say += "; the window is too short to say how busy that was.",
+        None => say += "; how busy that was could not be read.",
     }
     Found::new(
         &[

@@ -40,6 +40,6 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         ),
     )
     .evidence("rounds", rounds)
-    .fix("Repeat the experiment with rounds = 6 or more")
+    .fix("Measure again with rounds = 6 or more (a key of [experiment])")
     .into()
 }

@@ -41,11 +41,11 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     };
     let mut say = words::plural(count, "response time");
     if !hidden.is_empty() {
-        say += &format!(" cannot support {}", hidden.join(", "));
+        say += &format!(" cannot support {}", words::list(&hidden));
     }
     if !thin.is_empty() {
-        let and = if hidden.is_empty() { "" } else { " and" };
-        say += &format!("{and} give {} only roughly", thin.join(", "));
+        let and = if hidden.is_empty() { "" } else { ", and" };
+        say += &format!("{and} give {} only roughly", words::list(&thin));
     }
     Found::new(&[(Latency, severity)], say + ".")
         .evidence("count", count)

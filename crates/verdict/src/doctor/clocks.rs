@@ -66,8 +66,9 @@ fn way(clocks: &Clocks) -> String {
     let preference = preference.map_or_else(String::new, |word| format!(", preference {word}"));
     let cpus: Vec<String> = clocks.cpus.iter().take(4).map(u32::to_string).collect();
     let more = if clocks.cpus.len() > 4 { ",..." } else { "" };
+    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
     format!(
-        "'{}' ({driver}{preference}) on CPU {}{more}",
+        "'{}' ({driver}{preference}) on {noun} {}{more}",
         clocks.governor,
         cpus.join(",")
     )

@@ -6,6 +6,7 @@ use model::finding::{Claim, Severity};
 
 use super::{Answer, Rule};
 use crate::check::Found;
+use crate::number;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -119,7 +120,9 @@ fn clock(condition: &Condition) -> Answer {
     };
     let say = format!(
         "The clock source is {source}{}: {follows}.",
-        cost.map_or_else(String::new, |ns| format!(", one reading costs {ns:.0} ns"))
+        cost.map_or_else(String::new, |ns| {
+            format!(", one reading costs {}", number::time_us(ns / 1_000.0))
+        })
     );
     Found::all(&[Latency], Severity::Suspect, say)
         .evidence("clocksource", source.clone())

@@ -111,5 +111,11 @@ pub fn cpus(list: &[u32]) -> String {
     shown.join(",")
 }
 
+/// CPUs with their noun: `CPU 0`, `CPUs 0-1`.
+pub fn named_cpus(list: &[u32]) -> String {
+    let noun = if list.len() == 1 { "CPU" } else { "CPUs" };
+    format!("{noun} {}", cpus(list))
+}
+
 #[cfg(test)]
 mod tests;

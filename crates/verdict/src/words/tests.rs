@@ -22,4 +22,6 @@ fn numbers_are_readable() {
     check(plural(1, "entry"), "1 entry");
     check(cpus(&[3, 0, 1, 2, 8]), "0-3,8");
     check(cpus(&[]), "");
+    check(named_cpus(&[1]), "CPU 1");
+    check(named_cpus(&[0, 1, 4]), "CPUs 0-1,4");
 }

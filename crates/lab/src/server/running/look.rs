@@ -8,11 +8,11 @@ use model::condition::ServerCondition;
 use model::experiment::Pin;
 use model::trial::Server;
 use sys::counters::process;
+use verdict::words;
 
 use super::ears::ears;
 use super::{Running, Start};
 use crate::condition;
-use crate::cpus;
 
 impl Running {
     /// Reads its limits, listeners and CPUs for the doctor: once, outside of every window.
@@ -118,7 +118,7 @@ fn threads(root: &Path, pids: &[u32]) -> BTreeMap<String, u32> {
         for task in process::tasks(root, pid) {
             let status = process::task_status(root, pid, task).ok();
             if let Some(allowed) = status.and_then(|status| status.cpus_allowed) {
-                *threads.entry(cpus::list(&allowed)).or_default() += 1;
+                *threads.entry(words::cpus(&allowed)).or_default() += 1;
             }
         }
     }
