@@ -13,7 +13,7 @@ use model::record::{Example, Interval};
 use model::tls::TlsRecord;
 use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
-use verdict::analysis::{Round, Standing};
+use verdict::analysis::{Counting, Round, Standing};
 use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
 use super::checked;
@@ -264,7 +264,10 @@ impl Digest {
     pub fn round(&self) -> Round<'_> {
         let mut round = self.as_first_measured();
         if self.is_left_out() {
-            (round.counts, round.cpu_us) = (false, None);
+            match round.counting {
+                Counting::Counts => round.counting = Counting::Spoilt,
+                Counting::Spoilt | Counting::Struck => round.cpu_us = None,
+            }
             round.lost_to = self.void.as_ref().map(|cause| cause.rule.as_str());
         }
         round
@@ -288,7 +291,11 @@ impl Digest {
             cpu_us: self
                 .cpu_us
                 .filter(|_| self.worth(Claim::Resources) != Standing::Struck),
-            counts: standing != Standing::Struck || self.void.is_some(),
+            counting: if standing != Standing::Struck || self.void.is_some() {
+                Counting::Counts
+            } else {
+                Counting::Struck
+            },
             at_least: standing == Standing::AtLeast,
             lost_to: self.struck_by(claim),
         }

@@ -23,7 +23,7 @@ use model::environment::Environment;
 use model::experiment::{Experiment, Gap, Manifest, Published};
 use model::trial::Server;
 use model::{Finding, PointId, Severity, Trial, Verdict};
-use verdict::analysis::{Asked, Comparison, Round, compare};
+use verdict::analysis::{Asked, Comparison, Rival, Round, compare};
 use verdict::words;
 
 /// A run and all that is known of it. Fill in what there is, [`add`](Self::add) each trial, then
@@ -303,7 +303,11 @@ impl Run {
         let say = |comparison: &Comparison| {
             let same = |other: &&Comparison| other.workload == comparison.workload;
             let sentence = with_void.iter().find(same)?.sentence();
-            Some(if sentence == comparison.sentence() {
+            let is_same = sentence == comparison.sentence();
+            if is_same && comparison.rivals.iter().any(Rival::is_spoilt) {
+                return None;
+            }
+            Some(if is_same {
                 "The trials that do not count would change nothing.".to_owned()
             } else {
                 format!("With the trials that do not count: {sentence}")

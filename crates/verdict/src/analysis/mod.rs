@@ -13,8 +13,20 @@ use model::{PointId, Rate};
 pub use measure::{Measure, Standing};
 
 use crate::number::{time_us, times};
-use crate::pairs::{Answer, Estimate, Family, declared_connections, paired, rounds_needed};
+use crate::pairs::{Answer, Estimate, Family, Sample, declared_connections, paired, rounds_needed};
 use crate::words;
+
+/// Whether a round counts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Counting {
+    /// It does.
+    Counts,
+    /// It would, but something that is neither generator nor server had the CPUs, of its trial or
+    /// of a rival's: it counts only where the others are too few for an answer.
+    Spoilt,
+    /// Its number is struck.
+    Struck,
+}
 
 /// One round of a point, as far as a comparison needs it.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +45,8 @@ pub struct Round<'a> {
     pub value: Option<f64>,
     /// CPU time of the server per request in microseconds, where that counts.
     pub cpu_us: Option<f64>,
-    /// Whether the value counts: its number is not struck.
-    pub counts: bool,
+    /// Whether the value counts.
+    pub counting: Counting,
     /// Whether the generator set the rate: then it is a lower bound.
     pub at_least: bool,
     /// The rule for which it does not count, where there is one.
@@ -69,7 +81,10 @@ pub struct Racer {
     pub at_least: bool,
     /// By round and group, with the attempt that it is of.
     values: BTreeMap<(u32, u32), (u32, f64)>,
+    /// By round and group, what was measured first there, spoilt or not.
+    first: BTreeMap<(u32, u32), (u32, f64)>,
     costs: Vec<(u32, f64, Standing)>,
+    spoilt_costs: Vec<(u32, f64, Standing)>,
     /// By round, the rule for which an attempt at it does not count.
     lost_to: BTreeMap<u32, String>,
 }
@@ -81,6 +96,8 @@ pub struct Rival {
     pub racer: Racer,
     /// What it has in terms of the reference; none where no round counts for both.
     pub estimate: Option<Estimate>,
+    /// Rounds that count for both and that nothing spoilt.
+    pub unspoilt: usize,
     /// The answer; none where the generator was the limit in a way that forbids one.
     pub answer: Option<Answer>,
 }
@@ -136,14 +153,11 @@ fn of_workload(
     let here: Vec<_> = points().filter(|(id, _)| id.load == load).collect();
     let find = |server: &&String| here.iter().find(|(id, _)| id.server == **server);
     let (reference, first) = preferred.iter().find_map(find)?;
+    let needed = rounds_needed(family.comparisons, family.alpha);
     let mut rivals: Vec<Rival> = here
         .iter()
         .filter(|(id, _)| id.is_rival_of(reference))
-        .map(|(_, racer)| Rival {
-            estimate: racer.paired_with(first),
-            racer: (*racer).clone().finished(),
-            answer: None,
-        })
+        .map(|(_, racer)| racer.rival_of(first, needed))
         .collect();
     let ratio = |rival: &Rival| {
         rival
@@ -216,34 +230,55 @@ impl Racer {
         self.server.clone_from(&round.id.server);
         self.rounds += 1;
         let cost = round.cpu_us.map(|us| (round.round, us, Standing::Sound));
-        self.costs.extend(cost);
-        let lost = round.lost_to.filter(|_| !round.counts);
+        match round.counting {
+            Counting::Spoilt => self.spoilt_costs.extend(cost),
+            Counting::Counts | Counting::Struck => self.costs.extend(cost),
+        }
+        let is_lost = round.counting != Counting::Counts;
+        let lost = round.lost_to.filter(|_| is_lost);
         self.lost_to
             .extend(lost.map(|rule| (round.round, rule.to_owned())));
-        if round.counts {
+        let (place, value) = ((round.round, round.group), round.value);
+        let measured = value.map(|value| (place, (round.attempt, value)));
+        if round.counting == Counting::Counts {
             self.at_least |= round.at_least;
-            if let Some(value) = round.value {
-                let place = (round.round, round.group);
-                self.values.insert(place, (round.attempt, value));
-            }
+            self.values.extend(measured);
+        }
+        if round.counting != Counting::Struck && round.attempt == 0 {
+            self.first.extend(measured);
         }
     }
 
-    /// Within the rounds in which both were measured next to each other, in the same attempt.
-    fn paired_with(&self, reference: &Self) -> Option<Estimate> {
-        let (mut ours, mut theirs) = (BTreeMap::new(), BTreeMap::new());
-        for ((round, group), (attempt, value)) in &self.values {
-            let beside = reference.values.get(&(*round, *group));
-            if let Some((_, other)) = beside.filter(|(other, _)| other == attempt) {
-                ours.insert(*round, *value);
-                theirs.insert(*round, *other);
+    /// How it compares with `reference`. Where the rounds that nothing spoilt are fewer than
+    /// `needed`, all rounds are taken as they were first measured: which rounds are taken depends
+    /// on what else ran on the machine, and never on a result.
+    fn rival_of(&self, reference: &Self, needed: usize) -> Rival {
+        let rounds = |estimate: &Option<Estimate>| {
+            let sample = estimate.as_ref().map(|estimate| estimate.sample);
+            sample.map_or(0, Sample::rounds)
+        };
+        let mut estimate = within(&self.values, &reference.values);
+        let unspoilt = rounds(&estimate);
+        if unspoilt < needed {
+            let of_all = within(&self.first, &reference.first);
+            if rounds(&of_all) > unspoilt {
+                estimate = of_all;
             }
         }
-        paired(&ours, &theirs)
+        Rival {
+            estimate,
+            unspoilt,
+            racer: self.clone().finished(),
+            answer: None,
+        }
     }
 
     fn finished(mut self) -> Self {
-        self.cpu_us = Measure::over(self.costs.clone()).map(|cost| cost.median);
+        let costs = match self.costs.is_empty() {
+            true => &self.spoilt_costs,
+            false => &self.costs,
+        };
+        self.cpu_us = Measure::over(costs.clone()).map(|cost| cost.median);
         self
     }
 
@@ -269,7 +304,36 @@ impl Racer {
     }
 }
 
+/// Compares `ours` with `theirs` within the rounds in which both were measured next to each other,
+/// in the same attempt.
+fn within(
+    ours: &BTreeMap<(u32, u32), (u32, f64)>,
+    theirs: &BTreeMap<(u32, u32), (u32, f64)>,
+) -> Option<Estimate> {
+    let (mut one, mut other) = (BTreeMap::new(), BTreeMap::new());
+    for (place, (attempt, value)) in ours {
+        let beside = theirs.get(place);
+        if let Some((_, their_value)) = beside.filter(|(their_attempt, _)| their_attempt == attempt)
+        {
+            one.insert(place.0, *value);
+            other.insert(place.0, *their_value);
+        }
+    }
+    paired(&one, &other)
+}
+
 impl Rival {
+    /// Rounds that the comparison rests on.
+    pub fn rounds(&self) -> usize {
+        let sample = self.estimate.as_ref().map(|estimate| estimate.sample);
+        sample.map_or(0, Sample::rounds)
+    }
+
+    /// Whether rounds count that something spoilt, because the others are too few.
+    pub fn is_spoilt(&self) -> bool {
+        self.rounds() > self.unspoilt
+    }
+
     /// `at least 1.80`; none where no round counts for both.
     pub fn ratio(&self, reference: &Racer) -> Option<String> {
         let bound = match (self.racer.at_least, reference.at_least) {
@@ -306,10 +370,7 @@ impl Comparison {
     /// not what they say.
     pub fn is_short(&self, asked: usize, spares: usize) -> bool {
         let needed = rounds_needed(self.family.comparisons, self.family.alpha);
-        let lacking = |rival: &Rival| {
-            let estimate = rival.estimate.as_ref();
-            needed.saturating_sub(estimate.map_or(0, |estimate| estimate.sample.rounds()))
-        };
+        let lacking = |rival: &Rival| needed.saturating_sub(rival.unspoilt);
         asked >= needed
             && self
                 .rivals
@@ -324,10 +385,14 @@ impl Comparison {
             "rate" => ("faster", "slower"),
             _ => ("slower", "faster"),
         };
-        match &rival.answer {
-            Some(answer) => answer.text(more, less, &self.family),
-            None => "no answer: the generator was the limit".to_owned(),
+        let Some(answer) = &rival.answer else {
+            return "no answer: the generator was the limit".to_owned();
+        };
+        let mut text = answer.text(more, less, &self.family);
+        if rival.is_spoilt() {
+            text.push_str(&spoilt_words(rival.unspoilt, rival.rounds()));
         }
+        text
     }
 
     /// The answer in a sentence: `small, at 64 connections: origin has 1.80 times the rate of nginx
@@ -397,6 +462,19 @@ impl Comparison {
             .collect();
         (!each.is_empty()).then(|| format!("CPU time per request: {}.", each.join(", ")))
     }
+}
+
+/// What a reader must know of an answer from `rounds` rounds of which only `unspoilt` are free of
+/// whatever else had the CPUs.
+pub(crate) fn spoilt_words(unspoilt: usize, rounds: usize) -> String {
+    let without = match unspoilt {
+        0 => "none of them".to_owned(),
+        some => format!("only {some} of them"),
+    };
+    format!(
+        "; suspect, for it rests on all {rounds} rounds as they were first measured: {without} had \
+         the CPUs to themselves"
+    )
 }
 
 /// What a point is worth by what its rounds are worth, each with the rules that brought it there.

@@ -21,7 +21,7 @@ fn rounds<'a>(ids: &'a [(PointId, f64)], count: u32) -> Vec<Round<'a>> {
             round,
             value: Some(rate * (1.0 + 0.001 * f64::from(round))),
             cpu_us: Some(1e6 / rate),
-            counts: true,
+            counting: Counting::Counts,
             at_least: false,
             lost_to: None,
         })
@@ -122,7 +122,7 @@ fn struck_rounds_are_left_out_and_bounds_are_no_answers() {
     let mut struck = rounds(&ids, 8);
     for round in struck.iter_mut().filter(|round| round.round == 8) {
         round.value = Some(1.0);
-        round.counts = false;
+        round.counting = Counting::Struck;
         round.lost_to = (round.id.server == "nginx").then_some("CPU-08");
     }
     let comparison = compare(&struck, Asked::default()).remove(0);
@@ -197,7 +197,7 @@ fn spare_rounds_save_what_lost_a_few_and_no_more() {
         let mut rounds = rounds(&ids, asked);
         let is_lost = |round: &&mut Round<'_>| round.id.server == "lighttpd" && round.round <= lost;
         for round in rounds.iter_mut().filter(is_lost) {
-            round.counts = false;
+            round.counting = Counting::Struck;
         }
         let comparisons = compare(&rounds, Asked::default());
         assert_eq!(comparisons[0].family.comparisons, 2);
@@ -215,4 +215,56 @@ fn spare_rounds_save_what_lost_a_few_and_no_more() {
     );
     assert!(!short(6, 0, 3), "fewer were asked for than can ever tell");
     assert!(!short(7, 1, 0));
+}
+
+/// Where something took the CPUs in most rounds, the answer rests on all of them and says so.
+#[test]
+fn spoilt_rounds_count_where_the_others_are_too_few() {
+    let ids = servers();
+    let compared = |spoilt: u32, again: bool| {
+        let mut all = rounds(&ids, 8);
+        let is_spoilt = |round: &&mut Round<'_>| round.round <= spoilt;
+        for round in all.iter_mut().filter(is_spoilt) {
+            round.counting = Counting::Spoilt;
+            round.lost_to = Some("CPU-01");
+            // The machine was slower, for all alike.
+            round.value = round.value.map(|value| value / 2.0);
+        }
+        if again {
+            all.extend(rounds(&ids, spoilt).into_iter().map(|round| Round {
+                attempt: 1,
+                ..round
+            }));
+        }
+        compare(&all, Asked::default()).remove(0)
+    };
+    // Two comparisons need seven rounds.
+    let sound = compared(1, false);
+    assert_eq!(sound.certainty()[0], "origin: faster by at least 2.0 %.");
+    let spoilt = compared(2, false);
+    assert_eq!(
+        spoilt.certainty()[0],
+        "origin: faster by at least 2.0 %; suspect, for it rests on all 8 rounds as they were \
+         first measured: only 6 of them had the CPUs to themselves."
+    );
+    assert!(
+        spoilt.sentence().contains("1.80 times"),
+        "{}",
+        spoilt.sentence()
+    );
+    assert!(spoilt.is_short(8, 3), "spare rounds can still save it");
+    // What was measured again without a disturbance counts instead.
+    assert_eq!(
+        compared(2, true).certainty()[0],
+        "origin: faster by at least 2.0 %."
+    );
+    assert!(compared(8, false).certainty()[0].contains("none of them had"));
+    // A number that is struck for another reason never counts.
+    let mut struck = rounds(&ids, 8);
+    for round in struck.iter_mut().filter(|round| round.round <= 4) {
+        round.counting = Counting::Struck;
+    }
+    let struck = compare(&struck, Asked::default()).remove(0);
+    assert_eq!(struck.rivals[0].rounds(), 4);
+    assert!(struck.certainty()[0].contains("4 rounds are too few"));
 }

@@ -20,10 +20,14 @@ pub use limit::{Crossed, Limit, LimitError};
 pub use metric::{METRICS, Metric, Quantity, metric_named};
 pub use side::{Kind, Side};
 
-use crate::pairs::{Answer, Estimate, Family, Precision, declared_connections, paired, unpaired};
+use crate::analysis::spoilt_words;
+use crate::pairs::{
+    Answer, Estimate, Family, Precision, Sample, declared_connections, paired, rounds_needed,
+    rounds_needed_unpaired, unpaired,
+};
 use crate::summary::median;
 use crate::words;
-use side::{Spot, Values};
+use side::{Rounds, Spot, Values};
 
 /// The version of the JSON form.
 pub const FORMAT: u32 = 1;
@@ -90,6 +94,10 @@ pub struct Row {
     pub answer: Answer,
     /// How sharp the ratio is.
     pub precision: Precision,
+    /// How many rounds had the CPUs to themselves, where these were too few and all rounds count as
+    /// they were first measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unspoilt: Option<usize>,
     /// The answer in words.
     pub text: String,
 }
@@ -124,16 +132,21 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
     let (ours, theirs) = (one.values(), other.values());
     let both: Vec<&(Spot, usize)> = ours.keys().filter(|key| theirs.contains_key(key)).collect();
     let members = declared(&both);
+    let family = Family::of(members.len().max(1));
     let is_paired = one.only.is_some() && other.only.is_some();
     let mut drafts: Vec<Draft<'_>> = both
         .iter()
         .map(|key| {
             let sides = [&ours[*key], &theirs[*key]];
-            Draft::new(key, sides, members.contains(key), is_paired)
+            Draft::new(
+                key,
+                sides,
+                is_paired,
+                members.contains(key).then_some(&family),
+            )
         })
         .collect();
     drafts.sort_by_key(|draft| !draft.is_declared);
-    let family = Family::of(members.len().max(1));
     let asked: Vec<Option<&Estimate>> = drafts
         .iter()
         .filter(|draft| draft.is_declared)
@@ -236,26 +249,51 @@ struct Draft<'a> {
     metric: &'static Metric,
     sides: [Value; 2],
     estimate: Option<Estimate>,
+    unspoilt: Option<usize>,
     is_declared: bool,
 }
 
 impl<'a> Draft<'a> {
+    /// Where the rounds that nothing spoilt are too few, all rounds count as they were first
+    /// measured: which rounds count depends on what else ran on the machine, and never on a result.
     fn new(
         (spot, metric): &'a (Spot, usize),
         [a, b]: [&Values; 2],
-        is_declared: bool,
         is_paired: bool,
+        declared: Option<&Family>,
     ) -> Self {
-        Self {
+        let family = declared.copied().unwrap_or_default();
+        let (comparisons, alpha) = (family.comparisons, family.alpha);
+        let needed = match is_paired {
+            true => rounds_needed(comparisons, alpha),
+            false => rounds_needed_unpaired(comparisons, alpha),
+        };
+        let compare = |a: &Rounds, b: &Rounds| match is_paired {
+            true => paired(&b.by_round, &a.by_round),
+            false => unpaired(&b.counted, &a.counted),
+        };
+        let rounds = |estimate: &Option<Estimate>| {
+            let sample = estimate.as_ref().map(|estimate| estimate.sample);
+            sample.map_or(0, Sample::rounds)
+        };
+        let mut draft = Self {
             spot,
             metric: &METRICS[*metric],
-            sides: [value(a), value(b)],
-            estimate: match is_paired {
-                true => paired(&b.by_round, &a.by_round),
-                false => unpaired(&b.counted, &a.counted),
-            },
-            is_declared,
+            sides: [value(&a.unspoilt), value(&b.unspoilt)],
+            estimate: compare(&a.unspoilt, &b.unspoilt),
+            unspoilt: None,
+            is_declared: declared.is_some(),
+        };
+        let unspoilt = rounds(&draft.estimate);
+        if unspoilt < needed {
+            let of_all = compare(&a.first, &b.first);
+            if rounds(&of_all) > unspoilt.max(1) {
+                draft.sides = [value(&a.first), value(&b.first)];
+                draft.estimate = of_all;
+                draft.unspoilt = Some(unspoilt);
+            }
         }
+        draft
     }
 
     /// What the family tests; none where a side is a bound, or has no round that counts.
@@ -289,6 +327,7 @@ impl<'a> Draft<'a> {
             estimate: self.estimate,
             is_declared: self.is_declared,
             answer,
+            unspoilt: self.unspoilt,
             text: String::new(),
         };
         row.text = text(&row, family);
@@ -296,18 +335,18 @@ impl<'a> Draft<'a> {
     }
 }
 
-fn value(values: &Values) -> Value {
-    let mut shown = if values.counted.is_empty() {
-        values.struck.clone()
+fn value(rounds: &Rounds) -> Value {
+    let mut shown = if rounds.counted.is_empty() {
+        rounds.struck.clone()
     } else {
-        values.counted.clone()
+        rounds.counted.clone()
     };
     shown.sort_by(f64::total_cmp);
     Value {
         median: median(&shown).unwrap_or(f64::NAN),
-        rounds: values.counted.len(),
-        left_out: values.struck.len(),
-        at_least: values.is_bound,
+        rounds: rounds.counted.len(),
+        left_out: rounds.struck.len(),
+        at_least: rounds.is_bound,
     }
 }
 
@@ -331,6 +370,9 @@ fn text(row: &Row, family: &Family) -> String {
         Answer::Undeclared => row.precision.text(),
         answer => answer.text(row.metric.more, row.metric.less, family),
     };
+    if let Some(unspoilt) = row.unspoilt {
+        text.push_str(&spoilt_words(unspoilt, row.a.rounds.min(row.b.rounds)));
+    }
     let left_out = row.a.left_out + row.b.left_out;
     if left_out > 0 {
         let rounds = words::plural(left_out as u64, "round");

@@ -42,14 +42,48 @@ pub(super) type Spot = PointId;
 /// What the rounds of a spot have of one metric.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
-    /// Those that count, one for each round.
+    /// Of each round what was measured last, but for what something else spoilt.
+    pub(super) unspoilt: Rounds,
+    /// Of each round what was measured first, spoilt or not.
+    pub(super) first: Rounds,
+}
+
+/// The rounds of a spot, by one way to say which of them count.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rounds {
+    /// Those that count.
     pub(super) counted: Vec<f64>,
     /// The same by round, where they are of an experiment.
     pub(super) by_round: BTreeMap<u32, f64>,
-    /// Those of trials whose claim is invalid, or that something else spoilt.
+    /// Those that do not.
     pub(super) struck: Vec<f64>,
     /// Whether the generator was the limit in one that counts.
     pub(super) is_bound: bool,
+    /// What several groups share is measured several times in a round, and is one round.
+    measured: BTreeMap<usize, Vec<f64>>,
+}
+
+impl Rounds {
+    fn add(&mut self, round: usize, value: f64, counts: bool, is_bound: bool) {
+        if !counts {
+            self.struck.push(value);
+            return;
+        }
+        self.measured.entry(round).or_default().push(value);
+        self.is_bound |= is_bound;
+    }
+
+    /// One value for each round.
+    fn finish(&mut self) {
+        for (round, mut of_round) in std::mem::take(&mut self.measured) {
+            of_round.sort_by(f64::total_cmp);
+            if let Some(middle) = median(&of_round) {
+                self.counted.push(middle);
+                let round = u32::try_from(round).unwrap_or(u32::MAX);
+                self.by_round.insert(round, middle);
+            }
+        }
+    }
 }
 
 /// One result.
@@ -197,48 +231,36 @@ impl Side {
     pub(super) fn values(&self) -> BTreeMap<(Spot, usize), Values> {
         let mut all: BTreeMap<(Spot, usize), Values> = BTreeMap::new();
         for (key, passes) in &self.passes {
-            all.entry(key.clone())
-                .or_default()
-                .counted
-                .clone_from(passes);
+            let values = all.entry(key.clone()).or_default();
+            values.unspoilt.counted.clone_from(passes);
         }
         let verdicts = self.set.verdicts();
-        // What several groups share is measured several times in a round, and is one round.
-        let mut rounds: BTreeMap<(Spot, usize), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
         for (number, (trial, verdict)) in self.trials.iter().zip(&verdicts).enumerate() {
-            if self.is_repeated(trial) {
-                continue;
-            }
+            let is_last = !self.is_repeated(trial);
+            let is_first = trial.place.is_none_or(|(_, _, attempt)| attempt == 0);
             let round = trial.place.map_or(number, |(round, ..)| round as usize);
             for (position, value) in trial.values.iter().enumerate() {
                 let Some(value) = value.filter(|value| value.is_finite()) else {
                     continue;
                 };
-                let key = (trial.spot.clone(), position);
-                let values = all.entry(key.clone()).or_default();
+                let values = all.entry((trial.spot.clone(), position)).or_default();
                 let metric = &METRICS[position];
-                let is_rate = metric.name == "rate";
                 let claim = metric.claims[usize::from(trial.is_open_loop)];
-                let is_bound = is_rate && verdict.generator_limited;
-                if trial.is_void || (is_invalid(verdict, claim) && !is_bound) {
-                    values.struck.push(value);
-                } else {
-                    let of_round = rounds.entry(key).or_default();
-                    of_round.entry(round).or_default().push(value);
-                    values.is_bound |= is_bound;
+                let is_bound = metric.name == "rate" && verdict.generator_limited;
+                let is_sound = !is_invalid(verdict, claim) || is_bound;
+                if is_last {
+                    let counts = is_sound && !trial.is_void;
+                    values.unspoilt.add(round, value, counts, is_bound);
+                }
+                if is_first {
+                    let counts = is_sound || trial.is_void;
+                    values.first.add(round, value, counts, is_bound);
                 }
             }
         }
-        for (key, rounds) in rounds {
-            let values = all.entry(key).or_default();
-            for (round, mut of_round) in rounds {
-                of_round.sort_by(f64::total_cmp);
-                if let Some(middle) = median(&of_round) {
-                    values.counted.push(middle);
-                    let round = u32::try_from(round).unwrap_or(u32::MAX);
-                    values.by_round.insert(round, middle);
-                }
-            }
+        for values in all.values_mut() {
+            values.unspoilt.finish();
+            values.first.finish();
         }
         all
     }

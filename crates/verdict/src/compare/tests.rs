@@ -362,3 +362,39 @@ fn what_something_spoilt_and_was_measured_again_counts_once() {
     assert_eq!((left.b.rounds, left.b.left_out), (7, 1));
     assert!(left.text.contains("1 round left out"), "{}", left.text);
 }
+
+/// Something had the CPUs in most rounds: all of them count then, as they were first measured.
+#[test]
+fn spoilt_rounds_count_where_the_others_are_too_few() {
+    let spoil = |trials: &mut Vec<Trial>, rounds: u32| {
+        for trial in trials {
+            if trial.point.as_ref().unwrap().round <= rounds {
+                trial.void = Some(model::finding::Cause::default());
+            }
+        }
+    };
+    let place = "nginx, seven-bytes, 64 connections";
+    let (one, mut other) = (heat(1, 1.0, 8), heat(2, 2.0, 8));
+    // Two comparisons of rounds that were not measured together need five of each.
+    spoil(&mut other, 3);
+    let enough = row(&labs(&one, &other), place, "rate").clone();
+    assert_eq!(
+        (enough.unspoilt, enough.b.rounds, enough.b.left_out),
+        (None, 5, 3)
+    );
+    spoil(&mut other, 4);
+    let compared = labs(&one, &other);
+    let few = row(&compared, place, "rate").clone();
+    assert_eq!(
+        (few.unspoilt, few.b.rounds, few.b.left_out),
+        (Some(4), 8, 0)
+    );
+    assert_eq!(
+        few.text,
+        "faster by at least 2.0 %; suspect, for it rests on all 8 rounds as they were first \
+         measured: only 4 of them had the CPUs to themselves"
+    );
+    let limit: Limit = "rate:+50%".parse().unwrap();
+    assert_eq!(limit.of(&few), Crossed::Beyond);
+    assert!(limit.text(&few, Crossed::Beyond).contains("failed"));
+}

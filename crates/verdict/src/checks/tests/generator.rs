@@ -334,5 +334,9 @@ fn a_run_of_a_few_exchanges_is_judged_the_same_each_time() {
     let (told, unread) = judged(1_990, 1.0);
     assert_eq!((told.clone(), unread), judged(100, 0.0));
     assert!(unread && told[..2] == [None, None], "{told:?}");
-    assert!(told[2].as_ref().is_some_and(|say| say.contains("so short")));
+    assert!(
+        told[2]
+            .as_ref()
+            .is_some_and(|say| say.contains("too short"))
+    );
 }

@@ -167,6 +167,53 @@ fn without_a_margin_the_level_of_a_family_holds() {
     assert!(limit <= 0.05, "seed {}: {false_ones}", SEED + 1);
 }
 
+/// A round is spoilt at random, which makes its trials slower by much and by unlike much. Rounds
+/// that are spoilt count only where the others are too few.
+#[test]
+fn rounds_chosen_by_what_spoilt_them_hold_the_level() {
+    let noise = noise(0.05);
+    let family = Family {
+        margin: 0.0,
+        ..Family::of(1)
+    };
+    let needed = rounds_needed(1, family.alpha);
+    for part in [0.2, 0.5, 0.9] {
+        let (mut false_ones, mut of_all) = (0, 0);
+        for number in 0..experiments() {
+            let mut random = Random::stream(SEED + 5, u64::from(number));
+            let rates = experiment(&noise, &mut random, &[1.0; 2], 1, 10, Order::Cell);
+            let mut sides = rates[0].clone();
+            let mut spoilt = Vec::new();
+            for round in 1..=10 {
+                if random.unit() < part {
+                    spoilt.push(round);
+                    for side in &mut sides {
+                        *side.get_mut(&round).expect("measured") *= 0.4 + 0.5 * random.unit();
+                    }
+                }
+            }
+            let mut chosen = sides.clone();
+            for side in &mut chosen {
+                side.retain(|round, _| !spoilt.contains(round));
+            }
+            if chosen[0].len() < needed {
+                chosen = sides;
+                of_all += 1;
+            }
+            let estimate = paired(&chosen[1], &chosen[0]);
+            let answers = family.answers(&[estimate.as_ref()]);
+            false_ones += u32::from(answers[0].differs());
+        }
+        let (all, limit) = (experiments(), lower(false_ones, experiments()));
+        println!(
+            "A/A, {part} of rounds spoilt: {false_ones} of {all} with a false difference, \
+             {of_all} from all rounds, lower limit {limit:.4}"
+        );
+        assert!(of_all > 0, "seed {}", SEED + 5);
+        assert!(limit <= 0.05, "seed {}: {false_ones}", SEED + 5);
+    }
+}
+
 /// Where the truth lies in the interval as often as it says: neither less, nor, where rounds are
 /// all different, more.
 #[test]
