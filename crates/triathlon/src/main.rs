@@ -57,7 +57,7 @@ fn tell(help: &clap::Error) -> anyhow::Result<exit::Exit> {
 /// The error and its causes, of which some are words of the error already.
 fn sentence(error: &anyhow::Error) -> String {
     let mut said = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    for cause in error.chain().map(|cause| without_code(&cause.to_string())) {
         if said.is_empty() {
             said = cause;
         } else if !said.contains(&cause) {
@@ -65,4 +65,29 @@ fn sentence(error: &anyhow::Error) -> String {
         }
     }
     said
+}
+
+/// What the system says of an error, without the number that only programs read.
+fn without_code(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        said.push_str(rest.strip_prefix(')').unwrap_or(rest));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_errors_are_not_for_people() {
+        let error = io::Error::from_raw_os_error(2);
+        let said = sentence(&anyhow::Error::new(error).context("cannot read a.toml"));
+        assert_eq!(said, "cannot read a.toml: No such file or directory");
+        assert_eq!(without_code("a (os error 13); b (os error 2)"), "a; b");
+        assert_eq!(without_code("plain"), "plain");
+    }
 }

@@ -370,7 +370,7 @@ fn place(run: &Run, heard: &Heard) -> String {
         },
         [] => String::new(),
     };
-    format!("{} of {all}: {named}{at}", plural(heard.trials, "trial"))
+    format!("{} of {}: {named}{at}", heard.trials, plural(all, "trial"))
 }
 
 /// What was said, with the point that each number belongs to where there are several.

@@ -74,7 +74,10 @@ fn wrong_usage() {
     let url = "http://127.0.0.1:9/";
     for (arguments, words) in [
         ("frobnicate".to_owned(), &["frobnicate"][..]),
-        ("load".to_owned(), &["url"]),
+        (
+            "load".to_owned(),
+            &["url", "http://127.0.0.1:8080/", "--script"],
+        ),
         (
             "load ftp://127.0.0.1/".to_owned(),
             &["ftp://127.0.0.1/", "http://"],

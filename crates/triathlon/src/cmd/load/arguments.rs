@@ -203,6 +203,13 @@ fn part(text: &str) -> Result<Range<u32>, &'static str> {
     }
 }
 
+impl Args {
+    /// Whether nothing says what to ask.
+    pub(super) fn asks_nothing(&self) -> bool {
+        self.plan.is_none() && self.targets.is_empty()
+    }
+}
+
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Check {
     /// Status, length and body; bodies above 16 KiB in one answer of 1,000

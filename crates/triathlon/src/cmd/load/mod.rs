@@ -65,8 +65,18 @@ pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<Trial>
     )
 }
 
+/// Nothing was said of what to ask.
+const NOTHING: &str = "load needs to know what to ask: a URL, as in
+
+  triathlon load http://127.0.0.1:8080/
+
+or a file: --urls, --raw, --script, --har or --plan. 'triathlon load --help' has examples of each.";
+
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.asks_nothing() {
+        return Err(UsageError(NOTHING.to_owned()).into());
+    }
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     // Before the machine is read, so that the record tells the limit that the run has.
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;

@@ -22,11 +22,7 @@ use crate::out;
 pub(super) struct Targets {
     /// What to ask: an http or https URL with host, port and path, or several, which are mixed. A
     /// host with several addresses is asked at each that answers
-    #[arg(
-        value_name = "URL",
-        required_unless_present_any = ["har", "plan", "list", "raw", "script"],
-        conflicts_with = "plan"
-    )]
+    #[arg(value_name = "URL", conflicts_with = "plan")]
     urls: Vec<String>,
 
     /// How often each URL is asked in relation to the others, in their order: 9,1
@@ -131,6 +127,12 @@ pub(super) struct Asks {
 }
 
 impl Targets {
+    /// Whether nothing says what to ask.
+    pub(super) fn is_empty(&self) -> bool {
+        let files = [&self.list, &self.raw, &self.script, &self.har];
+        self.urls.is_empty() && files.iter().all(|file| file.is_none())
+    }
+
     /// The requests and the addresses.
     pub(super) fn read(&self) -> anyhow::Result<Asks> {
         let fields = self.fields()?;
