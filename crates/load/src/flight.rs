@@ -144,7 +144,29 @@ pub(crate) struct Watch<'a> {
     pub(crate) seen: Seen,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
+    /// One for what the connection at `place` is told at `at`.
+    #[inline]
+    pub(crate) fn new(
+        flights: &'a mut [Option<Flight>],
+        requests: &'a Requests,
+        sessions: Option<&'a mut Sessions>,
+        recorder: &'a mut Recorder,
+        (place, at): (u32, Instant),
+    ) -> Self {
+        Self {
+            flights,
+            requests,
+            sessions,
+            place,
+            recorder,
+            at,
+            error: None,
+            write_error: None,
+            seen: Seen::default(),
+        }
+    }
+
     /// The exchange that the protocol tells of; none if it was taken back, because the connection
     /// ended before it was sent.
     #[inline]

@@ -172,26 +172,34 @@ impl Running {
         folder: Folder,
         settings: &Arc<Settings>,
     ) -> io::Result<()> {
-        let (ready, is_ready) = mpsc::channel();
         let settings = Arc::clone(settings);
         let control = Arc::clone(&self.control);
-        let thread = std::thread::Builder::new()
-            .name(format!("origin-{worker}"))
-            .spawn(move || run(worker, listeners, folder, &settings, control, &ready))?;
-        match is_ready.recv() {
-            Ok(Ok(begun)) => {
-                self.wakers.push(begun.waker);
-                self.threads.push(thread);
-                self.backend = begun.backend;
-                self.note = begun.note;
-                Ok(())
-            }
-            Ok(Err(error)) => {
-                let _did_nothing = thread.join();
-                Err(error)
-            }
-            Err(_) => Err(io::Error::other("its thread ended")),
+        let (thread, begun) = begun(format!("origin-{worker}"), move |ready| {
+            run(worker, listeners, folder, &settings, control, &ready)
+        })?;
+        self.wakers.push(begun.waker);
+        self.threads.push(thread);
+        self.backend = begun.backend;
+        self.note = begun.note;
+        Ok(())
+    }
+}
+
+/// Starts a thread and waits until it says that it has begun, or why it cannot.
+fn begun<T: Send + 'static>(
+    name: String,
+    work: impl FnOnce(mpsc::Sender<io::Result<T>>) -> Summary + Send + 'static,
+) -> io::Result<(JoinHandle<Summary>, T)> {
+    let (ready, is_ready) = mpsc::channel();
+    let thread = std::thread::Builder::new().name(name);
+    let thread = thread.spawn(move || work(ready))?;
+    match is_ready.recv() {
+        Ok(Ok(begun)) => Ok((thread, begun)),
+        Ok(Err(error)) => {
+            let _did_nothing = thread.join();
+            Err(error)
         }
+        Err(_) => Err(io::Error::other("its thread ended")),
     }
 }
 
@@ -204,16 +212,13 @@ impl Running {
         folder: Folder,
         settings: &Arc<Settings>,
     ) -> io::Result<()> {
-        let (ready, is_ready) = mpsc::channel();
         let settings = Arc::clone(settings);
         let control = Arc::clone(&self.control);
-        let thread = std::thread::Builder::new()
-            .name(format!("origin-h3-{worker}"))
-            .spawn(move || http3::run(worker, sockets, folder, &settings, control, &ready))?;
+        let (thread, waker) = begun(format!("origin-h3-{worker}"), move |ready| {
+            http3::run(worker, sockets, folder, &settings, control, &ready)
+        })?;
+        self.wakers.push(waker);
         self.threads.push(thread);
-        let waker = is_ready.recv();
-        let waker = waker.map_err(|_| io::Error::other("its thread ended"))?;
-        self.wakers.push(waker?);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use wire::{Client, End, StreamId};
 
 use super::{Arrival, TURN, Unstamped, Worker, handshake_ended};
 use crate::exchange::Cause;
-use crate::flight::{Seen, Watch};
+use crate::flight::Watch;
 use crate::pool::Connection;
 
 impl<C: Client, R: Reactor> Worker<C, R> {
@@ -159,17 +159,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         let was_full = open.client.free() == 0;
-        let mut watch = Watch {
+        let sessions = self.sessions.as_mut();
+        let mut watch = Watch::new(
             flights,
-            requests: &self.requests,
-            sessions: self.sessions.as_mut(),
-            place,
-            recorder: &mut self.recorder,
-            at,
-            error: None,
-            write_error: None,
-            seen: Seen::default(),
-        };
+            &self.requests,
+            sessions,
+            &mut self.recorder,
+            (place, at),
+        );
         open.client.handle_skipped(at, count, &mut watch);
         let seen = watch.seen;
         open.skipping = open.client.skippable() > 0;
@@ -219,17 +216,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         let how = error.map_or(End::Finished, |_| End::Reset);
-        let mut watch = Watch {
+        let sessions = self.sessions.as_mut();
+        let mut watch = Watch::new(
             flights,
-            requests: &self.requests,
-            sessions: self.sessions.as_mut(),
-            place,
-            recorder: &mut self.recorder,
-            at,
-            error,
-            write_error: open.write_error,
-            seen: Seen::default(),
-        };
+            &self.requests,
+            sessions,
+            &mut self.recorder,
+            (place, at),
+        );
+        (watch.error, watch.write_error) = (error, open.write_error);
         open.client
             .handle_end(&mut self.shared, at, how, &mut watch);
         let seen = watch.seen;
@@ -400,17 +395,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         if open.client.poll_timeout().is_some_and(|at| at <= now) {
             let was_full = open.client.free() == 0;
-            let mut watch = Watch {
+            let sessions = self.sessions.as_mut();
+            let mut watch = Watch::new(
                 flights,
-                requests: &self.requests,
-                sessions: self.sessions.as_mut(),
-                place,
-                recorder: &mut self.recorder,
-                at: now,
-                error: None,
-                write_error: None,
-                seen: Seen::default(),
-            };
+                &self.requests,
+                sessions,
+                &mut self.recorder,
+                (place, now),
+            );
             open.client.handle_timeout(now, &mut watch);
             let seen = watch.seen;
             self.follow(place, now, was_full, seen);

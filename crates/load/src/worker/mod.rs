@@ -255,17 +255,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 };
                 self.recorder.add_bytes_received(bytes.len() as u64, at);
                 let was_full = open.client.free() == 0;
-                let mut watch = Watch {
+                let sessions = self.sessions.as_mut();
+                let mut watch = Watch::new(
                     flights,
-                    requests: &self.requests,
-                    sessions: self.sessions.as_mut(),
-                    place,
-                    recorder: &mut self.recorder,
-                    at,
-                    error: None,
-                    write_error: None,
-                    seen: crate::flight::Seen::default(),
-                };
+                    &self.requests,
+                    sessions,
+                    &mut self.recorder,
+                    (place, at),
+                );
                 let shared = &mut self.shared;
                 let result = open.client.handle_bytes(shared, at, bytes, &mut watch);
                 let seen = watch.seen;

@@ -3,7 +3,7 @@
 use super::Code;
 use super::qpack::Decoder;
 use crate::client::ProtocolError;
-use crate::h2::client::answer::Fields;
+use crate::h2::client::answer::{Fields, Reading};
 
 /// The last head that was read on a connection: the same block means the same.
 #[derive(Debug, Default)]
@@ -26,24 +26,11 @@ impl Known {
         if block == self.block && !block.is_empty() {
             return Ok(self.fields);
         }
-        let mut fields = Fields::default();
-        let mut wrong = None;
-        let mut size = 0;
-        let decoded = self.decoder.decode(block, |name, value| {
-            size += name.len() + value.len() + 4;
-            if size > most {
-                wrong = Some(ProtocolError::HeadTooLong(most));
-                return;
-            }
-            if let Err(error) = fields.take(name, value, text) {
-                wrong = wrong.or(Some(error));
-            }
-        });
+        let mut reading = Reading::new(most, text);
+        let decoder = &mut self.decoder;
+        let decoded = decoder.decode(block, |name, value| reading.take(name, value));
         decoded.map_err(|_| ProtocolError::Http3(Code::DECOMPRESSION))?;
-        if let Some(error) = wrong {
-            return Err(error);
-        }
-        text.extend_from_slice(b"\r\n");
+        let fields = reading.finish()?;
         self.block.clear();
         self.block.extend_from_slice(block);
         self.fields = fields;

@@ -37,24 +37,10 @@ impl Known {
         if generation == self.generation && block == self.block && !block.is_empty() {
             return Ok(self.fields);
         }
-        let mut fields = Fields::default();
-        let mut wrong = None;
-        let mut size = 0;
-        let decoded = decoder.decode(block, |name, value| {
-            size += name.len() + value.len() + 4;
-            if size > most {
-                wrong = Some(ProtocolError::HeadTooLong(most));
-                return;
-            }
-            if let Err(error) = fields.take(name, value, text) {
-                wrong = wrong.or(Some(error));
-            }
-        });
+        let mut reading = Reading::new(most, text);
+        let decoded = decoder.decode(block, |name, value| reading.take(name, value));
         decoded.map_err(|_| ProtocolError::Http2(Code::COMPRESSION))?;
-        if let Some(error) = wrong {
-            return Err(error);
-        }
-        text.extend_from_slice(b"\r\n");
+        let fields = reading.finish()?;
         if decoder.generation() == generation {
             self.block.clear();
             self.block.extend_from_slice(block);
@@ -64,14 +50,48 @@ impl Known {
     }
 }
 
+/// A head whose fields are being read.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    fields: Fields,
+    wrong: Option<ProtocolError>,
+    size: usize,
+    /// Bytes of names and values that a head may have.
+    most: usize,
+    text: &'a mut Vec<u8>,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(most: usize, text: &'a mut Vec<u8>) -> Self {
+        Self {
+            fields: Fields::default(),
+            wrong: None,
+            size: 0,
+            most,
+            text,
+        }
+    }
+
+    /// Takes the next field.
+    pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) {
+        self.size += name.len() + value.len() + 4;
+        if self.size > self.most {
+            self.wrong = Some(ProtocolError::HeadTooLong(self.most));
+        } else if let Err(error) = self.fields.take(name, value, self.text) {
+            self.wrong.get_or_insert(error);
+        }
+    }
+
+    /// What was read, once there are no more fields.
+    pub(crate) fn finish(self) -> Result<Fields, ProtocolError> {
+        self.text.extend_from_slice(b"\r\n");
+        self.wrong.map_or(Ok(self.fields), Err)
+    }
+}
+
 impl Fields {
     /// Takes the next field, and appends it to `text` as HTTP/1.1 would have it.
-    pub(crate) fn take(
-        &mut self,
-        name: &[u8],
-        value: &[u8],
-        text: &mut Vec<u8>,
-    ) -> Result<(), ProtocolError> {
+    fn take(&mut self, name: &[u8], value: &[u8], text: &mut Vec<u8>) -> Result<(), ProtocolError> {
         let number = |value: &[u8]| {
             let digits = std::str::from_utf8(value).ok();
             digits
