@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicBool;
 use model::plan::{Plan, Spin, Stop};
 use sys::reactor::Reactor;
 
+use crate::author::{Failure, Seat};
+use crate::dictation::Dictation;
 use crate::pool;
 use crate::preamble::Preamble;
 use crate::progress::Progress;
@@ -31,7 +33,29 @@ pub fn worker<R: Reactor>(
     progress: Arc<Progress>,
     stop: Arc<AtomicBool>,
 ) -> Worker<wire::h1::client::Connection, R> {
-    worker_in(&InClear, plan, findings, index, reactor, (progress, stop))
+    let told = (progress, stop);
+    worker_in(&InClear, plan, findings, index, reactor, told, None)
+}
+
+/// The same with an author.
+pub fn led_worker<R: Reactor>(
+    plan: &Plan,
+    findings: &Findings,
+    index: u32,
+    reactor: R,
+    seat: Seat,
+    stop: Arc<AtomicBool>,
+) -> Worker<wire::h1::client::Connection, R> {
+    let told = (Arc::default(), stop);
+    worker_in(
+        &InClear,
+        plan,
+        findings,
+        index,
+        reactor,
+        told,
+        Some((seat, Arc::default())),
+    )
 }
 
 /// The same over HTTP/2 by prior knowledge.
@@ -44,7 +68,7 @@ pub fn http2_worker<R: Reactor>(
     stop: Arc<AtomicBool>,
 ) -> Worker<wire::h2::client::Connection, R> {
     let told = (progress, stop);
-    worker_in(&Http2InClear, plan, findings, index, reactor, told)
+    worker_in(&Http2InClear, plan, findings, index, reactor, told, None)
 }
 
 /// The same, whatever connections speak.
@@ -55,8 +79,22 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
     index: u32,
     reactor: R,
     (progress, stop): (Arc<Progress>, Arc<AtomicBool>),
+    seat: Option<(Seat, Failure)>,
 ) -> Worker<S::Client, R> {
     let file = plan.file();
+    let target = seat.as_ref().and_then(|(seat, _)| seat.target);
+    let dictation = seat.and_then(|(seat, failure)| {
+        let lua = file.lua_at_work()?;
+        let connections = plan.connections_of(index);
+        let stop = Arc::clone(&stop);
+        Some(Dictation::new(
+            seat.author?,
+            lua,
+            connections,
+            failure,
+            stop,
+        ))
+    });
     let (window, count) = match file.stop {
         Stop::DurationNs(span) => (Some(span), None),
         Stop::Count(count) => (None, Some(share(count, index, file.workers))),
@@ -65,7 +103,10 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
     Worker::new(Parts {
         share: Share {
             open_loop: plan.is_open_loop(),
-            chains: !plan.is_open_loop() && file.think.is_none() && file.script.is_none(),
+            chains: !plan.is_open_loop()
+                && file.think.is_none()
+                && file.script.is_none()
+                && dictation.is_none(),
             deadline: file.deadline,
             count,
             warmup: file.warmup,
@@ -89,15 +130,16 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             connections: plan.connections_of(index),
             capacity: file.at_once(),
             timeout: file.timeout,
-            targets: findings.targets.clone(),
+            targets: target.map_or_else(|| findings.targets.clone(), |one| vec![one]),
             sources: file.sources.clone(),
         },
         shared: speak.shared(plan, &requests, index),
         preamble: Preamble::new(plan, index),
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
-        users: users(plan, index),
+        users: users(plan, index, dictation.is_some()),
         sessions: Sessions::new(plan, index),
+        dictation,
         requests,
         reactor,
         stop,
@@ -105,9 +147,12 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
 }
 
 /// Those of a closed loop who do more than ask.
-fn users(plan: &Plan, index: u32) -> Option<Users> {
+fn users(plan: &Plan, index: u32, are_dictated: bool) -> Option<Users> {
     let file = plan.file();
     let count = plan.connections_of(index);
+    if are_dictated {
+        return (!plan.is_open_loop()).then(|| Users::dictated(count));
+    }
     if let Some(script) = &file.script {
         let walks = Walks::new(script, file.seed, index, file.workers, count);
         return Some(Users::following(walks));

@@ -6,6 +6,7 @@ use sys::Errno;
 use sys::reactor::Refused;
 use wire::{Broken, Head, ProtocolError, RequestId, Sink, StreamId};
 
+use crate::dictation::Dictation;
 use crate::exchange::{Cause, Exchange};
 use crate::recorder::Recorder;
 use crate::request::Requests;
@@ -135,6 +136,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) requests: &'a Requests,
     /// What the users know, if they know anything, and whose answers these are.
     pub(crate) sessions: Option<&'a mut Sessions>,
+    /// Who is told the answers, if anybody is.
+    pub(crate) dictation: Option<&'a mut Dictation>,
     pub(crate) place: u32,
     pub(crate) recorder: &'a mut Recorder,
     pub(crate) at: Instant,
@@ -145,19 +148,19 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// One for what the connection at `place` is told at `at`.
+    /// Follows those of the connection in `place`, at `at`.
     #[inline]
     pub(crate) fn new(
         flights: &'a mut [Option<Flight>],
         requests: &'a Requests,
-        sessions: Option<&'a mut Sessions>,
         recorder: &'a mut Recorder,
         (place, at): (u32, Instant),
     ) -> Self {
         Self {
             flights,
             requests,
-            sessions,
+            sessions: None,
+            dictation: None,
             place,
             recorder,
             at,
@@ -167,6 +170,22 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// The same, for those who want to know what comes.
+    #[inline]
+    pub(crate) fn telling(
+        self,
+        sessions: Option<&'a mut Sessions>,
+        dictation: Option<&'a mut Dictation>,
+    ) -> Self {
+        Self {
+            sessions,
+            dictation,
+            ..self
+        }
+    }
+}
+
+impl Watch<'_> {
     /// The exchange that the protocol tells of; none if it was taken back, because the connection
     /// ended before it was sent.
     #[inline]
@@ -196,6 +215,7 @@ impl Sink for Watch<'_> {
     fn head(&mut self, stream: StreamId, head: &Head<'_>) {
         self.seen.close_announced |= !head.keep_alive;
         let requests = self.requests;
+        let hears = self.dictation.as_ref().is_some_and(|author| author.hears());
         let Some(flight) = self.flight(stream) else {
             return;
         };
@@ -203,7 +223,7 @@ impl Sink for Watch<'_> {
             .expectation(flight.class())
             .check_status(head.status);
         flight.cause = flight.cause.or(cause);
-        flight.compares &= cause.is_none();
+        flight.compares &= cause.is_none() || hears;
         // RFC 9110 §15.5.9: a server may say 408 before it closes a connection that was idle.
         if flight.is_early && head.status == 408 {
             flight.is_early = false;
@@ -215,17 +235,21 @@ impl Sink for Watch<'_> {
         if let Some(sessions) = &mut self.sessions {
             sessions.head(self.place, class, head.bytes);
         }
+        if hears && let Some(author) = &mut self.dictation {
+            author.head(self.place, head.status, head.bytes);
+        }
     }
 
     #[inline]
     fn content(&mut self, stream: StreamId, bytes: &[u8]) {
         let requests = self.requests;
+        let hears = self.dictation.as_ref().is_some_and(|author| author.hears());
         if let Some(flight) = self.flight(stream) {
             if flight.compares {
                 let expectation = requests.expectation(flight.class());
                 let cause = expectation.check_content(flight.content, bytes);
                 flight.cause = flight.cause.or(cause);
-                flight.compares = cause.is_none();
+                flight.compares = cause.is_none() || hears;
             }
             flight.content += bytes.len() as u64;
             let class = flight.class();
@@ -233,6 +257,9 @@ impl Sink for Watch<'_> {
                 && sessions.read_content(class)
             {
                 sessions.content(self.place, bytes);
+            }
+            if hears && let Some(author) = &mut self.dictation {
+                author.content(self.place, bytes);
             }
         }
     }
@@ -264,6 +291,11 @@ impl Sink for Watch<'_> {
         }
         self.recorder.end(&flight.end(self.at));
         self.seen.answered += 1;
+        if let Some(author) = &mut self.dictation
+            && author.hears()
+        {
+            author.complete(self.place);
+        }
     }
 
     #[cold]

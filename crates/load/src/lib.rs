@@ -6,6 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod assembly;
+pub mod author;
+pub mod dictation;
+mod error;
 pub mod exchange;
 pub mod expectation;
 mod flight;
@@ -31,7 +34,9 @@ mod users;
 mod wheel;
 pub mod worker;
 
-pub use assembly::{http2_worker as http2_worker_of, worker as worker_of};
+pub use assembly::{
+    http2_worker as http2_worker_of, led_worker as led_worker_of, worker as worker_of,
+};
 pub use limits::workers_needed;
 pub use parts::{divide, run_divided};
-pub use run::{LoadError, Notice, Part, run, run_part, settings};
+pub use run::{LoadError, Notice, Part, run, run_led, run_part, settings};

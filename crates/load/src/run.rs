@@ -18,6 +18,8 @@ use wire::h3;
 use wire::tls::Connector;
 
 use crate::assembly;
+use crate::author::{Failure, Seat};
+pub use crate::error::LoadError;
 use crate::limits;
 use crate::observer::Observer;
 use crate::pool::HALF_CLOSED;
@@ -30,71 +32,6 @@ use crate::worker::Worker;
 
 /// From the moment when all workers are ready to the first exchange.
 const LEAD: Span = Span::from_ms(2);
-
-/// What can go wrong before a single exchange counts.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The name of the host means nothing.
-    #[error("cannot find the host '{host}': {reason}; check the name, or give an address")]
-    Resolve {
-        /// As given.
-        host: String,
-        /// What the resolver said.
-        reason: String,
-    },
-    /// No address accepts a connection.
-    #[error("cannot connect to {url} ({reasons}); {advice}")]
-    Unreachable {
-        /// What was asked.
-        url: String,
-        /// Each address with its error.
-        reasons: String,
-        /// What to look at.
-        advice: &'static str,
-    },
-    /// The answer before the run is not what the plan expects.
-    #[error("the answer before the run is not the expected one: {0}")]
-    Unexpected(String),
-    /// The kernel's side of the loop cannot be set up.
-    #[error("cannot use the {backend} backend: {reason}")]
-    Backend {
-        /// Its name.
-        backend: &'static str,
-        /// Why.
-        reason: io::Error,
-    },
-    /// Limits stand in the way of as many connections as the plan wants.
-    #[error("{connections} connections are more than is possible here: {obstacles}")]
-    Limits {
-        /// The plan's.
-        connections: u32,
-        /// Each limit, and what to do.
-        obstacles: String,
-    },
-    /// A process with a part of the workers did not measure.
-    #[error("the process with workers {first} to {last}: {reason}")]
-    Part {
-        /// The first of them.
-        first: u32,
-        /// The last of them.
-        last: u32,
-        /// What it said, or how it ended.
-        reason: String,
-    },
-    /// What the plan wants of TLS cannot be had.
-    #[error("TLS: {0}")]
-    Tls(String),
-    /// A worker cannot be given what it needs, or be bound to its CPU.
-    #[error("cannot start worker {index}{cpu}: {reason}")]
-    Worker {
-        /// Its position.
-        index: u32,
-        /// Where it was to run, in words.
-        cpu: String,
-        /// Why.
-        reason: io::Error,
-    },
-}
 
 /// What the door is told while a run goes on.
 #[derive(Debug)]
@@ -112,6 +49,8 @@ pub struct Part<'a> {
     /// Asked once they are ready, on the thread of [`run_part`]: when the first exchange may be,
     /// on the machine's monotonic clock.
     pub begin: &'a mut dyn FnMut() -> Instant,
+    /// What each of the workers is given beside the plan, if anything.
+    pub seats: Vec<Seat>,
 }
 
 /// Makes the load of `plan` and returns what was measured. `stop`, once set, ends the run early;
@@ -126,9 +65,24 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
+    run_led(plan, Vec::new(), stop, notice)
+}
+
+/// The same with an author for each worker.
+///
+/// # Errors
+///
+/// As [`run`], and where an author makes a mistake.
+pub fn run_led(
+    plan: &Plan,
+    seats: Vec<Seat>,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
     let whole = Part {
         workers: 0..plan.file().workers,
         begin: &mut || clock::monotonic() + LEAD,
+        seats,
     };
     run_part(plan, whole, stop, notice)
 }
@@ -144,6 +98,15 @@ pub fn run_part(
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
+    if let Some(lua) = plan.file().lua_at_work()
+        && part.seats.is_empty()
+    {
+        return Err(LoadError::Author(format!(
+            "the Lua script {} took part in this plan's run, and a plan does not hold it: give the \
+             script again with --lua",
+            lua.name
+        )));
+    }
     let addresses = addresses(plan)?;
     limits::check(plan, &part.workers, &addresses)?;
     let around = (plan, addresses.as_slice());
@@ -231,11 +194,12 @@ fn run_on<S: Speak, R: Reactor>(
     })?;
     drop(reactor);
     let crew = Crew::new(speak, plan, &part.workers, &findings, stop);
+    let mut seats = part.seats.into_iter();
     let mut record = thread::scope(|scope| {
         let handles: Vec<_> = (part.workers.clone())
             .map(|index| {
-                let (crew, make) = (&crew, make.clone());
-                scope.spawn(move || crew.work(index, &make))
+                let (crew, make, seat) = (&crew, make.clone(), seats.next());
+                scope.spawn(move || crew.work(index, seat, &make))
             })
             .collect();
         let start = crew.start_together(part.begin);
@@ -271,6 +235,9 @@ fn run_on<S: Speak, R: Reactor>(
         }
         Ok(record)
     })?;
+    if let Some(mistake) = crew.failure.get() {
+        return Err(LoadError::Author(mistake.clone()));
+    }
     notice(Some(Notice::Phase(Phase::Done, clock::monotonic())));
     for interval in &mut record.intervals {
         interval.scheduled = plan.scheduled(interval.start, interval.length);
@@ -351,6 +318,7 @@ struct Crew<'a, S> {
     /// The number of the first of them among the workers of the plan.
     first: u32,
     findings: &'a Findings,
+    failure: Failure,
     stop: &'a Arc<AtomicBool>,
     progress: Vec<Arc<Progress>>,
     wakers: Vec<OnceLock<Waker>>,
@@ -379,6 +347,7 @@ impl<'a, S: Speak> Crew<'a, S> {
             plan,
             first: workers.start,
             findings,
+            failure: Failure::default(),
             stop,
             progress: workers.clone().map(|_| Arc::default()).collect(),
             wakers: workers.clone().map(|_| OnceLock::new()).collect(),
@@ -417,10 +386,11 @@ impl<'a, S: Speak> Crew<'a, S> {
     fn work<R: Reactor>(
         &self,
         index: u32,
+        seat: Option<Seat>,
         make: &impl Fn(&Settings) -> io::Result<R>,
     ) -> io::Result<Record> {
         let cpu = self.plan.cpu_of(index as usize);
-        let prepared = self.prepare(index, cpu, make);
+        let prepared = self.prepare(index, seat, cpu, make);
         self.failed.fetch_or(prepared.is_err(), Ordering::Relaxed);
         self.ready.wait();
         self.go.wait();
@@ -440,6 +410,7 @@ impl<'a, S: Speak> Crew<'a, S> {
     fn prepare<R: Reactor>(
         &self,
         index: u32,
+        seat: Option<Seat>,
         cpu: Option<u32>,
         make: &impl Fn(&Settings) -> io::Result<R>,
     ) -> io::Result<Worker<S::Client, R>> {
@@ -461,6 +432,7 @@ impl<'a, S: Speak> Crew<'a, S> {
             index,
             reactor,
             told,
+            seat.map(|seat| (seat, Arc::clone(&self.failure))),
         ))
     }
 }

@@ -10,6 +10,7 @@ use wire::h3::client as h3;
 use wire::proxy;
 use wire::tls::{Connector, Tls};
 
+use crate::dictation;
 use crate::pool::CONNECTS_UNDER_WAY;
 use crate::request::Requests;
 use crate::run::settings;
@@ -72,7 +73,10 @@ impl Speak for InClear {
 
     fn settings(&self, connections: u32, plan: &Plan) -> Settings {
         // Requests of users are written one by one.
-        let bytes = session::longest(plan);
+        let bytes = match dictation::asks(plan) {
+            true => dictation::COPIED,
+            false => session::longest(plan),
+        };
         if bytes == 0 {
             return settings(connections);
         }
@@ -196,5 +200,8 @@ const fn draws(plan: &Plan, worker: u32) -> Random {
 /// How much is handed over at once.
 fn piece(plan: &Plan) -> usize {
     let has_content = plan.requests().iter().any(|request| request.body.is_some());
-    if has_content { PIECE_LONGEST } else { PIECE }
+    match has_content || dictation::asks(plan) {
+        true => PIECE_LONGEST,
+        false => PIECE,
+    }
 }

@@ -15,8 +15,26 @@ use crate::script::Walks;
 /// What users do between an answer and the next request.
 #[derive(Debug)]
 enum Habit {
+    /// An author says what they ask and how long they wait before, for so many requests at once.
+    Dictated(Box<[Batch]>),
     Follow(Walks),
     Think(Think, Random),
+}
+
+/// The rest of what an author handed over at once.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    due: Instant,
+    /// Requests that nobody has begun.
+    left: u32,
+}
+
+/// What was due and came back from a connection that could not carry it.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    due: Instant,
+    /// Several only of a batch, which is due at once.
+    count: u32,
 }
 
 /// The users of one worker, by the place of their connection.
@@ -25,9 +43,8 @@ pub(crate) struct Users {
     habit: Habit,
     /// When each asks next; [`Instant::FAR_FUTURE`] while that is open.
     asks: Box<[Instant]>,
-    /// Of those who follow a script, when the request was due that each asks again, because its
-    /// connection could not carry it.
-    again: Box<[Option<Instant>]>,
+    /// Of those whose requests are their own, what each asks again.
+    again: Box<[Again]>,
 }
 
 impl Users {
@@ -48,20 +65,61 @@ impl Users {
         Self {
             habit: Habit::Follow(walks),
             asks: vec![Instant::FAR_FUTURE; count].into(),
-            again: vec![None; count].into(),
+            again: vec![Again::NONE; count].into(),
         }
     }
 
-    /// Whether they follow a script: each request is a certain user's.
+    /// `count` of them whose requests an author makes, or whom it makes wait.
+    pub(crate) fn dictated(count: u32) -> Self {
+        let batch = Batch {
+            due: Instant::ZERO,
+            left: 0,
+        };
+        Self {
+            habit: Habit::Dictated(vec![batch; count as usize].into()),
+            asks: vec![Instant::FAR_FUTURE; count as usize].into(),
+            again: vec![Again::NONE; count as usize].into(),
+        }
+    }
+
+    /// Whether each request is a certain user's: they follow a script, or an author.
     pub(crate) const fn follow(&self) -> bool {
-        matches!(self.habit, Habit::Follow(_))
+        matches!(self.habit, Habit::Dictated(_) | Habit::Follow(_))
+    }
+
+    /// Whether an author says how long they wait.
+    pub(crate) const fn are_dictated(&self) -> bool {
+        matches!(self.habit, Habit::Dictated(_))
+    }
+
+    /// The user in `place` waits until `asks`, as its author says.
+    pub(crate) fn wait(&mut self, place: u32, asks: Instant) -> Instant {
+        self.asks[place as usize] = asks;
+        asks
+    }
+
+    /// The user in `place` was handed `left` more requests, due with the one that begins.
+    pub(crate) fn hand(&mut self, place: u32, due: Instant, left: u32) {
+        if let Habit::Dictated(batches) = &mut self.habit {
+            batches[place as usize] = Batch { due, left };
+        }
+    }
+
+    /// Takes one more of the requests that the user in `place` was handed.
+    pub(crate) fn take_handed(&mut self, place: u32) -> Option<Instant> {
+        let Habit::Dictated(batches) = &mut self.habit else {
+            return None;
+        };
+        let batch = &mut batches[place as usize];
+        batch.left = batch.left.checked_sub(1)?;
+        Some(batch.due)
     }
 
     /// How often the user in `place` has been through the script.
     pub(crate) fn round(&self, place: u32) -> u64 {
         match &self.habit {
             Habit::Follow(walks) => walks.round(place),
-            Habit::Think(..) => 0,
+            Habit::Dictated(_) | Habit::Think(..) => 0,
         }
     }
 
@@ -69,6 +127,7 @@ impl Users {
     #[inline]
     pub(crate) fn class(&self, place: u32) -> Option<u16> {
         match &self.habit {
+            Habit::Dictated(_) => Some(0),
             Habit::Follow(walks) => Some(walks.class(place)),
             Habit::Think(..) => None,
         }
@@ -81,6 +140,7 @@ impl Users {
         if *asks == Instant::FAR_FUTURE {
             *asks = at
                 + match &mut self.habit {
+                    Habit::Dictated(_) => Span::ZERO,
                     Habit::Follow(walks) => walks.go_on(place),
                     Habit::Think(think, random) => draw(*think, random),
                 };
@@ -90,12 +150,16 @@ impl Users {
 
     /// The user in `place` asks once more what was due at `due`.
     pub(crate) fn ask_again(&mut self, place: u32, due: Instant) {
-        self.again[place as usize] = Some(due);
+        let again = &mut self.again[place as usize];
+        again.due = due;
+        again.count += 1;
     }
 
     /// Takes what the user in `place` asks once more.
     pub(crate) fn take_again(&mut self, place: u32) -> Option<Instant> {
-        self.again.get_mut(place as usize)?.take()
+        let again = self.again.get_mut(place as usize)?;
+        again.count = again.count.checked_sub(1)?;
+        Some(again.due)
     }
 
     /// When the user in `place` asks next.
@@ -108,6 +172,13 @@ impl Users {
         let asks = &mut self.asks[place as usize];
         (*asks <= now).then(|| std::mem::replace(asks, Instant::FAR_FUTURE))
     }
+}
+
+impl Again {
+    const NONE: Self = Self {
+        due: Instant::ZERO,
+        count: 0,
+    };
 }
 
 /// How long it is this time.

@@ -5,6 +5,7 @@
 mod cli;
 mod cmd;
 mod exit;
+mod lua;
 mod out;
 mod prefix;
 mod secrets;

@@ -231,6 +231,11 @@ pub trait Client: Sized {
     /// As many are in flight as may be, or the connection takes no more.
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused>;
 
+    /// The exchange that has just begun sends these bytes instead of those of its request. Where
+    /// requests are [`Transmit::Fixed`], whoever sends them knows that already.
+    #[inline]
+    fn dictate(&mut self, _: &[u8]) {}
+
     /// Takes what was received. `bytes` may be changed in place (TLS) and are dead on return;
     /// `sink` gets heads, slices of content and ends: no copy.
     ///

@@ -292,6 +292,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         stages: load.stages.clone(),
         think: None,
         script: None,
+        lua: None,
         deadline: None,
         stop,
         warmup: load.settle,

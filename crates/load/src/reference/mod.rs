@@ -15,6 +15,7 @@ use sys::reactor::{Reactor, Refused};
 use wire::{Client, Request};
 
 use self::fetch::{Answer, Fetcher};
+use crate::dictation;
 use crate::exchange::Cause;
 use crate::expectation::Expectation;
 use crate::request::Requests;
@@ -62,8 +63,13 @@ pub(crate) fn establish_in<S: Speak>(
     let requests = Requests::compile(plan, &[], 0);
     let shared = speak.shared(plan, &requests, 0);
     let mut fetcher = Fetcher::<_, S::Client>::new(reactor, plan, shared, is_over);
-    if plan.file().requests_per_connection == Some(0) {
-        let greeted = greet_all(&mut fetcher, plan, addresses)?;
+    let is_dictated = dictation::asks(plan);
+    if is_dictated || plan.file().requests_per_connection == Some(0) {
+        let mut greeted = greet_all(&mut fetcher, plan, addresses)?;
+        if is_dictated {
+            let request = plan.request();
+            greeted.expectations = vec![unfetched(&request.expect, &request.name)?];
+        }
         let tally = fetcher.into_tally();
         return Ok(Findings { tally, ..greeted });
     }
@@ -336,7 +342,7 @@ fn unfetched(expect: &plan::Expectation, name: &str) -> Result<Expectation, Load
     if expect.sha256.is_some() {
         return Err(LoadError::Unexpected(format!(
             "{name}: a digest is compared with an answer before the run, and there is none to a \
-             request with cookies or variables; say contains instead"
+             request whose bytes differ each time"
         )));
     }
     let expectation = Expectation {

@@ -159,14 +159,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         let was_full = open.client.free() == 0;
-        let sessions = self.sessions.as_mut();
-        let mut watch = Watch::new(
-            flights,
-            &self.requests,
-            sessions,
-            &mut self.recorder,
-            (place, at),
-        );
+        let (requests, recorder) = (&self.requests, &mut self.recorder);
+        let mut watch = Watch::new(flights, requests, recorder, (place, at))
+            .telling(self.sessions.as_mut(), self.dictation.as_mut());
         open.client.handle_skipped(at, count, &mut watch);
         let seen = watch.seen;
         open.skipping = open.client.skippable() > 0;
@@ -216,15 +211,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         let how = error.map_or(End::Finished, |_| End::Reset);
-        let sessions = self.sessions.as_mut();
-        let mut watch = Watch::new(
-            flights,
-            &self.requests,
-            sessions,
-            &mut self.recorder,
-            (place, at),
-        );
-        (watch.error, watch.write_error) = (error, open.write_error);
+        let (requests, recorder) = (&self.requests, &mut self.recorder);
+        let mut watch = Watch::new(flights, requests, recorder, (place, at))
+            .telling(self.sessions.as_mut(), self.dictation.as_mut());
+        watch.error = error;
+        watch.write_error = open.write_error;
         open.client
             .handle_end(&mut self.shared, at, how, &mut watch);
         let seen = watch.seen;
@@ -395,14 +386,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         if open.client.poll_timeout().is_some_and(|at| at <= now) {
             let was_full = open.client.free() == 0;
-            let sessions = self.sessions.as_mut();
-            let mut watch = Watch::new(
-                flights,
-                &self.requests,
-                sessions,
-                &mut self.recorder,
-                (place, now),
-            );
+            let (requests, recorder) = (&self.requests, &mut self.recorder);
+            let mut watch = Watch::new(flights, requests, recorder, (place, now))
+                .telling(self.sessions.as_mut(), self.dictation.as_mut());
             open.client.handle_timeout(now, &mut watch);
             let seen = watch.seen;
             self.follow(place, now, was_full, seen);

@@ -12,6 +12,7 @@
 //! counted.
 
 mod arrival;
+mod dictated;
 mod edges;
 mod endings;
 mod handshake;
@@ -32,6 +33,7 @@ use model::units::{Instant, Span};
 use sys::reactor::{Event, Key, Reactor, Refused, Stored};
 use wire::{Client, StreamId};
 
+use crate::dictation::Dictation;
 use crate::exchange::Cause;
 use crate::flight::{Flight, Watch};
 use crate::pool::{Connection, Owner, Pool};
@@ -107,6 +109,8 @@ pub struct Worker<C: Client, R> {
     users: Option<Users>,
     /// What they know, if they know anything.
     sessions: Option<Sessions>,
+    /// Who makes the requests or hears the answers, if not the plan alone.
+    dictation: Option<Dictation>,
     recorder: Recorder,
     usage: ThreadUsage,
     nap: Nap,
@@ -255,16 +259,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 };
                 self.recorder.add_bytes_received(bytes.len() as u64, at);
                 let was_full = open.client.free() == 0;
-                let sessions = self.sessions.as_mut();
-                let mut watch = Watch::new(
-                    flights,
-                    &self.requests,
-                    sessions,
-                    &mut self.recorder,
-                    (place, at),
-                );
-                let shared = &mut self.shared;
-                let result = open.client.handle_bytes(shared, at, bytes, &mut watch);
+                let (requests, recorder) = (&self.requests, &mut self.recorder);
+                let mut watch = Watch::new(flights, requests, recorder, (place, at))
+                    .telling(self.sessions.as_mut(), self.dictation.as_mut());
+                let result = open
+                    .client
+                    .handle_bytes(&mut self.shared, at, bytes, &mut watch);
                 let seen = watch.seen;
                 if result.is_err() || seen.early {
                     self.take_offence(place, at, result.err(), seen);
@@ -434,6 +434,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Begins an exchange on a connection with room.
     #[inline]
     fn begin(&mut self, place: u32, arrival: Arrival, ready: Instant, now: Instant) {
+        let dictation = self.dictation.as_ref();
+        if dictation.is_some_and(Dictation::asks) {
+            return self.begin_dictated(place, arrival, ready, now);
+        }
+        let hears = dictation.is_some_and(Dictation::hears);
         let Arrival { due, class } = arrival;
         let class = class.unwrap_or_else(|| {
             let users = self.users.as_ref();
@@ -449,7 +454,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let id = request.id();
         let stream = open.client.begin(request).expect("it had room");
         let sessions = self.sessions.as_ref();
-        let reads = sessions.is_some_and(|sessions| sessions.read_content(class));
+        let reads = hears || sessions.is_some_and(|sessions| sessions.read_content(class));
         let compares = self.requests.begin(class) || reads;
         let flight = Flight::new(due, ready, id, compares, open.connect.take());
         let before = flights[stream.0 as usize].replace(flight);

@@ -12,6 +12,7 @@ use sys::reactor::Reactor;
 use wire::Client;
 
 use super::{Nap, Share, TURN, Worker};
+use crate::dictation::Dictation;
 use crate::exchange::Cause;
 use crate::pool::{self, Pool};
 use crate::preamble::Preamble;
@@ -37,6 +38,7 @@ pub(crate) struct Parts<C: Client, R> {
     pub(crate) schedule: Schedule,
     pub(crate) users: Option<Users>,
     pub(crate) sessions: Option<Sessions>,
+    pub(crate) dictation: Option<Dictation>,
     pub(crate) recorder: recorder::Settings,
     pub(crate) pool: pool::Settings,
     pub(crate) stop: Arc<AtomicBool>,
@@ -55,6 +57,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             schedule,
             users,
             sessions,
+            dictation,
             recorder,
             pool,
             stop,
@@ -99,6 +102,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             schedule,
             users,
             sessions,
+            dictation,
             stop,
         }
     }
@@ -170,6 +174,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.schedule.cut(now);
             self.recorder.end_window(now);
         }
+        self.heed_author(now);
         if let Some(deadline) = self.share.deadline {
             self.shed_overdue(now, deadline);
         }
@@ -210,13 +215,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 self.swept += 1;
                 continue;
             }
-            let users = self.users.as_mut();
-            let again = users.and_then(|users| users.take_again(place));
-            if let Some(due) = self.pool.take_pending(place).or(again) {
+            while let Some(due) = self.take_unsent(place) {
                 self.never_sent(self.arrival(place, due), now, Cause::Unfinished);
             }
             self.swept += 1;
         }
+    }
+
+    /// Takes what waits for the connection in `place`, or is to be asked again on it.
+    fn take_unsent(&mut self, place: u32) -> Option<Instant> {
+        let pending = self.pool.take_pending(place);
+        pending.or_else(|| self.users.as_mut()?.take_again(place))
     }
 
     fn cause_of_giving_up(&self) -> Cause {

@@ -6,6 +6,7 @@ use wire::Client;
 
 use super::handshake::segment_of;
 use super::{STALLED, Unstamped, Worker};
+use crate::dictation::{COPIED, Dictation};
 
 impl<C: Client, R: Reactor> Worker<C, R> {
     /// Hands to the reactor what the protocol wants to send. What finds no room waits.
@@ -23,7 +24,21 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 return;
             }
             self.out.clear();
+            let mut once = None;
             let (mut transmit, starts) = match open.client.poll_transmit(now, &mut self.out) {
+                wire::Transmit::Fixed { starts, .. }
+                    if self.dictation.as_ref().is_some_and(Dictation::asks) =>
+                {
+                    let dictation = self.dictation.as_ref();
+                    let bytes = dictation.map_or(&[][..], |author| author.begun_last(place));
+                    let transmit = if bytes.len() > COPIED {
+                        let stored = self.reactor.store(bytes.to_vec());
+                        Transmit::stored(*once.insert(stored))
+                    } else {
+                        Transmit::copied(bytes)
+                    };
+                    (transmit, starts)
+                }
                 wire::Transmit::Fixed { request, starts } => {
                     let users = self.users.as_ref();
                     let is_written = self.sessions.as_mut().is_some_and(|sessions| {
@@ -47,7 +62,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             if let Some(stream) = starts {
                 transmit = transmit.with_tag(stream.0);
             }
-            match (self.reactor.send(key, transmit), starts) {
+            let handed = self.reactor.send(key, transmit);
+            if let Some(stored) = once {
+                self.reactor.discard(stored);
+            }
+            match (handed, starts) {
                 (Ok(Handed::Now), Some(stream)) => match at {
                     Some(at) => self.sent(place, key, stream, at),
                     None => self.unstamped.push(Unstamped {

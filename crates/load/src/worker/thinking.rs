@@ -6,12 +6,24 @@ use sys::reactor::Reactor;
 use wire::Client;
 
 use super::{Arrival, Worker};
+use crate::dictation::Dictation;
 use crate::pool::Connection;
+use crate::users::Users;
 
 impl<C: Client, R: Reactor> Worker<C, R> {
     /// Whether there are users who will ask for something.
-    pub(super) const fn has_users(&self) -> bool {
+    pub(super) fn has_users(&self) -> bool {
         self.users.is_some() && self.remaining > 0 && !self.stopping
+    }
+
+    /// The user in `place` begins to think at `at`, unless that is so already; when it asks.
+    fn begin_to_think(&mut self, place: u32, at: Instant) -> Option<Instant> {
+        let users = self.users.as_mut()?;
+        if !users.are_dictated() || users.asks(place) < Instant::FAR_FUTURE {
+            return Some(users.think(place, at));
+        }
+        let wait = self.dictation.as_mut().map(Dictation::delay);
+        Some(users.wait(place, at + wait.unwrap_or_default()))
     }
 
     /// What was due for `place`: the request that a script has for its user, if there is one.
@@ -26,10 +38,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The user in `place` of a script begins with the run; false where there is no script. The
     /// connection is made when the user asks.
     pub(super) fn begin_script(&mut self, place: u32, now: Instant) -> bool {
-        let Some(users) = self.users.as_mut().filter(|users| users.follow()) else {
+        if !self.users.as_ref().is_some_and(Users::follow) {
             return false;
-        };
-        let asks = users.think(place, self.start);
+        }
+        let asks = self.begin_to_think(place, self.start);
+        let asks = asks.unwrap_or(self.start);
         if asks <= now {
             self.pool.want(place, None);
         } else {
@@ -44,6 +57,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         match self.users.as_mut().filter(|users| users.follow()) {
             Some(users) => {
                 users.ask_again(place, due);
+                if let Some(dictation) = &mut self.dictation {
+                    dictation.rewind(place);
+                }
                 true
             }
             None => false,
@@ -54,9 +70,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[inline]
     pub(super) fn think(&mut self, place: u32, at: Instant) {
         if self.has_users()
-            && let Some(users) = &mut self.users
+            && !self.is_within_batch(place)
+            && let Some(asks) = self.begin_to_think(place, at)
         {
-            let asks = users.think(place, at);
             self.pool.alarms.arm(place, asks);
         }
     }
@@ -64,6 +80,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// What the user in `place` asks, if it is time and there is to be anything more. It is due
     /// when the user had thought.
     pub(super) fn claim_for_user(&mut self, place: u32, at: Instant) -> Option<Instant> {
+        self.heed_author(at);
         let has_users = self.has_users();
         let users = self.users.as_mut()?;
         if !self.stopping
@@ -74,10 +91,16 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if !has_users {
             return None;
         }
-        if users.follow() {
-            users.think(place, at);
-        }
-        let due = users.take(place, at)?;
+        let due = match users.take_handed(place) {
+            Some(due) => due,
+            None if self.is_within_batch(place) => return None,
+            None => {
+                if self.users.as_ref().is_some_and(Users::follow) {
+                    self.begin_to_think(place, at);
+                }
+                self.users.as_mut()?.take(place, at)?
+            }
+        };
         self.remaining -= 1;
         self.recorder.arrive(due);
         Some(due)
@@ -104,6 +127,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 let free_since = open.free_since;
                 if let Some(due) = self.claim_for_user(place, now) {
                     self.begin(place, Arrival::new(due), due.max(free_since), now);
+                    self.feed_batch(place, now);
                 }
             }
             // Whoever gets the connection, or gets it back, looks who asks.

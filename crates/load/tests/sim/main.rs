@@ -1,5 +1,6 @@
 //! The real worker on a virtual clock, before servers whose behaviour is known exactly.
 
+mod authors;
 mod classes;
 mod connections;
 mod early;

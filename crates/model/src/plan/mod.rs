@@ -12,11 +12,13 @@ use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
 mod check;
+mod lua;
 pub mod pace;
 mod script;
 mod url;
 mod way;
 
+pub use self::lua::LuaFile;
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
 pub use self::script::{
@@ -82,6 +84,9 @@ pub struct PlanFile {
     /// steps name the requests. None: each connection asks what the weights of the requests say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptFile>,
+    /// A script in Lua that takes part in the run; none: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lua: Option<LuaFile>,
     /// Open loop: what was due for so long and was not sent is given up; none: nothing is.
     #[serde(
         rename = "deadline_ns",
@@ -423,6 +428,7 @@ impl TryFrom<PlanFile> for Plan {
         check::numbers(&file)?;
         check::pace(&file)?;
         script::check(&file)?;
+        lua::check(&file)?;
         check::tls(&file, first)?;
         way::check(&file)?;
         Ok(Self { file, requests })

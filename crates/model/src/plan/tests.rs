@@ -14,6 +14,7 @@ fn file() -> PlanFile {
         stages: Vec::new(),
         think: None,
         script: None,
+        lua: None,
         deadline: None,
         stop: Stop::DurationNs(Span::from_s(10)),
         warmup: Span::ZERO,

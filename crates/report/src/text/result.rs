@@ -115,8 +115,17 @@ fn is_bare(plan: &PlanFile) -> bool {
     plan.requests_per_connection == Some(0)
 }
 
-/// When requests become due, in words.
+/// When requests become due, in words, and which script in Lua has a part in it.
 fn how(plan: &PlanFile) -> String {
+    let pace = pace(plan);
+    match &plan.lua {
+        None => pace,
+        Some(lua) if lua.asks => format!("{pace}, requests by the Lua script {}", lua.name),
+        Some(lua) => format!("{pace}, with the Lua script {}", lua.name),
+    }
+}
+
+fn pace(plan: &PlanFile) -> String {
     if let Some(script) = &plan.script {
         let requests = script.requests();
         return format!("closed loop of users who follow a script of {requests} requests");

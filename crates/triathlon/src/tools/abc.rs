@@ -206,7 +206,7 @@ fn run(given: &Given) -> anyhow::Result<Exit> {
     'sweep: for connections in range.connections() {
         let mut rates = Rates::default();
         for round in 1..=range.rounds {
-            let trial = super::measured(&TOOL, given, url, round_of(range, connections, url))?;
+            let (trial, _) = super::measured(&TOOL, given, url, round_of(range, connections, url))?;
             tell(connections, round, &trial);
             exit = worse(exit, crate::cmd::load::exit_of(&trial));
             let figures = Figures::new(&trial);

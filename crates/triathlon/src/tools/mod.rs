@@ -7,6 +7,7 @@
 mod ab;
 mod abc;
 mod figures;
+mod finished;
 mod flag;
 mod given;
 mod h2load;
@@ -23,10 +24,12 @@ use clap::Parser as _;
 use model::{Span, Trial};
 use report::text::Style;
 
+pub(crate) use self::finished::finished;
 use self::flag::{Flag, Here};
 use self::given::{Given, Grammar};
 use crate::cmd::load;
 use crate::exit::{Exit, UsageError};
+use crate::lua::Script;
 use crate::out;
 
 /// Another tool.
@@ -142,9 +145,12 @@ pub(crate) fn run(name: &str, words: &Words) -> anyhow::Result<Exit> {
     match tool.work {
         Work::Load { asked, told } => {
             let url = given.url(tool)?;
-            let trial = measured(tool, &given, url, asked(&given, url)?)?;
+            let (trial, script) = measured(tool, &given, url, asked(&given, url)?)?;
             tell_worth(&trial);
             out::write(&told(&given, url, &trial)?)?;
+            if let Some(script) = script {
+                script.done(&finished(&trial))?;
+            }
             Ok(load::exit_of(&trial))
         }
         Work::Own(run) => run(&given),
@@ -158,7 +164,12 @@ fn tell_worth(trial: &Trial) {
 }
 
 /// Makes the run.
-fn measured(tool: &Tool, given: &Given, url: &str, asked: Asked) -> anyhow::Result<Trial> {
+fn measured(
+    tool: &Tool,
+    given: &Given,
+    url: &str,
+    asked: Asked,
+) -> anyhow::Result<(Trial, Option<Script>)> {
     let mut words = vec!["load".to_owned(), url.to_owned()];
     words.extend(given.load());
     words.extend(asked.words);

@@ -31,6 +31,8 @@ pub(super) const TOOL: Tool = Tool {
         "There are no 10 seconds of calibration: the run is measured from its beginning.",
         "The uncorrected latency is the time from sending; wrk2's is the same.",
         "The spectrum has no line of buckets, as the histogram is not wrk2's.",
+        "A script is asked for a request when one is due; one with delay() is refused.",
+        "What is said of scripts under wrk holds here, too.",
     ],
     work: Work::Load { asked, told },
 };

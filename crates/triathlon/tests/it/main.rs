@@ -32,6 +32,7 @@ mod http3;
 mod keys;
 mod lab;
 mod lab_tls;
+mod lua;
 mod many;
 mod models;
 mod outputs;

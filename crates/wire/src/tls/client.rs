@@ -109,6 +109,8 @@ pub struct Tls<C> {
     plain: Vec<u8>,
     /// A request that was sent in part: how much of it.
     sending: Option<(RequestId, usize)>,
+    /// What is sent in place of the request that begins; empty: nothing is.
+    dictated: Vec<u8>,
     /// The handshake is over, and counted.
     is_established: bool,
     /// A session was to be resumed, if there was one.
@@ -143,6 +145,7 @@ impl<C: Inner> Client for Tls<C> {
             piece: shared.piece,
             plain: Vec::new(),
             sending: None,
+            dictated: Vec::new(),
             is_established: false,
             is_to_resume,
             is_finished: false,
@@ -213,6 +216,11 @@ impl<C: Inner> Client for Tls<C> {
             return Err(Refused::Busy);
         }
         self.inner.begin(request)
+    }
+
+    fn dictate(&mut self, bytes: &[u8]) {
+        self.dictated.clear();
+        self.dictated.extend_from_slice(bytes);
     }
 
     fn handle_bytes(
@@ -311,7 +319,10 @@ impl<C: Inner> Client for Tls<C> {
                 Transmit::Nothing => return nothing,
             },
         };
-        let bytes = &self.requests[usize::from(request.0)];
+        let bytes = match self.dictated.as_slice() {
+            [] => &self.requests[usize::from(request.0)],
+            dictated => dictated,
+        };
         let room = self.piece - OVERHEAD - out.len();
         let end = bytes.len().min(from + room);
         if !self.session.encrypt(&bytes[from..end], out) {

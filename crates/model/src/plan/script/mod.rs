@@ -196,7 +196,8 @@ impl PlanFile {
     /// Whether the bytes of the request in this position are the same each time.
     pub fn is_fixed(&self, position: usize) -> bool {
         let script = self.script.as_ref();
-        script.is_none_or(|script| script.is_fixed(&self.requests[position]))
+        let is_fixed = |script: &ScriptFile| script.is_fixed(&self.requests[position]);
+        !self.is_asked_by_lua() && script.is_none_or(is_fixed)
     }
 }
 

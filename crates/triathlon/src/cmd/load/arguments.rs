@@ -15,6 +15,7 @@ use super::server::{Asked, Choice};
 use super::sources::Sources;
 use super::targets::{Asks, Targets};
 use crate::exit::UsageError;
+use crate::lua::Script;
 use crate::whole::at_least_one;
 
 const EXAMPLES: &str = "\
@@ -184,6 +185,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     tls: super::tls::Flags,
 
+    #[command(flatten)]
+    lua: super::lua::Lua,
+
     /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last. The
     /// plan says everything: flags that would say it otherwise are refused
     #[arg(long, value_name = "FILE|-", conflicts_with_all = SAID_BY_THE_PLAN)]
@@ -252,11 +256,13 @@ pub(super) struct Chosen {
     pub(super) context: Context,
     /// The server's first process, where it runs on this machine and can be seen.
     pub(super) server: Option<u32>,
+    /// The script in Lua that takes part.
+    pub(super) script: Option<Script>,
 }
 
 /// The plan that the flags mean.
 pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
-    let asks = args.targets.read()?;
+    let mut asks = args.targets.read()?;
     let (asked, choice) = choose_cpus(args, &asks)?;
     let mut cpus = choice.cpus;
     let workers = args.threads.unwrap_or_else(|| {
@@ -266,6 +272,8 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
             .min(args.connections.max(1))
     });
     cpus.truncate(workers as usize);
+    let script = args.lua.read(&mut asks, workers)?;
+    let handed = script.as_ref().map_or(1, |script| script.pipeline);
     let context = asked.context(&cpus, choice.words);
     let shares = context
         .shared_cpus
@@ -285,12 +293,13 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         stages: args.pace.stages.clone(),
         think: args.pace.think,
         script: asks.script,
+        lua: script.as_ref().map(|script| script.lua.clone()),
         deadline: args.pace.deadline.filter(|_| args.pace.capacity.is_empty()),
         stop,
         warmup: args.warmup.unwrap_or(warmup),
         connections: args.connections,
         requests_per_connection: args.requests_per_connection,
-        pipeline: args.pace.pipeline,
+        pipeline: args.pace.pipeline.max(handed),
         streams: args.pace.streams,
         timeout: args.timeout,
         seed: args.seed,
@@ -318,6 +327,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         plan,
         context,
         server: asked.pid(),
+        script,
     })
 }
 

@@ -66,8 +66,9 @@ pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> any
             plan,
             context: chosen.context.clone(),
             server: chosen.server,
+            script: None,
         };
-        measure(chosen, interrupt, &output, args, None)
+        measure(chosen, None, interrupt, &output, args, None)
     };
     let mut trial = make(Arrivals::Closed, full / 4, 0)?;
     let closed_loop_rate = trial.record.achieved_rate;

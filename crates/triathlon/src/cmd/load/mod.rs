@@ -5,6 +5,7 @@ mod capacity;
 mod exports;
 mod form;
 mod lists;
+mod lua;
 mod meter;
 mod metrics;
 mod output;
@@ -38,7 +39,8 @@ use self::meter::Meter;
 use self::metrics::Metrics;
 use self::output::Output;
 use crate::exit::{Exit, UsageError};
-use crate::out;
+use crate::lua::Script;
+use crate::{out, tools};
 
 /// A lab on this machine measures us, and we measure it.
 fn tell_of_lab() {
@@ -51,18 +53,17 @@ fn tell_of_lab() {
     }
 }
 
-/// Measures what the flags say, for at most `most`, and leaves the telling to whoever asked.
-pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<Trial> {
+/// Measures what the flags say, for at most `most`, and leaves the telling to whoever asked, with
+/// the script that wants to tell something too.
+pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<(Trial, Option<Script>)> {
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     tell_of_lab();
-    measure(
-        arguments::choose(args)?,
-        &interrupt,
-        &Output::new(args),
-        args,
-        most,
-    )
+    let mut chosen = arguments::choose(args)?;
+    let script = chosen.script.take();
+    let output = Output::new(args);
+    let trial = measure(chosen, script.as_ref(), &interrupt, &output, args, most)?;
+    Ok((trial, script))
 }
 
 /// Nothing was said of what to ask.
@@ -82,11 +83,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     Output::try_out(args)?;
     let output = Output::new(args);
-    let chosen = match &args.plan {
+    let mut chosen = match &args.plan {
         Some(path) => Chosen {
             plan: read_plan(path, args.part.is_some())?,
             context: trial::Context::default(),
             server: None,
+            script: None,
         },
         None => {
             tell_of_lab();
@@ -96,13 +98,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !args.pace.capacity.is_empty() {
         return capacity::search(args, &chosen, &interrupt);
     }
-    match measure(chosen, &interrupt, &output, args, None) {
+    let script = chosen.script.take();
+    match measure(chosen, script.as_ref(), &interrupt, &output, args, None) {
         Ok(trial) => {
             let exit = exit_of(&trial);
+            let finished = script.as_ref().map(|_| tools::finished(&trial));
             match output.finish(args, trial) {
                 // Whoever interrupts it by closing the terminal takes no result.
                 Err(error) if exit == Exit::Interrupted => out::note(format_args!("{error:#}")),
                 told => told?,
+            }
+            if let (Some(script), Some(finished)) = (script, finished) {
+                script.done(&finished)?;
             }
             Ok(exit)
         }
@@ -138,6 +145,7 @@ fn read_plan(path: &Path, is_line: bool) -> anyhow::Result<Plan> {
 /// Makes the load and puts the trial together.
 fn measure(
     chosen: Chosen,
+    script: Option<&Script>,
     interrupt: &Interrupt,
     output: &Output,
     args: &Args,
@@ -150,7 +158,7 @@ fn measure(
     let mut metrics = args.exports.metrics.map(Metrics::listen).transpose()?;
     let mut failed = None;
     let mut limit = Limit::new(most);
-    let mut record = make_load(&chosen.plan, args, &stop, &mut |notice| {
+    let mut record = make_load(&chosen.plan, script, args, &stop, &mut |notice| {
         if interrupt.is_raised() {
             stop.store(true, Ordering::Relaxed);
         }
@@ -219,22 +227,37 @@ impl Limit {
 /// Makes the load here, or in as many processes as it needs.
 fn make_load(
     plan: &Plan,
+    script: Option<&Script>,
     args: &Args,
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
-) -> Result<Record, LoadError> {
+) -> anyhow::Result<Record> {
+    if let Some(script) = script {
+        let made = load::run_led(plan, script.seats(), stop, notice);
+        return made.map_err(|error| match error {
+            LoadError::Author(why) => UsageError(format!("the Lua script: {why}")).into(),
+            error => error.into(),
+        });
+    }
     if let Some(workers) = &args.part {
         let part = Part {
             workers: workers.clone(),
             begin: &mut || begin(stop),
+            seats: Vec::new(),
         };
-        return load::run_part(plan, part, stop, notice);
+        return Ok(load::run_part(plan, part, stop, notice)?);
     }
     let parts = load::divide(plan)?;
     if parts.len() == 1 {
-        return load::run(plan, stop, notice);
+        return Ok(load::run(plan, stop, notice)?);
     }
-    load::run_divided(plan, &parts, &mut command_of, stop, notice)
+    Ok(load::run_divided(
+        plan,
+        &parts,
+        &mut command_of,
+        stop,
+        notice,
+    )?)
 }
 
 /// This program, for a part of the workers. Its examples are redacted where those of the whole run

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 63] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 65] = [
     "backend",
     "bearer",
     "cacert",
@@ -36,6 +36,8 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 63] = [
     "key",
     "latency",
     "list",
+    "lua",
+    "lua_args",
     "metrics",
     "no_resumption",
     "order",
@@ -89,6 +91,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "stages" => "--stages",
         "think" => "--think",
         "script" => "--script or --har",
+        "lua" => "--lua",
         "requests_per_connection" => "--requests-per-connection",
         "stop" => "--duration",
         "timeout" => "--timeout",

@@ -30,6 +30,13 @@ pub(super) const TOOL: Tool = Tool {
     differs: &[
         "The rates of threads are those of whole seconds; wrk's are of tenths of seconds.",
         "Latencies are those of right answers; wrk counts those of wrong answers too.",
+        "Where a script hands over several requests at once, each answer is timed by itself; wrk \
+         times the batch.",
+        "A script finds no ffi, no debug and no modules in C.",
+        "A script that stops its thread is told nothing more; what was asked is still answered and \
+         counted.",
+        "latency:percentile(100) is the longest time; in wrk it is 0.",
+        "A mistake in a script ends the run, with exit code 2.",
     ],
     work: Work::Load { asked, told },
 };
@@ -45,10 +52,7 @@ pub(super) const THREADS: Flag = flag(&["-t", "--threads"], "Number of threads t
     .load("--threads={}");
 pub(super) const SCRIPT: Flag = flag(&["-s", "--script"], "Load Lua script file")
     .text("S")
-    .refused(
-        "Lua scripts are not supported yet; triathlon load mixes requests (--urls), thinks \
-         (--think), pipelines (--pipeline) and follows steps (--script) without one",
-    );
+    .load("--lua={}");
 pub(super) const HEADER: Flag = flag(&["-H", "--header"], "Add header to request")
     .text("H")
     .many()
@@ -78,9 +82,8 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
 
 /// What wrk and wrk2 have in common.
 pub(super) fn common(given: &Given, url: &str) -> Result<Asked, UsageError> {
-    if !given.rest.is_empty() {
-        let why = "arguments after '--' are those of a script, and Lua scripts are not supported \
-                   yet";
+    if !given.rest.is_empty() && !given.is("-s") {
+        let why = "arguments after '--' are those of a script: give one with -s";
         return Err(UsageError(why.to_owned()));
     }
     let (threads, connections) = counts(given);
@@ -100,6 +103,7 @@ pub(super) fn common(given: &Given, url: &str) -> Result<Asked, UsageError> {
     let left_out = usual.into_iter().filter(|(name, _)| !given.is(name));
     words.extend(left_out.map(|(_, word)| word));
     words.extend(super::unverified(url));
+    words.extend(given.rest.iter().map(|word| format!("--lua-arg={word}")));
     Ok(Asked { words, most: None })
 }
 
@@ -145,7 +149,8 @@ pub(super) fn head(given: &Given, url: &str, trial: &Trial) -> String {
 
 fn latency_row(times: &Distribution) -> String {
     let (mean, deviation) = mean_and_deviation(times);
-    let (mean, deviation) = (mean * 1e3, deviation * 1e3);
+    // Of no answers it is -0, which would be shown.
+    let (mean, deviation) = (mean * 1e3, (deviation * 1e3).abs());
     let longest = times.max().unwrap_or_default().as_us_f64();
     let within = within(times, mean, deviation);
     row("Latency", [mean, deviation, longest], within, time_us)

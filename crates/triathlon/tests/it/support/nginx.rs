@@ -10,7 +10,7 @@ use std::process::Command;
 use super::process::Running;
 use super::{reserve, wait_until};
 
-/// The configuration; PORT and BIND stand for the address.
+/// The configuration; ADDRESS stands for the address.
 const CONFIGURATION: &str = "
 daemon off;
 user root;
@@ -20,6 +20,8 @@ error_log stderr error;
 events { worker_connections 4096; }
 http {
   log_format books '$connection $connection_requests $bytes_sent $request_length $status $uri';
+  log_format asks '$connection|$request_method|$request_uri|$http_x_counter|$http_x_token|'
+                  '$content_type|$content_length';
   access_log access.log books;
   client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u;
   scgi_temp_path s;
@@ -126,7 +128,30 @@ impl Nginx {
         Self::start_with(program, files, &settings)
     }
 
+    /// One that answers whatever it is asked, gives a token at /authenticate and knows nothing at
+    /// /missing; over TLS with a certificate and its key. It logs what it was asked.
+    pub(crate) fn start_telling(program: &Path, tls: Option<(&Path, &Path)>) -> Self {
+        let tls = tls.map_or_else(String::new, |(certificate, key)| {
+            let (certificate, key) = (certificate.display(), key.display());
+            format!(" ssl; ssl_certificate {certificate}; ssl_certificate_key {key}")
+        });
+        let server = format!(
+            "server {{ listen ADDRESS{tls}; access_log asks.log asks;
+               location = /authenticate {{ add_header X-Token open-sesame; return 200 'in'; }}
+               location = /missing {{ return 404; }}
+               location / {{ return 200 'seven!'; }} }}"
+        );
+        let whole = CONFIGURATION.split_once("  server {").map(|(head, _)| head);
+        let whole = format!("{}\n{server}\n}}\n", whole.expect("there is a server"));
+        Self::start_as(program, &[], &whole)
+    }
+
     fn start_with(program: &Path, files: &[(&str, &[u8])], settings: &str) -> Self {
+        let configuration = CONFIGURATION.replace("ADDRESS", &format!("ADDRESS{settings}"));
+        Self::start_as(program, files, &configuration)
+    }
+
+    fn start_as(program: &Path, files: &[(&str, &[u8])], configuration: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(folder.path().join("www")).expect("a folder");
         for (name, content) in files {
@@ -134,7 +159,7 @@ impl Nginx {
         }
         let reserved = reserve();
         let address = reserved.address;
-        let configuration = CONFIGURATION.replace("ADDRESS", &format!("{address}{settings}"));
+        let configuration = configuration.replace("ADDRESS", &address.to_string());
         fs::write(folder.path().join("nginx.conf"), configuration).expect("a file");
         let mut running =
             Running::start(Command::new(program).arg("-p").arg(folder.path()).args([
@@ -202,10 +227,21 @@ impl Nginx {
         told.collect()
     }
 
-    fn log(mut self) -> String {
+    /// The same of one that tells what it was asked: the fields of each line.
+    pub(crate) fn quit_and_list(self) -> Vec<Vec<String>> {
+        let log = self.log_in("asks.log");
+        let fields = |line: &str| line.split('|').map(str::to_owned).collect();
+        log.lines().map(fields).collect()
+    }
+
+    fn log(self) -> String {
+        self.log_in("access.log")
+    }
+
+    fn log_in(mut self, name: &str) -> String {
         self.running.signal("QUIT");
         wait_until("nginx has quit", || self.running.ended());
-        fs::read_to_string(self.folder.path().join("access.log")).expect("a log")
+        fs::read_to_string(self.folder.path().join(name)).expect("a log")
     }
 }
 

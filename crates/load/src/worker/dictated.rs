@@ -1,0 +1,73 @@
+//! Where an author makes the requests: how they begin, several at once if it hands over several.
+
+use model::units::Instant;
+use sys::reactor::Reactor;
+use wire::Client;
+
+use super::{Arrival, Worker};
+use crate::dictation::Dictation;
+use crate::exchange::Cause;
+use crate::flight::Flight;
+use crate::users::Users;
+
+impl<C: Client, R: Reactor> Worker<C, R> {
+    /// Begins an exchange whose request the author makes now. An author that has failed makes none:
+    /// the run ends.
+    pub(super) fn begin_dictated(
+        &mut self,
+        place: u32,
+        arrival: Arrival,
+        ready: Instant,
+        now: Instant,
+    ) {
+        let Some(dictation) = &mut self.dictation else {
+            return;
+        };
+        let hears = dictation.hears();
+        let Some(next) = dictation.next(place) else {
+            self.heed_author(now);
+            return self.never_sent(arrival, now, Cause::Unfinished);
+        };
+        let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            return;
+        };
+        open.requests += 1;
+        let stream = open.client.begin(next.form).expect("it had room");
+        open.client.dictate(next.bytes);
+        let behind = next.behind;
+        let id = next.form.id();
+        let flight = Flight::new(arrival.due, ready, id, hears, open.connect.take());
+        let before = flights[stream.0 as usize].replace(flight);
+        debug_assert!(before.is_none(), "a stream is free when its exchange ended");
+        open.in_flight += 1;
+        if behind > 0
+            && let Some(users) = &mut self.users
+        {
+            users.hand(place, arrival.due, behind);
+        }
+        self.pool.alarms.arm(place, ready + self.share.timeout);
+        self.transmit(place, now);
+    }
+
+    /// An author that wants nothing more to be asked, or has failed, is heeded.
+    pub(super) fn heed_author(&mut self, now: Instant) {
+        if self.dictation.as_ref().is_some_and(Dictation::is_over) {
+            self.remaining = 0;
+            self.schedule.cut(now);
+        }
+    }
+
+    /// Whether some of what the user in `place` was handed at once is not answered yet: the next
+    /// comes after it.
+    pub(super) fn is_within_batch(&mut self, place: u32) -> bool {
+        let is_dictated = self.users.as_ref().is_some_and(Users::are_dictated);
+        is_dictated && self.pool.open(place).is_some_and(|open| open.in_flight > 0)
+    }
+
+    /// The rest of what the user in `place` was handed goes out with the first of it.
+    pub(super) fn feed_batch(&mut self, place: u32, now: Instant) {
+        if self.dictation.is_some() {
+            self.feed(place, now);
+        }
+    }
+}

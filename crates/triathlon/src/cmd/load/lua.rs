@@ -1,0 +1,57 @@
+//! The flags of a script in Lua.
+
+use std::path::PathBuf;
+
+use model::plan::RequestFile;
+
+use super::targets::Asks;
+use crate::exit::UsageError;
+use crate::lua::Script;
+
+/// A script in Lua.
+#[derive(clap::Args, Debug)]
+pub(super) struct Lua {
+    /// Run the Lua script in FILE, with the functions that wrk has: setup, init, delay, request,
+    /// response, done. docs/script.md tells more
+    #[arg(
+        long = "lua",
+        value_name = "FILE",
+        id = "lua",
+        requires = "urls",
+        conflicts_with_all = [
+            "capacity", "data", "forms", "har", "http2", "http2_prior_knowledge", "http3", "list",
+            "pipeline", "raw", "request", "requests_per_connection", "script", "think", "weights",
+        ]
+    )]
+    lua: Option<PathBuf>,
+
+    /// A word for init() of the script in Lua; may be given several times
+    #[arg(
+        long = "lua-arg",
+        value_name = "WORD",
+        id = "lua_args",
+        requires = "lua",
+        allow_hyphen_values = true
+    )]
+    lua_args: Vec<String>,
+}
+
+impl Lua {
+    /// Runs the script for so many threads, and puts what it asks in the place of what was asked.
+    pub(super) fn read(&self, asks: &mut Asks, threads: u32) -> anyhow::Result<Option<Script>> {
+        let Some(path) = &self.lua else {
+            return Ok(None);
+        };
+        let [request] = asks.requests.as_slice() else {
+            let why = "--lua: give one URL; the script says what else is asked";
+            return Err(UsageError(why.to_owned()).into());
+        };
+        let request: RequestFile = request.clone();
+        let script = Script::read(path, &self.lua_args, &request, &asks.addresses, threads)?;
+        asks.requests = vec![script.request.clone()];
+        if !script.addresses.is_empty() {
+            asks.addresses.clone_from(&script.addresses);
+        }
+        Ok(Some(script))
+    }
+}

@@ -1,0 +1,71 @@
+//! What wrk tells the `done` of a script, from a trial of ours.
+
+use std::collections::BTreeMap;
+
+use model::{Outcome, Span, Trial};
+use report::hdr::mean_and_deviation;
+
+use super::figures::{Figures, number, whole};
+use crate::lua::{Finished, Statistics};
+
+/// What a script is told of the trial, in wrk's units: microseconds, and requests per second of a
+/// thread.
+pub(crate) fn finished(trial: &Trial) -> Finished {
+    let figures = Figures::new(trial);
+    Finished {
+        duration_us: trial.record.window.as_ns() / 1_000,
+        requests: figures.complete(),
+        bytes: figures.received(),
+        errors: [
+            ("connect", figures.connect()),
+            ("read", figures.read()),
+            ("write", figures.of(Outcome::Write)),
+            ("status", figures.wrong()),
+            ("timeout", figures.of(Outcome::Timeout)),
+        ],
+        latency: latency(trial),
+        rates: rates(trial),
+    }
+}
+
+fn latency(trial: &Trial) -> Statistics {
+    let times = &trial.record.response_time;
+    let mut values: Vec<(u64, u64)> = Vec::new();
+    for (lowest, width, count) in times.buckets() {
+        let us = (lowest + width / 2).as_ns() / 1_000;
+        match values.last_mut() {
+            Some((last, seen)) if *last == us => *seen += count,
+            _ => values.push((us, count)),
+        }
+    }
+    let (mean, deviation) = mean_and_deviation(times);
+    Statistics {
+        values,
+        mean: mean * 1e3,
+        deviation: deviation * 1e3,
+    }
+}
+
+fn rates(trial: &Trial) -> Statistics {
+    let threads = f64::from(trial.plan.workers.max(1));
+    let intervals = trial.record.intervals.iter();
+    let rates: Vec<u64> = intervals
+        .filter(|interval| interval.length > Span::ZERO)
+        .map(|interval| {
+            let right = number(interval.tally.right_in_it());
+            whole(right / interval.length.as_s_f64() / threads)
+        })
+        .collect();
+    let mut values: BTreeMap<u64, u64> = BTreeMap::new();
+    for rate in &rates {
+        *values.entry(*rate).or_default() += 1;
+    }
+    let count = number(rates.len().max(1) as u64);
+    let mean = rates.iter().map(|rate| number(*rate)).sum::<f64>() / count;
+    let squares = rates.iter().map(|rate| (number(*rate) - mean).powi(2));
+    Statistics {
+        values: values.into_iter().collect(),
+        mean,
+        deviation: (squares.sum::<f64>() / count).sqrt(),
+    }
+}
