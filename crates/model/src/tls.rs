@@ -106,7 +106,7 @@ names! {
 }
 
 /// Of which kind handshakes are to be, each by its weight: full ones, and those that resume an
-/// earlier session.
+/// earlier session, some of these with a request that goes out before their end.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -117,11 +117,44 @@ pub struct HandshakeMix {
     /// The weight of those that resume a session, if there is one by then.
     #[serde(default)]
     pub resumed: u32,
+    /// The weight of those that resume a session and begin with a request (early data, 0-RTT), if
+    /// the server allows that.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub early: u32,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_none(weight: &u32) -> bool {
+    *weight == 0
+}
+
+/// Of which kind a handshake was.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HandshakeKind {
+    /// With a certificate and a signature.
+    Full,
+    /// It resumed the session of a connection before it.
+    Resumed,
+    /// The same, and the server took a request that came before its end.
+    Early,
 }
 
 impl std::fmt::Display for HandshakeMix {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "full:{},resumed:{}", self.full, self.resumed)
+        let all = [
+            ("full", self.full),
+            ("resumed", self.resumed),
+            ("early", self.early),
+        ];
+        let given = all.into_iter().filter(|(_, weight)| *weight > 0);
+        for (place, (kind, weight)) in given.enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{kind}:{weight}")?;
+        }
+        Ok(())
     }
 }
 
@@ -135,17 +168,11 @@ impl std::str::FromStr for HandshakeMix {
             let slot = match kind {
                 "full" => &mut mix.full,
                 "resumed" => &mut mix.resumed,
-                "early" => {
-                    return Err(
-                        "handshakes with early data (0-RTT) are not made here: choose of \
-                                full and resumed"
-                            .to_owned(),
-                    );
-                }
+                "early" => &mut mix.early,
                 _ => {
                     return Err(format!(
                         "'{part}' is no kind of handshake with its weight: write \
-                         full:60,resumed:30"
+                         full:60,resumed:30,early:10"
                     ));
                 }
             };
@@ -213,6 +240,9 @@ pub struct Negotiated {
     pub application: Option<String>,
     /// Whether an earlier session was resumed: then the server showed no certificate.
     pub resumed: bool,
+    /// Whether the server took a request that came before the end of the handshake (0-RTT).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub early: bool,
     /// The kind of key in the server's certificate: `ECDSA P-256`, `RSA 2048`; none if it showed
     /// none.
     pub key_type: Option<String>,
@@ -246,12 +276,23 @@ pub struct TlsRecord {
     /// yet, or the server did not take it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_resumed: u64,
+    /// Handshakes that the plan wanted to begin with a request and that did not: there was no
+    /// session yet, or it allows none (RFC 8446 §4.6.1).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_early: u64,
+    /// Those that did, and whose server did not take it: the request was sent again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub early_refused: u64,
     /// How long full handshakes took, from the established connection on.
     #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub full_time: Distribution,
     /// The same of those that resumed a session.
     #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub resumed_time: Distribution,
+    /// The same of those with which the server took a request before their end. They are not among
+    /// those that resumed a session.
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
+    pub early_time: Distribution,
 }
 
 #[expect(
@@ -285,8 +326,18 @@ impl TlsRecord {
         self.failed += other.failed;
         self.closed_without_notify += other.closed_without_notify;
         self.not_resumed += other.not_resumed;
+        self.not_early += other.not_early;
+        self.early_refused += other.early_refused;
         self.full_time.merge(&other.full_time);
         self.resumed_time.merge(&other.resumed_time);
+        self.early_time.merge(&other.early_time);
+    }
+
+    /// Of those that resumed a session: how many with a request that came before their end.
+    pub fn early(&self) -> u64 {
+        let those = self.negotiated.iter();
+        let those = those.filter(|one| one.negotiated.early);
+        those.map(|one| one.count).sum()
     }
 
     /// Handshakes that succeeded: full ones, and those that resumed a session.
@@ -323,13 +374,17 @@ mod tests {
     #[test]
     fn a_mix_is_read_as_it_is_written() {
         let mix = "resumed:30,full:60".parse::<HandshakeMix>().unwrap();
-        assert_eq!((mix.full, mix.resumed), (60, 30));
+        assert_eq!((mix.full, mix.resumed, mix.early), (60, 30, 0));
+        assert_eq!(mix.to_string(), "full:60,resumed:30");
+        assert_eq!(mix.to_string().parse(), Ok(mix));
+        let mix = "early:10,full:60".parse::<HandshakeMix>().unwrap();
+        assert_eq!((mix.full, mix.resumed, mix.early), (60, 0, 10));
         assert_eq!(mix.to_string().parse(), Ok(mix));
         let check = |text: &str, words: &str| {
             let error = text.parse::<HandshakeMix>().unwrap_err();
             assert!(error.contains(words), "{error}");
         };
-        check("full:60,early:10", "early data (0-RTT) are not made");
+        check("full:60,early:0", "give a weight from 1 on");
         check("half:1", "'half:1' is no kind of handshake");
         check("full", "give a weight from 1 on");
         check("full:0", "give a weight from 1 on");
@@ -351,8 +406,17 @@ mod tests {
             failed: 1,
             closed_without_notify: 4,
             not_resumed: 2,
+            not_early: 3,
+            early_refused: 5,
             ..TlsRecord::default()
         };
+        second.early_time.record(crate::Span::from_us(8));
+        let early = Negotiated {
+            early: true,
+            ..one("a", true)
+        };
+        first.add(early.clone(), 2);
+        second.add(early, 4);
         second.full_time.record(crate::Span::from_us(7));
         first.full_time.record(crate::Span::from_us(9));
         second.add(one("a", true), 1);
@@ -362,7 +426,9 @@ mod tests {
         let mut backward = second;
         backward.merge(first);
         assert_eq!(forward, backward);
-        assert_eq!(forward.full_and_resumed(), (7, 4));
+        assert_eq!(forward.full_and_resumed(), (7, 10));
+        assert_eq!((forward.early(), forward.early_time.count()), (6, 1));
+        assert_eq!((forward.not_early, forward.early_refused), (3, 5));
         assert_eq!((forward.failed, forward.closed_without_notify), (1, 4));
         assert_eq!((forward.not_resumed, forward.full_time.count()), (2, 2));
     }

@@ -49,13 +49,21 @@ pub fn self_signed(names: Vec<String>) -> Result<(Identity, String), OriginError
     Ok((identity, cert.pem()))
 }
 
-/// What shows `identity` on connections.
+/// The most that is taken of a client before its handshake is over: a request with a long head.
+const EARLY_BYTES: u32 = 16 * 1024;
+
+/// What shows `identity` on connections, and takes requests before the handshake is over if
+/// `takes_early`.
 ///
 /// # Errors
 ///
 /// The key is of an unknown kind or does not belong to the certificate.
-pub fn acceptor(identity: Identity) -> Result<Acceptor, OriginError> {
-    Acceptor::new(identity).map_err(|error| OriginError::Tls(error.to_string()))
+pub fn acceptor(identity: Identity, takes_early: bool) -> Result<Acceptor, OriginError> {
+    let made = match takes_early {
+        true => Acceptor::with_early_data(identity, EARLY_BYTES),
+        false => Acceptor::new(identity),
+    };
+    made.map_err(|error| OriginError::Tls(error.to_string()))
 }
 
 /// Shows another one from now on.

@@ -3,7 +3,7 @@
 use model::Instant;
 use model::http2::Http2Record;
 use model::quic::QuicRecord;
-use model::tls::{Negotiated, TlsRecord};
+use model::tls::{HandshakeKind, Negotiated, TlsRecord};
 
 use crate::h2::Code;
 use crate::h3;
@@ -181,8 +181,14 @@ pub trait Client: Sized {
         true
     }
 
-    /// Whether that handshake resumed an earlier session.
-    fn has_resumed(&self) -> bool {
+    /// Of which kind that handshake was.
+    fn handshake(&self) -> HandshakeKind {
+        HandshakeKind::Full
+    }
+
+    /// Whether an exchange may begin although the handshake has only begun (0-RTT).
+    #[inline]
+    fn may_begin_early(&self) -> bool {
         false
     }
 

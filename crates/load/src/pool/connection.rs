@@ -55,6 +55,8 @@ pub(crate) struct Open<C> {
     pub(crate) skipping: bool,
     /// It has something to send that found no room, and stands in the line of those.
     pub(crate) is_stalled: bool,
+    /// When its handshake began, where that goes on beside the first exchange.
+    pub(crate) securing_since: Option<Instant>,
 }
 
 /// A connection whose handshake is under way.
@@ -87,6 +89,7 @@ impl<C> Open<C> {
             close_announced: false,
             skipping: false,
             is_stalled: false,
+            securing_since: None,
         }
     }
 }

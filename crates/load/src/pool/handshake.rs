@@ -65,12 +65,34 @@ impl<C: Client> Pool<C> {
         let securing = self.take_securing(place)?;
         self.open += 1;
         recorder.set_open_connections(self.open);
-        let is_resumed = securing.client.has_resumed();
-        recorder.secured(at.saturating_since(securing.since), is_resumed);
+        let kind = securing.client.handshake();
+        recorder.secured(at.saturating_since(securing.since), kind);
         let mut open = Open::new(securing.key, securing.client, at, securing.connect);
         open.is_stalled = securing.is_stalled;
         *self.connection(place) = Connection::Open(open);
         securing.pending
+    }
+
+    /// The handshake of `place` has only begun at `at`, and an exchange may go out beside it:
+    /// returns the one that waits for it. None: it is to wait until the handshake is over.
+    pub(crate) fn open_early(
+        &mut self,
+        place: u32,
+        at: Instant,
+        recorder: &mut Recorder,
+    ) -> Option<Instant> {
+        let securing = self.securing(place)?;
+        if !securing.client.may_begin_early() {
+            return None;
+        }
+        let pending = securing.pending?;
+        let securing = self.take_securing(place)?;
+        self.open += 1;
+        recorder.set_open_connections(self.open);
+        let mut open = Open::new(securing.key, securing.client, at, securing.connect);
+        open.securing_since = Some(securing.since);
+        *self.connection(place) = Connection::Open(open);
+        Some(pending)
     }
 
     /// The handshake of `place` failed, or was given up. Returns the exchange that waited for it.

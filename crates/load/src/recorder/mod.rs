@@ -24,6 +24,7 @@ use model::distribution::Distribution;
 use model::event::Phase;
 use model::outcome::{Outcome, OutcomeCounts};
 use model::record::{ConnectionCounts, Passed, Tally};
+use model::tls::HandshakeKind;
 use model::units::{Bytes, Instant, Span};
 
 use self::intervals::Intervals;
@@ -75,8 +76,8 @@ pub struct Recorder {
     blocked_time: Distribution,
     late_time: Distribution,
     connect_time: Distribution,
-    full_time: Distribution,
-    resumed_time: Distribution,
+    /// How long handshakes took, by their kind.
+    handshakes: [Distribution; 3],
     batch_time: Distribution,
     /// The first exchange that ended in each way, and when.
     first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
@@ -124,8 +125,7 @@ impl Recorder {
             blocked_time: Distribution::default(),
             late_time: Distribution::default(),
             connect_time: Distribution::default(),
-            full_time: Distribution::default(),
-            resumed_time: Distribution::default(),
+            handshakes: Default::default(),
             batch_time: Distribution::default(),
             first: [None; Outcome::ALL.len()],
             samples: Samples::new(settings.samples),
@@ -275,12 +275,9 @@ impl Recorder {
         self.backed_off += to.saturating_since(from);
     }
 
-    /// A handshake is over, which resumed a session or was a full one.
-    pub fn secured(&mut self, took: Span, is_resumed: bool) {
-        match is_resumed {
-            true => self.resumed_time.record(took),
-            false => self.full_time.record(took),
-        }
+    /// A handshake of that kind is over.
+    pub fn secured(&mut self, took: Span, kind: HandshakeKind) {
+        self.handshakes[kind as usize].record(took);
     }
 
     /// A batch of events has been handled.

@@ -8,10 +8,10 @@ use model::units::Instant;
 use super::{Answers, Recorder};
 
 impl Recorder {
-    /// Takes how long full handshakes took, and those that resumed a session.
-    pub fn take_handshakes(&mut self) -> [Distribution; 2] {
-        let take = std::mem::take::<Distribution>;
-        [take(&mut self.full_time), take(&mut self.resumed_time)]
+    /// Takes how long full handshakes took, those that resumed a session, and those that also began
+    /// with a request.
+    pub fn take_handshakes(&mut self) -> [Distribution; 3] {
+        std::mem::take(&mut self.handshakes)
     }
 
     /// What was measured until `at`, when nothing is under way any more. `names` are those of the

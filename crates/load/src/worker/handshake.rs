@@ -8,7 +8,7 @@ use wire::{Broken, Client, End, Head, ProtocolError, Sink, StreamId};
 
 use super::{Arrival, STALLED, Worker};
 use crate::exchange::{Cause, Exchange};
-use crate::pool::{Connection, Pool};
+use crate::pool::{Connection, Open, Pool};
 use crate::recorder::Recorder;
 
 /// How an exchange ended that was a handshake.
@@ -60,6 +60,19 @@ pub(super) fn hear<C: Client>(
     heard.err()
 }
 
+/// Something came on an open connection whose handshake went on beside its first exchange: it may
+/// be over.
+#[inline]
+pub(super) fn secured_late<C: Client>(open: &mut Open<C>, recorder: &mut Recorder, at: Instant) {
+    if C::HANDSHAKES
+        && let Some(since) = open.securing_since
+        && open.client.is_established()
+    {
+        open.securing_since = None;
+        recorder.secured(at.saturating_since(since), open.client.handshake());
+    }
+}
+
 /// Bytes came on a connection that we have taken leave of: tickets, for sessions to come.
 #[cold]
 pub(super) fn hear_late<C: Client>(
@@ -95,6 +108,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             && securing.pending.is_some()
         {
             self.recorder.send(at);
+        }
+        if let Some(due) = self.pool.open_early(place, at, &mut self.recorder) {
+            self.begin(place, Arrival::new(due), at, at);
+            return self.poll_protocol(place, at);
         }
         self.shake_hands(place, at, None);
     }
@@ -300,7 +317,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The server may have said that it sends no more, before its stream ends.
     #[inline]
     pub(super) fn hear_goodbye(&mut self, place: u32, at: Instant) {
-        if let Some(open) = self.pool.open(place)
+        if C::HANDSHAKES
+            && let Some(open) = self.pool.open(place)
             && open.client.has_ended()
         {
             self.peer_ended(place, at, None);

@@ -47,7 +47,7 @@ use crate::users::Users;
 
 use self::arrival::{Again, Arrival};
 pub(crate) use self::handshake::handshake_ended;
-use self::handshake::{hear, hear_late};
+use self::handshake::{hear, hear_late, secured_late};
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 
@@ -266,6 +266,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     .client
                     .handle_bytes(&mut self.shared, at, bytes, &mut watch);
                 let seen = watch.seen;
+                secured_late(open, &mut self.recorder, at);
                 if result.is_err() || seen.early {
                     self.take_offence(place, at, result.err(), seen);
                 } else {
@@ -273,9 +274,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                         self.follow_streams(place, at, was_full, seen);
                     }
                     self.follow(place, at, was_full, seen);
-                    if C::HANDSHAKES {
-                        self.hear_goodbye(place, at);
-                    }
+                    self.hear_goodbye(place, at);
                 }
             }
             Event::Skipped { count } => self.skipped(place, at, count),

@@ -277,13 +277,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let http2 = C::tell_http2(&self.shared);
         let quic = C::tell_quic(&self.shared);
         let names = self.names.iter().map(String::as_str);
-        let [full_time, resumed_time] = self.recorder.take_handshakes();
+        let [full_time, resumed_time, early_time] = self.recorder.take_handshakes();
         let mut record = self.recorder.finish(now, names);
-        record.tls_time.merge(&full_time);
-        record.tls_time.merge(&resumed_time);
+        for time in [&full_time, &resumed_time, &early_time] {
+            record.tls_time.merge(time);
+        }
         record.tls = tls.map(|tls| TlsRecord {
             full_time,
             resumed_time,
+            early_time,
             ..tls
         });
         record.http2 = http2;

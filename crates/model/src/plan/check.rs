@@ -3,7 +3,7 @@
 use super::{
     Backend, PIPELINE_MAX, PlanError, PlanFile, Protocol, STREAMS_MAX, Stage, Stop, Url, field,
 };
-use crate::tls::{TlsSuite, TlsVersion};
+use crate::tls::{TlsFile, TlsSuite, TlsVersion};
 use crate::units::{Rate, Span};
 
 /// What says when requests are due fits together.
@@ -59,6 +59,33 @@ fn handshakes_alone(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
     Err(field("requests_per_connection", why))
 }
 
+/// Why no request of the plan can go out before the end of a handshake; empty where it can.
+fn early_data(file: &PlanFile, tls: &TlsFile) -> &'static str {
+    // RFC 8470 §4: who saw such a request can send it again.
+    let is_safe = |method: &str| matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE");
+    let requests = || file.requests.iter();
+    match () {
+        () if file.protocol != Protocol::Http1 => "early data has a request of HTTP/1.1 alone",
+        () if file.arrivals.rate().is_some() => {
+            "early data needs a request that waits for its connection: give a closed loop"
+        }
+        () if file.script.is_some() || file.think.is_some() => {
+            "early data needs requests that wait for nothing: give no script and no think"
+        }
+        () if file.requests_per_connection == Some(0) => {
+            "early data has a request in it, and 0 requests per connection ask nothing"
+        }
+        () if !tls.versions.is_empty() && !tls.versions.contains(&TlsVersion::Tls13) => {
+            "only TLS 1.3 has early data"
+        }
+        () if requests().any(|one| !is_safe(&one.method) || one.body_base64.is_some()) => {
+            "whoever sees a request in early data can send it again: ask by GET, HEAD or OPTIONS, \
+             without content"
+        }
+        () => "",
+    }
+}
+
 /// What TLS cannot be.
 pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
     handshakes_alone(file, url)?;
@@ -67,9 +94,10 @@ pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
     };
     if let Some(mix) = tls.handshakes {
         let why = match () {
-            () if mix.full == 0 && mix.resumed == 0 => "give a weight above 0",
+            () if mix.full == 0 && mix.resumed == 0 && mix.early == 0 => "give a weight above 0",
             () if tls.no_resumption => "that each handshake is a full one is said already",
             () if file.protocol == Protocol::Http3 => "each handshake of HTTP/3 is a full one",
+            () if mix.early > 0 => early_data(file, tls),
             () => "",
         };
         if !why.is_empty() {

@@ -7,7 +7,7 @@ use model::tls::Negotiated;
 use crate::run::Digest;
 
 /// Each with what it holds.
-pub(super) const COLUMNS: [(&str, &str); 15] = [
+pub(super) const COLUMNS: [(&str, &str); 16] = [
     (
         "tls_version",
         "TLS versions that the full handshakes of the run negotiated, one after the other where \
@@ -19,6 +19,10 @@ pub(super) const COLUMNS: [(&str, &str); 15] = [
     ("tls_chain_bytes", "the same for bytes of its certificates"),
     ("tls_full", "handshakes that were full"),
     ("tls_resumed", "handshakes that resumed a session"),
+    (
+        "tls_early",
+        "of those, how many began with a request that the server took (0-RTT)",
+    ),
     ("tls_failed", "handshakes that failed"),
     (
         "http2_streams_allowed",
@@ -46,7 +50,7 @@ pub(super) const COLUMNS: [(&str, &str); 15] = [
 pub(super) fn cells(digest: &Digest) -> Vec<String> {
     let mut cells = Vec::new();
     match &digest.tls {
-        None => cells.resize(8, String::new()),
+        None => cells.resize(9, String::new()),
         Some(tls) => {
             let each = |of: fn(&Negotiated) -> Option<String>| {
                 let kinds = tls.negotiated.iter().map(|one| &one.negotiated);
@@ -63,6 +67,7 @@ pub(super) fn cells(digest: &Digest) -> Vec<String> {
                 each(|one| Some(one.chain_bytes.to_string())),
                 full.to_string(),
                 resumed.to_string(),
+                tls.early().to_string(),
                 tls.failed.to_string(),
             ]);
         }

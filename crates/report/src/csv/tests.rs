@@ -92,7 +92,12 @@ fn what_tls_http2_and_quic_came_to_has_its_columns() {
         ..negotiated.clone()
     };
     tls.add(negotiated, 7);
-    tls.add(resumed, 3);
+    let early = Negotiated {
+        early: true,
+        ..resumed.clone()
+    };
+    tls.add(resumed, 2);
+    tls.add(early, 1);
     trial.record.tls = Some(tls);
     trial.record.http2 = Some(model::http2::Http2Record {
         streams_allowed: Some(128),
@@ -122,6 +127,7 @@ fn what_tls_http2_and_quic_came_to_has_its_columns() {
         ("tls_chain_bytes", "400"),
         ("tls_full", "7"),
         ("tls_resumed", "3"),
+        ("tls_early", "1"),
         ("tls_failed", "2"),
         ("http2_streams_allowed", "128"),
         ("http2_go_aways", "0"),

@@ -32,8 +32,13 @@ pub(super) fn times(trial: &Trial, style: Style) -> String {
         rows.push(("connect", &record.connect_time));
     }
     let kinds = record.tls.iter();
-    let kinds =
-        kinds.flat_map(|tls| [("  full", &tls.full_time), ("  resumed", &tls.resumed_time)]);
+    let kinds = kinds.flat_map(|tls| {
+        [
+            ("  full", &tls.full_time),
+            ("  resumed", &tls.resumed_time),
+            ("  early", &tls.early_time),
+        ]
+    });
     let kinds: Vec<_> = kinds.filter(|(_, times)| times.count() > 0).collect();
     if record.tls_time.count() > 0 {
         rows.push(("handshake", &record.tls_time));

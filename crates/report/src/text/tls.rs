@@ -17,12 +17,30 @@ pub(super) fn tls(trial: &Trial, style: Style) -> String {
         words::plural(full, "handshake"),
         words::count(resumed)
     );
+    if tls.early() > 0 {
+        text.push_str(&format!(
+            ", {} of these with a request before their end (0-RTT)",
+            words::count(tls.early())
+        ));
+    }
     if let Some(mix) = trial.plan.tls.as_ref().and_then(|tls| tls.handshakes) {
         text.push_str(&format!(" (drawn by {mix}"));
         if tls.not_resumed > 0 {
             text.push_str(&format!(
                 "; {} full for want of a session",
                 words::count(tls.not_resumed)
+            ));
+        }
+        if tls.not_early > 0 {
+            text.push_str(&format!(
+                "; {} without an early request, for want of a session that allows one",
+                words::count(tls.not_early)
+            ));
+        }
+        if tls.early_refused > 0 {
+            text.push_str(&format!(
+                "; {} whose early request the server did not take, and which was sent again",
+                words::count(tls.early_refused)
             ));
         }
         text.push(')');
@@ -59,6 +77,7 @@ fn kind_of(negotiated: &Negotiated) -> String {
         group,
         application,
         resumed,
+        early,
         key_type,
         chain_bytes,
     } = negotiated;
@@ -74,6 +93,9 @@ fn kind_of(negotiated: &Negotiated) -> String {
     }
     if *resumed {
         text.push_str(", resumed");
+    }
+    if *early {
+        text.push_str(", begun with a request");
     }
     if application.is_none() {
         text.push_str(", no ALPN");

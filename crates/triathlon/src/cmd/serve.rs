@@ -116,6 +116,11 @@ pub(crate) struct Args {
     /// --listen; it is printed on standard error, for whoever is to trust it.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
+    /// Take a request before the handshake of TLS 1.3 is over (0-RTT); one that changes something
+    /// waits for its end. Who records such a request can send it again, so each session is resumed
+    /// once, and none outlives the server. Needs --tls-cert or --tls-self-signed.
+    #[arg(long)]
+    tls_early_data: bool,
     /// Serve HTTP/3, too, over UDP on the same ports: each worker has a second thread for it, and
     /// answers over TCP say so (Alt-Svc). Needs --tls-cert or --tls-self-signed.
     #[arg(long)]
@@ -190,16 +195,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let signals = Signals::keep(&[Signal::HangUp, Signal::Interrupt, Signal::Terminate])
         .context("cannot wait for signals")?;
     let certificate = args.tls_cert.clone().zip(args.tls_key.clone());
+    let takes_early = args.tls_early_data;
     let mut settings = settings(args)?;
-    if let Some((certificate, key)) = &certificate {
-        let identity = origin::tls::read(certificate, key)?;
-        settings.tls = Some(origin::tls::acceptor(identity)?);
-    }
-    if settings.http3 && settings.tls.is_none() {
-        let text = "--http3: HTTP/3 needs a certificate: --tls-cert FILE --tls-key FILE, or \
-                    --tls-self-signed";
-        return Err(UsageError(text.to_owned()).into());
-    }
+    secure(&mut settings, certificate.as_ref(), takes_early)?;
     let acceptor = settings.tls.clone();
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     if !settings.cpus.is_empty() {
@@ -303,13 +301,40 @@ fn settings(args: Args) -> anyhow::Result<Settings> {
     settings.seed = args.seed;
     settings.http3 = args.http3;
     if args.tls_self_signed {
-        settings.tls = Some(self_signed(&settings.listen)?);
+        settings.tls = Some(self_signed(&settings.listen, args.tls_early_data)?);
     }
     Ok(settings)
 }
 
+/// Reads the certificate and its key, if there are some; says which flag lacks them.
+fn secure(
+    settings: &mut Settings,
+    files: Option<&(PathBuf, PathBuf)>,
+    takes_early: bool,
+) -> anyhow::Result<()> {
+    if let Some((certificate, key)) = files {
+        let identity = origin::tls::read(certificate, key)?;
+        settings.tls = Some(origin::tls::acceptor(identity, takes_early)?);
+    }
+    let flags = [
+        ("--tls-early-data", takes_early),
+        ("--http3", settings.http3),
+    ];
+    let mut wanting = flags.iter().filter(|(_, is_given)| *is_given);
+    match (wanting.next(), &settings.tls) {
+        (Some((flag, _)), None) => {
+            let text = format!(
+                "{flag}: it needs a certificate: --tls-cert FILE --tls-key FILE, or \
+                 --tls-self-signed"
+            );
+            Err(UsageError(text).into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A certificate of our own, which is shown and said to be that.
-fn self_signed(listen: &[SocketAddr]) -> anyhow::Result<wire::tls::Acceptor> {
+fn self_signed(listen: &[SocketAddr], takes_early: bool) -> anyhow::Result<wire::tls::Acceptor> {
     let mut names = vec!["localhost".to_owned()];
     names.extend(listen.iter().map(|address| address.ip().to_string()));
     names.dedup();
@@ -319,7 +344,7 @@ fn self_signed(listen: &[SocketAddr]) -> anyhow::Result<wire::tls::Acceptor> {
          to\n{}",
         text.trim_end()
     ));
-    Ok(origin::tls::acceptor(identity)?)
+    Ok(origin::tls::acceptor(identity, takes_early)?)
 }
 
 /// Standard output as a place for the access log.

@@ -158,6 +158,176 @@ fn handshakes_with_nginx_and_openssl() {
     all_counted(load(&format!("https://{address}/"), &flags), 20);
 }
 
+/// What counts handshakes that begin with a request: a connection for each of 300.
+const EARLY: &str = "-n 300 -c 2 -t 1 --warmup 0s --timeout 5s --requests-per-connection 1 \
+                     --handshakes full:1,resumed:1,early:2";
+
+/// All was answered rightly, and what came early is counted as that; how many did.
+#[track_caller]
+fn counted_early(run: &Run) -> u64 {
+    let trial = run.trial();
+    let record = &trial.record;
+    assert_eq!(record.total.outcomes[Outcome::Ok], 300, "{run:#?}");
+    assert_eq!(record.total.outcomes.total(), 300, "{run:#?}");
+    let tls = record.tls.as_ref().expect("TLS is recorded");
+    let (full, resumed) = tls.full_and_resumed();
+    assert_eq!(full + resumed, 300, "{tls:?}");
+    assert_eq!(tls.early_time.count(), tls.early(), "{tls:?}");
+    assert_eq!(tls.resumed_time.count(), resumed - tls.early(), "{tls:?}");
+    assert_eq!(tls.full_time.count(), full, "{tls:?}");
+    assert_eq!(record.tls_time.count(), 300, "{tls:?}");
+    // About half were to be; what was not has its reason.
+    let wanted = tls.early() + tls.early_refused + tls.not_early;
+    assert!((100..200).contains(&wanted), "{tls:?}");
+    tls.early()
+}
+
+#[test]
+fn requests_come_before_the_handshake_is_over() {
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let pages: &[(&str, &[u8])] = &[("small", b"seven!\n")];
+    let served = files.serve("site", pages, "--tls-early-data --access-log log");
+    let flags = format!("{EARLY} {}", files.trust());
+    let run = load(&https(&served.url("/small")), &flags);
+    assert!(counted_early(&run) > 80, "{run:#?}");
+    // Two fetches before the run are in the log, and each request once.
+    let read = || std::fs::read_to_string(served.path().join("log")).expect("a log");
+    wait_until("the log is whole", || read().lines().count() == 302);
+    // Without the flag no session allows it, and nothing is sent early.
+    let closed = files.serve("site", pages, "");
+    let run = load(&https(&closed.url("/small")), &flags);
+    assert_eq!(counted_early(&run), 0);
+    let tls = run.trial().record.tls.expect("TLS is recorded");
+    assert!(tls.not_early > 80 && tls.early_refused == 0, "{tls:?}");
+}
+
+/// nginx says of each request whether it answered before the handshake was over. Where the end of
+/// the handshake comes while it still reads what came early, it says no: it counts no more than we.
+#[test]
+fn nginx_takes_early_requests_and_says_so() {
+    let name = "handshakes::nginx_takes_early_requests_and_says_so";
+    let Some([nginx]) = need(name, ["nginx"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
+    let pages: &[(&str, &[u8])] = &[("small", b"seven!\n")];
+    let server = Nginx::start_with_early_data(&nginx, pages, &certificate, &key);
+    let flags = format!("{EARLY} {}", files.trust());
+    let run = load(&server.https_url("small"), &flags);
+    let early = counted_early(&run);
+    assert!(early > 80, "{run:#?}");
+    // Two fetches before the run are in the log, too.
+    wait_until("nginx has written its log", || server.answered().0 == 302);
+    let (_, at_once) = server.answered();
+    assert!(
+        at_once > 0 && at_once as u64 <= early,
+        "{at_once} of {early}"
+    );
+}
+
+/// A server that does not read what its tickets allowed: its sessions are resumed, and what came
+/// early is to come again.
+#[test]
+fn early_requests_that_are_not_taken_are_sent_again() {
+    let name = "handshakes::early_requests_that_are_not_taken_are_sent_again";
+    let Some([openssl]) = need(name, ["openssl"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let reserved = reserve();
+    let address = reserved.address.to_string();
+    let mut command = Command::new(openssl);
+    // Tickets allow early data, and without -early_data nobody reads it: it is refused.
+    command.args(["s_server", "-accept", &address, "-WWW", "-cert"]);
+    command
+        .arg(files.path("site.pem"))
+        .arg("-key")
+        .arg(files.path("site.key"));
+    command.args(["-max_early_data", "16384", "-recv_max_early_data", "16384"]);
+    command
+        .args(["-no_anti_replay"])
+        .current_dir(files.path(""));
+    std::fs::write(files.path("page"), "seven!\n").expect("a file");
+    let mut running = Running::start(command.stdin(std::process::Stdio::piped()));
+    wait_until("openssl listens", || {
+        assert!(!running.ended(), "openssl ended: {}", running.stderr());
+        std::net::TcpStream::connect(reserved.address).is_ok()
+    });
+    let flags = format!(
+        "-n 30 -c 1 -t 1 --warmup 0s --timeout 5s --requests-per-connection 1 \
+         --handshakes early:1 {}",
+        files.trust()
+    );
+    let run = load(&format!("https://{address}/page"), &flags);
+    let record = run.trial().record;
+    assert_eq!(record.total.outcomes[Outcome::Ok], 30, "{run:#?}");
+    let tls = record.tls.expect("TLS is recorded");
+    assert!(tls.early_refused > 10, "{run:#?}");
+    assert_eq!(tls.early(), 0, "{tls:?}");
+}
+
+/// What OpenSSL sends early, origin answers; and what it sends a second time in the same session is
+/// not taken early.
+#[test]
+fn origin_takes_what_openssl_sends_early_once() {
+    let name = "handshakes::origin_takes_what_openssl_sends_early_once";
+    let Some([openssl]) = need(name, ["openssl"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let served = files.serve(
+        "site",
+        &[("small", b"seven!\n")],
+        "--tls-early-data --synthetic",
+    );
+    let url = served.url("/small");
+    let address = url
+        .trim_start_matches("http://")
+        .trim_end_matches("/small")
+        .to_owned();
+    let session = files.path("session");
+    let ask = |request: &str, more: &[&std::ffi::OsStr]| {
+        std::fs::write(files.path("request"), request).expect("a file");
+        let mut command = Command::new(&openssl);
+        command.args([
+            "s_client", "-connect", &address, "-tls1_3", "-ign_eof", "-CAfile",
+        ]);
+        command.arg(files.path("ca.pem")).args(more);
+        command.stdin(std::fs::File::open(files.path("request")).expect("a file"));
+        Running::start(&mut command).finish().stdout
+    };
+    let get = "GET /small HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let post = "POST /.triathlon/null HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+                Content-Length: 2\r\n\r\nhi";
+    let (keep, lend) = (
+        ["-sess_out".as_ref(), session.as_os_str()],
+        "-sess_in".as_ref(),
+    );
+    let early = files.path("early");
+    let begun = [
+        lend,
+        session.as_os_str(),
+        "-early_data".as_ref(),
+        early.as_os_str(),
+    ];
+    for (request, status) in [(get, "200"), (post, "200")] {
+        ask(get, &keep);
+        std::fs::write(&early, request).expect("a file");
+        let shown = ask("", &begun);
+        assert!(shown.contains("Early data was accepted"), "{shown}");
+        assert!(shown.contains(&format!("HTTP/1.1 {status}")), "{shown}");
+        // The same again, as somebody would who saw it: the session is gone.
+        let again = ask("", &begun);
+        assert!(!again.contains("Early data was accepted"), "{again}");
+        assert!(!again.contains("HTTP/1.1 200"), "{again}");
+    }
+}
+
 #[test]
 fn handshakes_of_quic_are_counted() {
     let files = Files::new();
@@ -216,11 +386,17 @@ fn what_cannot_be_counted_is_refused() {
     check(url, &format!("{none} -R 10"), &["closed loop alone"]);
     check(url, &format!("{none} --pipeline 2"), &["asks nothing"]);
     check(url, &format!("{none} --think 1ms"), &["who think"]);
-    check(
-        url,
-        "--handshakes full:1,early:1",
-        &["0-RTT", "full and resumed"],
-    );
+    for (flags, words) in [
+        ("--http2", "HTTP/1.1 alone"),
+        ("-R 10", "closed loop"),
+        ("--think 1ms", "no think"),
+        (none, "ask nothing"),
+        ("--tls-version 1.2", "only TLS 1.3"),
+        ("--request POST", "GET, HEAD or OPTIONS"),
+    ] {
+        let flags = format!("--handshakes full:1,early:1 {flags}");
+        check(url, &flags, &["--handshakes", words]);
+    }
     check(url, "--handshakes full", &["give a weight"]);
     check(
         url,

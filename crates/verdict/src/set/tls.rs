@@ -21,7 +21,7 @@ pub(crate) struct Tls {
     handshakes: (u64, u64),
     /// What the plan or the point wants of them.
     pub(crate) declared: Option<Handshake>,
-    /// Where the plan draws which resume a session: how many of them were full all the same.
+    /// Where the plan draws of which kind they are: how many came out otherwise.
     pub(crate) not_resumed: Option<u64>,
     /// What was asked and the first that was something else, in words.
     pub(crate) unlike: Option<(String, String)>,
@@ -48,7 +48,7 @@ impl Tls {
             not_resumed: tls
                 .and_then(|tls| tls.handshakes)
                 .and(record)
-                .map(|record| record.not_resumed),
+                .map(|record| record.not_resumed + record.not_early + record.early_refused),
             negotiated: kinds.into_iter().collect(),
             unlike: all().find_map(|one| unlike(trial, &one.negotiated)),
         })

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use model::http2::Http2Record;
-use model::tls::{HandshakeMix, Negotiated, TlsRecord};
+use model::tls::{HandshakeKind, HandshakeMix, Negotiated, TlsRecord};
 use model::{Instant, Random};
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, HandshakeKind};
+use rustls::{ClientConfig, HandshakeKind as Kind};
 
 use super::connector::HTTP_1;
 use super::error::TlsError;
 use super::facts::{Facts, Tally};
 use super::session::{OVERHEAD, Session, Stop};
+use super::store::Store;
 use crate::client::{Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 use crate::message::{Request, RequestId};
 
@@ -37,29 +38,64 @@ pub trait Inner: Client {
     ) -> Result<(), ProtocolError>;
 }
 
-/// Says of each connection whether its handshake is to be a full one.
+/// Says of each connection of which kind its handshake is to be.
 #[derive(Debug)]
 pub(super) struct Draw {
-    full: usize,
+    full_below: usize,
+    resumed_below: usize,
     all: usize,
-    /// For those that are.
-    config: Arc<ClientConfig>,
+    /// For full ones.
+    full: Arc<ClientConfig>,
+    /// For those that begin with a request.
+    early: Arc<ClientConfig>,
+    /// What sessions are lent from.
+    store: Arc<Store>,
     random: Random,
 }
 
 impl Draw {
-    pub(super) fn new(mix: HandshakeMix, config: ClientConfig, random: Random) -> Self {
+    pub(super) fn new(
+        mix: HandshakeMix,
+        full: ClientConfig,
+        early: ClientConfig,
+        store: Arc<Store>,
+        random: Random,
+    ) -> Self {
+        let [full_below, resumed, begun] =
+            [mix.full, mix.resumed, mix.early].map(|weight| weight as usize);
         Self {
-            full: mix.full as usize,
-            all: mix.full as usize + mix.resumed as usize,
-            config: Arc::new(config),
+            full_below,
+            resumed_below: full_below + resumed,
+            all: full_below + resumed + begun,
+            full: Arc::new(full),
+            early: Arc::new(early),
+            store,
             random,
         }
     }
 
-    fn is_full(&mut self) -> bool {
-        self.random.below(self.all) < self.full
+    fn kind(&mut self) -> HandshakeKind {
+        match self.random.below(self.all) {
+            drawn if drawn < self.full_below => HandshakeKind::Full,
+            drawn if drawn < self.resumed_below => HandshakeKind::Resumed,
+            _ => HandshakeKind::Early,
+        }
     }
+}
+
+/// What becomes of a request that goes out before the handshake is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Early {
+    /// There is none, and may be none.
+    No,
+    /// There may be one.
+    MayBegin,
+    /// It has gone out.
+    Sent,
+    /// The server did not take it: it is to be sent again.
+    Refused,
+    /// The server took it.
+    Taken,
 }
 
 /// What the connections of one worker have in common.
@@ -71,6 +107,8 @@ pub struct Shared<C: Client> {
     name: ServerName<'static>,
     /// The bytes of each request, by its id.
     requests: Arc<[Box<[u8]>]>,
+    /// The longest of them.
+    longest: usize,
     /// The most that is sent at once.
     piece: usize,
     tally: Tally,
@@ -86,11 +124,13 @@ impl<C: Client> Shared<C> {
         piece: usize,
     ) -> Self {
         assert!(piece > OVERHEAD, "room for more than a header");
+        let lengths = requests.iter().map(|request| request.len());
         Self {
             inner,
             config,
             draw,
             name,
+            longest: lengths.max().unwrap_or(0),
             requests,
             piece,
             tally: Tally::default(),
@@ -104,6 +144,7 @@ pub struct Tls<C> {
     session: Box<Session<UnbufferedClientConnection>>,
     inner: C,
     requests: Arc<[Box<[u8]>]>,
+    longest: usize,
     piece: usize,
     /// What the inner side wrote, before it is encrypted.
     plain: Vec<u8>,
@@ -113,8 +154,11 @@ pub struct Tls<C> {
     dictated: Vec<u8>,
     /// The handshake is over, and counted.
     is_established: bool,
-    /// A session was to be resumed, if there was one.
-    is_to_resume: bool,
+    /// Of which kind it was to be; none: as it comes.
+    wanted: Option<HandshakeKind>,
+    early: Early,
+    /// What went out early.
+    said: Vec<u8>,
     /// The peer was told that nothing more is asked.
     is_finished: bool,
     /// TLS takes or gives no more.
@@ -128,26 +172,36 @@ impl<C: Inner> Client for Tls<C> {
     const MULTIPLEXES: bool = C::MULTIPLEXES;
 
     fn new(shared: &mut Shared<C>) -> Self {
-        let is_full = shared.draw.as_mut().map(Draw::is_full);
-        let config = match &shared.draw {
-            Some(draw) if is_full == Some(true) => &draw.config,
+        let wanted = shared.draw.as_mut().map(Draw::kind);
+        let config = match (&shared.draw, wanted) {
+            (Some(draw), Some(HandshakeKind::Full)) => &draw.full,
+            (Some(draw), Some(HandshakeKind::Early)) => &draw.early,
             _ => &shared.config,
         };
-        let is_to_resume = is_full == Some(false);
         let (config, name) = (Arc::clone(config), shared.name.clone());
         let side = UnbufferedClientConnection::new(config, name);
         let mut session = Session::new(side.expect("one was made before the run"));
+        if let (Some(draw), Some(HandshakeKind::Early)) = (&shared.draw, wanted) {
+            let fits = shared.longest + OVERHEAD <= shared.piece;
+            session.holds = fits && shared.longest <= draw.store.early_bytes();
+        }
         let begun = session.begin();
         Self {
+            early: match session.takes_early {
+                true => Early::MayBegin,
+                false => Early::No,
+            },
+            wanted,
+            said: Vec::new(),
             session: Box::new(session),
             inner: C::new(&mut shared.inner),
             requests: Arc::clone(&shared.requests),
+            longest: shared.longest,
             piece: shared.piece,
             plain: Vec::new(),
             sending: None,
             dictated: Vec::new(),
             is_established: false,
-            is_to_resume,
             is_finished: false,
             is_over: begun.is_err(),
         }
@@ -158,8 +212,17 @@ impl<C: Inner> Client for Tls<C> {
         self.is_established
     }
 
-    fn has_resumed(&self) -> bool {
-        self.session.side.handshake_kind() == Some(HandshakeKind::Resumed)
+    fn handshake(&self) -> HandshakeKind {
+        match self.session.side.handshake_kind() {
+            Some(Kind::Resumed) if self.early == Early::Taken => HandshakeKind::Early,
+            Some(Kind::Resumed) => HandshakeKind::Resumed,
+            _ => HandshakeKind::Full,
+        }
+    }
+
+    #[inline]
+    fn may_begin_early(&self) -> bool {
+        self.early == Early::MayBegin
     }
 
     fn finish(&mut self) {
@@ -194,8 +257,7 @@ impl<C: Inner> Client for Tls<C> {
 
     #[inline]
     fn free(&self) -> u32 {
-        let may_ask = self.is_established && !self.is_finished;
-        if may_ask && self.sending.is_none() && !self.is_closing() {
+        if self.may_ask() && self.sending.is_none() && !self.is_closing() {
             self.inner.free()
         } else {
             0
@@ -212,7 +274,7 @@ impl<C: Inner> Client for Tls<C> {
         if self.is_over || self.is_finished || self.session.has_ended {
             return Err(Refused::Closing);
         }
-        if !self.is_established || self.sending.is_some() {
+        if !self.may_ask() || self.sending.is_some() {
             return Err(Refused::Busy);
         }
         self.inner.begin(request)
@@ -233,6 +295,8 @@ impl<C: Inner> Client for Tls<C> {
         if self.is_over {
             return Ok(());
         }
+        // Whoever has not asked by now asks when the handshake is over.
+        self.session.holds = false;
         let inner = &mut self.inner;
         let in_common = &mut shared.inner;
         let received = self.session.receive(bytes, |plain| {
@@ -240,9 +304,7 @@ impl<C: Inner> Client for Tls<C> {
         });
         if !self.is_established && self.session.is_established() {
             self.is_established = true;
-            shared.tally.add(Facts::of(&self.session.side));
-            let is_other = self.is_to_resume && !self.has_resumed();
-            shared.tally.not_resumed += u64::from(is_other);
+            self.count(&mut shared.tally);
             let agreed = self.session.side.alpn_protocol();
             if C::IS_AGREED && received.is_ok() && agreed != Some(C::APPLICATION) {
                 self.is_over = true;
@@ -291,9 +353,9 @@ impl<C: Inner> Client for Tls<C> {
 
     #[inline]
     fn wants_transmit(&self) -> bool {
-        let has_request = self.sending.is_some() || self.inner.wants_transmit();
-        let may_ask = self.is_established && !self.is_finished && !self.is_over;
-        self.session.has_waiting() || (has_request && may_ask)
+        let has_request =
+            self.sending.is_some() || self.early == Early::Refused || self.inner.wants_transmit();
+        self.session.has_waiting() || (has_request && self.may_ask() && !self.is_over)
     }
 
     fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Transmit {
@@ -308,8 +370,13 @@ impl<C: Inner> Client for Tls<C> {
             true => Transmit::Nothing,
             false => Transmit::Written { starts: None },
         };
-        if self.is_over || self.is_finished || !self.is_established {
+        if self.is_over || !self.may_ask() {
             return nothing;
+        }
+        match self.early {
+            Early::MayBegin => return self.say_early(now, out),
+            Early::Refused => return self.repeat(out),
+            Early::No | Early::Sent | Early::Taken => {}
         }
         let (request, from, starts) = match self.sending.take() {
             Some((request, from)) => (request, from, None),
@@ -340,7 +407,64 @@ impl<C: Inner> Client for Tls<C> {
     }
 }
 
-impl<C> Tls<C> {
+impl<C: Inner> Tls<C> {
+    /// Whether requests go out: when the handshake is over, or one of them before.
+    #[inline]
+    fn may_ask(&self) -> bool {
+        (self.is_established || self.early == Early::MayBegin) && !self.is_finished
+    }
+
+    /// Sends a request behind the first message of the handshake.
+    fn say_early(&mut self, now: Instant, out: &mut Vec<u8>) -> Transmit {
+        if !out.is_empty() && out.len() + self.longest + OVERHEAD > self.piece {
+            return Transmit::Written { starts: None };
+        }
+        let starts = match self.inner.poll_transmit(now, &mut self.said) {
+            Transmit::Fixed { request, starts } => {
+                self.said
+                    .extend_from_slice(&self.requests[usize::from(request.0)]);
+                starts
+            }
+            Transmit::Written { starts } => starts,
+            Transmit::Nothing if out.is_empty() => return Transmit::Nothing,
+            Transmit::Nothing => return Transmit::Written { starts: None },
+        };
+        self.is_over |= !self.session.encrypt_early(&self.said, out);
+        self.early = Early::Sent;
+        Transmit::Written { starts }
+    }
+
+    /// Sends that request again, whose start the server did not take.
+    fn repeat(&mut self, out: &mut Vec<u8>) -> Transmit {
+        if out.len() + self.said.len() + OVERHEAD <= self.piece {
+            self.is_over |= !self.session.encrypt(&self.said, out);
+            self.early = Early::No;
+            self.said = Vec::new();
+        }
+        Transmit::Written { starts: None }
+    }
+
+    /// The handshake is over: counts what it came to.
+    fn count(&mut self, tally: &mut Tally) {
+        let is_taken = self.session.ended_early;
+        self.early = match self.early {
+            Early::Sent if is_taken => Early::Taken,
+            Early::Sent => Early::Refused,
+            _ => Early::No,
+        };
+        let mut facts = Facts::of(&self.session.side);
+        facts.is_early = self.early == Early::Taken;
+        tally.add(facts);
+        match (self.wanted, self.early) {
+            (Some(HandshakeKind::Early), Early::Refused) => tally.early_refused += 1,
+            (Some(HandshakeKind::Early), Early::No) => tally.not_early += 1,
+            (Some(HandshakeKind::Resumed), _) => {
+                tally.not_resumed += u64::from(self.handshake() == HandshakeKind::Full);
+            }
+            _ => {}
+        }
+    }
+
     /// Encrypts what the inner side wrote.
     fn seal(&mut self, out: &mut Vec<u8>, starts: Option<StreamId>) -> Transmit {
         self.is_over |= !self.session.encrypt(&self.plain, out);

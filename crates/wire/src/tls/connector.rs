@@ -137,12 +137,15 @@ impl Connector {
             let resumption = |resumption: Resumption| {
                 resumption.tls12_resumption(Tls12Resumption::SessionIdOrTickets)
             };
+            let keeping = Resumption::store(Arc::new(Keeping(Arc::clone(&store))));
+            let mut full = config.clone();
+            full.resumption = resumption(keeping);
+            config.resumption = resumption(Resumption::store(Arc::clone(&store) as _));
             draw = self.mix.map(|mix| {
-                let mut config = config.clone();
-                config.resumption = resumption(Resumption::store(Arc::new(Keeping(store.clone()))));
-                Draw::new(mix, config, random)
+                let mut early = config.clone();
+                early.enable_early_data = true;
+                Draw::new(mix, full, early, store, random)
             });
-            config.resumption = resumption(Resumption::store(store));
         }
         let bytes = requests.map(|request| request.h1_bytes().into());
         Shared::new(

@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     group: Option<NamedGroup>,
     application: Option<&'static str>,
     is_resumed: bool,
+    /// The server took early data.
+    pub(super) is_early: bool,
     key: Option<KeyType>,
     chain_bytes: usize,
 }
@@ -50,6 +52,7 @@ impl Facts {
                 _ => "http/1.1",
             }),
             is_resumed,
+            is_early: false,
             key: shown.and_then(|chain| chain.first()).map(KeyType::of),
             chain_bytes: shown.map_or(0, |chain| chain.iter().map(|one| one.len()).sum()),
         }
@@ -63,6 +66,7 @@ impl Facts {
             group: self.group.map(group_name),
             application: self.application.map(str::to_owned),
             resumed: self.is_resumed,
+            early: self.is_early,
             key_type: self.key.map(KeyType::tell),
             chain_bytes: self.chain_bytes as u64,
         }
@@ -76,6 +80,8 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
     pub(super) closed_without_notify: u64,
     pub(super) not_resumed: u64,
+    pub(super) not_early: u64,
+    pub(super) early_refused: u64,
 }
 
 impl Tally {
@@ -91,6 +97,8 @@ impl Tally {
             failed: self.failed,
             closed_without_notify: self.closed_without_notify,
             not_resumed: self.not_resumed,
+            not_early: self.not_early,
+            early_refused: self.early_refused,
             ..TlsRecord::default()
         };
         for (facts, count) in &self.seen {

@@ -5,12 +5,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 use model::Instant;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::{self, Ticketer};
-use rustls::server::{ClientHello, ResolvesServerCert, UnbufferedServerConnection};
+use rustls::server::{
+    ClientHello, ResolvesServerCert, ServerSessionMemoryCache, UnbufferedServerConnection,
+};
 use rustls::sign::CertifiedKey;
 
 use super::connector::{HTTP_1, HTTP_2, Identity, SetupError};
 use super::session::{RECORD, Session, Stop};
 use crate::service::{Handler, Service, Transmit};
+
+/// Sessions that are kept where tickets do not hold them: each connection makes two, and those that
+/// were made first go first. Cost: some hundred bytes each.
+const SESSIONS: usize = 64 * 1024;
 
 /// What all connections of a server have in common: certificate, versions, tickets.
 #[derive(Clone, Debug)]
@@ -37,16 +43,28 @@ impl Acceptor {
     ///
     /// The key is of an unknown kind or does not belong to the certificate.
     pub fn new(identity: Identity) -> Result<Self, SetupError> {
-        let certificate = Arc::new(Current(RwLock::new(certified(identity)?)));
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(rustls::ALL_VERSIONS)
-            .map_err(SetupError::Tls)?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::<Current>::clone(&certificate));
-        config.alpn_protocols = vec![HTTP_2.to_vec(), HTTP_1.to_vec()];
+        let (mut config, certificate) = configured(identity)?;
         // Its keys change every six hours.
         config.ticketer = Ticketer::new().map_err(SetupError::Tls)?;
+        Ok(Self {
+            config: Arc::new(config),
+            certificate,
+        })
+    }
+
+    /// The same, and takes requests before the handshake is over (0-RTT), `bytes` of them at most.
+    /// Sessions are then kept here instead of in tickets, and each is resumed once: who repeats
+    /// what somebody else sent is not believed (RFC 8446 §8.1), as long as this server runs.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Acceptor::new`].
+    pub fn with_early_data(identity: Identity, bytes: u32) -> Result<Self, SetupError> {
+        let (mut config, certificate) = configured(identity)?;
+        config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+        config.max_early_data_size = bytes;
+        // The answer to such a request goes out with the server's own first messages.
+        config.send_half_rtt_data = true;
         Ok(Self {
             config: Arc::new(config),
             certificate,
@@ -69,6 +87,8 @@ impl Acceptor {
     pub(crate) fn for_quic(&self, application: &[u8]) -> ServerConfig {
         let mut config = ServerConfig::clone(&self.config);
         config.alpn_protocols = vec![application.to_vec()];
+        // QUIC has a way of its own for it, which nobody here goes.
+        config.max_early_data_size = 0;
         config
     }
 
@@ -82,10 +102,24 @@ impl Acceptor {
             sealed: 0,
             file: None,
             is_established: false,
+            has_begun: false,
             has_failed: false,
             closing: None,
         }
     }
+}
+
+/// What all acceptors have in common.
+fn configured(identity: Identity) -> Result<(ServerConfig, Arc<Current>), SetupError> {
+    let certificate = Arc::new(Current(RwLock::new(certified(identity)?)));
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(rustls::ALL_VERSIONS)
+        .map_err(SetupError::Tls)?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::<Current>::clone(&certificate));
+    config.alpn_protocols = vec![HTTP_2.to_vec(), HTTP_1.to_vec()];
+    Ok((config, certificate))
 }
 
 fn certified(identity: Identity) -> Result<Arc<CertifiedKey>, SetupError> {
@@ -106,10 +140,22 @@ pub struct TlsServer<S: Service> {
     /// What follows it.
     file: Option<Rest<S::File>>,
     is_established: bool,
+    /// What came before the handshake is over was given to the inner side.
+    has_begun: bool,
     /// TLS is of no more use.
     has_failed: bool,
     /// The peer was told that no more comes; whether to wait for it.
     closing: Option<bool>,
+}
+
+/// Whether nothing is lost if somebody sends this again: it is one whole request by a safe method,
+/// and nothing behind it. Anything else waits until the client has proven who it is (RFC 8470 §3).
+fn is_safe(early: &[u8]) -> bool {
+    const END: &[u8] = b"\r\n\r\n";
+    let methods: [&[u8]; 4] = [b"GET ", b"HEAD ", b"OPTIONS ", b"TRACE "];
+    let ends = memchr::memmem::find(early, END);
+    methods.iter().any(|method| early.starts_with(method))
+        && ends.is_some_and(|at| at + END.len() == early.len())
 }
 
 /// The rest of a file that is to be sent.
@@ -124,6 +170,19 @@ impl<S: Service> TlsServer<S> {
     /// What is inside.
     pub const fn inner(&self) -> &S {
         &self.inner
+    }
+
+    /// Gives the inner side what came before the handshake is over, if it may have that.
+    fn begin_early(
+        &mut self,
+        now: Instant,
+        handler: &mut impl Handler<File = S::File, Kept = S::Kept>,
+    ) {
+        if self.is_established || is_safe(&self.session.early) {
+            let early = std::mem::take(&mut self.session.early);
+            self.has_begun = true;
+            self.inner.handle_bytes(now, &early, handler);
+        }
     }
 
     /// Encrypts one record of what waits. False: there is nothing.
@@ -181,6 +240,9 @@ impl<S: Service> Service for TlsServer<S> {
         copy.clear();
         handler.take_back(copy);
         self.is_established |= self.session.is_established();
+        if received.is_ok() && !self.session.early.is_empty() {
+            self.begin_early(now, handler);
+        }
         match received {
             Ok(()) => {
                 if self.session.has_ended {
@@ -212,7 +274,7 @@ impl<S: Service> Service for TlsServer<S> {
             if self.has_failed {
                 return Transmit::Close { linger: true };
             }
-            if !self.is_established {
+            if !self.is_established && !self.has_begun {
                 return Transmit::Nothing;
             }
             if let Some(linger) = self.closing {

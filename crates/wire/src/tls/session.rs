@@ -5,7 +5,8 @@ use std::fmt;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
+    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, ReadEarlyData,
+    TransmitTlsData, UnbufferedStatus,
 };
 use rustls::{CommonState, Error};
 
@@ -21,10 +22,42 @@ pub(super) trait Side {
     fn process<'c, 'i>(&'c mut self, bytes: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
 
     fn state(&self) -> &CommonState;
+
+    /// Whether bytes may go out behind the first message of the handshake (RFC 8446 §2.3).
+    fn takes_early(_: &mut TransmitTlsData<'_, Self::Data>) -> bool {
+        false
+    }
+
+    /// Encrypts `plain` into `room` for that, which is long enough; how long that became.
+    fn encrypt_early(
+        _: &mut TransmitTlsData<'_, Self::Data>,
+        _plain: &[u8],
+        _room: &mut [u8],
+    ) -> Option<usize> {
+        None
+    }
+
+    /// Appends what a client sent so.
+    fn read_early(_: ReadEarlyData<'_, '_, Self::Data>, _out: &mut Vec<u8>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl Side for UnbufferedClientConnection {
     type Data = ClientConnectionData;
+
+    fn takes_early(transmit: &mut TransmitTlsData<'_, Self::Data>) -> bool {
+        transmit.may_encrypt_early_data().is_some()
+    }
+
+    fn encrypt_early(
+        transmit: &mut TransmitTlsData<'_, Self::Data>,
+        plain: &[u8],
+        room: &mut [u8],
+    ) -> Option<usize> {
+        let mut early = transmit.may_encrypt_early_data()?;
+        early.encrypt(plain, room).ok()
+    }
 
     fn process<'c, 'i>(&'c mut self, bytes: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
         self.process_tls_records(bytes)
@@ -37,6 +70,16 @@ impl Side for UnbufferedClientConnection {
 
 impl Side for UnbufferedServerConnection {
     type Data = ServerConnectionData;
+
+    fn read_early(
+        mut early: ReadEarlyData<'_, '_, Self::Data>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        while let Some(record) = early.next_record() {
+            out.extend_from_slice(record?.payload);
+        }
+        Ok(())
+    }
 
     fn process<'c, 'i>(&'c mut self, bytes: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
         self.process_tls_records(bytes)
@@ -56,6 +99,15 @@ pub(super) struct Session<S> {
     waiting: Vec<u8>,
     /// The peer has said that it sends no more.
     pub(super) has_ended: bool,
+    /// A client: the first message is held back, so that a request can go with it.
+    pub(super) holds: bool,
+    /// A client: a request may go out before the handshake is over.
+    pub(super) takes_early: bool,
+    /// A client: the server has taken early data, and was told where it ends.
+    pub(super) ended_early: bool,
+    /// A server: what came before the handshake was over, and was given to nobody yet. It is no
+    /// more than the session's ticket allowed.
+    pub(super) early: Vec<u8>,
 }
 
 impl<S> fmt::Debug for Session<S> {
@@ -82,6 +134,10 @@ impl<S: Side> Session<S> {
             partial: Vec::new(),
             waiting: Vec::new(),
             has_ended: false,
+            holds: false,
+            takes_early: false,
+            ended_early: false,
+            early: Vec::new(),
         }
     }
 
@@ -137,6 +193,9 @@ impl<S: Side> Session<S> {
                     return Err(Stop::Tls(error));
                 }
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    if !self.early.is_empty() {
+                        deliver(&std::mem::take(&mut self.early)).map_err(Stop::Inner)?;
+                    }
                     while let Some(record) = traffic.next_record() {
                         let record = record.map_err(Stop::Tls)?;
                         used += record.discard;
@@ -144,21 +203,32 @@ impl<S: Side> Session<S> {
                     }
                 }
                 Ok(ConnectionState::EncodeTlsData(mut message)) => {
+                    let start = self.waiting.len();
                     append(&mut self.waiting, |room| match message.encode(room) {
                         Err(EncodeError::InsufficientSize(size)) => Err(Some(size)),
                         Err(EncodeError::AlreadyEncoded) => Err(None),
                         Ok(length) => Ok(length),
                     });
+                    self.ended_early |= is_end_of_early_data(&self.waiting[start..]);
                 }
                 // What waits is sent before anything else.
-                Ok(ConnectionState::TransmitTlsData(transmit)) => transmit.done(),
+                Ok(ConnectionState::TransmitTlsData(mut transmit)) => {
+                    if self.holds && S::takes_early(&mut transmit) {
+                        self.takes_early = true;
+                        return Ok(used);
+                    }
+                    transmit.done();
+                }
+                Ok(ConnectionState::ReadEarlyData(early)) => {
+                    S::read_early(early, &mut self.early).map_err(Stop::Tls)?;
+                }
                 Ok(ConnectionState::PeerClosed) => self.has_ended = true,
                 Ok(
                     ConnectionState::BlockedHandshake
                     | ConnectionState::Closed
                     | ConnectionState::WriteTraffic(_),
                 ) => return Ok(used),
-                // Nobody here asks for early data.
+                // There are no others.
                 Ok(_) => return Ok(used),
             }
         }
@@ -198,6 +268,22 @@ impl<S: Side> Session<S> {
         }
     }
 
+    /// Appends `plain`, encrypted, to `out`, for a client whose handshake has only begun and whose
+    /// first message is held back. False: the server's ticket does not allow it.
+    #[must_use]
+    pub(super) fn encrypt_early(&mut self, plain: &[u8], out: &mut Vec<u8>) -> bool {
+        let UnbufferedStatus { state, .. } = self.side.process(&mut []);
+        let Ok(ConnectionState::TransmitTlsData(mut transmit)) = state else {
+            return false;
+        };
+        let start = out.len();
+        let records = plain.len() / RECORD + 1;
+        out.resize(start + plain.len() + records * OVERHEAD, 0);
+        let written = S::encrypt_early(&mut transmit, plain, &mut out[start..]);
+        out.truncate(start + written.unwrap_or(0));
+        written.is_some()
+    }
+
     /// Appends `plain`, encrypted, to `out`. False: TLS takes no more, because the connection is
     /// closing or its keys are used up.
     #[must_use]
@@ -229,6 +315,16 @@ impl<S: Side> Session<S> {
             });
         }
     }
+}
+
+/// Whether this record is the end of early data, which a client sends where the server has taken
+/// some. rustls tells of that in its other interface alone, so it is known by its length: no other
+/// message of a handshake is without content (RFC 8446 §4.5), and header, type and tag are always
+/// of 5, 1 and 16 bytes.
+fn is_end_of_early_data(record: &[u8]) -> bool {
+    const APPLICATION_DATA: u8 = 23;
+    const LENGTH: usize = 5 + 4 + 1 + 16;
+    record.len() == LENGTH && record[0] == APPLICATION_DATA
 }
 
 /// Appends what `write` writes, as much room as it wants.

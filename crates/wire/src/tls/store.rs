@@ -24,12 +24,19 @@ pub(super) struct Store(Mutex<Sessions>);
 
 #[derive(Default)]
 struct Sessions {
+    /// How much the server takes early in the session that was lent last.
+    early_bytes: u32,
     group: Option<NamedGroup>,
     tls12: Option<Tls12ClientSessionValue>,
     tickets: VecDeque<Tls13ClientSessionValue>,
 }
 
 impl Store {
+    /// How much the server takes before the handshake is over, in the session that was lent last.
+    pub(super) fn early_bytes(&self) -> usize {
+        usize::try_from(self.sessions().early_bytes).unwrap_or(0)
+    }
+
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,6 +113,12 @@ impl ClientSessionStore for Store {
     }
 
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        self.sessions().tickets.pop_back()
+        let sessions = &mut self.sessions();
+        let ticket = sessions.tickets.pop_back();
+        let early_bytes = ticket
+            .as_ref()
+            .map(Tls13ClientSessionValue::max_early_data_size);
+        sessions.early_bytes = early_bytes.unwrap_or(0);
+        ticket
     }
 }

@@ -44,8 +44,8 @@ pub(super) struct Flags {
     #[arg(long)]
     no_resumption: bool,
 
-    /// Draw for each connection whether its handshake is a full one or resumes a session, by these
-    /// weights: full:60,resumed:30
+    /// Draw for each connection whether its handshake is a full one, resumes a session, or does so
+    /// and begins with the request (0-RTT), by these weights: full:60,resumed:30,early:10
     #[arg(long, value_name = "KIND:WEIGHT,...", conflicts_with = "no_resumption")]
     handshakes: Option<HandshakeMix>,
 }

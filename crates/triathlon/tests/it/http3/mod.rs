@@ -275,10 +275,12 @@ fn what_cannot_be_is_refused() {
         "--http3 --backend uring",
         &["backend", "readiness"],
     );
-    let words = ["serve", ".", "--listen", "127.0.0.1:0", "--http3"];
-    triathlon(words)
-        .expect_code(2)
-        .expect_complaint(&["--http3", "--tls-self-signed"]);
+    for flag in ["--http3", "--tls-early-data"] {
+        let words = ["serve", ".", "--listen", "127.0.0.1:0", flag];
+        triathlon(words)
+            .expect_code(2)
+            .expect_complaint(&[flag, "--tls-self-signed"]);
+    }
 }
 
 /// Ctrl-C ends a run and keeps what was measured.

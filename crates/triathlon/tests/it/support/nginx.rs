@@ -19,6 +19,8 @@ pid nginx.pid;
 error_log stderr error;
 events { worker_connections 4096; }
 http {
+  log_format early '$early $status';
+  access_log early.log early;
   log_format books '$connection $connection_requests $bytes_sent $request_length $status $uri';
   log_format asks '$connection|$request_method|$request_uri|$http_x_counter|$http_x_token|'
                   '$content_type|$content_length';
@@ -28,6 +30,7 @@ http {
   keepalive_requests 100000000;
   server {
     listen ADDRESS;
+    set $early $ssl_early_data; # the log is written when the handshake may be over
     root www;
     location = /status { stub_status; access_log off; }
   }
@@ -81,6 +84,30 @@ impl Nginx {
             key.display()
         );
         Self::start_with(program, files, &settings)
+    }
+
+    /// The same, which takes requests before the handshake is over and writes of each whether it
+    /// came so.
+    pub(crate) fn start_with_early_data(
+        program: &Path,
+        files: &[(&str, &[u8])],
+        certificate: &Path,
+        key: &Path,
+    ) -> Self {
+        let settings = format!(
+            " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_early_data on; ssl_certificate {}; \
+             ssl_certificate_key {}",
+            certificate.display(),
+            key.display()
+        );
+        Self::start_with(program, files, &settings)
+    }
+
+    /// How many requests it answered, and how many of them before their handshake was over.
+    pub(crate) fn answered(&self) -> (usize, usize) {
+        let log = fs::read_to_string(self.folder.path().join("early.log")).expect("a log");
+        let early = log.lines().filter(|line| *line == "1 200");
+        (log.lines().count(), early.count())
     }
 
     /// The same, which asks clients for a certificate that the authority in the file `clients` has

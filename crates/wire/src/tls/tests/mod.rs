@@ -1,4 +1,5 @@
 mod certificates;
+mod early;
 mod exchanges;
 
 use model::tls::{Negotiated, TlsGroup, TlsSuite, TlsVersion};
