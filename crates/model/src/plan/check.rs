@@ -69,8 +69,9 @@ fn early_data(file: &PlanFile, tls: &TlsFile) -> &'static str {
         () if file.arrivals.rate().is_some() => {
             "early data needs a request that waits for its connection: give a closed loop"
         }
-        () if file.script.is_some() || file.think.is_some() => {
-            "early data needs requests that wait for nothing: give no script and no think"
+        () if file.script.is_some() || file.lua.is_some() || file.think.is_some() => {
+            "early data needs requests that are known and wait for nothing: give no script and no \
+             think"
         }
         () if file.requests_per_connection == Some(0) => {
             "early data has a request in it, and 0 requests per connection ask nothing"
