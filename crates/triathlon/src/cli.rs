@@ -31,7 +31,7 @@ pub(crate) enum Command {
     Generate(cmd::generate::Args),
     /// Judge stored trials again, by the rules of this program.
     Judge(cmd::judge::Args),
-    /// Take the command line of h2load, its HTTP/1.1 part, and print what it prints.
+    /// Take the command line of h2load, and print what it prints.
     H2load(tools::Words),
     /// Take the command line of hey, and print what it prints.
     Hey(tools::Words),

@@ -168,6 +168,7 @@ fn cause(error: &io::Error) -> String {
         }
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
         _ => error.to_string(),
     }
 }
@@ -188,14 +189,26 @@ fn hint(path: &Path, error: &io::Error) -> &'static str {
         | io::ErrorKind::ReadOnlyFilesystem => {
             "; name another folder with --results DIR (what was measured before is kept)"
         }
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            if Some(path) == temporary().as_deref() =>
+        {
+            "; TMPDIR names it: set it to a folder that is there"
+        }
         _ => "",
     }
 }
 
+/// The folder for temporary files.
+fn temporary() -> Option<PathBuf> {
+    std::path::absolute(std::env::temp_dir()).ok()
+}
+
 /// Whether `path` is the folder for temporary files, or one that a run made there.
 fn is_temporary(path: &Path) -> bool {
-    let below = path.strip_prefix(std::env::temp_dir()).ok();
-    below.is_some_and(|below| {
+    let Some((path, temporary)) = std::path::absolute(path).ok().zip(temporary()) else {
+        return false;
+    };
+    path.strip_prefix(temporary).is_ok_and(|below| {
         let first = below.components().next();
         first.is_none_or(|name| name.as_os_str().to_string_lossy().starts_with("triathlon-"))
     })

@@ -201,7 +201,10 @@ pub fn fix_script(examination: &Examination) -> String {
          #   sh fix.sh        applies\n#   sh fix.sh undo   restores what was there\nset -eu\n\n",
     );
     if remedies.is_empty() {
-        script.push_str("# Nothing was found that a command mends.\n");
+        script.push_str(
+            "# Nothing was found that a script can mend and undo.\n# triathlon doctor prints what \
+             else there is to do.\n",
+        );
         return script;
     }
     let mut part = |name: &str, command: fn(&Remedy) -> Option<&str>| {

@@ -83,7 +83,7 @@ fn coverage(run: &Run) -> String {
             listed(run.cannot_apply()),
         ),
         (
-            "saw what another rule names the cause of, and are left out",
+            "left out: another rule names the cause of what they saw",
             explained.collect(),
         ),
     ] {

@@ -61,49 +61,72 @@ pub fn compare(rounds: &[Round<'_>], asked: Asked<'_>) -> Vec<Comparison> {
         return Vec::new();
     }
     let workloads: BTreeSet<&str> = racers.keys().map(|id| id.workload.as_str()).collect();
-    let family = Family::of((servers.len() - 1) * workloads.len());
-    let mut comparisons: Vec<Comparison> = workloads
+    let preferred = preferred(&servers, asked.references);
+    let fields: Vec<Field<'_>> = workloads
+        .iter()
+        .filter_map(|workload| Field::of(workload, &racers, &preferred))
+        .collect();
+    // A server whose trials are not all alike may stand in a field more than once.
+    let rivals = fields.iter().map(|field| field.rivals.len()).sum();
+    let family = Family::of(((servers.len() - 1) * workloads.len()).max(rivals));
+    let mut comparisons: Vec<Comparison> = fields
         .into_iter()
-        .filter_map(|workload| {
-            let preferred = preferred(&servers, asked.references);
-            of_workload(workload, &racers, &preferred, family)
-        })
+        .map(|field| field.compared(family))
         .collect();
     answer(&mut comparisons, family);
     comparisons
 }
 
-fn of_workload(
-    workload: &str,
-    racers: &BTreeMap<&PointId, Racer>,
-    preferred: &[&String],
-    family: Family,
-) -> Option<Comparison> {
-    let points = || racers.iter().filter(|(id, _)| id.workload == workload);
-    let load = declared_load(points().map(|(id, _)| &id.load))?;
-    let here: Vec<_> = points().filter(|(id, _)| id.load == load).collect();
-    let find = |server: &&String| here.iter().find(|(id, _)| id.server == **server);
-    let (reference, first) = preferred.iter().find_map(find)?;
-    let needed = rounds_needed(family.comparisons, family.alpha);
-    let mut rivals: Vec<Rival> = here
-        .iter()
-        .filter(|(id, _)| id.is_rival_of(reference))
-        .map(|(_, racer)| racer.rival_of(first, needed))
-        .collect();
-    let ratio = |rival: &Rival| {
-        rival
-            .estimate
-            .as_ref()
-            .map_or(0.0, |estimate| estimate.ratio)
-    };
-    rivals.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
-    (!rivals.is_empty()).then(|| Comparison {
-        workload: workload.to_owned(),
-        load: load.clone(),
-        reference: (*first).clone().finished(),
-        rivals,
-        family,
-    })
+/// Who runs in one workload at the declared load.
+struct Field<'a> {
+    workload: &'a str,
+    load: Values,
+    reference: &'a Racer,
+    rivals: Vec<&'a Racer>,
+}
+
+impl<'a> Field<'a> {
+    /// None where nobody has a rival.
+    fn of(
+        workload: &'a str,
+        racers: &'a BTreeMap<&PointId, Racer>,
+        preferred: &[&String],
+    ) -> Option<Self> {
+        let points = || racers.iter().filter(|(id, _)| id.workload == workload);
+        let load = declared_load(points().map(|(id, _)| &id.load))?;
+        let here: Vec<_> = points().filter(|(id, _)| id.load == load).collect();
+        let find = |server: &&String| here.iter().find(|(id, _)| id.server == **server);
+        let (first, reference) = preferred.iter().find_map(find)?;
+        let rivals: Vec<&Racer> = here
+            .iter()
+            .filter(|(id, _)| id.is_rival_of(first))
+            .map(|(_, racer)| *racer)
+            .collect();
+        (!rivals.is_empty()).then_some(Self {
+            workload,
+            load,
+            reference,
+            rivals,
+        })
+    }
+
+    fn compared(self, family: Family) -> Comparison {
+        let needed = rounds_needed(family.comparisons, family.alpha);
+        let compare = |racer: &&Racer| racer.rival_of(self.reference, needed);
+        let mut rivals: Vec<Rival> = self.rivals.iter().map(compare).collect();
+        let ratio = |rival: &Rival| {
+            let estimate = rival.estimate.as_ref();
+            estimate.map_or(0.0, |estimate| estimate.ratio)
+        };
+        rivals.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
+        Comparison {
+            workload: self.workload.to_owned(),
+            load: self.load,
+            reference: self.reference.clone().finished(),
+            rivals,
+            family,
+        }
+    }
 }
 
 /// Servers in the order in which they are taken for the reference: those that were named for it;

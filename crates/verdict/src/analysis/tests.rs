@@ -268,3 +268,20 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     assert_eq!(struck.rivals[0].rounds(), 4);
     assert!(struck.certainty()[0].contains("4 rounds are too few"));
 }
+
+/// A trial that was changed after it was stored can make two points of one server.
+#[test]
+fn a_server_that_stands_twice_is_compared_twice() {
+    let mut ids = servers();
+    let (mut other, rate) = ids[1].clone();
+    other
+        .axes
+        .set(model::point::ACCESS_LOG, Value::Word("on".to_owned()));
+    ids.push((other, rate));
+    ids.retain(|(id, _)| id.server != "lighttpd");
+    let comparison = compare(&rounds(&ids, 8), Asked::default()).remove(0);
+    assert_eq!(
+        (comparison.rivals.len(), comparison.family.comparisons),
+        (2, 2)
+    );
+}

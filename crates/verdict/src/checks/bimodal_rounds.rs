@@ -31,7 +31,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     }
     let Some(point) = peers.point() else {
-        return Judgement::unknown("the other rounds of this point");
+        return peers.without_point("the other rounds of this point");
     };
     let mut values: Vec<f64> = peers
         .undisturbed(&point.trials)

@@ -33,7 +33,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     }
     let Some(point) = peers.point() else {
-        return Judgement::unknown("the same server with other numbers of connections");
+        return peers.without_point("the same server with other numbers of connections");
     };
     let [.., before, last] = peers.line() else {
         return Judgement::NotApplicable;

@@ -89,7 +89,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("in_flight_mean", in_flight / facts.record.window.as_s_f64())
     .evidence("connections", plan.connections)
     .limit(&DEAD_TIME)
-    .fix("Give the generator more CPUs (-t, --cpus), or fewer connections per thread (-c)")
+    .fix(
+        "Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores), or fewer \
+          connections",
+    )
     .into()
 }
 

@@ -40,6 +40,6 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .evidence("kept_by_others_share", kept.by_others)
         .limit(&RUNQUEUE_WAIT)
         .limit(&KEPT)
-        .fix("Pin the generator to CPUs that nothing else uses (--cpus)")
+        .fix("End what else runs, or pin the generator to CPUs that it leaves alone (load: --cpus)")
         .into()
 }

@@ -34,7 +34,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     }
     if peers.point().is_none() {
-        return Judgement::unknown("the other rounds of this server");
+        return peers.without_point("the other rounds of this server");
     }
     let rounds = rounds(peers);
     if rounds.len() < ROUNDS_MIN {

@@ -50,7 +50,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             &[(Latency, severity)],
             format!("{offered} Requests waited for the generator, not for the server."),
         )
-        .fix("Give the generator more CPUs (-t, --cpus) or ask for a lower rate (-R)")
+        .fix("Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or ask for a lower rate")
     } else {
         Found::new(
             &[(Latency, Severity::Note)],

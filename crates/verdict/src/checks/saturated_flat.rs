@@ -22,7 +22,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     }
     let Some(point) = peers.point() else {
-        return Judgement::unknown("the same server with fewer connections");
+        return peers.without_point("the same server with fewer connections");
     };
     let connections = point.id.connections();
     // The fewest connections from which on the rate does not grow any more.

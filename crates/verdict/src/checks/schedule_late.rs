@@ -56,6 +56,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("response_time_p50_us", median_us)
     .limit(&LATE_FLOOR_US)
     .limit(&LATE_OF_MEDIAN)
-    .fix("Give each generator thread a CPU of its own (--cpus) and let it spin (--spin always)")
+    .fix(
+        "Give each generator thread a CPU of its own and let it spin (load: --cpus, --spin always)",
+    )
     .into()
 }

@@ -57,8 +57,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("busy_share", busy)
     .limit(&SHARED_BUSY)
     .fix(
-        "Give server and generator different CPUs (taskset -c 0 for the one, --cpus 1 for the \
-          other)",
+        "Give server and generator different CPUs (load: --cpus 1, and taskset -c 0 for the \
+         server; lab: placement = apart)",
     )
     .into()
 }

@@ -22,7 +22,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     }
     let Some(point) = peers.point() else {
-        return Judgement::unknown("the other rounds of this point");
+        return peers.without_point("the other rounds of this point");
     };
     let rounds = point.rate.values.len() as u64;
     let severity = if rounds < ROUNDS_MIN {

@@ -51,6 +51,6 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .evidence("count", count)
         .evidence("hidden", hidden)
         .evidence("thin", thin)
-        .fix("Measure longer (-d)")
+        .fix("Measure longer (load: -d; lab: duration of [experiment])")
         .into()
 }

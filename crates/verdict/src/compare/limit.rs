@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::metric::{METRICS, Metric, metric_named};
 use super::{Compared, Row};
+use crate::pairs::Answer;
 use crate::words;
 
 /// A change that must not happen.
@@ -125,6 +126,9 @@ impl Limit {
                 let why = match row.estimate.as_ref().and_then(|found| found.interval) {
                     Some(_) if row.bound().is_some() => "the generator was the limit",
                     Some(_) => "the interval reaches to both sides of it",
+                    None if row.answer == Answer::Single => {
+                        "one trial each has no interval; give folders of several"
+                    }
                     None => "there is no interval",
                 };
                 format!("{self} is inconclusive: {label}, {place}: {why}")

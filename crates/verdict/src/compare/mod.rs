@@ -373,10 +373,15 @@ fn text(row: &Row, family: &Family) -> String {
     if let Some(unspoilt) = row.unspoilt {
         text.push_str(&spoilt_words(unspoilt, row.a.rounds.min(row.b.rounds)));
     }
-    let left_out = row.a.left_out + row.b.left_out;
-    if left_out > 0 {
-        let rounds = words::plural(left_out as u64, "round");
-        text.push_str(&format!("; {rounds} left out as invalid or disturbed"));
+    let left_out = |side: &str, value: &Value| {
+        let rounds = words::plural(value.left_out as u64, "round");
+        (value.left_out > 0).then(|| format!("{rounds} of {side}"))
+    };
+    let sides = [left_out("A", &row.a), left_out("B", &row.b)];
+    let sides: Vec<String> = sides.into_iter().flatten().collect();
+    if !sides.is_empty() {
+        let sides = words::list(&sides);
+        text.push_str(&format!("; {sides} left out as invalid or disturbed"));
     }
     text
 }

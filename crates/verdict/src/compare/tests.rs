@@ -123,7 +123,7 @@ fn rounds_whose_claim_is_invalid_do_not_count() {
     assert!(
         nginx
             .text
-            .ends_with("; 2 rounds left out as invalid or disturbed"),
+            .ends_with("; 2 rounds of B left out as invalid or disturbed"),
         "{}",
         nginx.text
     );
@@ -148,7 +148,8 @@ fn single_trials_have_a_ratio_and_no_answer() {
     let said = limit.text(rate, Crossed::Inconclusive);
     assert_eq!(
         said,
-        "rate:-3% is inconclusive: rate, the run: there is no interval"
+        "rate:-3% is inconclusive: rate, the run: one trial each has no interval; give folders of \
+         several"
     );
 }
 
@@ -360,7 +361,7 @@ fn what_something_spoilt_and_was_measured_again_counts_once() {
     }
     let left = row(&labs(&one, &spoilt), place, "rate").clone();
     assert_eq!((left.b.rounds, left.b.left_out), (7, 1));
-    assert!(left.text.contains("1 round left out"), "{}", left.text);
+    assert!(left.text.contains("1 round of B left out"), "{}", left.text);
 }
 
 /// Something had the CPUs in most rounds: all of them count then, as they were first measured.

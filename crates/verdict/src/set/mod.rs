@@ -300,6 +300,16 @@ impl<'a> Peers<'a> {
         Some(&grid.points[grid.point_of[position]?])
     }
 
+    /// What a rule says that needs the point, and there is none: the trial is no round of it, or
+    /// it is judged alone, without `what`.
+    pub(crate) fn without_point(&self, what: &str) -> Judgement {
+        if self.grid.is_some() {
+            let why = "this trial does not count, so it is no round of its point";
+            return Judgement::CannotApply(why.to_owned());
+        }
+        Judgement::unknown(what)
+    }
+
     /// All points of this trial's server in its execution, its own included.
     pub(crate) fn points_of_server(&self) -> impl Iterator<Item = &'a PointSummary> {
         let ours = self.point().map(|point| &point.id);

@@ -1,6 +1,6 @@
 //! What is asked for: an experiment by its name or file, or one that was begun and goes on.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use lab::LabError;
@@ -13,7 +13,7 @@ use lab::sweep::{self, Cost, scale};
 use model::{Environment, Experiment, Manifest, Span};
 use verdict::words;
 
-use super::Args;
+use super::{Args, resumed};
 use crate::exit::UsageError;
 use crate::out;
 
@@ -46,9 +46,9 @@ impl Asked {
             let why = "--resume goes on with what was begun: leave out KEY=VALUE and --budget";
             return Err(UsageError(why.to_owned()).into());
         }
-        let folder = resumed_folder(args, resume.as_deref(), servers)?;
+        let folder = resumed::folder(args, resume.as_deref(), servers)?;
         let (store, manifest) = Store::open(&folder)?;
-        refuse_another(args.experiment.as_deref(), &folder, &manifest, servers)?;
+        resumed::refuse_another(args.experiment.as_deref(), &folder, &manifest, servers)?;
         if manifest.at_once == 0 {
             let why = format!(
                 "{} was begun by an earlier version, which measured in another order: begin anew",
@@ -180,61 +180,5 @@ fn read(name: &str, overrides: &[String], servers: &Catalogue) -> anyhow::Result
     lab::experiment::read_with(name, overrides, servers).map_err(|error| match error {
         ReadError::Unreadable { .. } => error.into(),
         _ => UsageError(error.to_string()).into(),
-    })
-}
-
-/// `--resume DIR EXPERIMENT` goes on with that experiment or not at all; what looks like an
-/// experiment may be a KEY=VALUE, too.
-fn refuse_another(
-    name: Option<&str>,
-    folder: &Path,
-    manifest: &Manifest,
-    servers: &Catalogue,
-) -> Result<(), UsageError> {
-    let Some(name) = name else { return Ok(()) };
-    let begun = &manifest.experiment.experiment.name;
-    let read = lab::experiment::read_with(name, &[], servers);
-    let is_same = name == begun || read.is_ok_and(|source| source.experiment.name() == begun);
-    let why = if is_same {
-        return Ok(());
-    } else if name.contains('=') {
-        format!("--resume goes on with what was begun: leave out {name}")
-    } else {
-        format!(
-            "{} holds {begun}: leave out {name}, or give the folder of its results",
-            folder.display()
-        )
-    };
-    Err(UsageError(why))
-}
-
-fn resumed_folder(
-    args: &Args,
-    given: Option<&Path>,
-    servers: &Catalogue,
-) -> anyhow::Result<PathBuf> {
-    // `--resume first-heat`: the name was taken for the folder.
-    let folder = given.filter(|path| path.is_dir());
-    if let Some(folder) = folder {
-        return Ok(folder.to_owned());
-    }
-    if let (Some(_), Some(given)) = (&args.experiment, given) {
-        let why = format!("--resume: there is no folder {}", given.display());
-        return Err(UsageError(why).into());
-    }
-    let named = given.map(|path| path.display().to_string());
-    let name = args.experiment.clone().or(named).ok_or_else(|| {
-        UsageError("give what to resume: an experiment, or --resume DIR".to_owned())
-    })?;
-    // A file may have another name than its experiment.
-    let name = lab::experiment::read_with(&name, &[], servers)
-        .map_or(name, |source| source.experiment.name().to_owned());
-    let found = Store::newest(&args.results, &name);
-    found.ok_or_else(|| {
-        let why = format!(
-            "no results of {name} to go on with in {}",
-            args.results.display()
-        );
-        LabError::Resume { why }.into()
     })
 }

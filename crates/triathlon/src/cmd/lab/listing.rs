@@ -61,7 +61,7 @@ pub(super) fn experiments() -> anyhow::Result<()> {
     for (name, text) in BUILT_IN {
         if let Ok(experiment) = lab::experiment::parse(name, text, &[]) {
             out::line(format_args!(
-                "{name:<16} {}",
+                "{name:<18} {}",
                 experiment.file().experiment.question
             ))?;
         }
@@ -69,7 +69,7 @@ pub(super) fn experiments() -> anyhow::Result<()> {
     for (name, _) in question::BUILT_IN {
         if let Ok(Some(question)) = question::read(name) {
             out::line(format_args!(
-                "{name:<16} {}",
+                "{name:<18} {}",
                 question.file.experiment.question
             ))?;
         }
@@ -111,7 +111,7 @@ pub(super) fn grid(
     let header = &experiment.file().experiment;
     let mut line = |name: &str, value: &str| {
         // Writing to a String cannot fail.
-        let _ok = writeln!(text, "{name:<12}{value}");
+        let _ok = writeln!(text, "{name:<11} {value}");
     };
     line(experiment.name(), &header.question);
     for (index, variant) in experiment.servers().iter().enumerate() {

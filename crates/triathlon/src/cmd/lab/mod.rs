@@ -4,6 +4,7 @@ mod asked;
 mod finish;
 mod listing;
 mod progress;
+mod resumed;
 
 use std::path::PathBuf;
 
@@ -88,7 +89,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   triathlon lab first-heat
-      every installed server, a small and a large file, less than four minutes
+      origin beside nginx, Apache and lighttpd, a small and a large file, under four minutes
   triathlon lab first-heat server=origin,nginx connections=1,64 rounds=10
       the same question, asked more narrowly
   triathlon lab --new my.toml
@@ -111,7 +112,7 @@ kept).";
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let own = std::env::current_exe().context("cannot find this program on disk")?;
-    let search = search_of(own.clone(), &args.servers)?;
+    let search = search_of(own.clone(), &resumed::servers(args))?;
     if list_what_exists(args, &search)? {
         return Ok(Exit::Done);
     }

@@ -38,7 +38,7 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 const HTML: &str = "results are not printed as HTML tables; triathlon load --json FILE, and then \
-                    triathlon report --html FILE, make a page";
+                    triathlon report FILE --html PAGE, make a page";
 
 const PROXY: &str = "proxies are not spoken to yet; triathlon load --connect-to asks another \
                      address than the URL's";
