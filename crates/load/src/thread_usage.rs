@@ -56,8 +56,8 @@ impl ThreadUsage {
         }
     }
 
-    /// Writes what was consumed between the readings into `worker`, scaled to nothing: a window
-    /// that was noticed late by some microseconds is as long as it was.
+    /// Writes what was consumed between the readings into `worker`, scaled to nothing: where the
+    /// end of the window was noticed late, `read_over` tells how long the time between them was.
     pub(crate) fn fill(&self, worker: &mut record::Worker) {
         let (Some(start), Some(end)) = (self.start, self.end) else {
             return;
@@ -71,5 +71,6 @@ impl ThreadUsage {
         worker.events = activity.events;
         worker.cpu_time = difference(end.cpu_time, start.cpu_time);
         worker.runqueue_wait = difference(end.runqueue_wait, start.runqueue_wait);
+        worker.read_over = (window > worker.window).then_some(window);
     }
 }

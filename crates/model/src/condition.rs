@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 use crate::units::{Bytes, Span};
+use crate::usage::Others;
 
 /// A machine at one moment.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -36,6 +37,9 @@ pub struct Condition {
     /// What kept a thread from running that always wanted to; none if nobody watched.
     #[serde(default)]
     pub hiccups: Option<Hiccups>,
+    /// Who used the CPUs while that was watched; none if nobody looked.
+    #[serde(default)]
+    pub others: Option<Others>,
     /// How clocks are governed, the CPUs of one way together; empty where the kernel does not tell,
     /// as in most virtual machines.
     #[serde(default)]

@@ -66,6 +66,7 @@ pub fn read(
         steal: steal(&roots.proc),
         // Nobody has watched: that costs time, and whoever wants it asks `sys::hiccup`.
         hiccups: None,
+        others: None,
         clocks: clocks(&roots.sys, &environment.cpus_online),
         links: links(&roots.sys),
         disk: read_disk(results),

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-use model::usage::{GroupUsage, MemoryPart, SystemUsage};
+use model::usage::{GroupUsage, MemoryPart, Others, SystemUsage};
 use model::{Bytes, Instant, Span, Usage};
 use sys::clock::monotonic;
 use sys::counters::{process, system};
@@ -106,16 +106,18 @@ impl Before {
     /// Puts into `usage` what was before and who else used the CPUs since then. Read it after the
     /// window: it costs some milliseconds.
     pub fn complete(&self, root: &Path, groups: &[Group<'_>], usage: &mut Usage) {
-        let Some(system) = usage.system.as_mut() else {
-            return;
-        };
-        system.tracked_before = self.tracked_connections;
-        let Some((before, after)) = self.census.as_ref().zip(look(root)) else {
-            return;
-        };
+        if let Some(system) = usage.system.as_mut() {
+            system.tracked_before = self.tracked_connections;
+            system.others = self.others(root, groups);
+        }
+    }
+
+    /// Who used the CPUs since then beside `groups`; none where nobody can see all processes.
+    pub fn others(&self, root: &Path, groups: &[Group<'_>]) -> Option<Others> {
+        let (before, after) = self.census.as_ref().zip(look(root))?;
         let members = groups.iter().flat_map(|group| members(root, *group));
         let ours: BTreeSet<u32> = members.collect();
-        system.others = Some(others::between(before, &after, &ours));
+        Some(others::between(before, &after, &ours))
     }
 }
 

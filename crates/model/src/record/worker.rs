@@ -33,6 +33,14 @@ pub struct Worker {
     /// Time spent runnable but not running in the window; none if unreadable.
     #[serde(rename = "runqueue_wait_ns")]
     pub runqueue_wait: Option<Span>,
+    /// How far the readings of these times lie apart, where that is more than the window: who has
+    /// no CPU notices late that it ends. None where it is the window.
+    #[serde(
+        rename = "read_over_ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub read_over: Option<Span>,
     /// Batches of events handled and events in them.
     pub batches: u64,
     /// Events handled.

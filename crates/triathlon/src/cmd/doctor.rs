@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use anyhow::Context as _;
 use lab::condition::{self, Roots};
+use lab::meter::{Before, Group};
 use model::{Bytes, Span};
 use sys::counters::process;
 use verdict::doctor::examine;
@@ -44,7 +45,8 @@ pub(crate) struct Args {
     /// Connections that the benchmark will hold at once, to judge sizes by
     #[arg(long, value_name = "N", requires = "sysctl", default_value_t = 1_000)]
     connections: u64,
-    /// Watch the CPUs for this long for pauses that no program makes (CPU-02); 0s watches none
+    /// Watch the CPUs for this long for pauses that no program makes (CPU-02) and for programs that
+    /// use them (CPU-08); 0s watches none
     #[arg(
         long,
         value_name = "TIME",
@@ -119,7 +121,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut condition = condition::read(&roots, environment, &args.results, server);
     if !args.hiccups.is_zero() && !args.fix_script {
         let cpus = &condition.environment.cpus_allowed;
+        let before = Before::look(&roots.proc);
         condition.hiccups = sys::hiccup::watch(cpus, args.hiccups);
+        let ours = [Some(std::process::id()), server].into_iter().flatten();
+        let ours: Vec<_> = ours.map(|pid| Group { pid, leaf: None }).collect();
+        condition.others = before.others(&roots.proc, &ours);
     }
     let examination = examine(&condition);
     if args.fix_script {

@@ -174,6 +174,24 @@ fn a_server_in_another_namespace_is_not_said_to_listen_nowhere() {
     );
 }
 
+#[test]
+fn who_uses_the_cpus_is_named() {
+    let mut burner = Command::new("sh");
+    let burner = Running::start(burner.args(["-c", "while :; do :; done"]));
+    let stdout = triathlon(["doctor", "--json"]).expect_code(0).stdout;
+    drop(burner);
+    assert!(has(&found(&stdout), "CPU-08"), "{stdout}");
+    let examination: Value = serde_json::from_str(&stdout).expect("the doctor writes JSON");
+    let diagnoses = examination["diagnoses"].as_array().expect("a list");
+    let background = diagnoses.iter().find(|one| one["rule"] == "CPU-08");
+    let who = &background.expect("it was found")["evidence"]["who"];
+    assert!(who.as_array().is_some_and(|who| !who.is_empty()), "{who}");
+    // Nobody has watched, so nobody knows.
+    let stdout = triathlon(["doctor", "--json", "--hiccups", "0s"]).stdout;
+    let examination: Value = serde_json::from_str(&stdout).expect("the doctor writes JSON");
+    assert!(examination["unknown"]["CPU-08"].is_string(), "{stdout}");
+}
+
 /// The words without the line breaks between them.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -184,6 +184,29 @@ fn the_server_behind_a_unix_socket_is_known() {
     assert!(trial.usage.server.is_some(), "it is metered");
 }
 
+/// Where the server is known, everyone else is named.
+#[test]
+fn programs_beside_a_known_server_are_named() {
+    let name = "way::programs_beside_a_known_server_are_named";
+    let Some([nginx]) = need(name, ["nginx"]) else {
+        return;
+    };
+    let server = Server::nginx(&nginx, "listen unix:SOCKET;", "server.sock");
+    let socket = server.path("server.sock").display().to_string();
+    let mut burner = Command::new("sh");
+    let burner = Running::start(burner.args(["-c", "while :; do :; done"]));
+    let words = ["load", "http://localhost/small", "--unix-socket", &socket];
+    let run = triathlon(words.into_iter().chain(["-d", "500ms", "--json", "-"]));
+    let trial = run.expect_measured().trial();
+    drop(burner);
+    let system = trial.usage.system.expect("the machine is metered");
+    let others = system.others.expect("every process is looked at");
+    assert!(!others.top.is_empty(), "{others:?}");
+    assert!(others.window >= system.window, "{others:?}");
+    let usage = trial.usage.server.expect("it is metered");
+    assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{usage:?}");
+}
+
 #[test]
 fn a_unix_socket_over_tls() {
     let Some([nginx]) = need("way::a_unix_socket_over_tls", ["nginx"]) else {

@@ -7,7 +7,7 @@ mod shares;
 
 use model::finding::Cause;
 use model::usage::{GroupUsage, Others, Spender};
-use model::{Span, Trial};
+use model::{Span, Trial, Usage};
 
 use crate::check::{Facts, number, part};
 use crate::thresholds::{Limit, VOID_FOREIGN, VOID_KEPT, VOID_STEAL};
@@ -127,7 +127,8 @@ pub(crate) struct Foreign {
     cpus: Vec<u32>,
     /// Who used it; empty in trials that do not tell.
     pub(crate) who: Vec<Spender>,
-    window: Span,
+    /// The time of these CPUs, in seconds.
+    whole: f64,
     unseen: Span,
     begun: Option<u64>,
     /// What the kernel's own threads and the rig used, as a share of the same CPUs.
@@ -138,6 +139,21 @@ pub(crate) struct Foreign {
 const BEGUN_MANY: u64 = 10;
 
 impl Foreign {
+    /// Of a machine with so many CPUs that nobody loads; none where they were not watched.
+    pub(crate) fn of_machine(others: &Others, cpus: usize) -> Option<Self> {
+        let whole = others.window.as_s_f64() * number(cpus as u64);
+        let unseen = others.unseen.unwrap_or(Span::ZERO);
+        (whole > 0.0).then(|| Self {
+            share: ((others.cpu + unseen).as_s_f64() / whole).min(1.0),
+            cpus: Vec::new(),
+            who: others.top.clone(),
+            whole,
+            unseen,
+            begun: others.begun,
+            serving: None,
+        })
+    }
+
     pub(crate) fn say(&self) -> String {
         let place = if self.cpus.is_empty() {
             "the machine".to_owned()
@@ -158,10 +174,14 @@ impl Foreign {
         format!("{said}: {}.", who.join(", "))
     }
 
-    /// Those who used it, each with its share.
+    /// Those who used it, each with its share: at most the share of all, where one is known to have
+    /// run and not where or when.
     pub(crate) fn told(&self) -> Vec<String> {
-        let whole = self.window.as_s_f64() * number(self.cpus.len().max(1) as u64);
-        let share = |cpu: Span| words::share(cpu.as_s_f64() / whole.max(1e-9));
+        let whole = self.whole;
+        let share = |cpu: Span| match cpu.as_s_f64() / whole.max(1e-9) {
+            more if more > self.share => format!("at most {}", words::share(self.share)),
+            share => words::share(share),
+        };
         let mut told: Vec<String> = self
             .who
             .iter()
@@ -206,17 +226,19 @@ pub(crate) fn foreign(facts: &Facts<'_>) -> Result<Foreign, Blind> {
     }
     let unseen = others.unseen.unwrap_or(Span::ZERO);
     let everywhere = (others.cpu + unseen).as_s_f64() / whole;
-    let share = if all {
+    let ours: f64 = sides(usage).sum();
+    let share = if all && everywhere <= 1.0 - ours / number(cpus.len() as u64) {
         everywhere
     } else {
-        // Who ran is known to the nanosecond, and where to a tick.
-        everywhere.min(here(facts, &cpus, others))
+        // Who ran is known to the nanosecond, and where to a tick. An account of more than there
+        // was has what somebody used before.
+        everywhere.min(here(facts, &cpus, others)).min(1.0)
     };
     Ok(Foreign {
         share,
         cpus,
         who: others.top.clone(),
-        window: others.window,
+        whole,
         unseen,
         begun: others.begun,
         serving: Some(others.serving.as_s_f64() / whole),
@@ -239,10 +261,15 @@ fn here(facts: &Facts<'_>, cpus: &[u32], others: &Others) -> f64 {
         .map(|cpu| cpu.user + cpu.system)
         .sum();
     let count = number(cpus.len() as u64);
-    let sides = [&usage.server, &usage.generator];
-    let ours: f64 = sides.into_iter().flatten().filter_map(cpus_used).sum();
+    let ours: f64 = sides(usage).sum();
     let serving = others.serving.as_s_f64() / others.window.as_s_f64().max(1e-9);
     ((tasks - ours - serving) / count).max(0.0) + system.tick_share()
+}
+
+/// What server and generator used, in CPU seconds per second.
+fn sides(usage: &Usage) -> impl Iterator<Item = f64> {
+    let sides = [&usage.server, &usage.generator];
+    sides.into_iter().flatten().filter_map(cpus_used)
 }
 
 /// CPU seconds per second.
@@ -273,7 +300,7 @@ fn by_ticks(facts: &Facts<'_>) -> Result<Foreign, Blind> {
         share: ((tasks - server - generator) / machine).max(0.0),
         cpus: Vec::new(),
         who: Vec::new(),
-        window: system.window,
+        whole: system.window.as_s_f64() * machine,
         unseen: Span::ZERO,
         begun: None,
         serving: None,
@@ -312,7 +339,9 @@ pub(crate) fn kept(facts: &Facts<'_>) -> Option<Kept> {
         .workers
         .iter()
         .map(|worker| {
-            let share = part(worker.runqueue_wait?, worker.window);
+            // A thread that has no CPU notices late that its window ends, and waits until then.
+            let window = worker.read_over.unwrap_or(worker.window);
+            let share = part(worker.runqueue_wait?, window).min(1.0);
             let by_others = if shares_its_cpu(facts, worker.cpu) {
                 0.0
             } else {

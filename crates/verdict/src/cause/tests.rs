@@ -39,6 +39,11 @@ fn others(trial: &mut Trial) -> &mut Others {
     system.others.get_or_insert_default()
 }
 
+/// CPUs that generator and server used.
+fn ours(trial: &Trial) -> f64 {
+    sides(&trial.usage).sum()
+}
+
 fn cpu(trial: &mut Trial, cpu: usize) -> &mut CpuUsage {
     &mut trial.usage.system.as_mut().unwrap().cpus[cpu]
 }
@@ -117,13 +122,11 @@ fn what_others_use_elsewhere_is_no_cause() {
         });
     }
     system.tick = Some(Span::from_ms(1));
-    let ours: f64 = system.cpus[..2]
+    let tasks: f64 = system.cpus[..2]
         .iter()
         .map(|cpu| cpu.user + cpu.system)
         .sum();
-    let server = trial.usage.server.as_ref().and_then(cpus_used).unwrap();
-    let generator = trial.usage.generator.as_ref().and_then(cpus_used).unwrap();
-    assert!(ours <= server + generator);
+    assert!(tasks <= ours(&trial));
     trial.context.server = Some(fixture::server("nginx", "1.22.1"));
     assert_eq!(void(&trial), None);
     // On theirs, it is.
@@ -131,6 +134,34 @@ fn what_others_use_elsewhere_is_no_cause() {
     assert_eq!(
         void(&trial).map(|cause| cause.rule).as_deref(),
         Some("CPU-08")
+    );
+}
+
+/// Trials are stored whose account has what a long compile used before their window.
+#[test]
+fn nobody_uses_more_than_the_cpus_have_left() {
+    let check = |idle: f64, expected: Option<&str>| {
+        let mut trial = beside(&[("bash", 1_520)]);
+        let (count, ours) = (2.0, ours(&trial));
+        for usage in &mut trial.usage.system.as_mut().unwrap().cpus {
+            usage.system = 0.0;
+            usage.user = (ours / count + 1.0 - idle).min(1.0);
+        }
+        trial.usage.system.as_mut().unwrap().tick = Some(Span::from_ms(1));
+        let cause = void(&trial);
+        assert_eq!(
+            cause.as_ref().map(|cause| cause.say.as_str()),
+            expected,
+            "{idle}"
+        );
+    };
+    check(1.0, None);
+    check(
+        0.8,
+        Some(
+            "Other programs used 20 % of CPUs 0-1, where generator and server ran: bash at most \
+             20 %.",
+        ),
     );
 }
 
@@ -178,6 +209,23 @@ fn a_wait_for_others_makes_a_trial_void() {
         "The generator's only thread was ready to run but had no CPU for 11 % of the window. CPU \
          time went to cc1 4.9 %."
     );
+}
+
+#[test]
+fn no_wait_is_longer_than_the_window() {
+    let mut trial = beside(&[("cc1", 700)]);
+    // The thread noticed the end of its window late, because it waited for its CPU.
+    waited(&mut trial, 368);
+    let facts = Facts::new(&trial);
+    let kept = kept(&facts).unwrap();
+    assert!(kept.share <= 1.0 && kept.by_others <= 1.0, "{}", kept.share);
+    let said = kept.say(&facts);
+    assert!(said.contains("no CPU for 100 % of the window"), "{said}");
+    // Where it tells how far its readings lay apart, its share is one of that time.
+    trial.record.workers[0].read_over = Some(Span::from_ms(460));
+    let facts = Facts::new(&trial);
+    let share = super::kept(&facts).unwrap().share;
+    assert!((share - 0.8).abs() < 1e-9, "{share}");
 }
 
 #[test]
@@ -286,6 +334,9 @@ fn half_a_cpu_is_not_taken_for_a_saturated_generator() {
     worker.runqueue_wait = Some(Span::from_ns(48 * SECOND / 10));
     others(&mut trial).cpu = Span::from_ns(5 * SECOND);
     others(&mut trial).top = vec![spender("stress", 1, Span::from_ns(5 * SECOND))];
+    for number in [0, 1] {
+        cpu(&mut trial, number).user += 0.5;
+    }
     let verdict = crate::judge(&trial);
     let capacity = &verdict.claims[&model::Claim::Capacity];
     assert_eq!(capacity.status, model::Status::Invalid);

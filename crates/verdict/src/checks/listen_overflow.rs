@@ -1,7 +1,12 @@
 //! TCP-03: a full accept queue drops connection requests, and each comes again a second later.
+//!
+//! The kernel counts for all programs of a network namespace together, so a count alone accuses
+//! nobody. This server's queue was full where the trial made as many connects as there were drops,
+//! and some of its connects or exchanges waited or failed.
 
+use model::Outcome;
 use model::finding::Claim::{Capacity, Latency};
-use model::finding::Severity::{Invalid, Suspect};
+use model::finding::Severity::{Invalid, Note, Suspect};
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::DROPPED_CONNECTS;
@@ -40,7 +45,31 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::Silent;
     }
     let asked = facts.record.total.connections.asked;
-    let share = number(dropped) / number(asked.max(1));
+    let struck = dropped.min(super::retransmits::waited(facts) + failed(facts));
+    let mut found = if struck > 0 && dropped <= asked {
+        of_server(facts, dropped, struck, asked)
+    } else {
+        of_machine(dropped, struck, asked)
+    };
+    found = found
+        .evidence("connects_struck_at_most", struck)
+        .limit(&DROPPED_CONNECTS);
+    for (name, count) in seen {
+        found = found.evidence(name, count);
+    }
+    found.into()
+}
+
+/// Connects that failed, and exchanges that were given up or never sent: a request that is dropped
+/// again and again ends so.
+fn failed(facts: &Facts<'_>) -> u64 {
+    let total = &facts.record.total;
+    total.connections.failed + total.outcomes[Outcome::Timeout] + total.outcomes[Outcome::Read]
+}
+
+/// Connects of the trial waited, and it made as many as there were drops.
+fn of_server(facts: &Facts<'_>, dropped: u64, struck: u64, asked: u64) -> Found {
+    let share = number(struck) / number(asked.max(1));
     let capacity = if DROPPED_CONNECTS.severity(share).is_some() {
         Invalid
     } else {
@@ -51,7 +80,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         || "The accept queue".to_owned(),
         |n| format!("The accept queue ({n})"),
     );
-    let mut found = Found::new(
+    Found::new(
         &[(Latency, Invalid), (Capacity, capacity)],
         format!(
             "{queue} overflowed: {} {} dropped while {} {} made. Each dropped one comes again a \
@@ -62,10 +91,32 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             words::was(asked)
         ),
     )
-    .limit(&DROPPED_CONNECTS)
-    .fix("Raise the server's listen backlog and net.core.somaxconn, or open connections slowly");
-    for (name, count) in seen {
-        found = found.evidence(name, count);
-    }
-    found.into()
+    .fix("Raise the server's listen backlog and net.core.somaxconn, or open connections slowly")
+}
+
+/// The drops may be those of any program that listens.
+fn of_machine(dropped: u64, struck: u64, asked: u64) -> Found {
+    let severity = if struck > 0 { Suspect } else { Note };
+    Found::all(
+        CHECK.claims,
+        severity,
+        format!(
+            "{} of all programs of this machine {} dropped because an accept queue was full, while \
+             this trial made {}; {}.",
+            words::plural(dropped, "connection request"),
+            words::was(dropped),
+            words::plural(asked, "connect"),
+            if struck == 0 {
+                "none of its connects and exchanges failed or waited as one does whose request is \
+                 dropped"
+                    .to_owned()
+            } else {
+                format!(
+                    "at most {} of its connects and exchanges failed or waited because of that",
+                    words::count(struck)
+                )
+            }
+        ),
+    )
+    .fix("See whose queue is full: ss -ltn shows Recv-Q at Send-Q")
 }

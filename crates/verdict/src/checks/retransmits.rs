@@ -81,7 +81,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
 }
 
 /// How many of the trial's exchanges and connects took so long that a timer can have struck them.
-fn waited(facts: &Facts<'_>) -> u64 {
+pub(super) fn waited(facts: &Facts<'_>) -> u64 {
     // A bucket that holds the limit holds what is longer, too.
     let limit = RTO_MIN.saturating_sub(RTO_MIN / 100);
     let record = facts.record;

@@ -5,8 +5,9 @@ use model::finding::Claim::{Comparison, Latency, Resources};
 use model::finding::{Claim, Severity};
 
 use super::{Answer, Rule, clocks};
+use crate::cause::Foreign;
 use crate::check::Found;
-use crate::thresholds::{HICCUP_LONGEST, HICCUPS};
+use crate::thresholds::{BACKGROUND, HICCUP_LONGEST, HICCUPS};
 use crate::words;
 
 pub(super) const RULES: &[Rule] = &[
@@ -32,6 +33,13 @@ pub(super) const RULES: &[Rule] = &[
         examine: virtualised,
     },
     clocks::RULE,
+    Rule {
+        id: "CPU-08",
+        name: "background",
+        reads: "the CPU clock of every process, before and after a second of watching",
+        source: "Li et al., Tales of the Tail, SoCC 2014: background processes dominate tails",
+        examine: background,
+    },
     Rule {
         id: "CPU-10",
         name: "cfs-throttled",
@@ -125,6 +133,30 @@ fn hiccups(condition: &Condition) -> Answer {
         .evidence("lost_share", share)
         .limit(&HICCUPS)
         .limit(&HICCUP_LONGEST)
+        .into()
+}
+
+fn background(condition: &Condition) -> Answer {
+    let cpus = condition.environment.cpus_online.len();
+    let others = condition.others.as_ref();
+    let Some((others, foreign)) =
+        others.and_then(|others| Some((others, Foreign::of_machine(others, cpus)?)))
+    else {
+        return Answer::unknown("not watched: triathlon doctor --hiccups 1s");
+    };
+    if BACKGROUND.severity(foreign.share).is_none() {
+        return Answer::Silent;
+    }
+    let say = format!(
+        "{} That was within {}; what matters is the share during a run.",
+        foreign.say(),
+        others.window
+    );
+    Found::all(&Claim::ALL, Severity::Suspect, say)
+        .evidence("background_share", foreign.share)
+        .evidence("who", serde_json::json!(foreign.who))
+        .limit(&BACKGROUND)
+        .fix("stop them, or pin server and generator to CPUs that they leave alone")
         .into()
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use model::condition::{
     Clocks, Disk, Hiccups, Link, ListenerCondition, OpenFiles, ServerCondition,
 };
+use model::usage::{Others, Spender};
 use model::{Bytes, Span};
 
 /// A stock Debian 12 server on hardware, with a healthy nginx.
@@ -22,6 +23,11 @@ fn healthy() -> Condition {
             count: 1,
             lost: Span::from_ms(1),
             longest: Span::from_ms(1),
+        }),
+        others: Some(Others {
+            window: Span::from_s(1),
+            cpu: Span::from_ms(8),
+            ..Others::default()
         }),
         links: [("lo", 65_536), ("eth0", 1_500)]
             .map(|(name, mtu)| Link {
@@ -213,6 +219,12 @@ const CASES: &[(&str, Severity, Change, Option<Change>)] = &[
         Severity::Suspect,
         |c| c.hiccups.as_mut().unwrap().longest = Span::from_ms(11),
         Some(|c| c.hiccups = None),
+    ),
+    (
+        "CPU-08",
+        Severity::Suspect,
+        |c| c.others.as_mut().unwrap().cpu = Span::from_ms(90),
+        Some(|c| c.others = None),
     ),
     (
         "CPU-03",
@@ -427,6 +439,26 @@ fn connections_over_loopback_are_left_untracked_in_both_directions() {
     assert!(
         tracking.fix.iter().any(|fix| fix.contains("--ports")),
         "{tracking:?}"
+    );
+}
+
+#[test]
+fn who_uses_the_cpus_is_told_by_name() {
+    let mut condition = healthy();
+    let others = condition.others.as_mut().unwrap();
+    others.cpu = Span::from_ms(1_900);
+    others.top = vec![Spender {
+        name: "cc1".to_owned(),
+        processes: 2,
+        short_lived: false,
+        cpu: Span::from_ms(1_880),
+    }];
+    let findings = examine(&condition).findings();
+    let found = findings.iter().find(|one| one.rule == "CPU-08").unwrap();
+    assert_eq!(
+        found.say,
+        "Other programs used 95 % of the machine: cc1 (2 processes) 94 %. That was within 1.00 s; \
+         what matters is the share during a run."
     );
 }
 

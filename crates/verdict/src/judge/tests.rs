@@ -386,6 +386,9 @@ fn what_a_cause_explains_is_not_told_again() {
     assert_eq!(rules_of(&alone, Severity::Suspect), ["STA-03"]);
     let status = alone.claims[&Claim::Capacity].status;
     disturb(&mut trial);
+    for cpu in &mut trial.usage.system.as_mut().unwrap().cpus {
+        cpu.user += 0.5;
+    }
     let verdict = judge(&trial);
     assert_eq!(rules_of(&verdict, Severity::Suspect), ["CPU-08"]);
     assert_eq!(verdict.coverage.explained["STA-03"], "CPU-08");

@@ -2,8 +2,9 @@
 //! clock.
 //!
 //! Clocks are exact to the nanosecond, so this tells in any window. What ended meanwhile is in the
-//! account of whoever reaped it, to a tick; what nobody accounts for is told by the CPUs' own
-//! times, where it is more than their ticks can be wrong by.
+//! account of whoever reaped it, to a tick, with all that it ever used: what it had used before the
+//! first look is taken off, and what is left is at most what the CPUs had to give. What nobody
+//! accounts for is told by the CPUs' own times, where it is more than their ticks can be wrong by.
 //!
 //! A look costs about 20 us a process (ADR 0021), so the first one is taken before the window
 //! begins, and with more than `PROCESSES_MAX` there is none.
@@ -66,7 +67,10 @@ pub struct Census {
 #[derive(Clone, Copy, Debug, Default)]
 struct Tasks {
     sum: Span,
-    /// What the sum may be wrong by.
+    /// Time that no task of this machine can have had: idle, or given to other guests.
+    idle: Span,
+    cpus: u64,
+    /// What each of these may be wrong by.
     error: Span,
 }
 
@@ -78,6 +82,13 @@ struct Member {
     reaped: Span,
 }
 
+impl Census {
+    /// The process of that number.
+    fn process(&self, pid: u32) -> Option<(&(u32, u64), &Member)> {
+        self.processes.range((pid, 0)..=(pid, u64::MAX)).next_back()
+    }
+}
+
 /// Looks at every process; none where they are too many or none can be seen.
 pub fn look(root: &Path) -> Option<Census> {
     let pids = process::all(root);
@@ -85,9 +96,14 @@ pub fn look(root: &Path) -> Option<Census> {
         return None;
     }
     let at = monotonic();
-    let tasks = system::cpu_times(root).ok().map(|cpus| Tasks {
-        sum: cpus.iter().map(|cpu| cpu.user + cpu.system).sum(),
-        error: system::tick() * u64::try_from(cpus.len() * 2).unwrap_or(0),
+    let tasks = system::cpu_times(root).ok().map(|times| {
+        let cpus = u64::try_from(times.len()).unwrap_or(0);
+        Tasks {
+            sum: times.iter().map(|cpu| cpu.user + cpu.system).sum(),
+            idle: times.iter().map(|cpu| cpu.idle + cpu.steal).sum(),
+            cpus,
+            error: system::tick() * (cpus * 2),
+        }
     });
     let mut processes = BTreeMap::new();
     for pid in pids {
@@ -119,6 +135,10 @@ pub(super) fn between(before: &Census, after: &Census, ours: &BTreeSet<u32>) -> 
         family(before, after, ours),
         family(before, after, &[lab].into()),
     );
+    let mut spent = spent(before, after);
+    if let Some(room) = room(before, after) {
+        bound(&mut spent, &ours, room);
+    }
     let mut foreign = Account::default();
     let mut serving = Account::default();
     let mut known = Span::ZERO;
@@ -128,7 +148,7 @@ pub(super) fn between(before: &Census, after: &Census, ours: &BTreeSet<u32>) -> 
         name,
         own,
         reaped,
-    } in spent(before, after)
+    } in spent
     {
         known += own + reaped;
         if ours.contains(&pid) {
@@ -173,27 +193,105 @@ struct Spent<'a> {
     reaped: Span,
 }
 
-fn spent<'a>(before: &'a Census, after: &'a Census) -> impl Iterator<Item = Spent<'a>> {
-    // Who has ended has brought its parent what it had used before, too.
-    let mut brought: BTreeMap<u32, Span> = BTreeMap::new();
-    for (key, gone) in &before.processes {
-        if !after.processes.contains_key(key) {
-            *brought.entry(gone.parent).or_default() += gone.clock + gone.reaped;
-        }
-    }
-    after.processes.iter().map(move |(key, member)| {
+fn spent<'a>(before: &'a Census, after: &'a Census) -> Vec<Spent<'a>> {
+    let brought = brought(before, after);
+    let each = after.processes.iter().map(|(key, member)| {
         let earlier = before.processes.get(key);
-        let (clock, reaped) = earlier.map_or((Span::ZERO, Span::ZERO), |e| (e.clock, e.reaped));
+        let clock = earlier.map_or(Span::ZERO, |earlier| earlier.clock);
         let brought = brought.get(&key.0).copied().unwrap_or(Span::ZERO);
-        let reaped = member.reaped.saturating_sub(reaped);
         Spent {
             pid: key.0,
             parent: member.parent,
             name: &member.name,
             own: member.clock.saturating_sub(clock),
-            reaped: reaped.saturating_sub(brought),
+            reaped: grown(before, key, member).saturating_sub(brought),
         }
-    })
+    });
+    each.collect()
+}
+
+/// What `member` has reaped since `before`.
+fn grown(before: &Census, key: &(u32, u64), member: &Member) -> Span {
+    let earlier = before.processes.get(key);
+    let reaped = earlier.map_or(Span::ZERO, |earlier| earlier.reaped);
+    member.reaped.saturating_sub(reaped)
+}
+
+/// What those who have ended had used before, by the process to whose account it came: that of the
+/// nearest ancestor who is still there, as far as this account has grown. Who was left behind by
+/// its parent is reaped by an ancestor further up, to whom the rest goes.
+fn brought(before: &Census, after: &Census) -> BTreeMap<u32, Span> {
+    let mut brought: BTreeMap<u32, Span> = BTreeMap::new();
+    for (key, gone) in &before.processes {
+        if after.processes.contains_key(key) {
+            continue;
+        }
+        let mut rest = gone.clock + gone.reaped;
+        let mut pid = heir(before, after, gone.parent);
+        // No line of ancestors is longer than this.
+        for _ in 0..after.processes.len() {
+            let Some((key, member)) = after.process(pid).filter(|_| !rest.is_zero()) else {
+                break;
+            };
+            let taken = brought.entry(pid).or_default();
+            let fits = rest.min(grown(before, key, member).saturating_sub(*taken));
+            *taken += fits;
+            rest = rest.saturating_sub(fits);
+            pid = member.parent;
+        }
+    }
+    brought
+}
+
+/// The first process of every machine and of every container reaps whom nobody else does.
+const INIT: u32 = 1;
+
+/// Who is still there of `pid` and its ancestors.
+fn heir(before: &Census, after: &Census, mut pid: u32) -> u32 {
+    for _ in 0..before.processes.len() {
+        match before.process(pid) {
+            Some((key, gone)) if !after.processes.contains_key(key) => pid = gone.parent,
+            _ => break,
+        }
+    }
+    if after.process(pid).is_some() {
+        pid
+    } else {
+        INIT
+    }
+}
+
+/// What all tasks together can have had at most: the time of all CPUs, less what was idle.
+fn room(before: &Census, after: &Census) -> Option<Span> {
+    let (earlier, later) = before.tasks.zip(after.tasks)?;
+    let whole = after.at.saturating_since(before.at) * later.cpus;
+    let idle = later.idle.saturating_sub(earlier.idle);
+    let busy = whole.saturating_sub(idle) + later.error;
+    (later.cpus > 0).then(|| busy.min(whole))
+}
+
+/// Cuts what others reaped to what `room` leaves of it: one who ended between its own reading and
+/// that of its parent was seen by neither, and nobody knows what it had used before.
+fn bound(spent: &mut [Spent<'_>], ours: &BTreeSet<u32>, room: Span) {
+    let (mut certain, mut doubtful) = (Span::ZERO, Span::ZERO);
+    for one in &*spent {
+        certain += one.own;
+        let sum = if ours.contains(&one.pid) {
+            &mut certain
+        } else {
+            &mut doubtful
+        };
+        *sum += one.reaped;
+    }
+    let left = room.saturating_sub(certain);
+    if doubtful <= left {
+        return;
+    }
+    for one in spent.iter_mut().filter(|one| !ours.contains(&one.pid)) {
+        let rest = doubtful.saturating_sub(one.reaped);
+        let part = super::share(left, (one.reaped, rest));
+        one.reaped = part.map_or(Span::ZERO, |(part, _)| part);
+    }
 }
 
 /// `roots` and all who descend from them in either census.

@@ -77,6 +77,26 @@ fn who_did_not_live_long_is_told_by_whom_it_was_started() {
     assert_eq!(others.cpu, Span::from_ms(110));
 }
 
+/// What a compiler has used for minutes comes to a shell through whoever started the compiler, when
+/// both end within the window.
+#[test]
+fn what_was_used_before_is_nobodys_by_whatever_way_it_comes() {
+    let compiling = [
+        (1, 0, "init", 10, 700),
+        (60, 1, "bash", 10, 500),
+        (61, 60, "cargo", 40, 300),
+        (62, 61, "rustc", 90_000, 0),
+    ];
+    let before = census(0, &compiling);
+    let after = census(350, &[(1, 0, "init", 10, 700), (60, 1, "bash", 10, 90_940)]);
+    let others = between(&before, &after, &NOBODY);
+    assert_eq!(told(&others.top), ["1 bash children 100"]);
+    // Whoever started it ended first, and it was left to init.
+    let after = census(350, &[(1, 0, "init", 10, 90_720), (60, 1, "bash", 10, 840)]);
+    let others = between(&before, &after, &NOBODY);
+    assert_eq!(told(&others.top), ["1 init children 20"]);
+}
+
 #[test]
 fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
     let before = census(0, &[]);
@@ -104,11 +124,45 @@ fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
 }
 
 #[test]
+fn nobody_reaps_more_than_the_cpus_had_to_give() {
+    let check = |idle_ms: u64, expected: &[&str]| {
+        let tasks = |idle_ms: u64| Tasks {
+            idle: Span::from_ms(idle_ms),
+            cpus: 2,
+            error: Span::from_ms(40),
+            ..Tasks::default()
+        };
+        let before = Census {
+            tasks: Some(tasks(5_000)),
+            ..census(0, &[(60, 1, "bash", 10, 0), (90, 1, "nginx", 0, 0)])
+        };
+        let after = Census {
+            tasks: Some(tasks(5_000 + idle_ms)),
+            ..census(
+                400,
+                &[
+                    (60, 1, "bash", 10, 3_000),
+                    (70, 1, "make", 0, 1_000),
+                    (90, 1, "nginx", 200, 100),
+                ],
+            )
+        };
+        let others = between(&before, &after, &[90].into());
+        assert_eq!(told(&others.top), expected, "{idle_ms}");
+    };
+    // Of 800 ms, 300 are nginx's.
+    check(0, &["1 bash children 375", "1 make children 125"]);
+    check(440, &["1 bash children 75", "1 make children 25"]);
+    check(700, &[]);
+}
+
+#[test]
 fn what_nobody_accounts_for_is_told_where_ticks_can_tell() {
     let check = |ticks_ms: u64, expected_ms: u64| {
         let tasks = |ms: u64| Tasks {
             sum: Span::from_ms(ms),
             error: Span::from_ms(40),
+            ..Tasks::default()
         };
         let before = Census {
             tasks: Some(tasks(1_000)),
@@ -158,6 +212,7 @@ fn a_process_that_burns_is_found() {
     // A child of this process serves it: as somebody else's it is found in the list itself.
     let pid = child.id();
     let spent = spent(&before, &after)
+        .into_iter()
         .find(|spent| spent.pid == pid)
         .unwrap();
     assert_eq!(spent.name, "sh");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab::meter::{self, Group, Reading};
+use lab::meter::{self, Before, Group, Reading};
 use model::Instant;
 use model::event::Phase;
 use model::usage::Usage;
@@ -10,15 +10,19 @@ use model::usage::Usage;
 /// Reads at the edges of the window.
 pub(super) struct Meter {
     server: Option<u32>,
+    /// None where nobody knows the server: nobody could tell it from other programs.
+    before: Option<Before>,
     start: Option<Reading>,
     usage: Option<Usage>,
 }
 
 impl Meter {
-    /// For this process as the generator, and a server whose first process is known or not.
-    pub(super) const fn new(server: Option<u32>) -> Self {
+    /// For this process as the generator, and a server whose first process is known or not. It
+    /// looks at every process, so it is made before the load begins.
+    pub(super) fn new(server: Option<u32>) -> Self {
         Self {
             server,
+            before: server.map(|_| Before::look(root())),
             start: None,
             usage: None,
         }
@@ -30,13 +34,18 @@ impl Meter {
             (Phase::Measurement, None, _) => self.start = Some(self.read(at)),
             (Phase::Drain | Phase::Done, Some(start), None) => {
                 let mut usage = meter::between(start, &self.read(at));
-                for (pid, group) in [
-                    (Some(std::process::id()), &mut usage.generator),
-                    (self.server, &mut usage.server),
+                let (generator, server) = self.groups();
+                for (group, usage) in [
+                    (Some(generator), &mut usage.generator),
+                    (server, &mut usage.server),
                 ] {
-                    if let (Some(pid), Some(group)) = (pid, group) {
-                        meter::memory(root(), Group { pid, leaf: None }, group);
+                    if let (Some(group), Some(usage)) = (group, usage) {
+                        meter::memory(root(), group, usage);
                     }
+                }
+                if let Some(before) = &self.before {
+                    let groups: Vec<_> = [Some(generator), server].into_iter().flatten().collect();
+                    before.complete(root(), &groups, &mut usage);
                 }
                 self.usage = Some(usage);
             }
@@ -50,9 +59,14 @@ impl Meter {
     }
 
     fn read(&self, edge: Instant) -> Reading {
+        let (generator, server) = self.groups();
+        meter::read(root(), edge, Some(generator), server)
+    }
+
+    /// The generator and the server.
+    fn groups(&self) -> (Group<'static>, Option<Group<'static>>) {
         let group = |pid| Group { pid, leaf: None };
-        let generator = group(std::process::id());
-        meter::read(root(), edge, Some(generator), self.server.map(group))
+        (group(std::process::id()), self.server.map(group))
     }
 }
 

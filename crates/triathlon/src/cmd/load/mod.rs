@@ -152,10 +152,10 @@ fn measure(
     most: Option<Span>,
 ) -> anyhow::Result<Trial> {
     let stop = Arc::new(AtomicBool::new(false));
-    // Started with a plan, it is metered by whoever started it.
-    let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server));
     let environment = output::environment(output.is_for_programs());
     let mut metrics = args.exports.metrics.map(Metrics::listen).transpose()?;
+    // Started with a plan, it is metered by whoever started it.
+    let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server));
     let mut failed = None;
     let mut limit = Limit::new(most);
     let mut record = make_load(&chosen.plan, script, args, &stop, &mut |notice| {

@@ -98,6 +98,7 @@ fn network() -> Vec<Case> {
                 count(t, "TcpExt.ListenOverflows", Some(37));
                 count(t, "TcpExt.ListenDrops", Some(37));
                 t[0].record.total.connections.asked = 51_200;
+                t[0].record.connect_time.record_n(Span::from_ms(1_020), 37);
             },
             silent: |_| {},
             missing: Some((|t| t[0].usage.system = None, "counters")),
@@ -395,6 +396,29 @@ fn too_many_open_files_are_seen_in_the_log() {
     server(&mut trials).error_log = vec!["accept4() failed (24: Too many open files)".to_owned()];
     let found = super::finding(&crate::judge(&trials[0]), "SRV-03").unwrap();
     assert_eq!(found.worst(), model::Severity::Invalid);
+}
+
+#[test]
+fn connection_requests_that_somebody_else_lost_are_no_fault_of_the_server() {
+    let check = |asked: u64, slow: u64, failed: u64, expected, name: &str| {
+        let mut trials = of_lab();
+        server(&mut trials).listen_backlog = Some(4_096);
+        count(&mut trials, "TcpExt.ListenOverflows", Some(112));
+        let record = &mut trials[0].record;
+        record.total.connections.asked = asked;
+        record.total.connections.failed = failed;
+        record.connect_time.record_n(Span::from_ms(1_020), slow);
+        let found = super::finding(&crate::judge(&trials[0]), "TCP-03").unwrap();
+        assert_eq!(found.worst(), expected, "{}", found.say);
+        insta::assert_snapshot!(name, super::told(&found));
+    };
+    use model::Severity::{Invalid, Note, Suspect};
+    // None of ours was there to be lost, or none that was made waited.
+    check(0, 0, 0, Note, "TCP-03 of others");
+    check(64, 0, 0, Note, "TCP-03 of none");
+    // Some of ours waited, and there were more drops than connects.
+    check(64, 3, 1, Suspect, "TCP-03 of some");
+    check(200, 100, 12, Invalid, "TCP-03 of the server");
 }
 
 #[test]
