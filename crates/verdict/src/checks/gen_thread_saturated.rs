@@ -44,6 +44,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("worker", worker.index)
     .evidence("busy_share", busy)
     .limit(&BUSY_SHARE)
-    .fix("Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or another machine, or lower the load")
+    .fix(
+        "Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or \
+         another machine, or lower the load",
+    )
     .into()
 }

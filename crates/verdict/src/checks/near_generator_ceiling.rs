@@ -98,6 +98,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .evidence("ceiling_over_rate", headroom.by_ceiling)
         .evidence("one_over_busy_share", headroom.by_busy)
         .limit(&CEILING_SHARE)
-        .fix("Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or another machine")
+        .fix(
+            "Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or \
+             another machine",
+        )
         .into()
 }

@@ -50,7 +50,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             &[(Latency, severity)],
             format!("{offered} Requests waited for the generator, not for the server."),
         )
-        .fix("Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or ask for a lower rate")
+        .fix(
+            "Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or \
+             ask for a lower rate",
+        )
     } else {
         Found::new(
             &[(Latency, Severity::Note)],

@@ -55,6 +55,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("own_limit_high", both.high)
     .limit(&BOTH_BUSY)
     .limit(&LIMIT_ERROR)
-    .fix("Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or another machine")
+    .fix(
+        "Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or \
+         another machine",
+    )
     .into()
 }
