@@ -19,8 +19,6 @@ pid nginx.pid;
 error_log stderr error;
 events { worker_connections 4096; }
 http {
-  log_format early '$early $status';
-  access_log early.log early;
   log_format books '$connection $connection_requests $bytes_sent $request_length $status $uri';
   log_format asks '$connection|$request_method|$request_uri|$http_x_counter|$http_x_token|'
                   '$content_type|$content_length';
@@ -30,12 +28,16 @@ http {
   keepalive_requests 100000000;
   server {
     listen ADDRESS;
-    set $early $ssl_early_data; # the log is written when the handshake may be over
     root www;
     location = /status { stub_status; access_log off; }
   }
 }
 ";
+
+/// What a log of early requests needs of the server, and of all servers. It is written when the
+/// handshake may be over, so the answer is kept.
+const EARLY: &str = "set $early $ssl_early_data;";
+const EARLY_LOG: &str = "log_format early '$early $status'; access_log early.log early;";
 
 /// It runs until dropped.
 pub(crate) struct Nginx {
@@ -100,7 +102,10 @@ impl Nginx {
             certificate.display(),
             key.display()
         );
-        Self::start_with(program, files, &settings)
+        let configuration = CONFIGURATION
+            .replace("  server {", &format!("  {EARLY_LOG}\n  server {{"))
+            .replace("ADDRESS;", &format!("ADDRESS{settings};\n    {EARLY}"));
+        Self::start_as(program, files, &configuration)
     }
 
     /// How many requests it answered, and how many of them before their handshake was over.
