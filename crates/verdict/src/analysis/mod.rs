@@ -250,7 +250,7 @@ impl Comparison {
     }
 
     /// How certain that is, in a sentence for each answer, with the servers that it is about; and
-    /// which rounds do not count.
+    /// which rounds do not count, or count although something spoilt them.
     pub fn certainty(&self) -> Vec<String> {
         let mut answers: Vec<(String, Vec<&str>)> = Vec::new();
         let compared = |rival: &&Rival| rival.estimate.is_some();
@@ -265,16 +265,48 @@ impl Comparison {
             .into_iter()
             .map(|(said, servers)| format!("{}: {said}.", servers.join(", ")))
             .collect();
-        let lost: Vec<String> = self.racers().filter_map(Racer::lost).collect();
+        let lost = self.resting();
+        let lost: Vec<String> = lost
+            .filter_map(|(racer, on_all)| racer.lost(on_all))
+            .collect();
         if !lost.is_empty() {
             said.push(format!("Rounds that do not count: {}.", lost.join(", ")));
         }
+        said.extend(self.spoilt_rounds());
         said
+    }
+
+    /// The rounds that something spoilt and that an answer rests on all the same.
+    fn spoilt_rounds(&self) -> Option<String> {
+        let resting = self.resting().filter(|(_, on_all)| *on_all);
+        let rounds: Vec<String> = resting.filter_map(|(racer, _)| racer.spoilt()).collect();
+        let (all, rest): (Vec<&Rival>, Vec<&Rival>) =
+            self.rivals.iter().partition(|rival| rival.is_spoilt());
+        let servers: Vec<&str> = all
+            .iter()
+            .map(|rival| rival.racer.server.as_str())
+            .collect();
+        let whose = match rest.is_empty() {
+            true => String::new(),
+            false => format!(" (in the answer of {} alone)", words::list(&servers)),
+        };
+        let rounds = (!rounds.is_empty()).then(|| rounds.join(", "))?;
+        Some(format!(
+            "Rounds that count although something spoilt them{whose}: {rounds}."
+        ))
     }
 
     fn racers(&self) -> impl Iterator<Item = &Racer> {
         let rivals = self.rivals.iter().map(|rival| &rival.racer);
         std::iter::once(&self.reference).chain(rivals)
+    }
+
+    /// Each server, and whether an answer about it rests on all rounds as they were first measured.
+    fn resting(&self) -> impl Iterator<Item = (&Racer, bool)> {
+        let of_reference = self.rivals.iter().any(Rival::is_spoilt);
+        let rivals = self.rivals.iter();
+        let rivals = rivals.map(|rival| (&rival.racer, rival.is_spoilt()));
+        std::iter::once((&self.reference, of_reference)).chain(rivals)
     }
 
     /// What a request costs each server, in a sentence; none where that could not be read.

@@ -86,6 +86,7 @@ impl Racer {
         self.rounds += 1;
         let cost = round.cpu_us.map(|us| (round.round, us, Standing::Sound));
         match round.counting {
+            Counting::Spoilt if round.attempt > 0 => {}
             Counting::Spoilt => self.spoilt_costs.extend(cost),
             Counting::Counts | Counting::Struck => self.costs.extend(cost),
         }
@@ -144,12 +145,27 @@ impl Racer {
     }
 
     /// `2 of nginx (STA-03)`: the rounds that do not count, and for which rules; none where all do.
-    pub(super) fn lost(&self) -> Option<String> {
+    /// Where an answer rests on all rounds as they were first measured, those count.
+    pub(super) fn lost(&self, rests_on_all: bool) -> Option<String> {
+        self.rounds_lost(|round| !(rests_on_all && self.is_among_first(round)))
+    }
+
+    /// The rounds that count although something spoilt them, where an answer rests on all.
+    pub(super) fn spoilt(&self) -> Option<String> {
+        self.rounds_lost(|round| self.is_among_first(round))
+    }
+
+    fn is_among_first(&self, round: u32) -> bool {
+        self.first.keys().any(|(other, _)| *other == round)
+    }
+
+    /// Of the rounds that something took those that `is_meant` names, with the rules.
+    fn rounds_lost(&self, is_meant: impl Fn(u32) -> bool) -> Option<String> {
         let counts = |round: &u32| self.values.keys().any(|(other, _)| other == round);
         let lost: BTreeMap<&u32, &str> = self
             .lost_to
             .iter()
-            .filter(|(round, _)| !counts(round))
+            .filter(|(round, _)| !counts(round) && is_meant(**round))
             .map(|(round, rule)| (round, rule.as_str()))
             .collect();
         let rules: BTreeSet<&str> = lost.values().copied().collect();

@@ -252,6 +252,14 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
         "{}",
         spoilt.sentence()
     );
+    // What counts is not said to count for nothing.
+    let last = spoilt.certainty().pop().unwrap();
+    assert_eq!(
+        last,
+        "Rounds that count although something spoilt them: 2 of nginx (CPU-01), 2 of origin \
+         (CPU-01), 2 of lighttpd (CPU-01)."
+    );
+    assert!(!spoilt.certainty().join(" ").contains("do not count"));
     assert!(spoilt.is_short(8, 3), "spare rounds can still save it");
     // What was measured again without a disturbance counts instead.
     assert_eq!(
