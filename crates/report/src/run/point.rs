@@ -81,18 +81,28 @@ impl<'a> Cell<'a> {
         })
     }
 
+    /// Where no round counts, it is that of all rounds as they were first measured, as it is in a
+    /// comparison.
     fn measure(
         &self,
         value: impl Fn(&Digest) -> Option<f64>,
         standing: impl Fn(&Digest) -> Standing,
     ) -> Option<Measure> {
-        let rounds: Vec<(u32, f64, Standing)> = self
-            .rounds
-            .iter()
-            .filter_map(|digest| Some((digest.round, value(digest)?, standing(digest))))
-            .filter(|(_, value, _)| value.is_finite())
-            .collect();
-        Measure::over(rounds)
+        let over = |digests: &mut dyn Iterator<Item = &&Digest>| {
+            let rounds = digests
+                .filter_map(|digest| Some((digest.round, value(digest)?, standing(digest))))
+                .filter(|(_, value, _)| value.is_finite());
+            Measure::over(rounds.collect())
+        };
+        let all = over(&mut self.rounds.iter())?;
+        if all.struck() < all.rounds.len() {
+            return Some(all);
+        }
+        let first = over(&mut self.rounds.iter().filter(|digest| digest.attempt == 0));
+        Some(Measure {
+            rounds: all.rounds.clone(),
+            ..first.unwrap_or(all)
+        })
     }
 
     /// The claim that response times rest on: closed loops make none of latency.

@@ -102,10 +102,10 @@ pub struct Row {
     pub text: String,
 }
 
-/// One side of a row.
+/// One side of a row: the number that a report of this result alone has at that place.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Value {
-    /// The median of the rounds that count; of all where none does.
+    /// The median of the rounds that count; of all as they were first measured where none does.
     pub median: f64,
     /// Rounds that count.
     pub rounds: usize,
@@ -250,6 +250,8 @@ struct Draft<'a> {
     sides: [Value; 2],
     estimate: Option<Estimate>,
     unspoilt: Option<usize>,
+    /// Of each side the rounds that the estimate leaves out.
+    left_out: [usize; 2],
     is_declared: bool,
 }
 
@@ -279,18 +281,22 @@ impl<'a> Draft<'a> {
         let mut draft = Self {
             spot,
             metric: &METRICS[*metric],
-            sides: [value(&a.unspoilt), value(&b.unspoilt)],
+            sides: [value(a), value(b)],
             estimate: compare(&a.unspoilt, &b.unspoilt),
             unspoilt: None,
+            left_out: [a, b].map(|side| side.unspoilt.struck.len()),
             is_declared: declared.is_some(),
         };
         let unspoilt = rounds(&draft.estimate);
         if unspoilt < needed {
             let of_all = compare(&a.first, &b.first);
             if rounds(&of_all) > unspoilt.max(1) {
-                draft.sides = [value(&a.first), value(&b.first)];
+                for (shown, side) in draft.sides.iter_mut().zip([a, b]) {
+                    shown.at_least |= side.first.is_bound;
+                }
                 draft.estimate = of_all;
                 draft.unspoilt = Some(unspoilt);
+                draft.left_out = [a, b].map(|side| side.first.struck.len());
             }
         }
         draft
@@ -314,7 +320,8 @@ impl<'a> Draft<'a> {
             _ => Answer::Undeclared,
         };
         let [a, b] = self.sides;
-        let rounds = a.rounds.min(b.rounds);
+        let sample = self.estimate.as_ref().map(|estimate| estimate.sample);
+        let rounds = sample.map_or(0, Sample::rounds);
         let interval = self.estimate.as_ref().and_then(|found| found.interval);
         let spread = self.estimate.as_ref().and_then(|found| found.spread);
         let mut row = Row {
@@ -330,34 +337,35 @@ impl<'a> Draft<'a> {
             unspoilt: self.unspoilt,
             text: String::new(),
         };
-        row.text = text(&row, family);
+        row.text = text(&row, rounds, self.left_out, family);
         row
     }
 }
 
-fn value(rounds: &Rounds) -> Value {
-    let mut shown = if rounds.counted.is_empty() {
-        rounds.struck.clone()
-    } else {
-        rounds.counted.clone()
+/// What is shown of a side does not depend on what it is compared with.
+fn value(of: &Values) -> Value {
+    let counted = &of.unspoilt.counted;
+    let mut shown = match counted.is_empty() {
+        true => of.all.counted.clone(),
+        false => counted.clone(),
     };
     shown.sort_by(f64::total_cmp);
     Value {
         median: median(&shown).unwrap_or(f64::NAN),
-        rounds: rounds.counted.len(),
-        left_out: rounds.struck.len(),
-        at_least: rounds.is_bound,
+        rounds: counted.len(),
+        left_out: of.unspoilt.struck.len(),
+        at_least: of.unspoilt.is_bound,
     }
 }
 
-/// The answer, or why there is none.
-fn text(row: &Row, family: &Family) -> String {
-    let none = |value: Value| value.rounds == 0;
-    if none(row.a) || none(row.b) {
-        let who = match (none(row.a), none(row.b)) {
-            (true, true) => "A and B",
-            (true, false) => "A",
-            _ => "B",
+/// The answer from so many `rounds`, or why there is none.
+fn text(row: &Row, rounds: usize, left_out: [usize; 2], family: &Family) -> String {
+    if row.estimate.is_none() {
+        let who = match (row.a.rounds, row.b.rounds) {
+            (0, 0) => "A and B",
+            (0, _) => "A",
+            (_, 0) => "B",
+            _ => return "no answer: A and B have no round in common that counts".to_owned(),
         };
         return format!("no answer: every round of {who} is invalid or disturbed");
     }
@@ -371,14 +379,13 @@ fn text(row: &Row, family: &Family) -> String {
         answer => answer.text(row.metric.more, row.metric.less, family),
     };
     if let Some(unspoilt) = row.unspoilt {
-        text.push_str(&spoilt_words(unspoilt, row.a.rounds.min(row.b.rounds)));
+        text.push_str(&spoilt_words(unspoilt, rounds));
     }
-    let left_out = |side: &str, value: &Value| {
-        let rounds = words::plural(value.left_out as u64, "round");
-        (value.left_out > 0).then(|| format!("{rounds} of {side}"))
-    };
-    let sides = [left_out("A", &row.a), left_out("B", &row.b)];
-    let sides: Vec<String> = sides.into_iter().flatten().collect();
+    let sides: Vec<String> = [("A", left_out[0]), ("B", left_out[1])]
+        .into_iter()
+        .filter(|(_, left_out)| *left_out > 0)
+        .map(|(side, left_out)| format!("{} of {side}", words::plural(left_out as u64, "round")))
+        .collect();
     if !sides.is_empty() {
         let sides = words::list(&sides);
         text.push_str(&format!("; {sides} left out as invalid or disturbed"));

@@ -47,6 +47,8 @@ pub(super) struct Values {
     /// Of each round what was measured first, spoilt or not.
     pub(super) first: Rounds,
 }
+    /// Of each round what was measured first, whatever it is worth.
+    pub(super) all: Rounds,
 
 /// The rounds of a spot, by one way to say which of them count.
 #[derive(Clone, Debug, Default)]
@@ -256,12 +258,14 @@ impl Side {
                     let counts = is_sound || trial.is_void;
                     values.first.add(round, value, counts, is_bound);
                 }
+                    values.all.add(round, value, true, is_bound);
             }
         }
         for values in all.values_mut() {
             values.unspoilt.finish();
             values.first.finish();
         }
+            values.all.finish();
         all
     }
 

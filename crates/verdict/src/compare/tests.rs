@@ -388,8 +388,9 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     let few = row(&compared, place, "rate").clone();
     assert_eq!(
         (few.unspoilt, few.b.rounds, few.b.left_out),
-        (Some(4), 8, 0)
+        (Some(4), 4, 4)
     );
+    assert_eq!(few.estimate.as_ref().unwrap().sample.rounds(), 8);
     assert_eq!(
         few.text,
         "faster by at least 2.0 %; suspect, for it rests on all 8 rounds as they were first \
