@@ -29,7 +29,7 @@ mod settings_tests;
 
 pub use cause::void;
 pub use check::Check;
-pub use judge::{SET, judge, judge_set};
+pub use judge::{SET, is_bound, judge, judge_set};
 pub use set::TrialSet;
 
 /// All rules, in the order of the catalogue.

@@ -14,6 +14,8 @@ use model::tls::TlsRecord;
 use model::trial::Ceiling;
 use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
 use verdict::analysis::{Counting, Round, Standing};
+use verdict::cause::takers;
+use verdict::is_bound;
 use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
 use super::checked;
@@ -114,6 +116,8 @@ pub struct Digest {
     pub generator_limited: bool,
     /// The larger of ceiling ÷ rate and 1 ÷ the generator's busy share.
     pub headroom: Option<f64>,
+    /// Whether its rate is a lower bound: the generator set it, and no other rule forbids it.
+    pub is_bound: bool,
     /// The ceiling at this point in this round.
     pub ceiling_here: Option<Ceiling>,
     /// Lines that the server's error log gained, the first few.
@@ -184,6 +188,7 @@ impl Digest {
             headroom: None,
             ceiling_here: trial.context.ceiling.clone(),
             error_log: context
+            is_bound: false,
                 .map(|server| server.error_log.clone())
                 .unwrap_or_default(),
             error_log_lines: context.map_or(0, |server| server.error_log_lines),
@@ -220,6 +225,7 @@ impl Digest {
         self.headroom = verdict.headroom;
     }
 
+        self.is_bound = is_bound(verdict);
     /// Response time in microseconds at that position of [`QUANTILES`], if the sample supports it
     /// and no rule has said otherwise.
     pub fn response_us(&self, position: usize) -> Option<f64> {
@@ -317,10 +323,9 @@ impl Digest {
     }
 
     fn rate_worth(&self) -> Standing {
-        match self.worth(Claim::Capacity) {
-            Standing::Struck if !self.generator_limited => Standing::Struck,
-            _ if self.generator_limited => Standing::AtLeast,
-            other => other,
+        match self.is_bound {
+            true => Standing::AtLeast,
+            false => self.worth(Claim::Capacity),
         }
     }
 }

@@ -164,9 +164,11 @@ fn rates(trial: &Trial, style: Style) -> String {
         true => "handshakes, without a request",
         false => "right answers",
     };
-    let rate = if trial.verdict.generator_limited {
-        format!("{} {what}", style.bold(&format!("at least {rate}")))
-    } else if is_invalid(trial, Claim::Capacity) {
+    let rate = match trial.verdict.generator_limited {
+        true => format!("at least {rate}"),
+        false => rate,
+    };
+    let rate = if is_invalid(trial, Claim::Capacity) && !::verdict::is_bound(&trial.verdict) {
         format!("{} {what}, invalid", style.struck(&rate))
     } else {
         format!("{} {what}", style.bold(&rate))

@@ -56,6 +56,35 @@ fn lines_are_as_wide_as_the_terminal() {
     }
 }
 
+#[test]
+fn a_bound_that_another_rule_forbids_is_marked() {
+    let saturated = |trial: &mut Trial| {
+        trial.record.workers[0].busy = Span::from_ms(9_900);
+        trial.usage.server.as_mut().unwrap().busiest_thread = Some(Span::from_s(6));
+    };
+    let text = trial(&judged_trial(saturated, fixture::closed()), PLAIN);
+    assert!(text.contains("at least 60,000/s right answers ("), "{text}");
+    let wrong = |trial: &mut Trial| {
+        saturated(trial);
+        let outcomes = &mut trial.record.total.outcomes;
+        let ok = outcomes[Outcome::Ok];
+        outcomes[Outcome::Ok] = ok / 2;
+        outcomes[Outcome::Status] = ok - ok / 2;
+    };
+    let forbidden = judged_trial(wrong, fixture::closed());
+    assert!(forbidden.verdict.generator_limited);
+    let text = trial(&forbidden, PLAIN);
+    let expected = "at least 60,000/s right answers, invalid (";
+    assert!(text.contains(expected), "{text}");
+    // A lab shows it as it shows any number that does not hold.
+    let mut run = Run::default();
+    run.add(&forbidden);
+    assert_eq!(
+        run.digests()[0].rate_standing(),
+        ::verdict::analysis::Standing::Struck
+    );
+}
+
 /// What the text says of response times in a closed loop, without its line breaks.
 fn closed_loop(change: impl FnOnce(&mut Trial)) -> String {
     let trial = judged_trial(change, fixture::closed());

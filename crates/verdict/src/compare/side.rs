@@ -9,6 +9,7 @@ use model::{Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
 use super::metric::METRICS;
+use crate::judge::is_bound;
 use crate::set::TrialSet;
 use crate::summary::{Reading, cpu_per_request, median, read};
 
@@ -46,9 +47,9 @@ pub(super) struct Values {
     pub(super) unspoilt: Rounds,
     /// Of each round what was measured first, spoilt or not.
     pub(super) first: Rounds,
-}
     /// Of each round what was measured first, whatever it is worth.
     pub(super) all: Rounds,
+}
 
 /// The rounds of a spot, by one way to say which of them count.
 #[derive(Clone, Debug, Default)]
@@ -248,7 +249,7 @@ impl Side {
                 let values = all.entry((trial.spot.clone(), position)).or_default();
                 let metric = &METRICS[position];
                 let claim = metric.claims[usize::from(trial.is_open_loop)];
-                let is_bound = metric.name == "rate" && verdict.generator_limited;
+                let is_bound = metric.name == "rate" && is_bound(verdict);
                 let is_sound = !is_invalid(verdict, claim) || is_bound;
                 if is_last {
                     let counts = is_sound && !trial.is_void;
@@ -257,15 +258,15 @@ impl Side {
                 if is_first {
                     let counts = is_sound || trial.is_void;
                     values.first.add(round, value, counts, is_bound);
-                }
                     values.all.add(round, value, true, is_bound);
+                }
             }
         }
         for values in all.values_mut() {
             values.unspoilt.finish();
             values.first.finish();
-        }
             values.all.finish();
+        }
         all
     }
 

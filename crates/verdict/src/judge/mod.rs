@@ -34,6 +34,16 @@ pub fn judge_set(trials: &[Trial]) -> Vec<Verdict> {
 /// Rules whose objection means that the generator set the rate.
 const GENERATOR_LIMITS: [&str; 4] = ["GEN-01", "GEN-02", "GEN-04", "GEN-05"];
 
+/// Whether the rate is a lower bound: the generator set it, and no other rule forbids it.
+pub fn is_bound(verdict: &Verdict) -> bool {
+    let capacity = verdict.claims.get(&Claim::Capacity);
+    let is_limit = |rule: &String| GENERATOR_LIMITS.contains(&rule.as_str());
+    let stands = |worth: &ClaimVerdict| {
+        worth.status != Status::Invalid || worth.because.iter().all(is_limit)
+    };
+    verdict.generator_limited && capacity.is_none_or(stands)
+}
+
 pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
     let entry = peers.entry;
     let made = &entry.claims;
