@@ -156,7 +156,8 @@ pub struct Others {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Spender {
-    /// The short name of the program, as the kernel has it.
+    /// The short name of the program, as the kernel has it; that of a thread of the kernel stands
+    /// in brackets.
     pub name: String,
     /// How many there were; of those that did not live long, who started them.
     pub processes: u32,

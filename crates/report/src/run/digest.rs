@@ -54,6 +54,8 @@ pub struct Digest {
     pub place: Values,
     /// Why it does not count, whatever it measured.
     pub void: Option<Cause>,
+    /// Who took its CPUs, each with its CPU time, where it is void.
+    pub takers: Vec<(String, Span)>,
     /// Whether its cell was measured again in this round.
     pub repeated: bool,
     /// Whether it measures the ceiling.
@@ -114,10 +116,10 @@ pub struct Digest {
     quantile_highest: Option<f64>,
     /// Whether the generator set the rate.
     pub generator_limited: bool,
-    /// The larger of ceiling ÷ rate and 1 ÷ the generator's busy share.
-    pub headroom: Option<f64>,
     /// Whether its rate is a lower bound: the generator set it, and no other rule forbids it.
     pub is_bound: bool,
+    /// The larger of ceiling ÷ rate and 1 ÷ the generator's busy share.
+    pub headroom: Option<f64>,
     /// The ceiling at this point in this round.
     pub ceiling_here: Option<Ceiling>,
     /// Lines that the server's error log gained, the first few.
@@ -153,6 +155,7 @@ impl Digest {
             attempt: point.attempt,
             group: point.group,
             void: trial.void.clone(),
+            takers: takers(trial),
             repeated: false,
             ceiling: point.ceiling,
             time: trial.environment.time.clone(),
@@ -185,10 +188,10 @@ impl Digest {
             rules: Vec::new(),
             quantile_highest: None,
             generator_limited: false,
+            is_bound: false,
             headroom: None,
             ceiling_here: trial.context.ceiling.clone(),
             error_log: context
-            is_bound: false,
                 .map(|server| server.error_log.clone())
                 .unwrap_or_default(),
             error_log_lines: context.map_or(0, |server| server.error_log_lines),
@@ -222,10 +225,10 @@ impl Digest {
             .map(|(q, _)| *q)
             .max_by(f64::total_cmp);
         self.generator_limited = verdict.generator_limited;
+        self.is_bound = is_bound(verdict);
         self.headroom = verdict.headroom;
     }
 
-        self.is_bound = is_bound(verdict);
     /// Response time in microseconds at that position of [`QUANTILES`], if the sample supports it
     /// and no rule has said otherwise.
     pub fn response_us(&self, position: usize) -> Option<f64> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::Span;
-use model::usage::Spender;
+use verdict::analysis::Rival;
 use verdict::cause::{VoidCount, void_shares};
 use verdict::words;
 
@@ -56,32 +56,14 @@ impl Run {
             return Vec::new();
         }
         let counts = self.void_counts();
-        let each: Vec<String> = counts
-            .iter()
-            .filter(|one| one.void > 0)
-            .map(|one| format!("{} {} of {}", one.server, one.void, one.trials))
-            .collect();
-        let of_servers = if each.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", each.join(", "))
-        };
-        let is_later = |digest: &Digest, other: &Digest| {
-            (&other.id, other.round, other.group) == (&digest.id, digest.round, digest.group)
-                && other.attempt > digest.attempt
-        };
-        let is_again = |digest: &&&Digest| self.digests.iter().any(|d| is_later(digest, d));
-        let again = match void.iter().filter(is_again).count() {
-            0 => String::new(),
-            all if all == void.len() => ", and were measured again beside their rivals".to_owned(),
-            some => format!(", and {some} of them were measured again beside their rivals"),
-        };
         let mut said = vec![format!(
-            "Something else had the CPUs in {} of {}{of_servers}: {}. Those trials do not \
-             count{again}.",
+            "Something else had the CPUs in {} of {}{}: {}. {}{}.",
             void.len(),
             plural(self.digests.len(), "trial"),
-            takers(&void)
+            self.of_whom(&counts),
+            takers(&void),
+            self.what_they_count_for(),
+            self.measured_again(&void),
         )];
         if let Some(odd) = void_shares(&counts) {
             said.push(format!(
@@ -92,42 +74,65 @@ impl Run {
         }
         said
     }
+
+    /// How many trials of each server were void, and of the ceiling: together they are all of them.
+    fn of_whom(&self, counts: &[VoidCount]) -> String {
+        let ceilings = || self.digests.iter().filter(|digest| digest.ceiling);
+        let ceiling = VoidCount {
+            server: "the ceiling".to_owned(),
+            void: ceilings().filter(|digest| digest.void.is_some()).count() as u64,
+            trials: ceilings().count() as u64,
+        };
+        let each: Vec<String> = counts
+            .iter()
+            .chain([&ceiling])
+            .filter(|one| one.void > 0)
+            .map(|one| format!("{} {} of {}", one.server, one.void, one.trials))
+            .collect();
+        format!(" ({})", each.join(", "))
+    }
+
+    fn what_they_count_for(&self) -> &'static str {
+        let comparisons = self.comparisons();
+        let mut rivals = comparisons.iter().flat_map(|one| &one.rivals);
+        match rivals.any(Rival::is_spoilt) {
+            true => "Those trials count only where too few rounds are left without them",
+            false => "Those trials do not count",
+        }
+    }
+
+    /// How many of them were measured again.
+    fn measured_again(&self, void: &[&Digest]) -> String {
+        let is_later = |digest: &Digest, other: &Digest| {
+            (&other.id, other.round, other.group) == (&digest.id, digest.round, digest.group)
+                && other.attempt > digest.attempt
+        };
+        let is_again = |digest: &&&Digest| self.digests.iter().any(|d| is_later(digest, d));
+        match void.iter().filter(is_again).count() {
+            0 => String::new(),
+            all if all == void.len() => ", and were measured again beside their rivals".to_owned(),
+            some => format!(", and {some} of them were measured again beside their rivals"),
+        }
+    }
 }
 
-/// By name, in how many trials, whoever used most CPU time first.
+/// By name, in how many trials: whoever spoilt most of them first, and of equals whoever used most
+/// CPU time.
 fn takers(void: &[&Digest]) -> String {
-    let mut takers: BTreeMap<String, (Span, usize)> = BTreeMap::new();
-    for cause in void.iter().filter_map(|digest| digest.void.as_ref()) {
-        let mut here: BTreeMap<String, Span> = BTreeMap::new();
-        for who in &cause.who {
-            *here.entry(name(who)).or_default() += who.cpu;
-        }
-        if here.is_empty() {
-            let unnamed = match cause.rule.as_str() {
-                "CPU-01" => "the hypervisor, for other machines",
-                _ => "an unknown program",
-            };
-            here.insert(unnamed.to_owned(), Span::ZERO);
-        }
-        for (name, cpu) in here {
-            let (all, trials) = takers.entry(name).or_default();
-            *all += cpu;
-            *trials += 1;
-        }
+    let mut takers: BTreeMap<&str, (usize, Span)> = BTreeMap::new();
+    for (name, cpu) in void.iter().flat_map(|digest| &digest.takers) {
+        let (trials, all) = takers.entry(name).or_default();
+        *trials += 1;
+        *all += *cpu;
     }
     let mut takers: Vec<_> = takers.into_iter().collect();
     takers.sort_by(|(_, one), (_, other)| other.cmp(one));
     let named = takers.iter().take(NAMED);
     let named: Vec<String> = named
-        .map(|(name, (_, trials))| format!("{name} in {trials}"))
+        .map(|(name, (trials, _))| format!("{name} in {trials}"))
         .collect();
     words::list(&named)
 }
 
-fn name(who: &Spender) -> String {
-    if who.short_lived {
-        format!("short-lived processes of {}", who.name)
-    } else {
-        who.name.clone()
-    }
-}
+#[cfg(test)]
+mod tests;

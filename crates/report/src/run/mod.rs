@@ -304,14 +304,15 @@ impl Run {
             let same = |other: &&Comparison| other.workload == comparison.workload;
             let sentence = with_void.iter().find(same)?.sentence();
             let is_same = sentence == comparison.sentence();
-            if is_same && comparison.rivals.iter().any(Rival::is_spoilt) {
-                return None;
+            let is_spoilt = comparison.rivals.iter().any(Rival::is_spoilt);
+            match (is_same, is_spoilt) {
+                (true, true) => None,
+                (true, false) => {
+                    Some("The trials that do not count would change nothing.".to_owned())
+                }
+                (false, true) => Some(format!("With all rounds as first measured: {sentence}")),
+                (false, false) => Some(format!("With the trials that do not count: {sentence}")),
             }
-            Some(if is_same {
-                "The trials that do not count would change nothing.".to_owned()
-            } else {
-                format!("With the trials that do not count: {sentence}")
-            })
         };
         let each = self.comparisons().into_iter();
         each.map(|comparison| {

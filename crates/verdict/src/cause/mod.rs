@@ -4,6 +4,7 @@
 //! what is found here without choosing among results (ADR 0021).
 
 mod shares;
+mod takers;
 
 use model::finding::Cause;
 use model::usage::{GroupUsage, Others, Spender};
@@ -14,6 +15,7 @@ use crate::thresholds::{Limit, VOID_FOREIGN, VOID_KEPT, VOID_STEAL};
 use crate::words;
 
 pub use shares::{VoidCount, void_shares};
+pub use takers::takers;
 
 /// Why `trial` is void; none where nothing took its CPUs, or where nobody could see. Of several
 /// causes it is the one that is furthest beyond what is allowed.

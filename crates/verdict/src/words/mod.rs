@@ -72,16 +72,20 @@ pub fn list(names: &[impl AsRef<str>]) -> String {
 
 /// Who used CPU time: `cc1`, `cc1 (3 processes)`, `short-lived processes of make`.
 pub fn spender(spender: &Spender) -> String {
-    let Spender {
-        name, processes, ..
-    } = spender;
-    if spender.short_lived {
-        return format!("short-lived processes of {name}");
+    let name = spender_name(spender);
+    if spender.short_lived || spender.processes <= 1 {
+        return name;
     }
-    if *processes > 1 {
-        return format!("{name} ({})", plural(u64::from(*processes), "process"));
+    let processes = plural(u64::from(spender.processes), "process");
+    format!("{name} ({processes})")
+}
+
+/// The same without how many there were: `cc1`, `short-lived processes of make`.
+pub fn spender_name(spender: &Spender) -> String {
+    match spender.short_lived {
+        true => format!("short-lived processes of {}", spender.name),
+        false => spender.name.clone(),
     }
-    name.clone()
 }
 
 /// The verb to it: `1 line was`, `2 lines were`.

@@ -24,15 +24,21 @@ const PROCESSES_MAX: usize = 2_000;
 const TOP: usize = 3;
 
 /// Threads of the kernel that work for somebody else than a server or a generator: they look for
-/// memory to merge, to move and to take away, or mend a disk array.
+/// memory to merge, to move and to take away, mend a disk array, serve files to other machines,
+/// run virtual machines, or make packets.
 const KERNEL_FOREIGN: &[&str] = &[
     "kcompactd",
     "khugepaged",
     "kmemleak",
+    "kpktgend",
+    "ksmbd",
     "ksmd",
     "kswapd",
+    "kvm",
     "md",
+    "nfsd",
     "scrub",
+    "vhost",
 ];
 
 /// Programs that take in what a server logs.
@@ -51,8 +57,9 @@ const LOG_DAEMONS: &[&str] = &[
     "vlogger",
 ];
 
-/// The kernel's own name of the parent of all its threads.
+/// The parent of all threads of the kernel, and its name: in a container that number is anybody's.
 const KERNEL_PARENT: u32 = 2;
+const KERNEL_PARENT_NAME: &str = "kthreadd";
 
 /// Every process at one moment.
 #[derive(Clone, Debug, Default)]
@@ -139,6 +146,7 @@ pub(super) fn between(before: &Census, after: &Census, ours: &BTreeSet<u32>) -> 
     if let Some(room) = room(before, after) {
         bound(&mut spent, &ours, room);
     }
+    let sees_kernel = sees_kernel(after);
     let mut foreign = Account::default();
     let mut serving = Account::default();
     let mut known = Span::ZERO;
@@ -154,14 +162,19 @@ pub(super) fn between(before: &Census, after: &Census, ours: &BTreeSet<u32>) -> 
         if ours.contains(&pid) {
             continue;
         }
-        let kernel = pid == KERNEL_PARENT || parent == KERNEL_PARENT;
+        let kernel = sees_kernel && (pid == KERNEL_PARENT || parent == KERNEL_PARENT);
         let serves = rig.contains(&pid)
             || LOG_DAEMONS.contains(&name)
             || (kernel && !is_foreign_kernel_thread(name));
         let account = if serves { &mut serving } else { &mut foreign };
-        let name = if kernel { common(name) } else { name };
-        account.add(name, false, own);
-        account.add(name, true, reaped);
+        let name = if kernel {
+            // As ps prints a thread of the kernel.
+            format!("[{}]", common(name))
+        } else {
+            name.to_owned()
+        };
+        account.add(&name, false, own);
+        account.add(&name, true, reaped);
     }
     let unseen = before.tasks.zip(after.tasks).map(|(before, after)| {
         let all = after.sum.saturating_sub(before.sum);
@@ -311,6 +324,12 @@ fn family(before: &Census, after: &Census, roots: &BTreeSet<u32>) -> BTreeSet<u3
     }
 }
 
+/// Whether threads of the kernel are among those who were looked at.
+fn sees_kernel(census: &Census) -> bool {
+    let parent = census.process(KERNEL_PARENT);
+    parent.is_some_and(|(_, member)| member.name == KERNEL_PARENT_NAME)
+}
+
 /// Whether a thread of the kernel works for somebody else. `md127_resync` does, `md127_raid1` too.
 fn is_foreign_kernel_thread(name: &str) -> bool {
     let stem = common(name);
@@ -326,18 +345,19 @@ fn common(name: &str) -> &str {
 }
 
 #[derive(Default)]
-struct Account<'a> {
+struct Account {
     sum: Span,
-    by_name: BTreeMap<(&'a str, bool), (u32, Span)>,
+    by_name: BTreeMap<(String, bool), (u32, Span)>,
 }
 
-impl<'a> Account<'a> {
-    fn add(&mut self, name: &'a str, short_lived: bool, cpu: Span) {
+impl Account {
+    fn add(&mut self, name: &str, short_lived: bool, cpu: Span) {
         if cpu.is_zero() {
             return;
         }
         self.sum += cpu;
-        let (count, sum) = self.by_name.entry((name, short_lived)).or_default();
+        let key = (name.to_owned(), short_lived);
+        let (count, sum) = self.by_name.entry(key).or_default();
         *count += 1;
         *sum += cpu;
     }
@@ -347,7 +367,7 @@ impl<'a> Account<'a> {
             .by_name
             .into_iter()
             .map(|((name, short_lived), (processes, cpu))| Spender {
-                name: name.to_owned(),
+                name,
                 processes,
                 short_lived,
                 cpu,

@@ -110,17 +110,52 @@ fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
             (18, 2, "kworker/0:1-events", 5, 0),
             (19, 2, "khugepaged", 25, 0),
             (20, 2, "md127_resync", 24, 0),
+            (21, 2, "kpktgend_0", 12, 0),
+            (22, 2, "kpktgend_1", 11, 0),
             (30, 1, "rsyslogd", 9, 0),
             (std::process::id(), 1, "triathlon", 3, 0),
         ],
     );
     let others = between(&before, &after, &NOBODY);
-    assert_eq!(told(&others.top), ["1 khugepaged 25", "1 md127 24"]);
+    // As ps prints them: whoever reads the name looks for no program of it.
+    assert_eq!(
+        told(&others.top),
+        ["1 [khugepaged] 25", "1 [md127] 24", "2 [kpktgend] 23"]
+    );
     assert_eq!(
         told(&others.serving_top),
-        ["2 ksoftirqd 70", "2 kworker 25", "1 rsyslogd 9"]
+        ["2 [ksoftirqd] 70", "2 [kworker] 25", "1 rsyslogd 9"]
     );
     assert_eq!(others.serving, Span::from_ms(108));
+}
+
+/// A container that hides the kernel's threads gives their parent's number to a program.
+#[test]
+fn in_a_container_the_second_process_is_a_program() {
+    let before = census(0, &[]);
+    let processes = [
+        (1, 0, "sh", 1, 0),
+        (2, 1, "stress", 40, 0),
+        (3, 2, "stress", 30, 0),
+    ];
+    let others = between(&before, &census(350, &processes), &NOBODY);
+    assert_eq!(told(&others.top), ["2 stress 70", "1 sh 1"]);
+    assert_eq!(others.serving, Span::ZERO);
+}
+
+/// What /proc gives of threads of the kernel, where it shows them.
+#[test]
+fn threads_of_the_kernel_are_read_as_processes_are() {
+    let root = Path::new("/proc");
+    let census = look(root).unwrap();
+    if !sees_kernel(&census) {
+        return crate::testing::not_run("this container hides the threads of the kernel");
+    }
+    let threads = census.processes.values();
+    let threads: Vec<&Member> = threads.filter(|one| one.parent == KERNEL_PARENT).collect();
+    let named = |stem: &str| threads.iter().any(|one| common(&one.name) == stem);
+    assert!(named("kworker") && named("ksoftirqd"), "{threads:?}");
+    assert!(threads.iter().any(|one| !one.clock.is_zero()));
 }
 
 #[test]
