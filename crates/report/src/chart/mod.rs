@@ -190,6 +190,13 @@ impl Chart {
         (x, y)
     }
 
+    /// Where values stand on either axis: across from the first to the last, up from mark to mark.
+    pub fn placings(&self) -> (scale::Placing<'_>, scale::Placing<'_>) {
+        let ((x_low, x_high), (y_low, y_high)) = self.extent();
+        let across = self.x.placing(x_low, x_high);
+        (across, self.y.placing(y_low, y_high).to_marks())
+    }
+
     /// The heights of all stacks of bars.
     fn stacks(&self) -> Vec<f64> {
         let mut heights: std::collections::BTreeMap<(usize, u64), f64> =

@@ -36,8 +36,8 @@ impl Scale {
             .iter()
             .filter(|value| **value <= f64::midpoint(*first, *last))
             .count();
-        // Evenly spaced values have half of theirs below the middle of the range.
-        if below_middle * 5 >= sorted.len() * 3 {
+        // Evenly spaced values have half of theirs below the middle of the range; two are no steps.
+        if sorted.len() == 2 || below_middle * 5 >= sorted.len() * 3 {
             Self::Log
         } else {
             Self::Linear
@@ -56,12 +56,13 @@ impl Scale {
     /// Where values between `low` and `high`, counted in `unit`, stand.
     pub fn placing(&self, unit: Unit, low: f64, high: f64) -> Placing<'_> {
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let size = high.max(0.0) - low.min(0.0);
+        let step = step(unit, size);
         let (from, to) = match self {
             Self::Category(names) => (-0.5, index(names.len()) - 0.5),
             Self::Linear => {
-                let from = low.min(0.0);
-                let step = step(unit, high.max(0.0) - from);
-                ((from / step).floor() * step, (high / step).ceil() * step)
+                let down = (low.min(0.0) / step).floor() * step;
+                (down, (high / step - 1e-9).ceil() * step)
             }
             Self::Log => {
                 let low = if low > 0.0 { low } else { high.max(1.0) / 1e3 };
@@ -75,6 +76,8 @@ impl Scale {
             unit,
             from,
             to,
+            step,
+            size,
         }
     }
 }
@@ -86,9 +89,44 @@ pub struct Placing<'a> {
     unit: Unit,
     from: f64,
     to: f64,
+    /// From mark to mark where steps are equal.
+    step: f64,
+    /// How far the values reach.
+    size: f64,
 }
 
+/// Where marks stand within a decade.
+const WITHIN_DECADE: &[f64] = &[1.0, 2.0, 5.0, 10.0];
+
 impl Placing<'_> {
+    /// The same with ends at marks, where ratios are equal: below and above all values stands what
+    /// they are held against.
+    #[must_use]
+    pub fn to_marks(mut self) -> Self {
+        if *self.scale != Scale::Log {
+            return self;
+        }
+        let marks = |decade: f64| -> Vec<f64> {
+            match self.unit {
+                Unit::Bytes => (0..64).map(|power| 2f64.powi(power).log10()).collect(),
+                _ => {
+                    let digits = WITHIN_DECADE.iter();
+                    digits.map(|digit| decade + digit.log10()).collect()
+                }
+            }
+        };
+        // What was left of room at the ends is not worth another mark.
+        let (low, high) = (self.from + 0.02, self.to - 0.02);
+        let mut below = marks(low.floor()).into_iter().rev();
+        let mut above = marks(high.floor()).into_iter();
+        self.from = below.find(|mark| *mark <= low + 1e-9).unwrap_or(self.from);
+        self.to = above.find(|mark| *mark >= high - 1e-9).unwrap_or(self.to);
+        if self.to <= self.from {
+            self.to = self.from + 1.0;
+        }
+        self
+    }
+
     /// The place of `value`: 0 at the low end, 1 at the high end.
     pub fn place(&self, value: f64) -> f64 {
         (self.scale.count(value) - self.from) / (self.to - self.from)
@@ -108,7 +146,7 @@ impl Placing<'_> {
         match self.scale {
             Scale::Category(names) => (0..names.len()).map(index).collect(),
             Scale::Linear => {
-                let step = step(self.unit, self.to - self.from);
+                let step = self.step;
                 (0..=12)
                     .map(|n| self.from + step * f64::from(n))
                     .filter(|value| *value <= self.to + step / 1e3)
@@ -124,20 +162,33 @@ impl Placing<'_> {
         }
     }
 
+    /// What is written at a mark: with equal steps all marks have one unit.
+    pub fn label(&self, mark: f64) -> String {
+        match self.scale {
+            Scale::Category(names) => names
+                .iter()
+                .enumerate()
+                .find(|(position, _)| (index(*position) - mark).abs() < 0.5)
+                .map_or_else(String::new, |(_, name)| name.clone()),
+            Scale::Linear => self.unit.tick_beside(mark, self.size),
+            Scale::Log => self.unit.tick(mark),
+            Scale::Quantile => quantile_name(mark),
+        }
+    }
+
     /// Marks at 1, 2 and 5 times each power of ten where there is room, else at the powers.
     fn log_ticks(&self) -> Vec<f64> {
         let decades = self.to - self.from;
-        let within: &[f64] = if decades < 2.6 {
-            &[1.0, 2.0, 5.0]
-        } else {
-            &[1.0]
+        let within = match decades < 2.6 {
+            true => &WITHIN_DECADE[..3],
+            false => &WITHIN_DECADE[..1],
         };
         let mut ticks = Vec::new();
         let mut power = self.from.floor();
         while power <= self.to {
             for digit in within {
                 let value = digit * 10f64.powf(power);
-                if (0.0..=1.0).contains(&self.place(value)) {
+                if (-1e-9..=1.0 + 1e-9).contains(&self.place(value)) {
                     ticks.push(value);
                 }
             }
@@ -157,7 +208,7 @@ impl Placing<'_> {
         let (low, high) = self.ends();
         let powers: Vec<f64> = (0..64)
             .map(|power| 2f64.powi(power))
-            .filter(|value| (low..=high).contains(value))
+            .filter(|value| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(value))
             .collect();
         let every = powers.len().div_ceil(8).max(1);
         powers.into_iter().step_by(every).collect()
@@ -167,7 +218,7 @@ impl Placing<'_> {
 /// A round step of a unit that cuts `range` into four to eight: bytes go by powers of 1024.
 fn step(unit: Unit, range: f64) -> f64 {
     let whole = if unit == Unit::Bytes {
-        byte_scale(range / 2.0).0
+        byte_scale(range).0
     } else {
         1.0
     };
@@ -188,6 +239,12 @@ fn round_step(range: f64) -> f64 {
         _ => 10.0,
     };
     digit * power
+}
+
+/// `p99.9` for 0.999.
+pub fn quantile_name(q: f64) -> String {
+    let percent = format!("{:.4}", q * 100.0);
+    format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A position as a number on an axis.

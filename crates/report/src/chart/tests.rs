@@ -9,6 +9,8 @@ fn a_scale_suits_its_values() {
     check(&[10.0, 100.0, 1000.0], Scale::Log);
     let by_ten: Vec<f64> = (1..=100).map(|n| f64::from(n) * 10.0).collect();
     check(&by_ten, Scale::Linear);
+    check(&[1.0, 64.0], Scale::Log);
+    check(&[32.0, 64.0], Scale::Linear);
     check(&[64.0], Scale::Linear);
     check(&[], Scale::Linear);
     check(&[0.0, 10.0, 1000.0], Scale::Linear);
@@ -63,6 +65,62 @@ fn bytes_are_marked_by_powers_of_1024() {
     );
     let ticks = Scale::Log.placing(Unit::Bytes, mebi, 8.0 * mebi).ticks();
     assert_eq!(ticks, [mebi, 2.0 * mebi, 4.0 * mebi, 8.0 * mebi]);
+}
+
+fn labels(placing: &scale::Placing<'_>) -> Vec<String> {
+    let ticks = placing.ticks();
+    ticks.iter().map(|tick| placing.label(*tick)).collect()
+}
+
+#[test]
+fn marks_of_equal_steps_have_one_unit() {
+    let check = |unit: Unit, high: f64, expected: &[&str]| {
+        let placing = Scale::Linear.placing(unit, 0.0, high);
+        assert_eq!(labels(&placing), expected, "{unit:?} {high}");
+        let (_, end) = placing.ends();
+        let last = *placing.ticks().last().unwrap();
+        assert!(
+            (end - last).abs() < 1e-9 * end,
+            "{unit:?}: {last} is not the end, {end}"
+        );
+    };
+    check(Unit::PerSecond, 14_000.0, &["0", "5 k", "10 k", "15 k"]);
+    check(Unit::PerSecond, 51_000.0, &["0", "20 k", "40 k", "60 k"]);
+    check(
+        Unit::Microseconds,
+        1_300.0,
+        &["0", "0.5 ms", "1 ms", "1.5 ms"],
+    );
+    check(Unit::Seconds, 1.9, &["0", "0.5 s", "1 s", "1.5 s", "2 s"]);
+    let mebi = 1_048_576.0;
+    check(
+        Unit::Bytes,
+        1.9 * mebi,
+        &["0", "0.5 MiB", "1 MiB", "1.5 MiB", "2 MiB"],
+    );
+    check(
+        Unit::Bytes,
+        500_000.0,
+        &["0", "100 KiB", "200 KiB", "300 KiB", "400 KiB", "500 KiB"],
+    );
+}
+
+/// Below the lowest value and above the highest one stands what they are held against.
+#[test]
+fn an_axis_of_equal_ratios_ends_at_marks() {
+    let check = |low: f64, high: f64, expected: &[&str]| {
+        let placing = Scale::Log.placing(Unit::Microseconds, low, high).to_marks();
+        assert_eq!(labels(&placing), expected, "{low} {high}");
+    };
+    check(700.0, 900.0, &["500 µs", "1 ms"]);
+    check(
+        183.0,
+        4_100.0,
+        &["100 µs", "200 µs", "500 µs", "1 ms", "2 ms", "5 ms"],
+    );
+    check(1.0, 1.0, &["1 µs", "2 µs", "5 µs", "10 µs"]);
+    let bytes = Scale::Log.placing(Unit::Bytes, 1_500_000.0, 5e6).to_marks();
+    assert_eq!(labels(&bytes), ["1 MiB", "2 MiB", "4 MiB", "8 MiB"]);
 }
 
 #[test]

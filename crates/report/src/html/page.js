@@ -17,26 +17,27 @@
     return v.toPrecision(3);
   };
   const plain = (v) => (Number.isInteger(v) || Math.abs(v) >= 999.5 ? Math.round(v).toLocaleString("en-US") : digits(v));
-  const scaled = (v, steps, number) => {
+  const scaled = (v, steps) => {
     const [scale, name] = steps.find(([, , below]) => Math.abs(v) < below) || steps[steps.length - 1];
-    return `${number(v / scale)} ${name}`;
+    return `${digits(v / scale)} ${name}`;
   };
   const TIMES = [[1e-3, "ns", 0.9995], [1, "µs", 999.5], [1e3, "ms", 999500], [1e6, "s", Infinity]];
   const BYTES = [[1, "B", 1024], [1024, "KiB", 1048576], [1048576, "MiB", 1073741824], [1073741824, "GiB", Infinity]];
-  const COUNTS = [[1, "", 1e4], [1e3, "k", 1e6], [1e6, "M", 1e9], [1e9, "G", Infinity]];
-  const written = (number, countLike) => (unit, v) => {
+  const show = (unit, v) => {
     switch (unit) {
-      case "us": return v === 0 ? "0 µs" : scaled(v, TIMES, number);
-      case "ns": return v === 0 ? "0 µs" : scaled(v / 1e3, TIMES, number);
-      case "s": return v === 0 ? "0 µs" : scaled(v * 1e6, TIMES, number);
-      case "bytes": return scaled(v, BYTES, number);
-      case "share": return `${number(v * 100)} %`;
-      default: return countLike(unit, v);
+      case "us": return v === 0 ? "0 µs" : scaled(v, TIMES);
+      case "ns": return v === 0 ? "0 µs" : scaled(v / 1e3, TIMES);
+      case "s": return v === 0 ? "0 µs" : scaled(v * 1e6, TIMES);
+      case "bytes": return scaled(v, BYTES);
+      case "share": return `${digits(v * 100)} %`;
+      default: return plain(v) + (unit === "per_second" ? "/s" : "");
     }
   };
-  const trimmed = (v) => (+v.toFixed(4)).toLocaleString("en-US", { maximumFractionDigits: 4 });
-  const show = written(digits, (unit, v) => plain(v) + (unit === "per_second" ? "/s" : ""));
-  const tick = written(trimmed, (unit, v) => scaled(v, COUNTS, trimmed).trim());
+  // What the drawing writes at a mark: a logarithm and its power differ in the last digit.
+  const written = (marks) => (v) => {
+    const off = (mark) => Math.abs(mark[0] - v);
+    return marks.length ? marks.reduce((best, mark) => (off(mark) < off(best) ? mark : best))[1] : "";
+  };
   const quantile = (v) => `p${+((1 - 10 ** -v) * 100).toFixed(4)}`;
   const across = (axis, v) =>
     axis.scale === "quantile" ? quantile(v) : axis.scale === "category" ? String(v) : show(axis.unit, v);
@@ -108,8 +109,7 @@
       axis.axisLine = { show: axis === x, lineStyle: { color: rule } };
       axis.axisTick = { ...(axis.axisTick || {}), show: axis === x, lineStyle: { color: rule } };
       axis.minorTick = { show: false };
-      if (about.scale === "quantile") axis.axisLabel.formatter = quantile;
-      else if (about.scale !== "category") axis.axisLabel.formatter = (v) => tick(about.unit, v);
+      if (about.scale !== "category") axis.axisLabel.formatter = written(about.marks);
       axis.axisLabel.hideOverlap = true;
       axis.axisPointer = { label: { show: false }, lineStyle: { color: muted }, snap: true };
     }

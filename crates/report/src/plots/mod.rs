@@ -175,3 +175,6 @@ fn loop_note(cells: &[Cell<'_>]) -> &'static str {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

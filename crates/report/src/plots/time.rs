@@ -34,7 +34,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
             to."
         .to_owned(),
         x: Axis {
-            name: "seconds into the window".to_owned(),
+            name: "time since the window began".to_owned(),
             unit: Unit::Seconds,
             scale: Scale::Linear,
         },

@@ -69,12 +69,25 @@ impl Across {
         }
     }
 
-    /// The places on the axis that belong to a place on the grid: one, or one for each server.
+    /// The places on the axis that belong to a place on the grid: one, or one for each server. What
+    /// says nothing of the axis, as a ceiling says nothing of the intended load, belongs to all
+    /// places that it does not contradict.
     pub fn places_on_axis(&self, place: &Values) -> Vec<f64> {
-        match &self.what {
-            What::Along(name) => vec![number(place, name).unwrap_or_default()],
-            What::Server => (0..self.servers.len()).map(index).collect(),
+        let What::Along(name) = &self.what else {
+            return (0..self.servers.len()).map(index).collect();
+        };
+        if let Some(here) = number(place, name) {
+            return vec![here];
         }
+        let agrees = |other: &&Values| {
+            let mut values = place.iter();
+            values.all(|(name, value)| other.get(name).is_none_or(|own| own == value))
+        };
+        let places = self.places.iter().filter(agrees);
+        let mut all: Vec<f64> = places.filter_map(|other| number(other, name)).collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        all
     }
 
     /// The name of the line that a point belongs to.

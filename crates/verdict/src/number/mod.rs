@@ -38,16 +38,33 @@ impl Unit {
 
     /// `value` as a mark on an axis: short.
     pub fn tick(self, value: f64) -> String {
+        self.tick_beside(value, value)
+    }
+
+    /// The same in the unit that suits `size`: marks of one axis have one unit.
+    pub fn tick_beside(self, value: f64, size: f64) -> String {
+        if value == 0.0 {
+            return "0".to_owned();
+        }
+        let (scale, name) = self.scale(size.abs());
+        format!("{} {name}", trimmed(value / scale))
+            .trim_end()
+            .to_owned()
+    }
+
+    /// What suits values of that size, in this unit, and its name.
+    fn scale(self, size: f64) -> (f64, &'static str) {
+        let of_time = |us: f64| {
+            let (scale, name) = time_scale(size * us);
+            (scale / us, name)
+        };
         match self {
-            Self::Count | Self::PerSecond => short(value),
-            Self::Share => format!("{}%", trimmed(value * 100.0)),
-            Self::Bytes => {
-                let (scale, name) = byte_scale(value);
-                format!("{} {name}", trimmed(value / scale))
-            }
-            Self::Microseconds => tick_us(value),
-            Self::Nanoseconds => tick_us(value / 1e3),
-            Self::Seconds => tick_us(value * 1e6),
+            Self::Count | Self::PerSecond => count_scale(size),
+            Self::Share => (0.01, "%"),
+            Self::Bytes => byte_scale(size),
+            Self::Microseconds => of_time(1.0),
+            Self::Nanoseconds => of_time(1e-3),
+            Self::Seconds => of_time(1e6),
         }
     }
 
@@ -190,22 +207,16 @@ pub fn byte_scale(value: f64) -> (f64, &'static str) {
     }
 }
 
-fn tick_us(us: f64) -> String {
-    let (scale, name) = time_scale(us);
-    format!("{} {name}", trimmed(us / scale))
-}
-
-/// `12 k`, `1.5 M`: for marks on axes, where room is short.
-fn short(value: f64) -> String {
-    let size = value.abs();
+/// `k`, `M`: for marks on axes, where room is short.
+const fn count_scale(size: f64) -> (f64, &'static str) {
     if size >= 1e9 {
-        format!("{} G", trimmed(value / 1e9))
+        (1e9, "G")
     } else if size >= 1e6 {
-        format!("{} M", trimmed(value / 1e6))
+        (1e6, "M")
     } else if size >= 1e4 {
-        format!("{} k", trimmed(value / 1e3))
+        (1e3, "k")
     } else {
-        trimmed(value)
+        (1.0, "")
     }
 }
 

@@ -57,6 +57,20 @@ fn marks_on_axes_are_short() {
     check(Unit::Microseconds, 200.0, "200 µs");
     check(Unit::Microseconds, 2000.0, "2 ms");
     check(Unit::Bytes, 10_485_760.0, "10 MiB");
+    check(Unit::Share, 0.5, "50 %");
+    check(Unit::Microseconds, 0.0, "0");
+}
+
+#[test]
+fn marks_of_one_axis_have_one_unit() {
+    let check = |unit: Unit, value: f64, size: f64, expected: &str| {
+        assert_eq!(unit.tick_beside(value, size), expected, "{unit:?} {value}");
+    };
+    check(Unit::PerSecond, 5_000.0, 15_000.0, "5 k");
+    check(Unit::PerSecond, 0.0, 15_000.0, "0");
+    check(Unit::Seconds, 0.5, 2.0, "0.5 s");
+    check(Unit::Nanoseconds, 500.0, 2_000.0, "0.5 µs");
+    check(Unit::Bytes, 1_572_864.0, 1_000_000.0, "1,536 KiB");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::look;
 use super::{MARKS_LARGE, dash, escape};
-use crate::chart::scale::{Placing, index};
+use crate::chart::scale::{Placing, index, quantile_name};
 use crate::chart::{Chart, Kind, Scale, Series, Standing};
 
 /// The drawing's own size; the page scales it.
@@ -26,11 +26,11 @@ struct Plot<'a> {
 
 /// The whole drawing.
 pub(super) fn svg(chart: &Chart) -> String {
-    let ((x_low, x_high), (y_low, y_high)) = chart.extent();
+    let (x, y) = chart.placings();
     let plot = Plot {
         chart,
-        x: chart.x.placing(x_low, x_high),
-        y: chart.y.placing(y_low, y_high),
+        x,
+        y,
         stacks: chart
             .series
             .iter()
@@ -114,20 +114,6 @@ pub(super) fn x_text(chart: &Chart, x: f64) -> String {
     }
 }
 
-/// `p99.9` for 0.999.
-pub(super) fn quantile_name(q: f64) -> String {
-    let percent = format!("{:.4}", q * 100.0);
-    format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// The mark on an axis for a value across.
-pub(super) fn x_tick(chart: &Chart, x: f64) -> String {
-    match chart.x.scale {
-        Scale::Category(_) | Scale::Quantile => x_text(chart, x),
-        Scale::Linear | Scale::Log => chart.x.unit.tick(x),
-    }
-}
-
 impl Plot<'_> {
     fn across(&self, x: f64) -> f64 {
         LEFT + self.x.place(x) * (WIDTH - LEFT - RIGHT)
@@ -147,7 +133,7 @@ impl Plot<'_> {
                 WIDTH - RIGHT,
                 LEFT - 8.0,
                 y + 4.0,
-                escape(&self.chart.y.unit.tick(tick))
+                escape(&self.y.label(tick))
             );
         }
         let ticks = x_ticks(self.chart, &self.x);
@@ -158,7 +144,7 @@ impl Plot<'_> {
                 svg,
                 "<path class=\"axis\" d=\"M{x:.1} {floor}v5\"/><text class=\"x\" x=\"{x:.1}\" y=\"{}\">{}</text>",
                 floor + 20.0,
-                escape(&x_tick(self.chart, *tick))
+                escape(&self.x.label(*tick))
             );
         }
         let _ = write!(
@@ -176,10 +162,9 @@ impl Plot<'_> {
 
     fn line(&self, svg: &mut String, series: &Series) {
         self.band(svg, series);
-        let size = if series.kind == Kind::Scatter {
-            1.4
-        } else {
-            2.0
+        let fine = match series.kind {
+            Kind::Scatter => " fine",
+            _ => "",
         };
         if !series.cloud.is_empty() {
             let mut dots = String::new();
@@ -187,7 +172,7 @@ impl Plot<'_> {
             for dot in &series.cloud {
                 let (x, y) = (self.across(dot.x), self.up(dot.y));
                 if dot.standing == Standing::Struck {
-                    let _ = write!(struck, "M{:.1} {:.1}l5 5m0 -5l-5 5", x - 2.5, y - 2.5);
+                    let _ = write!(struck, "M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5);
                 } else if series.kind == Kind::Scatter {
                     // As many as there are: whole pixels, half the bytes.
                     let _ = write!(dots, "M{x:.0} {y:.0}h0");
@@ -198,8 +183,7 @@ impl Plot<'_> {
             }
             let _ = write!(
                 svg,
-                "<path class=\"dots\" stroke-width=\"{}\" d=\"{dots}\"/><path class=\"crosses\" d=\"{struck}\"/>",
-                size * 2.0
+                "<path class=\"dots{fine}\" d=\"{dots}\"/><path class=\"crosses\" d=\"{struck}\"/>"
             );
         }
         if series.kind != Kind::Scatter {

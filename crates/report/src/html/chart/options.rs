@@ -24,9 +24,8 @@ const CANVAS_FROM: usize = 3_000;
 
 /// What the script is given: the options, and what axes count.
 pub(super) fn options(chart: &Chart) -> Value {
-    let ((x_low, x_high), (y_low, y_high)) = chart.extent();
-    let x = chart.x.placing(x_low, x_high);
-    let y = chart.y.placing(y_low, y_high);
+    let (x, y) = chart.placings();
+    let (x_marks, y_marks) = (x_ticks(chart, &x), y.ticks());
     let trigger = if chart
         .series
         .iter()
@@ -48,8 +47,8 @@ pub(super) fn options(chart: &Chart) -> Value {
         )
         .legend(Legend::new().show(false))
         .tooltip(Tooltip::new().trigger(trigger))
-        .x_axis(axis(&chart.x, &x, &x_ticks(chart, &x)))
-        .y_axis(axis(&chart.y, &y, &y.ticks()));
+        .x_axis(axis(&chart.x, &x, &x_marks))
+        .y_axis(axis(&chart.y, &y, &y_marks));
     for series in &chart.series {
         for drawn in draw(chart, series) {
             options = options.series(drawn);
@@ -62,18 +61,21 @@ pub(super) fn options(chart: &Chart) -> Value {
         .sum();
     json!({
         "options": options,
-        "x": about(&chart.x),
-        "y": about(&chart.y),
+        "x": about(&chart.x, &x, &x_marks),
+        "y": about(&chart.y, &y, &y_marks),
         "renderer": if marks > CANVAS_FROM { "canvas" } else { "svg" },
     })
 }
 
-/// What the script is told of an axis.
-fn about(axis: &Axis) -> Value {
+/// What the script is told of an axis: what is written at each mark, too.
+fn about(axis: &Axis, placing: &Placing<'_>, marks: &[f64]) -> Value {
+    let label = |mark: &f64| json!([scaled(&axis.scale, *mark), placing.label(*mark)]);
+    let marks: Vec<Value> = marks.iter().map(label).collect();
     json!({
         "name": axis.name,
         "unit": axis.unit.name(),
         "scale": scale_name(&axis.scale),
+        "marks": marks,
     })
 }
 
@@ -249,7 +251,7 @@ fn cloud(chart: &Chart, series: &Series, struck: bool, colour: &str) -> Option<E
         return None;
     }
     let (symbol, size) = if struck {
-        (Symbol::Custom(format!("path://{}", look::STRUCK)), 6)
+        (Symbol::Custom(format!("path://{}", look::STRUCK)), 8)
     } else if series.kind == Kind::Scatter {
         (Symbol::Circle, 3)
     } else {
