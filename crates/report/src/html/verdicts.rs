@@ -401,7 +401,7 @@ fn article(heard: &Heard, place: &str) -> String {
     let finding = &heard.finding;
     let worst = finding.worst();
     let class = match worst {
-        Severity::Note => "unknown",
+        Severity::Note => "noted",
         Severity::Suspect => "suspect",
         Severity::Invalid => "invalid",
     };
