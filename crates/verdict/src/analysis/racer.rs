@@ -61,6 +61,9 @@ pub struct Racer {
     values: BTreeMap<(u32, u32), (u32, f64)>,
     /// By round and group, what was measured first there, spoilt or not.
     first: BTreeMap<(u32, u32), (u32, f64)>,
+    /// The rounds and groups in which some attempt was struck: what was measured first there is no
+    /// result either, for the server was the same.
+    struck: BTreeSet<(u32, u32)>,
     costs: Vec<(u32, f64, Standing)>,
     spoilt_costs: Vec<(u32, f64, Standing)>,
     /// By round, the rule for which an attempt at it does not count.
@@ -100,7 +103,9 @@ impl Racer {
             self.at_least |= round.at_least;
             self.values.extend(measured);
         }
-        if round.counting != Counting::Struck && round.attempt == 0 {
+        if round.counting == Counting::Struck {
+            self.struck.insert(place);
+        } else if round.attempt == 0 {
             self.first.extend(measured);
         }
     }
@@ -116,7 +121,7 @@ impl Racer {
         let mut estimate = within(&self.values, &reference.values);
         let unspoilt = rounds(&estimate);
         if unspoilt < needed {
-            let of_all = within(&self.first, &reference.first);
+            let of_all = within(&self.all_rounds(), &reference.all_rounds());
             if rounds(&of_all) > unspoilt {
                 estimate = of_all;
             }
@@ -127,6 +132,13 @@ impl Racer {
             racer: self.clone().finished(),
             answer: None,
         }
+    }
+
+    /// All rounds as they were first measured, but those that hold no result.
+    fn all_rounds(&self) -> BTreeMap<(u32, u32), (u32, f64)> {
+        let mut first = self.first.clone();
+        first.retain(|place, _| !self.struck.contains(place));
+        first
     }
 
     pub(super) fn finished(mut self) -> Self {

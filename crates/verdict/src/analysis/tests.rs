@@ -293,3 +293,33 @@ fn a_server_that_stands_twice_is_compared_twice() {
         (2, 2)
     );
 }
+
+#[test]
+fn where_a_point_is_no_result_its_spoilt_attempts_are_none_either() {
+    let ids = servers();
+    let mut all = rounds(&ids, 8);
+    for round in all.iter_mut().filter(|round| round.id.server == "nginx") {
+        round.counting = Counting::Struck;
+        round.lost_to = Some("STA-03");
+    }
+    // Two rounds had been spoilt, and were measured again.
+    for round in all.iter_mut().filter(|round| round.round <= 2) {
+        round.attempt = 1;
+    }
+    let spoilt = rounds(&ids, 2).into_iter().map(|round| Round {
+        counting: Counting::Spoilt,
+        lost_to: Some("CPU-08"),
+        ..round
+    });
+    all.extend(spoilt);
+    let comparison = compare(&all, Asked::default()).remove(0);
+    assert_eq!(
+        comparison.sentence(),
+        "small, at 64 connections: lighttpd and origin cannot be compared with nginx, because no \
+         round counts for both."
+    );
+    assert_eq!(
+        comparison.certainty(),
+        ["Rounds that do not count: 8 of nginx (CPU-08 and STA-03)."]
+    );
+}

@@ -1,6 +1,6 @@
 //! One of two results, boiled down to the values of its rounds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::finding::{Status, Verdict};
 use model::point::{Point, RATE, Value};
@@ -238,6 +238,7 @@ impl Side {
             values.unspoilt.counted.clone_from(passes);
         }
         let verdicts = self.set.verdicts();
+        let struck = self.struck(&verdicts);
         for (number, (trial, verdict)) in self.trials.iter().zip(&verdicts).enumerate() {
             let is_last = !self.is_repeated(trial);
             let is_first = trial.place.is_none_or(|(_, _, attempt)| attempt == 0);
@@ -247,16 +248,15 @@ impl Side {
                     continue;
                 };
                 let values = all.entry((trial.spot.clone(), position)).or_default();
-                let metric = &METRICS[position];
-                let claim = metric.claims[usize::from(trial.is_open_loop)];
-                let is_bound = metric.name == "rate" && is_bound(verdict);
-                let is_sound = !is_invalid(verdict, claim) || is_bound;
+                let is_bound = bounds(verdict, position);
+                let is_sound = trial.is_sound(verdict, position);
                 if is_last {
                     let counts = is_sound && !trial.is_void;
                     values.unspoilt.add(round, value, counts, is_bound);
                 }
                 if is_first {
-                    let counts = is_sound || trial.is_void;
+                    let counts = (is_sound || trial.is_void)
+                        && !struck.contains(&(&trial.spot, trial.place_in_round(), position));
                     values.first.add(round, value, counts, is_bound);
                     values.all.add(round, value, true, is_bound);
                 }
@@ -268,6 +268,23 @@ impl Side {
             values.all.finish();
         }
         all
+    }
+
+    /// The rounds in which some attempt that nothing spoilt is no result, by spot and metric: what
+    /// was measured first is none either, for the server is as it was.
+    fn struck(&self, verdicts: &[Verdict]) -> BTreeSet<(&Spot, Option<(u32, u32)>, usize)> {
+        let mut struck = BTreeSet::new();
+        for (trial, verdict) in self.trials.iter().zip(verdicts) {
+            if trial.is_void || trial.place.is_none() {
+                continue;
+            }
+            for position in 0..METRICS.len() {
+                if !trial.is_sound(verdict, position) {
+                    struck.insert((&trial.spot, trial.place_in_round(), position));
+                }
+            }
+        }
+        struck
     }
 
     /// Whether its cell was measured again in the same round.
@@ -282,6 +299,24 @@ impl Side {
             other.place.is_some_and(is_later) && other.spot == trial.spot
         })
     }
+}
+
+impl Kept {
+    /// Round and group, where it has any.
+    fn place_in_round(&self) -> Option<(u32, u32)> {
+        self.place.map(|(round, group, _)| (round, group))
+    }
+
+    /// Whether the verdict lets the value of the metric at `position` stand.
+    fn is_sound(&self, verdict: &Verdict, position: usize) -> bool {
+        let claim = METRICS[position].claims[usize::from(self.is_open_loop)];
+        !is_invalid(verdict, claim) || bounds(verdict, position)
+    }
+}
+
+/// Whether the generator was the limit of the metric at `position`.
+fn bounds(verdict: &Verdict, position: usize) -> bool {
+    METRICS[position].name == "rate" && is_bound(verdict)
 }
 
 fn is_invalid(verdict: &Verdict, claim: model::Claim) -> bool {

@@ -4,7 +4,7 @@ use model::fixture::{self, Heat, Shaped};
 use model::plan::Arrivals;
 use model::point::{CONNECTIONS, Value};
 use model::probe::{Pass, ProbeResult, Series};
-use model::{Rate, Trial};
+use model::{Outcome, Rate, Trial};
 
 use super::*;
 
@@ -399,4 +399,21 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     let limit: Limit = "rate:+50%".parse().unwrap();
     assert_eq!(limit.of(&few), Crossed::Beyond);
     assert!(limit.text(&few, Crossed::Beyond).contains("failed"));
+}
+
+#[test]
+fn where_a_round_is_no_result_its_spoilt_attempt_is_none_either() {
+    let place = "nginx, seven-bytes, 64 connections";
+    let (one, mut other) = (heat(1, 1.0, 8), heat(2, 2.0, 8));
+    let mut spoilt = other.clone();
+    for (trial, again) in spoilt.iter_mut().zip(&mut other) {
+        trial.void = Some(model::finding::Cause::default());
+        again.point.as_mut().unwrap().attempt = 1;
+        // What was measured again failed.
+        let total = &mut again.record.total.outcomes;
+        total[Outcome::Status] = total[Outcome::Ok] / 2;
+    }
+    other.extend(spoilt);
+    let row = row(&labs(&one, &other), place, "rate").clone();
+    assert_eq!((row.unspoilt, row.b.rounds, row.b.left_out), (None, 0, 8));
 }
