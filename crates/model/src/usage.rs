@@ -140,8 +140,8 @@ pub struct Others {
     /// Those who used most of `cpu`, the first of them first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub top: Vec<Spender>,
-    /// CPU time of the kernel's own threads (`ksoftirqd`, `kworker`), of daemons that write logs,
-    /// and of the lab: counted, and not foreign.
+    /// CPU time of threads of the kernel that may work for either side (`ksoftirqd`), of daemons
+    /// that write logs, and of the lab: counted, and not foreign.
     #[serde(rename = "serving_ns")]
     pub serving: Span,
     /// Those who used most of `serving`.

@@ -41,6 +41,10 @@ const KERNEL_FOREIGN: &[&str] = &[
     "vhost",
 ];
 
+/// What workers of the kernel may do for a server or a generator, by the beginning of its name:
+/// write a log to the disk, and carry packets through tunnels.
+const WORK_SERVING: &[&str] = &["flush", "pdecrypt", "pencrypt", "wg", "writeback"];
+
 /// Programs that take in what a server logs.
 const LOG_DAEMONS: &[&str] = &[
     "cronolog",
@@ -167,11 +171,11 @@ pub(super) fn between(before: &Census, after: &Census, ours: &BTreeSet<u32>) -> 
             || LOG_DAEMONS.contains(&name)
             || (kernel && !is_foreign_kernel_thread(name));
         let account = if serves { &mut serving } else { &mut foreign };
-        let name = if kernel {
+        let name = match (kernel, work(name)) {
             // As ps prints a thread of the kernel.
-            format!("[{}]", common(name))
-        } else {
-            name.to_owned()
+            (true, Some(work)) => format!("[kworker, {work}]"),
+            (true, None) => format!("[{}]", common(name)),
+            (false, _) => name.to_owned(),
         };
         account.add(&name, false, own);
         account.add(&name, true, reaped);
@@ -331,10 +335,23 @@ fn sees_kernel(census: &Census) -> bool {
 }
 
 /// Whether a thread of the kernel works for somebody else. `md127_resync` does, `md127_raid1` too.
+/// Packets of servers and generators pass without a worker, so a worker does, unless its work is
+/// known to be theirs.
 fn is_foreign_kernel_thread(name: &str) -> bool {
+    if let Some(work) = work(name) {
+        return !WORK_SERVING.contains(&common(work));
+    }
     let stem = common(name);
     let numberless = stem.trim_end_matches(|c: char| c.is_ascii_digit());
     KERNEL_FOREIGN.contains(&numberless)
+}
+
+/// What a worker of the kernel does or did last: `loop0` of `kworker/u4:1+loop0`. The kernel adds it
+/// to the name (Linux 4.18 and later).
+fn work(name: &str) -> Option<&str> {
+    let worker = name.strip_prefix("kworker/")?;
+    let (_, work) = worker.split_once(['+', '-'])?;
+    (!work.is_empty()).then_some(work)
 }
 
 /// The name that threads of one kind have in common: `kworker` of `kworker/0:1-events`.

@@ -107,7 +107,9 @@ fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
             (15, 2, "ksoftirqd/0", 40, 0),
             (16, 2, "ksoftirqd/1", 30, 0),
             (17, 2, "kworker/u4:1-flush-8:0", 20, 0),
-            (18, 2, "kworker/0:1-events", 5, 0),
+            (18, 2, "kworker/0:1H-wg-crypt-wg0", 5, 0),
+            (23, 2, "kworker/u4:2+loop0", 60, 0),
+            (24, 2, "kworker/1:1", 4, 0),
             (19, 2, "khugepaged", 25, 0),
             (20, 2, "md127_resync", 24, 0),
             (21, 2, "kpktgend_0", 12, 0),
@@ -120,13 +122,14 @@ fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
     // As ps prints them: whoever reads the name looks for no program of it.
     assert_eq!(
         told(&others.top),
-        ["1 [khugepaged] 25", "1 [md127] 24", "2 [kpktgend] 23"]
+        ["1 [kworker, loop0] 60", "1 [khugepaged] 25", "1 [md127] 24"]
     );
+    assert_eq!(others.cpu, Span::from_ms(60 + 25 + 24 + 12 + 11));
     assert_eq!(
         told(&others.serving_top),
-        ["2 [ksoftirqd] 70", "2 [kworker] 25", "1 rsyslogd 9"]
+        ["2 [ksoftirqd] 70", "1 [kworker, flush-8:0] 20", "1 rsyslogd 9"]
     );
-    assert_eq!(others.serving, Span::from_ms(108));
+    assert_eq!(others.serving, Span::from_ms(112));
 }
 
 /// A container that hides the kernel's threads gives their parent's number to a program.
