@@ -99,11 +99,25 @@ pub(super) fn add(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     write_whole(&folder.join(FILE), known.text().as_bytes())
 }
 
-/// What is not with the trials of `folder` as it was when they were stored, a sentence each. Empty
-/// too where an earlier version stored them, without a list.
-pub fn differences(folder: &Path) -> io::Result<Vec<String>> {
+/// What of the trials of a folder is not as it was when they were stored: names of their files
+/// below it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Differences {
+    /// So many trials were stored.
+    pub stored: usize,
+    /// Stored, and there no more.
+    pub missing: Vec<String>,
+    /// There, and not as they were stored.
+    pub changed: Vec<String>,
+    /// There, and never stored.
+    pub added: Vec<String>,
+}
+
+/// What is not with the trials of `folder` as it was when they were stored. Nothing too where an
+/// earlier version stored them, without a list.
+pub fn differences(folder: &Path) -> io::Result<Differences> {
     let Some(known) = Digests::read(folder)? else {
-        return Ok(Vec::new());
+        return Ok(Differences::default());
     };
     let mut there = BTreeSet::new();
     let entries = match fs::read_dir(folder.join("trials")) {
@@ -117,56 +131,66 @@ pub fn differences(folder: &Path) -> io::Result<Vec<String>> {
             there.insert(format!("trials/{name}"));
         }
     }
-    let missing: Vec<&str> = known
-        .names()
-        .filter(|name| !there.contains(*name))
-        .collect();
-    let mut changed = Vec::new();
-    let mut added = Vec::new();
-    for name in &there {
-        match known.of(name) {
-            None => added.push(name.as_str()),
-            Some(stored) if stored != digest(&fs::read(folder.join(name))?) => {
-                changed.push(name.as_str());
+    let is_missing = |name: &&str| !there.contains(*name);
+    let mut found = Differences {
+        stored: known.by_name.len(),
+        missing: known
+            .names()
+            .filter(is_missing)
+            .map(str::to_owned)
+            .collect(),
+        ..Differences::default()
+    };
+    for name in there {
+        match known.of(&name) {
+            None => found.added.push(name),
+            Some(stored) if stored != digest(&fs::read(folder.join(&name))?) => {
+                found.changed.push(name);
             }
             Some(_) => {}
         }
     }
-    let all = known.by_name.len() as u64;
-    let mut said = Vec::new();
-    if !missing.is_empty() {
-        let (of, are) = (words::plural(all, "stored trial"), is(&missing));
-        let missing = format!(
-            "{} of {of} {are} missing",
-            words::count(missing.len() as u64)
-        ) + &named(&missing);
-        said.push(missing);
-    }
-    for (names, what) in [
-        (changed, "changed after it was stored"),
-        (added, "added later: no lab stored it here"),
-    ] {
-        if !names.is_empty() {
-            let what = if names.len() > 1 {
-                what.replace(" it was ", " they were ")
-                    .replace(" it ", " them ")
-            } else {
-                what.to_owned()
-            };
-            let count = words::plural(names.len() as u64, "trial");
-            let was = words::was(names.len() as u64);
-            said.push(format!("{count} {was} {what}{}", named(&names)));
-        }
-    }
-    Ok(said)
+    Ok(found)
 }
 
-fn is(names: &[&str]) -> &'static str {
-    if names.len() == 1 { "is" } else { "are" }
+impl Differences {
+    /// A sentence for each kind, with the first names of each.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        if !self.missing.is_empty() {
+            let of = words::plural(self.stored as u64, "stored trial");
+            let count = words::count(self.missing.len() as u64);
+            let are = if self.missing.len() == 1 { "is" } else { "are" };
+            let names = named(&self.missing);
+            said.push(format!("{count} of {of} {are} missing{names}"));
+        }
+        for (names, what) in [
+            (&self.changed, "changed after it was stored"),
+            (&self.added, "added later: no lab stored it here"),
+        ] {
+            if !names.is_empty() {
+                let what = if names.len() > 1 {
+                    what.replace(" it was ", " they were ")
+                        .replace(" it ", " them ")
+                } else {
+                    what.to_owned()
+                };
+                let count = words::plural(names.len() as u64, "trial");
+                let was = words::was(names.len() as u64);
+                said.push(format!("{count} {was} {what}{}", named(names)));
+            }
+        }
+        said
+    }
+
+    /// The missing ones that no sentence names.
+    pub fn missing_unnamed(&self) -> &[String] {
+        self.missing.get(NAMED..).unwrap_or_default()
+    }
 }
 
 /// The first of them, in brackets.
-fn named(names: &[&str]) -> String {
+fn named(names: &[String]) -> String {
     let first = names[..names.len().min(NAMED)].join(", ");
     match names.len().saturating_sub(NAMED) {
         0 => format!(" ({first})"),
@@ -188,10 +212,14 @@ mod tests {
         folder
     }
 
+    fn said(folder: &Path) -> Vec<String> {
+        differences(folder).unwrap().sentences()
+    }
+
     #[test]
     fn what_is_as_it_was_stored_is_not_mentioned() {
         let folder = folder();
-        assert_eq!(differences(folder.path()).unwrap(), Vec::<String>::new());
+        assert_eq!(said(folder.path()), Vec::<String>::new());
     }
 
     #[test]
@@ -202,7 +230,7 @@ mod tests {
         fs::write(file("3.json"), "another").unwrap();
         fs::write(file("4.json"), "new").unwrap();
         assert_eq!(
-            differences(folder.path()).unwrap(),
+            said(folder.path()),
             [
                 "1 of 3 stored trials is missing (trials/2.json)",
                 "1 trial was changed after it was stored (trials/3.json)",
@@ -212,12 +240,32 @@ mod tests {
     }
 
     #[test]
+    fn of_many_missing_ones_a_sentence_names_the_first() {
+        let missing = |count: usize| Differences {
+            stored: 9,
+            missing: (1..=count).map(|n| format!("trials/{n}.json")).collect(),
+            ..Differences::default()
+        };
+        assert_eq!(
+            missing(5).sentences(),
+            ["5 of 9 stored trials are missing \
+              (trials/1.json, trials/2.json, trials/3.json and 2 more)"]
+        );
+        let unnamed = missing(5);
+        assert_eq!(
+            unnamed.missing_unnamed(),
+            ["trials/4.json", "trials/5.json"]
+        );
+        assert_eq!(missing(2).missing_unnamed(), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_trial_that_is_stored_again_has_its_new_digest() {
         let folder = folder();
         let name = "trials/1.json";
         fs::write(folder.path().join(name), "completed").unwrap();
         add(folder.path(), name, b"completed").unwrap();
-        assert_eq!(differences(folder.path()).unwrap(), Vec::<String>::new());
+        assert_eq!(said(folder.path()), Vec::<String>::new());
         let list = fs::read_to_string(folder.path().join(FILE)).unwrap();
         assert_eq!(list.lines().count(), 3);
     }
@@ -225,6 +273,6 @@ mod tests {
     #[test]
     fn results_of_earlier_versions_have_no_list() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(differences(folder.path()).unwrap(), Vec::<String>::new());
+        assert_eq!(said(folder.path()), Vec::<String>::new());
     }
 }

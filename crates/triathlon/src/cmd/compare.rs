@@ -118,8 +118,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let has_failed = limits.iter().any(|judged| judged.has_failed);
     Ok(if has_failed {
         Exit::Threshold
-    } else {
+    } else if first.is_complete() && second.is_complete() {
         Exit::Done
+    } else {
+        Exit::World
     })
 }
 
@@ -135,8 +137,7 @@ fn two_labels(text: &str) -> Result<(String, String), String> {
 /// Both sides, with what they are called.
 fn read_both(args: &Args) -> anyhow::Result<(Found, Found, [String; 2])> {
     if let Some((one, other)) = &args.servers {
-        let sides = read_servers(&args.first, [one, other])?;
-        let [first, second] = sides.map(|side| Found::Trials(Box::new(side)));
+        let [first, second] = read_servers(&args.first, [one, other])?;
         return Ok((first, second, [one.clone(), other.clone()]));
     }
     let path = args
@@ -149,7 +150,7 @@ fn read_both(args: &Args) -> anyhow::Result<(Found, Found, [String; 2])> {
 }
 
 /// What two servers did in one result.
-fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Side; 2]> {
+fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Found; 2]> {
     let folder = if path.is_dir() {
         one_execution(path)?
     } else {
@@ -166,7 +167,7 @@ fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Side; 2]> 
     let mut sides = labels.map(|label| Side::of_server(label, &place));
     let manifest = read_manifest(&folder)?;
     let mut there = BTreeSet::new();
-    each_trial(&folder, &mut |trial| {
+    let is_complete = each_trial(&folder, &mut |trial| {
         if let Some(point) = trial.point.as_ref().filter(|point| !point.ceiling) {
             there.insert(point.id.server.clone());
         }
@@ -183,7 +184,10 @@ fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Side; 2]> 
             return Err(UsageError(why).into());
         }
     }
-    Ok(sides)
+    Ok(sides.map(|side| Found::Trials {
+        side: Box::new(side),
+        is_complete,
+    }))
 }
 
 /// Whether one of the documents goes to standard output, in the place of the text.
@@ -210,7 +214,11 @@ fn stdout_is_taken(args: &Args) -> Result<bool, UsageError> {
 /// A result as it was found.
 enum Found {
     /// One execution of an experiment, or trials that were made one by one.
-    Trials(Box<Side>),
+    Trials {
+        side: Box<Side>,
+        /// Whether all are there that were stored.
+        is_complete: bool,
+    },
     /// Results of probes.
     Probes(Vec<ProbeResult>),
 }
@@ -218,7 +226,7 @@ enum Found {
 impl Found {
     fn side(&self, name: &str) -> Side {
         match self {
-            Self::Trials(side) => {
+            Self::Trials { side, .. } => {
                 let mut side = (**side).clone();
                 name.clone_into(&mut side.name);
                 side
@@ -227,9 +235,16 @@ impl Found {
         }
     }
 
+    fn is_complete(&self) -> bool {
+        match self {
+            Self::Trials { is_complete, .. } => *is_complete,
+            Self::Probes(_) => true,
+        }
+    }
+
     fn probes(&self) -> &[ProbeResult] {
         match self {
-            Self::Trials(_) => &[],
+            Self::Trials { .. } => &[],
             Self::Probes(results) => results,
         }
     }
@@ -268,7 +283,10 @@ fn read(path: &Path) -> anyhow::Result<Found> {
             path.display()
         );
     }
-    Ok(Found::Trials(Box::new(side)))
+    Ok(Found::Trials {
+        side: Box::new(side),
+        is_complete: true,
+    })
 }
 
 /// A folder of one execution, or the only one in it.
@@ -296,17 +314,19 @@ fn read_execution(folder: &Path) -> anyhow::Result<Found> {
     let manifest = read_manifest(folder)?;
     let mut side = Side::new("", Kind::Lab);
     side.describe(&manifest);
-    each_trial(folder, &mut |trial| side.add(trial))?;
+    let is_complete = each_trial(folder, &mut |trial| side.add(trial))?;
     if side.is_empty() {
         anyhow::bail!("{} holds no trial", folder.display());
     }
-    Ok(Found::Trials(Box::new(side)))
+    let side = Box::new(side);
+    Ok(Found::Trials { side, is_complete })
 }
 
-/// Hands over every trial of a results folder.
-fn each_trial(folder: &Path, take: &mut dyn FnMut(&model::Trial)) -> anyhow::Result<()> {
+/// Hands over every trial of a results folder, and says whether all are there that were stored.
+fn each_trial(folder: &Path, take: &mut dyn FnMut(&model::Trial)) -> anyhow::Result<bool> {
     let trials = folder.join("trials");
-    super::stored::differences(folder)?;
+    let differences = super::stored::differences(folder)?;
+    let mut is_complete = differences.missing.is_empty();
     let files = if trials.is_dir() {
         json_files(&trials)?
     } else {
@@ -316,10 +336,13 @@ fn each_trial(folder: &Path, take: &mut dyn FnMut(&model::Trial)) -> anyhow::Res
         match read_trial(&file) {
             Ok(trial) => take(&trial),
             // One that cannot be read takes nothing from the others.
-            Err(error) => out::note(format_args!("{error:#}")),
+            Err(error) => {
+                out::note(crate::sentence(&error));
+                is_complete = false;
+            }
         }
     }
-    Ok(())
+    Ok(is_complete)
 }
 
 fn read_file(path: &Path) -> anyhow::Result<Found> {
@@ -342,7 +365,10 @@ fn read_file(path: &Path) -> anyhow::Result<Found> {
     };
     let mut side = Side::new("", kind);
     side.add(&trial);
-    Ok(Found::Trials(Box::new(side)))
+    Ok(Found::Trials {
+        side: Box::new(side),
+        is_complete: true,
+    })
 }
 
 fn read_trial(file: &Path) -> anyhow::Result<model::Trial> {

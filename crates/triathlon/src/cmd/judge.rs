@@ -18,7 +18,10 @@ Examples:
   triathlon load http://127.0.0.1:8080/ --json trial.json; triathlon judge trial.json
       what one trial is worth
   triathlon judge results/first-heat
-      all trials of an experiment, by the rules of today, with the answers of its report";
+      all trials of an experiment, by the rules of today, with the answers of its report
+
+Exit codes: 0 judged, 1 a trial is missing or cannot be read (the others are judged), 2 wrong usage,
+3 every claim of every trial is invalid.";
 
 /// Arguments of `triathlon judge`.
 #[derive(clap::Args, Debug)]
@@ -36,18 +39,28 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut set = TrialSet::default();
     let mut executions: BTreeMap<Execution, Judged> = BTreeMap::new();
-    let paths = super::report::trials(&args.trials)?;
-    for (position, path) in paths.iter().enumerate() {
-        let trial = read(path)?;
+    let stored = super::stored::trials(&args.trials)?;
+    let mut is_complete = stored.is_complete;
+    let mut paths = Vec::new();
+    for path in stored.paths {
+        let trial = match read(&path) {
+            Ok(trial) => trial,
+            // One that cannot be read takes nothing from the others.
+            Err(error) => {
+                out::note(format_args!("triathlon: {}", crate::sentence(&error)));
+                is_complete = false;
+                continue;
+            }
+        };
         set.add(&trial);
         if let Some(point) = &trial.point {
             let of_it = executions.entry(point.id.execution.clone());
-            let judged = of_it.or_insert_with(|| Judged::beside(path));
+            let judged = of_it.or_insert_with(|| Judged::beside(&path));
             judged.run.add(&trial);
-            judged.positions.push(position);
+            judged.positions.push(paths.len());
         }
+        paths.push(path);
     }
-    super::stored::differences_around(&paths)?;
     let verdicts = set.verdicts();
     if !args.json {
         for judged in executions.values_mut() {
@@ -58,7 +71,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         print(path, verdict, args.json)?;
     }
     let nothing_left = verdicts.iter().all(Verdict::nothing_left);
-    Ok(if nothing_left {
+    Ok(if !is_complete {
+        Exit::World
+    } else if nothing_left {
         Exit::Invalid
     } else {
         Exit::Done

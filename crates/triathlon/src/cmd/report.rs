@@ -15,12 +15,9 @@ use report::probe::Side;
 use verdict::TrialSet;
 
 use super::publish::publish;
-use super::stored;
+use super::stored::{self, DEPTH_MAX, find, is_among_trials, newest};
 use crate::exit::{Exit, UsageError};
 use crate::out;
-
-/// Folders within folders that are looked through.
-const DEPTH_MAX: u32 = 4;
 
 /// Browsers that print, in the order in which they are tried.
 const BROWSERS: [&str; 4] = [
@@ -39,7 +36,10 @@ Examples:
   triathlon report results/first-heat/20* --csv trials.csv
       a row per trial, for a spreadsheet
   triathlon report results/first-heat --publish handout
-      a copy to hand out, without names of hosts and users";
+      a copy to hand out, without names of hosts and users
+
+Exit codes: 0 written, 1 something failed (also where a stored trial is missing or cannot be read:
+the page is of the others and says so), 2 wrong usage.";
 
 /// Arguments of `triathlon report`.
 #[derive(clap::Args, Debug)]
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return hand_out(args, bundle);
     }
     refuse_two_results(args)?;
-    let mut pages = read(&args.paths)?;
+    let (mut pages, exit) = read(&args.paths)?;
     pages.retain(|page| !page.run.digests().is_empty());
     if pages.is_empty() {
         return probes(args);
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(file) = &args.csv {
         tell(args, file)?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// A page shows one execution: why there is none of these.
@@ -183,8 +183,10 @@ fn hand_out(args: &Args, bundle: &Path) -> anyhow::Result<Exit> {
     if let Some(empty) = args.hide.iter().find(|word| word.trim().is_empty()) {
         return Err(UsageError(format!("--hide: '{empty}' is not a word")).into());
     }
+    let mut exit = Exit::Done;
     publish(&paths, bundle, &args.hide, |bundle, page| {
-        let mut pages = read(&[bundle.to_owned()])?;
+        let (mut pages, found) = read(&[bundle.to_owned()])?;
+        exit = found;
         pages.retain(|page| !page.run.digests().is_empty());
         let html = match pages.as_slice() {
             [] => {
@@ -196,7 +198,7 @@ fn hand_out(args: &Args, bundle: &Path) -> anyhow::Result<Exit> {
         };
         write(page, html.as_bytes())
     })?;
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// The page of what `triathlon probe` wrote, where there are no trials.
@@ -261,8 +263,9 @@ impl Page {
 }
 
 /// Reads all trials below `paths`, boiled down one by one: those of a results directory for a page
-/// of its own, those that were named for a page for each execution.
-fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Page>> {
+/// of its own, those that were named for a page for each execution. The exit code says whether all
+/// are there that were stored.
+fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Page>, Exit)> {
     let mut folders = Vec::new();
     let mut named = Vec::new();
     for path in paths {
@@ -280,26 +283,38 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Page>> {
     named.sort();
     named.dedup();
     let mut pages = Vec::new();
+    let mut is_complete = true;
     for folder in folders {
         let mut run = Run::default();
         describe(&folder, &mut run)?;
-        for said in stored::differences(&folder)? {
+        let differences = stored::differences(&folder)?;
+        is_complete &= differences.missing.is_empty();
+        for said in differences.sentences() {
             run.notes
                 .push(format!("The results are not as they were stored: {said}."));
         }
         let mut files = Vec::new();
         find(&folder, DEPTH_MAX, &mut files)?;
         files.sort();
-        pages.extend(read_files(&files, Some(&folder), &run)?);
+        let (of_folder, are_read) = read_files(&files, Some(&folder), &run)?;
+        pages.extend(of_folder);
+        is_complete &= are_read;
     }
     stored::differences_around(&named)?;
-    pages.extend(read_files(&named, None, &Run::default())?);
-    Ok(pages)
+    pages.extend(read_files(&named, None, &Run::default())?.0);
+    Ok(match is_complete {
+        true => (pages, Exit::Done),
+        false => (pages, Exit::World),
+    })
 }
 
 /// A page for each execution that the files belong to. Trials that belong to none go to the page of
-/// the only one.
-fn read_files(files: &[PathBuf], folder: Option<&Path>, known: &Run) -> anyhow::Result<Vec<Page>> {
+/// the only one. False if a file among trials is none.
+fn read_files(
+    files: &[PathBuf],
+    folder: Option<&Path>,
+    known: &Run,
+) -> anyhow::Result<(Vec<Page>, bool)> {
     let mut pages: BTreeMap<Execution, Page> = BTreeMap::new();
     let mut notes = Vec::new();
     let mut alone = Vec::new();
@@ -353,56 +368,7 @@ fn read_files(files: &[PathBuf], folder: Option<&Path>, known: &Run) -> anyhow::
         page.run.judge(&page.set.verdicts());
         page.run.sort();
     }
-    Ok(pages)
-}
-
-/// Whether a file lies where a lab stores trials.
-fn is_among_trials(path: &Path) -> bool {
-    path.parent()
-        .is_some_and(|folder| folder.ends_with("trials"))
-}
-
-/// Files as they are, and the trials of each results directory.
-pub(super) fn trials(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut trials = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            trials.push(path.clone());
-            continue;
-        }
-        let mut files = Vec::new();
-        find(&newest(path)?, DEPTH_MAX, &mut files)?;
-        files.retain(|file| is_among_trials(file));
-        anyhow::ensure!(!files.is_empty(), "no trial found in {}", path.display());
-        files.sort();
-        trials.extend(files);
-    }
-    Ok(trials)
-}
-
-/// The newest execution in a folder that holds several of an experiment, or the folder itself.
-fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
-    let is_results = |path: &Path| path.join("manifest.json").is_file();
-    if is_results(folder) {
-        return Ok(folder.to_owned());
-    }
-    let mut executions = entries(folder)?;
-    executions.retain(|path| is_results(path));
-    executions.sort();
-    let count = executions.len();
-    match executions.pop() {
-        Some(newest) => {
-            if count > 1 {
-                out::note(format_args!(
-                    "{} holds {count} executions; this is about the newest, {}",
-                    folder.display(),
-                    newest.display()
-                ));
-            }
-            Ok(newest)
-        }
-        None => Ok(folder.to_owned()),
-    }
+    Ok((pages, notes.is_empty()))
 }
 
 /// Takes the question and the gaps from a results directory, where it has them.
@@ -432,28 +398,6 @@ fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     let experiment = folder.join("experiment.toml");
     if experiment.is_file() {
         run.experiment = Some(read(&experiment)?);
-    }
-    Ok(())
-}
-
-fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    std::fs::read_dir(folder)
-        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
-        .with_context(|| format!("cannot read {}", folder.display()))
-}
-
-fn find(folder: &Path, depth: u32, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    for path in entries(folder)? {
-        if path.is_dir() {
-            if depth > 0 {
-                find(&path, depth - 1, files)?;
-            }
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
-            files.push(path);
-        }
     }
     Ok(())
 }

@@ -1,15 +1,61 @@
-//! Trials as they were stored, by this version or by another.
+//! Trials as they were stored, by this version or by another, and what is missing of them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lab::LabError;
-use lab::store::{digests, read_manifest};
+use lab::store::digests::{self, Differences};
+use lab::store::read_manifest;
 use model::Trial;
 use model::plan::{FORMAT, FORMAT_OLDEST};
 
 use crate::out;
+
+/// Folders within folders that are looked through.
+pub(super) const DEPTH_MAX: u32 = 4;
+
+/// The files of trials that were asked for.
+pub(super) struct Files {
+    /// In the order in which they were given, those of a folder by their names.
+    pub(super) paths: Vec<PathBuf>,
+    /// Whether every trial that was stored in a folder that was given is there.
+    pub(super) is_complete: bool,
+}
+
+/// Files as they are, and the trials of each results directory; says what of these is missing.
+pub(super) fn trials(given: &[PathBuf]) -> anyhow::Result<Files> {
+    let mut paths = Vec::new();
+    let mut named = Vec::new();
+    let mut is_complete = true;
+    for path in given {
+        if !path.is_dir() {
+            named.push(path.clone());
+            paths.push(path.clone());
+            continue;
+        }
+        let folder = newest(path)?;
+        let mut files = Vec::new();
+        find(&folder, DEPTH_MAX, &mut files)?;
+        files.retain(|file| is_among_trials(file));
+        files.sort();
+        let mut folders = around(&files);
+        folders.insert(&folder);
+        for folder in folders {
+            is_complete &= differences(folder)?.missing.is_empty();
+        }
+        if files.is_empty() {
+            out::note(format_args!(
+                "triathlon: no trial found in {}",
+                path.display()
+            ));
+            is_complete = false;
+        }
+        paths.extend(files);
+    }
+    differences_around(&named)?;
+    Ok(Files { paths, is_complete })
+}
 
 /// Reads a trial. One of another format is refused by name, before anything else in it is looked
 /// at: its fields may mean something else. One that does not tell its execution belongs to that of
@@ -36,33 +82,89 @@ pub(super) fn trial(path: &Path, text: &str) -> anyhow::Result<Trial> {
     Ok(trial)
 }
 
-/// Says what of a results folder is missing or not as it was stored.
-pub(super) fn differences(folder: &Path) -> anyhow::Result<Vec<String>> {
-    let said = digests::differences(folder)
+/// Says what of a results folder is missing or not as it was stored, with the name of every trial
+/// that is missing.
+pub(super) fn differences(folder: &Path) -> anyhow::Result<Differences> {
+    let found = digests::differences(folder)
         .with_context(|| format!("cannot read {}", folder.display()))?;
-    for sentence in &said {
+    for sentence in found.sentences() {
         out::note(format_args!("{}: {sentence}", folder.display()));
     }
-    Ok(said)
+    for name in found.missing_unnamed() {
+        out::note(format_args!("  missing, too: {name}"));
+    }
+    Ok(found)
 }
 
 /// The same for each results folder that one of `trials` lies in.
 pub(super) fn differences_around(trials: &[PathBuf]) -> anyhow::Result<()> {
-    let folders: BTreeSet<&Path> = trials
-        .iter()
-        .filter(|path| {
-            path.parent()
-                .is_some_and(|folder| folder.ends_with("trials"))
-        })
-        .filter_map(|path| path.parent()?.parent())
-        .collect();
-    for folder in folders {
+    for folder in around(trials) {
         differences(folder)?;
     }
     Ok(())
 }
 
+/// The results folders that trials lie in.
+fn around(trials: &[PathBuf]) -> BTreeSet<&Path> {
+    let among = trials.iter().filter(|path| is_among_trials(path));
+    among.filter_map(|path| path.parent()?.parent()).collect()
+}
+
 /// The manifest of the results folder that a trial lies in; none where it lies in none.
 pub(super) fn manifest_of(trial: &Path) -> Option<model::Manifest> {
     read_manifest(trial.parent()?.parent()?).ok()
+}
+
+/// Whether a file lies where a lab stores trials.
+pub(super) fn is_among_trials(path: &Path) -> bool {
+    path.parent()
+        .is_some_and(|folder| folder.ends_with("trials"))
+}
+
+/// The newest execution in a folder that holds several of an experiment, or the folder itself.
+pub(super) fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
+    let is_results = |path: &Path| path.join("manifest.json").is_file();
+    if is_results(folder) {
+        return Ok(folder.to_owned());
+    }
+    let mut executions = entries(folder)?;
+    executions.retain(|path| is_results(path));
+    executions.sort();
+    let count = executions.len();
+    match executions.pop() {
+        Some(newest) => {
+            if count > 1 {
+                out::note(format_args!(
+                    "{} holds {count} executions; this is about the newest, {}",
+                    folder.display(),
+                    newest.display()
+                ));
+            }
+            Ok(newest)
+        }
+        None => Ok(folder.to_owned()),
+    }
+}
+
+fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .with_context(|| format!("cannot read {}", folder.display()))
+}
+
+/// The JSON files below a folder, so many folders deep.
+pub(super) fn find(folder: &Path, depth: u32, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    for path in entries(folder)? {
+        if path.is_dir() {
+            if depth > 0 {
+                find(&path, depth - 1, files)?;
+            }
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Results that somebody changed after they were stored.
+//! Results that are stored: what somebody changed in them later, and what is left to do.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn manifest() -> Manifest {
     let manifest = serde_json::json!({
         "format": model::plan::FORMAT, "experiment": experiment, "source": "mine.toml",
         "command": [], "tool": model::environment::Tool::default(),
-        "time": "2026-11-20T10:00:00Z", "order_seed": 1,
+        "time": "2026-11-20T10:00:00Z", "order_seed": 1, "at_once": 16,
     });
     serde_json::from_value(manifest).expect("a manifest")
 }
@@ -67,7 +67,7 @@ fn a_trial_that_is_missing_or_changed_is_told() {
         "1 trial was changed after it was stored",
     ];
     triathlon(["report", &named])
-        .expect_code(0)
+        .expect_code(1)
         .expect_complaint(&said);
     let page = fs::read_to_string(folder.join("report.html")).expect("the page");
     assert!(
@@ -75,19 +75,84 @@ fn a_trial_that_is_missing_or_changed_is_told() {
         "the page does not say so"
     );
     triathlon(["compare", &named, &named])
-        .expect_code(0)
+        .expect_code(1)
         .expect_complaint(&said);
     let trial = all[0].display().to_string();
     let judged = triathlon(["judge", &trial]).expect_one_of(&[0, 3]);
     judged.expect_complaint(&said);
     let bundle = results.path().join("bundle");
     let words = ["report", &named, "--publish", &bundle.display().to_string()];
-    triathlon(words).expect_code(0);
+    triathlon(words).expect_code(1);
     let page = fs::read_to_string(bundle.join("report.html")).expect("the page");
     assert!(
         said.iter().all(|said| page.contains(said)),
         "the bundle does not say so"
     );
+}
+
+#[test]
+fn the_others_are_judged_and_each_that_is_missing_or_broken_is_named() {
+    let results = tempfile::tempdir().expect("a folder");
+    let folder = stored(results.path());
+    let named = folder.display().to_string();
+    let all = files(&folder);
+    let name = |file: &Path| {
+        file.file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned()
+    };
+    let (missing, rest) = all.split_at(4);
+    let (broken, whole) = rest.split_at(2);
+    for file in missing {
+        fs::remove_file(file).expect("it can be removed");
+    }
+    for file in broken {
+        let text = fs::read_to_string(file).expect("a trial");
+        fs::write(file, &text[..text.len() / 2]).expect("it can be written");
+    }
+    for format in [&["judge", &named][..], &["judge", "--json", &named]] {
+        let run = triathlon(format).expect_code(1);
+        let run = run.expect_complaint(&["4 of 12 stored trials are missing", "is not a trial"]);
+        for file in missing.iter().chain(broken) {
+            assert!(run.stderr.contains(&name(file)), "{file:?}: {run:#?}");
+            assert!(!run.stdout.contains(&name(file)), "{file:?}: {run:#?}");
+        }
+        match format.len() {
+            2 => assert!(
+                whole.iter().all(|file| run.stdout.contains(&name(file))),
+                "{run:#?}"
+            ),
+            _ => assert_eq!(run.stdout.lines().count(), whole.len()),
+        }
+    }
+    let given = whole
+        .iter()
+        .chain(broken)
+        .map(|file| file.display().to_string());
+    let run = triathlon(["judge".to_owned()].into_iter().chain(given)).expect_code(1);
+    assert!(run.stdout.contains(&name(&whole[0])), "{run:#?}");
+    let run = triathlon(["report", &named]).expect_code(1);
+    for file in missing.iter().chain(broken) {
+        assert!(run.stderr.contains(&name(file)), "{file:?}: {run:#?}");
+    }
+    for file in rest {
+        fs::remove_file(file).expect("it can be removed");
+    }
+    triathlon(["judge", &named])
+        .expect_code(1)
+        .expect_complaint(&["12 of 12 stored trials are missing", "no trial found in"]);
+}
+
+#[test]
+fn what_a_resumed_lab_would_do_is_listed() {
+    let results = tempfile::tempdir().expect("a folder");
+    let folder = stored(results.path()).display().to_string();
+    let run = triathlon(["lab", "--resume", &folder, "--list"]).expect_code(0);
+    for words in ["server      origin", "\nleft  ", "(12 trials stored)"] {
+        assert!(run.stdout.contains(words), "{words}: {run:#?}");
+    }
+    assert!(!run.stdout.contains("scalable-2003"), "{run:#?}");
 }
 
 #[test]

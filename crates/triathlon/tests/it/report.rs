@@ -201,7 +201,7 @@ fn what_is_no_trial_any_more_is_told() {
     fs::write(path("00000.json"), &other).expect("a file");
     fs::write(path("00001.json"), &text[..text.len() / 2]).expect("a file");
     let name = folder.path().display().to_string();
-    let run = triathlon(["report", &name]).expect_code(0);
+    let run = triathlon(["report", &name]).expect_code(1);
     let html = fs::read_to_string(folder.path().join("report.html")).expect("the page is there");
     assert!(!html.contains(&name), "the page names a folder");
     for (file, why) in [
