@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use model::condition::Remedy;
 use model::finding::Severity;
 use verdict::doctor::{Diagnosis, Examination};
-use verdict::sysctl::{Kernel, Kind, Objection};
+use verdict::sysctl::{Kernel, Kind, Objection, Setting};
+use verdict::words;
 
 use crate::number;
 
@@ -87,8 +88,13 @@ fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
 }
 
 /// What is wrong with a file of kernel settings, line by line. Where many lines want no attention,
-/// as in a dump of all settings, they are counted.
-pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String {
+/// as in a dump of all settings, they are counted. At the end stands what there is no objection to.
+pub fn settings(
+    file: &str,
+    kernel: Kernel,
+    settings: &[Setting],
+    objections: &[Objection],
+) -> String {
     let mut text = format!("{file}, judged for Linux {kernel}\n\n");
     let folds: Vec<Fold> = Fold::ALL
         .into_iter()
@@ -123,6 +129,7 @@ pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String 
             let _ = writeln!(text, "  {count:>6}  {}", fold.words());
         }
     }
+    push_count(&mut text, settings, objections);
     let count = |severity| {
         objections
             .iter()
@@ -138,6 +145,57 @@ pub fn settings(file: &str, kernel: Kernel, objections: &[Objection]) -> String 
         objections.iter().filter(|one| !one.holds).count()
     );
     text
+}
+
+/// So many settings without an objection are named.
+const NAMED: usize = 12;
+
+/// How many settings there are, and how many of them there is nothing to say of.
+fn push_count(text: &mut String, settings: &[Setting], objections: &[Objection]) {
+    let (mut fine, mut idle, mut unknown, mut rest) = (Vec::new(), 0, 0, 0);
+    for setting in settings {
+        let of_it = |one: &&Objection| one.holds && one.line == setting.line;
+        let told: Vec<&Objection> = objections.iter().filter(of_it).collect();
+        if told.is_empty() {
+            fine.push(setting.key.as_str());
+        } else if told.iter().any(|one| one.kind == Kind::Unknown) {
+            unknown += 1;
+        } else if told.iter().all(|one| one.severity == Severity::Note)
+            && told.iter().any(|one| is_idle(one.kind))
+        {
+            idle += 1;
+        } else {
+            rest += 1;
+        }
+    }
+    let count = settings.len() as u64;
+    let (settings, were) = (words::plural(count, "setting"), words::was(count));
+    let _ = writeln!(text, "\n{settings} {were} looked at:");
+    if !fine.is_empty() {
+        let mut names = fine[..fine.len().min(NAMED)].join(", ");
+        if fine.len() > NAMED {
+            names = format!("{names} and {} more", fine.len() - NAMED);
+        }
+        let head = format!("  {:>6}  ", number::count(fine.len() as u64));
+        push_wrapped(text, &head, &format!("fine: no rule objects to {names}"));
+    }
+    for (count, what) in [
+        (idle, "without effect on a benchmark of a web server"),
+        (unknown, "not known here"),
+        (rest, "with an objection"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, "  {:>6}  {what}", number::count(count));
+        }
+    }
+}
+
+/// Whether it says that a line changes nothing.
+const fn is_idle(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::AlreadyDefault | Kind::Irrelevant | Kind::ReadOnly | Kind::Removed | Kind::Repeated
+    )
 }
 
 /// So many lines of one kind are still told one by one.
@@ -162,6 +220,9 @@ impl Fold {
 
     fn takes(self, objection: &Objection) -> bool {
         let is_net = objection.key.starts_with("net.");
+        if objection.severity > Severity::Note {
+            return false;
+        }
         match self {
             Self::Default => objection.kind == Kind::AlreadyDefault,
             Self::ReadOnly => objection.kind == Kind::ReadOnly,

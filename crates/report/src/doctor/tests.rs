@@ -2,7 +2,7 @@ use super::*;
 use model::Condition;
 use model::condition::Link;
 use verdict::doctor::examine;
-use verdict::sysctl::{Machine, judge};
+use verdict::sysctl::{Machine, judge, parse};
 
 fn examined() -> Examination {
     let mut condition = Condition::default();
@@ -41,16 +41,38 @@ fn the_script_undoes_what_it_does() {
     assert!(nothing.contains("Nothing was found"), "{nothing}");
 }
 
+fn told(file: &str, text: &str, kernel: &str) -> String {
+    let kernel = kernel.parse().unwrap();
+    let objections = judge(text, Machine::new(kernel));
+    settings(file, kernel, &parse(text).0, &objections)
+}
+
+#[test]
+fn a_file_that_is_fine_says_so() {
+    let text = told(
+        "mine.conf",
+        "vm.swappiness = 10\nnet.ipv4.tcp_sack = 1\n",
+        "6.1",
+    );
+    assert!(text.contains("2 settings were looked at:\n"), "{text}");
+    assert!(
+        text.contains("1  fine: no rule objects to vm.swappiness\n"),
+        "{text}"
+    );
+    assert!(text.contains("1  without effect on a benchmark"), "{text}");
+    let text = told("empty.conf", "# nothing\n", "6.1");
+    assert!(text.contains("0 settings were looked at"), "{text}");
+}
+
 #[test]
 fn settings_are_told_line_by_line() {
-    let text = "net.core.somaxconn = 100000\nnet.ipv4.tcp_tw_recycle = 1\n";
-    let objections = judge(text, Machine::new("6.1".parse().unwrap()));
-    insta::assert_snapshot!(settings("sysctl.conf", "6.1".parse().unwrap(), &objections));
+    let text = "net.core.somaxconn = 100000\nnet.ipv4.tcp_tw_recycle = 1\n\
+                net.core.somaxcon = 4096\nvm.swappiness = 10\n";
+    insta::assert_snapshot!(told("sysctl.conf", text, "6.1"));
 }
 
 #[test]
 fn a_dump_of_all_settings_is_counted_and_not_recited() {
     let dump = include_str!("../../../verdict/src/sysctl/fixtures/dump-6.18.conf");
-    let kernel = "6.18".parse().unwrap();
-    insta::assert_snapshot!(settings("dump", kernel, &judge(dump, Machine::new(kernel))));
+    insta::assert_snapshot!(told("dump", dump, "6.18"));
 }

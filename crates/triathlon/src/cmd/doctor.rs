@@ -10,7 +10,7 @@ use lab::meter::{Before, Group};
 use model::{Bytes, Span};
 use sys::counters::process;
 use verdict::doctor::examine;
-use verdict::sysctl::{Kernel, Machine, judge};
+use verdict::sysctl::{Kernel, Machine, judge, parse};
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -170,11 +170,9 @@ fn judge_file(file: &Path, machine: Machine, json: bool) -> anyhow::Result<Exit>
         out::write_json(&objections)?;
     } else {
         let name = file.display().to_string();
-        out::write(&report::doctor::settings(
-            &name,
-            machine.kernel,
-            &objections,
-        ))?;
+        let (settings, _) = parse(&text);
+        let told = report::doctor::settings(&name, machine.kernel, &settings, &objections);
+        out::write(&told)?;
     }
     Ok(Exit::Done)
 }

@@ -108,6 +108,7 @@ pub fn judge(text: &str, machine: Machine) -> Vec<Objection> {
             .find(|other| other.key == setting.key && !rules::is_read_only(&setting.key));
         objections.extend(later.map(|later| repeated(setting, later)));
         objections.extend(rules::judge(setting, &machine));
+        objections.extend(rules::reuse_without_timestamps(setting, &settings));
     }
     objections.sort_by_key(|o| (o.line, std::cmp::Reverse((o.holds, o.severity)), o.kind));
     objections

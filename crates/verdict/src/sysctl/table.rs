@@ -180,6 +180,7 @@ pub(super) const KNOWN: &[&str] = &[
     "net.ipv4.ip_local_reserved_ports",
     "net.ipv4.ip_nonlocal_bind",
     "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_dsack",
     "net.ipv4.tcp_fastopen",
     "net.ipv4.tcp_limit_output_bytes",
     "net.ipv4.tcp_max_syn_backlog",
@@ -273,6 +274,11 @@ const NUMBERS: &[Number] = &[
 /// What is known of the numbers of `key`.
 pub(super) fn number_of(key: &str) -> Option<&'static Number> {
     NUMBERS.iter().find(|number| number.key == key)
+}
+
+/// The keys that hold numbers.
+pub(super) fn number_keys() -> impl Iterator<Item = &'static str> {
+    NUMBERS.iter().map(|number| number.key)
 }
 
 /// Keys that the kernel tells and lets nobody set.

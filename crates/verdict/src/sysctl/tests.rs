@@ -27,23 +27,19 @@ const READER: &[(&str, Kind, &str)] = &[
     (
         "net.core.netdev_max_backlog",
         Kind::RoundNumber,
-        "padded with zeros",
+        "A round number",
     ),
-    (
-        "net.core.optmem_max",
-        Kind::RoundNumber,
-        "padded with zeros",
-    ),
+    ("net.core.optmem_max", Kind::RoundNumber, "A round number"),
     (
         "net.ipv4.tcp_max_tw_buckets",
         Kind::RoundNumber,
-        "padded with zeros",
+        "A round number",
     ),
     ("net.ipv4.tcp_max_syn_backlog", Kind::Size, "SYN cookies"),
     (
         "net.ipv4.tcp_max_syn_backlog",
         Kind::RoundNumber,
-        "padded with zeros",
+        "A round number",
     ),
     ("net.core.optmem_max", Kind::Irrelevant, "ancillary"),
     (
@@ -275,6 +271,38 @@ fn without_syn_cookies_drops_are_counted_and_not_silent() {
     let objections = judge("net.ipv4.tcp_syncookies = 0", on("6.1"));
     let off = find(&objections, "net.ipv4.tcp_syncookies", Kind::Dangerous).unwrap();
     assert!(off.say.contains("TCPReqQFullDrop"), "{}", off.say);
+}
+
+#[test]
+fn without_timestamps_no_port_is_reused() {
+    let (reuse, timestamps) = ("net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_timestamps");
+    let judged = |text: &str| judge(text, on("6.1"));
+    let both = judged("net.ipv4.tcp_tw_reuse = 2\nnet.ipv4.tcp_timestamps = 0");
+    let off = find(&both, timestamps, Kind::Dangerous).unwrap();
+    assert!(
+        off.say.contains("tcp_tw_reuse has no effect"),
+        "{}",
+        off.say
+    );
+    assert!(off.say.contains("PAWS is off"), "{}", off.say);
+    let told = find(&both, reuse, Kind::Misunderstood).unwrap();
+    assert!(told.say.contains("Line 2 switches it off"), "{}", told.say);
+    for text in [
+        "net.ipv4.tcp_tw_reuse = 2\nnet.ipv4.tcp_timestamps = 1",
+        "net.ipv4.tcp_tw_reuse = 0\nnet.ipv4.tcp_timestamps = 0",
+        "net.ipv4.tcp_timestamps = 0\nnet.ipv4.tcp_tw_reuse = 2\nnet.ipv4.tcp_timestamps = 1",
+    ] {
+        let told = judged(text);
+        assert_eq!(find(&told, reuse, Kind::Misunderstood), None, "{text}");
+    }
+}
+
+#[test]
+fn a_key_that_is_misspelt_is_close_to_the_right_one() {
+    let objections = judge("net.ipv4.tcp_tw_resue = 1", on("6.1"));
+    let slip = find(&objections, "net.ipv4.tcp_tw_resue", Kind::Unknown).unwrap();
+    assert_eq!(slip.severity, Severity::Suspect);
+    assert_eq!(slip.fix, "write net.ipv4.tcp_tw_reuse if that is meant");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use model::Severity;
 
 use super::super::kernel::{Kernel, KernelRange};
-use super::super::{Kind, Machine, Setting};
+use super::super::{Kind, Machine, Objection, Setting};
 use super::{Draft, single};
 
 pub(super) fn tw_recycle(setting: &Setting, _: &Machine) -> Vec<Draft> {
@@ -53,6 +53,52 @@ pub(super) fn tw_reuse(setting: &Setting, _: &Machine) -> Vec<Draft> {
         ],
         _ => Vec::new(),
     }
+}
+
+const TIMESTAMPS: &str = "tcp_twsk_unique in net/ipv4/tcp_ipv4.c; RFC 7323 §5";
+
+pub(super) fn timestamps(setting: &Setting, _: &Machine) -> Vec<Draft> {
+    match single(setting, "net.ipv4.tcp_timestamps") {
+        Some(0) => vec![
+            Draft::new(
+                Kind::Dangerous,
+                Severity::Suspect,
+                "Without timestamps tcp_tw_reuse has no effect, whatever its value: a port in \
+                 TIME_WAIT is taken again only where timestamps tell new segments from old ones. \
+                 PAWS is off too: on a fast connection, whose sequence numbers wrap, an old \
+                 segment can be taken for a new one.",
+            )
+            .source(TIMESTAMPS),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// What `setting` says of ports in TIME_WAIT, which another line of the file switches off.
+pub(in super::super) fn reuse_without_timestamps(
+    setting: &Setting,
+    settings: &[Setting],
+) -> Option<Objection> {
+    let reuse = single(setting, "net.ipv4.tcp_tw_reuse").filter(|value| *value != 0);
+    let mut others = settings.iter().rev();
+    let timestamps = others.find(|other| other.key == "net.ipv4.tcp_timestamps");
+    let off = timestamps.filter(|other| other.numbers().as_deref() == Some(&[0]));
+    let (_, off) = reuse.zip(off)?;
+    Some(Objection {
+        line: setting.line,
+        key: setting.key.clone(),
+        value: setting.value.clone(),
+        kind: Kind::Misunderstood,
+        severity: Severity::Suspect,
+        kernels: KernelRange::ALL,
+        holds: true,
+        say: format!(
+            "Line {} switches it off: without timestamps no port in TIME_WAIT is taken again.",
+            off.line
+        ),
+        fix: format!("remove line {}", off.line),
+        source: TIMESTAMPS,
+    })
 }
 
 pub(super) fn tw_buckets(setting: &Setting, machine: &Machine) -> Vec<Draft> {

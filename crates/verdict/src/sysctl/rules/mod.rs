@@ -3,6 +3,7 @@
 mod connections;
 mod form;
 mod memory;
+mod misspelt;
 mod queues;
 mod removed;
 mod values;
@@ -51,6 +52,7 @@ impl Draft {
     }
 }
 
+pub(super) use connections::reuse_without_timestamps;
 pub(super) use form::is_read_only;
 
 type Rule = fn(&Setting, &Machine) -> Vec<Draft>;
@@ -75,6 +77,7 @@ const RULES: &[Rule] = &[
     queues::syn_backlog,
     queues::syncookies,
     memory::tcp_mem,
+    connections::timestamps,
     connections::tw_buckets,
     connections::tw_recycle,
     connections::tw_reuse,
@@ -96,12 +99,7 @@ pub(super) fn judge(setting: &Setting, machine: &Machine) -> Vec<Objection> {
             .any(|default| default.key == setting.key)
         || table::IRRELEVANT.iter().any(|entry| is_ours(entry.key));
     if objections.is_empty() && !known {
-        let say = "Nothing is known here about this key: it is not among those that can matter \
-                   for a web server, or it is not a Linux one.";
-        let draft = Draft::new(Kind::Unknown, Severity::Note, say)
-            .fix("say in a comment what it is for, or remove the line")
-            .source("none: no rule here names it");
-        objections.extend(place(draft, setting, machine.kernel));
+        objections.extend(place(unknown(&setting.key), setting, machine.kernel));
     }
     // Of several that ended, the last is the one whose version a reader wants.
     let ended = |o: &Objection| {
@@ -120,6 +118,24 @@ pub(super) fn judge(setting: &Setting, machine: &Machine) -> Vec<Objection> {
         objections.retain(|o| o.kind == Kind::AlreadyDefault || o.severity > Severity::Note);
     }
     objections
+}
+
+fn unknown(key: &str) -> Draft {
+    let source = "none: no rule here names it";
+    if let Some(meant) = misspelt::meant(key) {
+        let say = format!(
+            "This key is not known here, and it is close to {meant}. If it is misspelt, sysctl \
+             reports an error and sets nothing."
+        );
+        return Draft::new(Kind::Unknown, Severity::Suspect, say)
+            .fix(format!("write {meant} if that is meant"))
+            .source(source);
+    }
+    let say = "Nothing is known here about this key: it is not among those that can matter for a \
+               web server, or it is not a Linux one.";
+    Draft::new(Kind::Unknown, Severity::Note, say)
+        .fix("say in a comment what it is for, or remove the line")
+        .source(source)
 }
 
 fn place(draft: Draft, setting: &Setting, kernel: Kernel) -> Option<Objection> {
@@ -211,7 +227,8 @@ fn round_number(setting: &Setting, _: &Machine) -> Vec<Draft> {
     let is_round = |n: &u64| *n >= 10_000 && n.is_multiple_of(10_u64.pow(n.ilog10() - 1));
     let counts = is_size && !is_time && sized.iter().any(|part| key.contains(part));
     if counts && numbers.iter().any(is_round) {
-        let say = "A small number padded with zeros: nothing on the machine calls for it.";
+        let say = "A round number: it looks chosen, and not worked out from what this machine \
+                   needs.";
         return vec![
             Draft::new(Kind::RoundNumber, Severity::Note, say)
                 .fix(
