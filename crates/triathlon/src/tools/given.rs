@@ -20,7 +20,7 @@ pub(crate) enum Grammar {
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     /// Each flag with its value as read; empty where it has none.
-    flags: Vec<(&'static Flag, String)>,
+    pub(super) flags: Vec<(&'static Flag, String)>,
     /// What is no flag: URLs.
     pub(crate) operands: Vec<String>,
     /// What stands behind `--`.

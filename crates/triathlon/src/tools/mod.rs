@@ -13,6 +13,7 @@ mod given;
 mod h2load;
 mod hey;
 mod oha;
+mod typed;
 mod weighttp;
 mod wrk;
 mod wrk2;
@@ -175,10 +176,10 @@ fn measured(
     words.extend(asked.words);
     let native = Native::try_parse_from(words).map_err(|error| {
         let said = error.to_string();
-        let said = said.trim_start_matches("error: ").trim();
+        let said = given.in_flags_of(tool, typed::of_reader(&said));
         UsageError(format!("{}: {said}", tool.name))
     })?;
-    load::measured(&native.args, asked.most)
+    load::measured(&native.args, asked.most).map_err(|error| typed::retold(tool, given, error))
 }
 
 /// The method and the type of the content, as ab and weighttp have flags for them.

@@ -57,6 +57,19 @@ fn a_world_that_fails() {
             &["no/such/folder/file"],
         );
     }
+    for flag in ["-p", "-u"] {
+        let said = format!("ab: {flag}: cannot read no/such/file");
+        check(
+            &format!("ab {flag} no/such/file http://{closed}/"),
+            1,
+            &[&said],
+        );
+    }
+    check(
+        "hey -D no/such/file http://127.0.0.1/",
+        1,
+        &["hey: -D: cannot read no/such/file"],
+    );
     check("judge no/such/trial.json", 1, &["no/such/trial.json"]);
     check("serve no/such/folder", 1, &["no/such/folder"]);
     check(
