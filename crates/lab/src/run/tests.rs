@@ -87,6 +87,7 @@ impl Generator for Fake {
             record.examples.push(Example {
                 outcome: Outcome::Status,
                 text: "status 403 instead of 200".to_owned(),
+                request: None,
                 at: None,
             });
         } else {

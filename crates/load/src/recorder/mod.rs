@@ -79,8 +79,8 @@ pub struct Recorder {
     /// How long handshakes took, by their kind.
     handshakes: [Distribution; 3],
     batch_time: Distribution,
-    /// The first exchange that ended in each way, and when.
-    first: [Option<(Cause, Instant)>; Outcome::ALL.len()],
+    /// The first exchange that ended in each way, when, and which request it was.
+    first: [Option<(Cause, Instant, Option<u16>)>; Outcome::ALL.len()],
     samples: Samples,
     outages: Outages,
     /// How long connections backed off in the window, summed up.
@@ -308,7 +308,7 @@ impl Recorder {
             }
         }
         if let Some(cause) = exchange.cause {
-            self.keep_first(outcome, cause, exchange.ended);
+            self.keep_first(cause, exchange.ended, exchange.class);
         }
         self.position += 1;
         let by_due = self.settings.by_due;
@@ -382,7 +382,7 @@ impl Recorder {
         self.roll(now);
         let count = arrivals.count;
         self.position += count;
-        self.keep_first(cause.outcome(), cause, now);
+        self.keep_first(cause, now, None);
         let in_window = self.is_in_window(arrivals.first);
         let tally = self.tally_of_end(in_window);
         tally.due += count;
@@ -427,8 +427,8 @@ impl Recorder {
     }
 
     #[cold]
-    fn keep_first(&mut self, outcome: Outcome, cause: Cause, at: Instant) {
-        self.first[outcome as usize].get_or_insert((cause, at));
+    fn keep_first(&mut self, cause: Cause, at: Instant, class: Option<u16>) {
+        self.first[cause.outcome() as usize].get_or_insert((cause, at, class));
     }
 
     /// The tally of the phase that `at` is in.

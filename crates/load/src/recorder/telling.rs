@@ -20,6 +20,8 @@ impl Recorder {
         self.roll(at);
         self.end_window(at);
         let start = self.window_start;
+        let names: Vec<&str> = names.collect();
+        let examples = self.examples(&names);
         let (samples, samples_dropped) = self.samples.finish();
         let mut intervals = self.intervals.finish();
         if self.settings.by_due {
@@ -33,16 +35,6 @@ impl Recorder {
         for interval in &intervals {
             total.merge(&interval.tally);
         }
-        let examples = self
-            .first
-            .iter()
-            .flatten()
-            .map(|(cause, at)| Example {
-                outcome: cause.outcome(),
-                text: cause.to_string(),
-                at: (*at >= start).then(|| *at - start),
-            })
-            .collect();
         let window = self.window_end.saturating_since(start);
         let mut record = Record {
             window,
@@ -82,6 +74,26 @@ impl Recorder {
         }
         record.rate_it();
         record
+    }
+
+    /// The first exchange that ended in each way, with the name of its request where there are
+    /// several.
+    fn examples(&self, names: &[&str]) -> Vec<Example> {
+        let several = self.classes.len() > 1;
+        let name_of = |class: Option<u16>| {
+            let name = names.get(usize::from(class.filter(|_| several)?))?;
+            Some((*name).to_owned())
+        };
+        let start = self.window_start;
+        let first = self.first.iter().flatten();
+        first
+            .map(|(cause, at, class)| Example {
+                outcome: cause.outcome(),
+                text: cause.to_string(),
+                request: name_of(*class),
+                at: (*at >= start).then(|| *at - start),
+            })
+            .collect()
     }
 }
 

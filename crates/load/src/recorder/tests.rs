@@ -131,6 +131,33 @@ fn what_is_not_right_is_censored_and_its_first_example_kept() {
     assert_eq!(record.examples.len(), 1);
     assert_eq!(record.examples[0].text, "status 503 instead of 200");
     assert_eq!(record.examples[0].at, Some(Span::from_ms(200)));
+    assert_eq!(record.examples[0].request, None, "there is one");
+}
+
+#[test]
+fn of_several_requests_the_first_that_failed_is_named() {
+    let mut recorder = recorder(Settings {
+        classes: 2,
+        ..settings(false)
+    });
+    let cause = Cause::Status {
+        actual: 404,
+        expected: 200,
+    };
+    for (class, cause) in [(0, None), (1, Some(cause)), (0, Some(cause))] {
+        recorder.arrive(at_ms(1_100));
+        recorder.send(at_ms(1_100));
+        recorder.end(&Exchange {
+            class: Some(class),
+            ..exchange(1_100, 1_200, cause)
+        });
+    }
+    let record = recorder.finish(at_ms(5_000), ["front page", "buy"].into_iter());
+    assert_eq!(record.examples[0].request.as_deref(), Some("buy"));
+    assert_eq!(
+        record.examples[0].told(),
+        "'buy': status 404 instead of 200"
+    );
 }
 
 #[test]

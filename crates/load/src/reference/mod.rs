@@ -76,7 +76,14 @@ pub(crate) fn establish_in<S: Speak>(
     let mut targets = addresses.to_vec();
     let mut notes = Vec::new();
     let (mut expectations, mut references) = (Vec::new(), Vec::new());
+    let several = plan.requests().len() > 1;
     for (request, class) in plan.requests().iter().zip(0u16..) {
+        let named = |error: LoadError| match error {
+            LoadError::Unexpected(why) if several => {
+                LoadError::Unexpected(format!("'{}': {why}", request.name))
+            }
+            error => error,
+        };
         if !plan.is_fixed(usize::from(class)) {
             expectations.push(unfetched(&request.expect, &request.name)?);
             references.push(None);
@@ -97,8 +104,9 @@ pub(crate) fn establish_in<S: Speak>(
             fetched.failure,
             fetcher.name_of(targets[0]),
             &mut notes,
-        )?;
-        if plan.requests().len() > 1 {
+        )
+        .map_err(named)?;
+        if several {
             for note in &mut notes[from..] {
                 *note = format!("{}: {note}", request.name);
             }

@@ -157,9 +157,22 @@ pub struct Example {
     pub outcome: Outcome,
     /// What was seen: "status 503 instead of 200", "connection reset after 120 bytes".
     pub text: String,
+    /// The name of the request that it was, where there are several; none if it never began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// When, from the start of the measured window; none outside it.
     #[serde(rename = "at_ns")]
     pub at: Option<Span>,
+}
+
+impl Example {
+    /// What was seen, and of which request.
+    pub fn told(&self) -> String {
+        match &self.request {
+            Some(name) => format!("'{name}': {}", self.text),
+            None => self.text.clone(),
+        }
+    }
 }
 
 /// The answer that all others are compared with, fetched before the run.

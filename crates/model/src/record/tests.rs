@@ -29,6 +29,7 @@ fn record(seed: u64, intervals: u64) -> Record {
     record.examples.push(Example {
         outcome: Outcome::Timeout,
         text: format!("seen by {seed}"),
+        request: None,
         at: Some(Span::from_ms(seed)),
     });
     record.rate_it();

@@ -123,7 +123,7 @@ fn rows(table: &mut Table, workload: &str, cell: &Cell<'_>) {
             .number(&number::count(count))
             .number(&escape(&share(count, all)))
             .cell(&example.map_or_else(String::new, |example| {
-                format!("<code>{}</code>", escape(&example.text))
+                format!("<code>{}</code>", escape(&example.told()))
             }));
     }
 }

@@ -334,7 +334,7 @@ fn failures(trial: &Trial, style: Style) -> String {
             .find(|example| example.outcome == outcome);
         let mut text = words::count(count);
         if let Some(example) = example {
-            text.push_str(&format!(", the first: {}", example.text));
+            text.push_str(&format!(", the first: {}", example.told()));
             if let Some(at) = example.at {
                 text.push_str(&format!(" (after {at})"));
             }

@@ -218,6 +218,7 @@ fn failures_timeouts_and_facts_unread() {
                 trial.record.examples.push(Example {
                     outcome,
                     text: text.to_owned(),
+                    request: None,
                     at: Some(Span::from_ms(at)),
                 });
             }

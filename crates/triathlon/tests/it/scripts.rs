@@ -131,6 +131,21 @@ fn a_report_shows_each_step_and_conditions_are_about_one() {
 }
 
 #[test]
+fn the_first_step_that_fails_is_named() {
+    let served = Served::start(&[("a", b"one"), ("b", b"three")], "");
+    let text = "[[step]]\nget = '/a'\ncontains = 'one'\n\
+                [[step]]\nname = 'buy'\nget = '/b'\ncontains = 'four'\n";
+    let during = run(&served.url("/"), text, "-n 40 -c 2 -t 1");
+    let told = "20, the first: 'buy': ";
+    assert!(during.stdout.contains(told), "{during:#?}");
+    let text = "[[step]]\nget = '/a'\n\
+                [[step]]\nname = 'sell'\nget = '/c'\nexpect = { status = 200 }\n";
+    run(&served.url("/"), text, "-n 40 -c 2 -t 1")
+        .expect_code(1)
+        .expect_complaint(&["expected one: 'sell': status 404 instead of 200"]);
+}
+
+#[test]
 fn a_mistake_is_told_with_file_line_and_remedy() {
     let check = |text: &str, flags: &str, words: &[&str]| {
         run("http://127.0.0.1:1/", text, flags)

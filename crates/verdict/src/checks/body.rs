@@ -24,7 +24,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     }
     let examples = &facts.record.examples;
     let example = examples.iter().find(|e| e.outcome == Outcome::Content);
-    let first = example.map_or_else(String::new, |e| format!(", the first: {}", e.text));
+    let first = example.map_or_else(String::new, |e| format!(", the first: {}", e.told()));
     Found::all(
         CHECK.claims,
         Invalid,

@@ -14,6 +14,7 @@ fn spoil(trial: &mut model::Trial, outcome: Outcome, count: u64, text: &str) {
     trial.record.examples.push(Example {
         outcome,
         text: text.to_owned(),
+        request: None,
         at: None,
     });
 }

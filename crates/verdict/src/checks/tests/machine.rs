@@ -341,6 +341,7 @@ fn running_out_of_ports_is_seen() {
     trial.record.examples.push(Example {
         outcome: Outcome::Connect,
         text: "Cannot assign requested address".to_owned(),
+        request: None,
         at: Some(Span::from_s(3)),
     });
     let found = super::finding(&crate::judge(&trial), "TCP-01").unwrap();
