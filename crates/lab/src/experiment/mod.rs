@@ -141,6 +141,8 @@ pub struct Source {
     pub experiment: Experiment,
     /// What it means without them, where that can be understood.
     pub as_written: Option<Experiment>,
+    /// What a reader must know of it: a sentence for each folder of which something is not served.
+    pub notes: Vec<String>,
 }
 
 /// Reads the experiment of that path or built-in name, and applies `KEY=VALUE` overrides.
@@ -170,13 +172,14 @@ pub fn read_with(
         }
     };
     let file = if place == "built-in" { name } else { &place };
-    let experiment = parse_with(file, &text, overrides, servers)?;
-    let as_written = parse_with(file, &text, &[], servers).ok();
+    let (experiment, notes) = parse_with(file, &text, overrides, servers)?;
+    let as_written = parse_with(file, &text, &[], servers);
     Ok(Source {
         name: place,
         text,
         experiment,
-        as_written,
+        as_written: as_written.ok().map(|(experiment, _)| experiment),
+        notes,
     })
 }
 
@@ -201,15 +204,17 @@ fn unknown(name: &str) -> ReadError {
 
 /// Reads an experiment from `text`; `file` is its name in errors.
 pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Experiment, ReadError> {
-    parse_with(file, text, overrides, &Catalogue::built_in())
+    let read = parse_with(file, text, overrides, &Catalogue::built_in());
+    read.map(|(experiment, _)| experiment)
 }
 
+/// An experiment, and what a reader must know of it.
 fn parse_with(
     file: &str,
     text: &str,
     overrides: &[String],
     servers: &Catalogue,
-) -> Result<Experiment, ReadError> {
+) -> Result<(Experiment, Vec<String>), ReadError> {
     let page = Page { file, text };
     let table = DeTable::parse(text).map_err(|error| page.toml_mistake(&error, None))?;
     let table = table.into_inner();
@@ -235,17 +240,18 @@ fn parse_with(
         why,
         nearest,
     };
-    list_sites(&mut written).map_err(|(key, why)| mistake(&key, why, None))?;
+    let notes = list_sites(&mut written).map_err(|(key, why)| mistake(&key, why, None))?;
     let experiment =
         Experiment::try_from(written).map_err(|error| mistake(&error.key, error.why, None))?;
     known::check(&experiment, servers)
         .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
-    Ok(experiment)
+    Ok((experiment, notes))
 }
 
-/// Workloads with a folder and no requests ask for all that lies in it. What is wrong is told with
-/// its key.
-fn list_sites(written: &mut ExperimentFile) -> Result<(), (String, String)> {
+/// Workloads with a folder and no requests ask for all files that lie in it: what is left out is
+/// returned, a sentence for each folder. What is wrong is told with its key.
+fn list_sites(written: &mut ExperimentFile) -> Result<Vec<String>, (String, String)> {
+    let mut notes = Vec::new();
     for (index, workload) in written.workload.iter_mut().enumerate() {
         let Some(site) = &workload.site else {
             continue;
@@ -266,10 +272,12 @@ fn list_sites(written: &mut ExperimentFile) -> Result<(), (String, String)> {
                 file: Some(file),
                 ..AskedFile::default()
             };
-            workload.request = there.into_iter().map(asked).collect();
+            let left_out = there.left_out(site).filter(|said| !notes.contains(said));
+            notes.extend(left_out);
+            workload.request = there.files.into_iter().map(asked).collect();
         }
     }
-    Ok(())
+    Ok(notes)
 }
 
 /// As many rounds as the comparisons of `written` need.

@@ -93,6 +93,15 @@ pub(super) fn check(engine: &Environment<'_>, text: &str) -> Result<(), Broken> 
     }
 }
 
+/// Whether `text` is a template that uses one of these values.
+pub(super) fn uses(engine: &Environment<'_>, text: &str, values: &[&str]) -> bool {
+    let template = engine.template_from_str(text);
+    template.is_ok_and(|template| {
+        let used = template.undeclared_variables(false);
+        values.iter().any(|value| used.contains(*value))
+    })
+}
+
 /// Fills `text` with `values`.
 pub(super) fn render(
     engine: &Environment<'_>,

@@ -428,6 +428,17 @@ fn a_template_that_fails_at_work_names_file_and_line_too() {
         text: "a {port}\nb {{ port }}\n",
     };
     assert_eq!(mine.launch(&setup).unwrap().files[0].1, "a 4711\nb 4711\n");
+    setup.preset = Preset::Template {
+        path: "my own.conf",
+        text: "listen 8080;\n",
+    };
+    let why = product("nginx").launch(&setup).unwrap_err();
+    assert_eq!(
+        why,
+        "my own.conf: it does not use {{ port }}, and each start has another port: write that in \
+         the place of its own, as stock.conf of nginx does (listen 127.0.0.1:{{ port }}\
+         {{ setting.protocol }};)"
+    );
     let why = product("origin").launch(&setup).unwrap_err();
     assert_eq!(
         why,

@@ -10,6 +10,7 @@ use std::path::Path;
 use model::plan::REQUESTS_MAX;
 use model::{Bytes, Experiment, hex};
 use sha2::{Digest as _, Sha256};
+use verdict::words;
 
 use super::{Document, open_to_all};
 use crate::error::LabError;
@@ -17,24 +18,58 @@ use crate::error::LabError;
 /// Folders within folders that are looked through.
 const DEPTH_MAX: u32 = 16;
 
-/// The files of the folder, by their paths below it, in order. Those whose names begin with a dot
-/// are left out, as most servers hide them. An error is a sentence.
-pub fn files(folder: &Path) -> Result<Vec<String>, String> {
-    let mut found = Vec::new();
-    collect(folder, "", DEPTH_MAX, &mut found)?;
-    found.sort();
-    if found.len() > REQUESTS_MAX {
+/// So many things that are left out are named; the others are counted.
+const NAMED: usize = 5;
+
+/// What lies in a folder.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Listed {
+    /// Its files, by their paths below it, in order.
+    pub files: Vec<String>,
+    /// What is no such file, by its path below it, and why.
+    left_out: Vec<(String, &'static str)>,
+}
+
+impl Listed {
+    /// What is left out of the folder and why, in a sentence; none where nothing is.
+    pub fn left_out(&self, folder: &str) -> Option<String> {
+        let mut names: Vec<String> = self.left_out[..self.left_out.len().min(NAMED)]
+            .iter()
+            .map(|(name, why)| format!("{name} ({why})"))
+            .collect();
+        if let Some(more) = self
+            .left_out
+            .len()
+            .checked_sub(NAMED)
+            .filter(|more| *more > 0)
+        {
+            names.push(format!("{more} more"));
+        }
+        let names = words::list(&names);
+        (!names.is_empty()).then(|| format!("not served of {folder}: {names}"))
+    }
+}
+
+/// The files of the folder and of the folders in it. Those whose names begin with a dot are left
+/// out, as most servers hide them, and links to folders, which can lead in a circle. An error is a
+/// sentence.
+pub fn files(folder: &Path) -> Result<Listed, String> {
+    let mut listed = Listed::default();
+    collect(folder, "", DEPTH_MAX, &mut listed)?;
+    listed.files.sort();
+    listed.left_out.sort();
+    if listed.files.len() > REQUESTS_MAX {
         return Err(format!(
             "{} has {} files, and a workload asks for at most {REQUESTS_MAX}: name some of them \
              by [[workload.request]] file",
             folder.display(),
-            found.len()
+            listed.files.len()
         ));
     }
-    Ok(found)
+    Ok(listed)
 }
 
-fn collect(folder: &Path, below: &str, depth: u32, found: &mut Vec<String>) -> Result<(), String> {
+fn collect(folder: &Path, below: &str, depth: u32, listed: &mut Listed) -> Result<(), String> {
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(cannot)? {
         let entry = entry.map_err(cannot)?;
@@ -42,20 +77,31 @@ fn collect(folder: &Path, below: &str, depth: u32, found: &mut Vec<String>) -> R
             let path = folder.join(name);
             format!("the name of {} is not UTF-8, and a URL is", path.display())
         })?;
-        if name.starts_with('.') {
-            continue;
-        }
         let path = entry.path();
+        let is_hidden = name.starts_with('.');
         let below = match below {
             "" => name,
             below => format!("{below}/{name}"),
         };
         let kind = entry.file_type().map_err(cannot)?;
-        if kind.is_dir() && depth > 0 {
-            collect(&path, &below, depth - 1, found)?;
+        let why = if is_hidden {
+            "its name begins with a dot"
+        } else if kind.is_dir() && depth > 0 {
+            collect(&path, &below, depth - 1, listed)?;
+            continue;
         } else if path.is_file() {
-            found.push(below);
-        }
+            listed.files.push(below);
+            continue;
+        } else if kind.is_dir() {
+            "it lies too deep"
+        } else if path.is_dir() {
+            "a link to a folder"
+        } else if kind.is_symlink() {
+            "a link to no file"
+        } else {
+            "neither file nor folder"
+        };
+        listed.left_out.push((below, why));
     }
     Ok(())
 }
@@ -161,6 +207,42 @@ mod tests {
         assert_eq!(style.bytes, Bytes::new(4));
         let copied = fs::read(root.path().join("site-1/css/main 1.css")).unwrap();
         assert_eq!(style.sha256, hex(&Sha256::digest(copied)));
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_folder_is_told() {
+        let www = www();
+        let listed = || files(www.path()).unwrap();
+        let hidden = "not served of www: .git (its name begins with a dot)";
+        assert_eq!(listed().left_out("www").as_deref(), Some(hidden));
+        for (name, target) in [
+            ("old", "css"),
+            ("dead", "nowhere"),
+            ("css/a.css", "main 1.css"),
+        ] {
+            std::os::unix::fs::symlink(target, www.path().join(name)).unwrap();
+        }
+        let socket = std::os::unix::net::UnixListener::bind(www.path().join("s")).unwrap();
+        assert_eq!(
+            listed().files,
+            ["css/a.css", "css/main 1.css", "index.html"]
+        );
+        assert_eq!(
+            listed().left_out("www").unwrap(),
+            "not served of www: .git (its name begins with a dot), dead (a link to no file), old \
+             (a link to a folder) and s (neither file nor folder)"
+        );
+        drop(socket);
+        for name in [".a", ".b"] {
+            fs::write(www.path().join(name), "").unwrap();
+        }
+        let said = listed().left_out("www").unwrap();
+        assert!(
+            said.ends_with(" old (a link to a folder) and 1 more"),
+            "{said}"
+        );
+        let empty = tempfile::tempdir().unwrap();
+        assert_eq!(files(empty.path()).unwrap().left_out("www"), None);
     }
 
     #[test]

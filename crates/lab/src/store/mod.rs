@@ -36,15 +36,39 @@ impl Store {
         let store = Self {
             directory: fresh_folder(&parent, &stem)?,
         };
+        if let Err(error) = store.begin(manifest, experiment) {
+            store.discard();
+            return Err(error);
+        }
+        Ok(store)
+    }
+
+    fn begin(&self, manifest: &Manifest, experiment: &str) -> Result<(), LabError> {
         for folder in ["trials", "gaps", "servers"] {
-            let path = store.directory.join(folder);
+            let path = self.directory.join(folder);
             fs::create_dir(&path).map_err(LabError::file("create", path))?;
         }
-        store.write("experiment.toml", experiment.as_bytes())?;
-        store.write(digests::FILE, b"")?;
+        self.write("experiment.toml", experiment.as_bytes())?;
+        self.write(digests::FILE, b"")?;
         // The manifest comes last: a folder that has one is a folder that can be resumed.
-        store.write_json("manifest.json", manifest)?;
-        Ok(store)
+        self.write_json("manifest.json", manifest)?;
+        Ok(())
+    }
+
+    /// Removes the folder if it holds no trial, and the experiment's if it is then empty. Returns
+    /// whether it held none.
+    pub fn remove_without_trials(&self) -> bool {
+        let is_without = self.names("trials").is_empty();
+        if is_without {
+            self.discard();
+        }
+        is_without
+    }
+
+    fn discard(&self) {
+        // Best effort: a folder that cannot be removed stays, and so does one that holds others.
+        let _gone = fs::remove_dir_all(&self.directory);
+        let _gone = self.directory.parent().map(fs::remove_dir);
     }
 
     /// Opens one that exists: it has a manifest.

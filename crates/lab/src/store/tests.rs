@@ -226,6 +226,20 @@ fn a_folder_that_leads_nowhere_is_not_resumed() {
 }
 
 #[test]
+fn a_folder_without_a_trial_is_removed_and_another_stays() {
+    let results = tempfile::tempdir().unwrap();
+    let first = Store::create(results.path(), &manifest(), "").unwrap();
+    let second = Store::create(results.path(), &manifest(), "").unwrap();
+    first.put_gap(&gap("nginx", None)).unwrap();
+    let path = second.put_trial(&trial(1)).unwrap();
+    assert!(first.remove_without_trials() && !second.remove_without_trials());
+    assert!(!first.directory().exists() && second.directory().exists());
+    fs::remove_file(path).unwrap();
+    assert!(second.remove_without_trials());
+    assert_eq!(fs::read_dir(results.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn no_place_for_results_is_a_clear_sentence() {
     let results = tempfile::tempdir().unwrap();
     let file = results.path().join("file");

@@ -44,22 +44,7 @@ impl Cost {
         };
         let one = changed(experiment, |file| file.experiment.rounds = 1);
         // The seed moves trials, and none of them away.
-        let rounds = schedule(&one, 0, at_once);
-        let blocks = rounds.iter().flat_map(|round| &round.blocks);
-        let mut cost = Self {
-            trials: 0,
-            ceilings: 0,
-            starts: 0,
-            time: Span::ZERO,
-        };
-        for block in blocks {
-            let slots = || block.slots.iter().filter(|slot| is_present(slot.racer));
-            let is_ceiling = |slot: &&Slot| matches!(slot.racer, Racer::Ceiling { .. });
-            cost.trials += count(slots().count());
-            cost.ceilings += count(slots().filter(is_ceiling).count());
-            cost.starts += starts(experiment, block, &|slot| is_present(slot.racer));
-            cost.time += block_cost(experiment, block, &|slot| is_present(slot.racer));
-        }
+        let cost = Self::of_those(&one, 0, at_once, &|slot| is_present(slot.racer));
         let rounds = experiment.rounds();
         Self {
             trials: cost.trials * rounds,
@@ -67,6 +52,31 @@ impl Cost {
             starts: cost.starts * rounds,
             time: cost.time * u64::from(rounds),
         }
+    }
+
+    /// Of those trials of `experiment`, in the order of `seed`, that are open, if none is void.
+    pub fn of_those(
+        experiment: &Experiment,
+        seed: u64,
+        at_once: u32,
+        is_open: &dyn Fn(&Slot) -> bool,
+    ) -> Self {
+        let mut cost = Self {
+            trials: 0,
+            ceilings: 0,
+            starts: 0,
+            time: Span::ZERO,
+        };
+        let rounds = schedule(experiment, seed, at_once);
+        for block in rounds.iter().flat_map(|round| &round.blocks) {
+            let slots = || block.slots.iter().filter(|slot| is_open(slot));
+            let is_ceiling = |slot: &&Slot| matches!(slot.racer, Racer::Ceiling { .. });
+            cost.trials += count(slots().count());
+            cost.ceilings += count(slots().filter(is_ceiling).count());
+            cost.starts += starts(experiment, block, is_open);
+            cost.time += block_cost(experiment, block, is_open);
+        }
+        cost
     }
 }
 

@@ -283,6 +283,20 @@ fn the_first_heat_takes_at_most_four_minutes_with_four_servers() {
 }
 
 #[test]
+fn what_is_left_is_what_is_not_done() {
+    let experiment = first_heat(&[]);
+    let all = Cost::of(&experiment, &[0, 1, 2, 3], AT_ONCE);
+    let left = |done: u32| Cost::of_those(&experiment, 7, AT_ONCE, &|slot| slot.sequence > done);
+    assert_eq!(left(0), all);
+    assert_eq!(left(10).trials, all.trials - 10);
+    assert!(left(10).time < all.time);
+    assert_eq!(
+        (left(u32::MAX).trials, left(u32::MAX).time),
+        (0, Span::ZERO)
+    );
+}
+
+#[test]
 fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
     let big = first_heat(&[
         "rounds=10",

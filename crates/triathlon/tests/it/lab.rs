@@ -546,7 +546,7 @@ fn a_server_that_cannot_do_what_is_asked_fails_the_lab() {
             1,
             "asked for, but not measured: nginx",
         ),
-        ("no_such_word;".to_owned(), false, 1, "no_such_word"),
+        ("no_such_word {port};".to_owned(), false, 1, "no_such_word"),
         (
             nginx(few),
             true,

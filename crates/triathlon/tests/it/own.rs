@@ -110,7 +110,11 @@ fn a_folder_is_a_workload_whose_files_are_verified() {
         "[[server]]\nproduct = 'origin'\n[[workload]]\nname = 'site'\nsite = '{}'\n",
         www.display()
     );
-    let run = lab(folder.path(), &workload).expect_measured();
+    fs::write(www.join(".htaccess"), "").expect("a file can be written");
+    std::os::unix::fs::symlink("css", www.join("style")).expect("a link");
+    let run = lab(folder.path(), &workload)
+        .expect_measured()
+        .expect_complaint(&[".htaccess (its name", "style (a link to a folder)"]);
     for trial in trials(folder.path()) {
         let names: Vec<&str> = trial
             .record
@@ -134,6 +138,33 @@ fn a_folder_is_a_workload_whose_files_are_verified() {
         }
         assert_eq!(trial.record.total.outcomes.failures(), 0, "{run:#?}");
     }
+}
+
+#[test]
+fn a_lab_that_fails_before_its_first_trial_leaves_no_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let servers = "[[server]]\nproduct = 'custom'\n\
+                   [[workload]]\nname = 'file'\nbody = { bytes = 7 }\n";
+    let run = lab(folder.path(), servers).expect_code(1);
+    let run = run.expect_complaint(&["can be measured", "give the script that starts it"]);
+    assert!(!run.stderr.contains("kept in"), "{run:#?}");
+    let results = fs::read_dir(folder.path().join("results")).expect("the folder of all results");
+    assert_eq!(results.count(), 0, "{run:#?}");
+}
+
+#[test]
+fn a_template_with_a_port_of_its_own_is_told_what_to_write() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("start.sh");
+    fs::write(&script, "exec my-server --port 8080\n").expect("a file can be written");
+    let servers = format!(
+        "[[server]]\nproduct = 'custom'\npreset = '{}'\n\
+         [[workload]]\nname = 'file'\nbody = {{ bytes = 7 }}\n",
+        script.display()
+    );
+    lab(folder.path(), &servers)
+        .expect_code(1)
+        .expect_complaint(&["start.sh: it does not use {{ port }}"]);
 }
 
 #[test]

@@ -363,6 +363,9 @@ impl Product {
                 Preset::Template { path, text } if depends_on_preset(source) => {
                     launch.takes_template = true;
                     let filled = render(&Text::file(path, text))?;
+                    if let Some(why) = self.lacks_port(source, text) {
+                        return Err(format!("{path}: {why}"));
+                    }
                     super::fill(&filled, setup, port)
                 }
                 _ => {
@@ -394,6 +397,29 @@ impl Product {
             patience: process.patience,
         });
         Ok(())
+    }
+}
+
+impl Product {
+    /// Why a user's template cannot take the place of the file that `source` names: that file says
+    /// where the server listens, and the template does not. With the line that does.
+    fn lacks_port(&self, source: &Text, template: &str) -> Option<String> {
+        let uses = |text: &str| template::uses(&self.engine, text, &["port", "ports"]);
+        let file = template::render(&self.engine, &source.text, &read::preset_alone("stock"));
+        let file = file.ok()?;
+        let own = self.files.get(&file).filter(|own| uses(&own.text))?;
+        if uses(template) || template.contains("{port}") {
+            return None;
+        }
+        let mut lines = own.text.lines().map(str::trim);
+        let line = lines.find(|line| line.contains("{{ port") && !line.contains('#'));
+        let example = line.map_or_else(String::new, |line| {
+            format!(", as {file} of {} does ({line})", self.name)
+        });
+        Some(format!(
+            "it does not use {{{{ port }}}}, and each start has another port: write that in the \
+             place of its own{example}"
+        ))
     }
 }
 

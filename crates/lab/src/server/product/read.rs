@@ -224,6 +224,6 @@ impl<'t> Reader<'t> {
 }
 
 /// What the names of files may depend on.
-fn preset_alone(preset: &str) -> Value {
+pub(super) fn preset_alone(preset: &str) -> Value {
     BTreeMap::from([("preset", Value::from(preset))]).into()
 }

@@ -7,9 +7,9 @@ use lab::LabError;
 use lab::cpus::Division;
 use lab::environment;
 use lab::experiment::{ReadError, Source};
-use lab::server::Catalogue;
+use lab::server::{Catalogue, Installed};
 use lab::store::Store;
-use lab::sweep::{self, Cost, scale};
+use lab::sweep::{self, Cost, Racer, Slot, scale};
 use model::{Environment, Experiment, Manifest, Span};
 use verdict::words;
 
@@ -36,10 +36,10 @@ impl Asked {
             let source = read(name, &args.overrides, servers)?;
             return Ok(Self {
                 experiment: source.experiment.clone(),
+                notes: source.notes.clone(),
                 source: Some(source),
                 stored: None,
                 scaled: Vec::new(),
-                notes: Vec::new(),
             });
         };
         if !args.overrides.is_empty() || args.budget.is_some() {
@@ -96,6 +96,26 @@ impl Asked {
         for said in &self.scaled {
             out::note(format_args!("scaled to the budget: {said}"));
         }
+    }
+
+    /// What is left to measure of results that are gone on with, beside how many trials there are;
+    /// none of results that begin.
+    pub(super) fn left(&self, servers: &[Option<Installed>]) -> Option<(usize, Cost)> {
+        let (store, manifest) = self.stored.as_ref()?;
+        let done = store.done();
+        let can_be = |slot: &Slot| match slot.racer {
+            Racer::Ceiling { .. } => true,
+            Racer::Server(index) => {
+                let needs = self.experiment.workloads()[slot.cell.workload].needs.iter();
+                let needs = needs.map(String::as_str);
+                let server = servers[index].as_ref();
+                server.is_some_and(|server| server.lacks(needs).is_none())
+            }
+        };
+        let is_open = |slot: &Slot| can_be(slot) && !done.contains(&slot.sequence);
+        let (seed, at_once) = (manifest.order_seed, manifest.at_once);
+        let cost = Cost::of_those(&self.experiment, seed, at_once, &is_open);
+        Some((done.len(), cost))
     }
 
     /// How many servers are started together: as it was begun, or as this machine allows.

@@ -14,8 +14,18 @@ use verdict::{TrialSet, words};
 use crate::exit::Exit;
 use crate::out;
 
-/// Writes the report of what there is, prints the summary, says how it went on.
-pub(super) fn finish(store: &Store, outcome: Result<(), LabError>) -> anyhow::Result<Exit> {
+/// Writes the report of what there is, prints the summary, says how it went on. A new folder
+/// without a trial is removed after a failure, which has said all that is in it.
+pub(super) fn finish(
+    store: &Store,
+    outcome: Result<(), LabError>,
+    is_new: bool,
+) -> anyhow::Result<Exit> {
+    let outcome = match outcome {
+        Err(LabError::Interrupted) => Err(LabError::Interrupted),
+        Err(error) if is_new && store.remove_without_trials() => return Err(error.into()),
+        outcome => outcome,
+    };
     let (manifest, gaps) = (store.manifest()?, store.gaps()?);
     let mut run = read(store, &manifest, &gaps)?;
     run.experiment = std::fs::read_to_string(store.directory().join("experiment.toml")).ok();

@@ -170,6 +170,22 @@ pub(super) fn grid(
     text
 }
 
+/// What is left to do, where `stored` trials are there already.
+pub(super) fn left(stored: usize, cost: Cost) -> String {
+    let stored = words::plural(stored as u64, "trial");
+    let what = if cost.trials == 0 {
+        format!("nothing: {stored} stored")
+    } else {
+        format!(
+            "{}, {}: about {} ({stored} stored)",
+            words::plural(u64::from(cost.trials), "trial"),
+            words::plural(u64::from(cost.starts), "start"),
+            cost.time.people()
+        )
+    };
+    format!("{:<11} {what}\n", "left")
+}
+
 /// The values of an axis; of a long one its ends.
 fn axis<T: ToString>(values: &[T]) -> String {
     let all: Vec<String> = values.iter().map(ToString::to_string).collect();

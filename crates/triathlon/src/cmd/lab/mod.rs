@@ -14,9 +14,9 @@ use lab::experiment::keys;
 use lab::generator::Local;
 use lab::lock::Lock;
 use lab::probe::question::{self, Question};
-use lab::run::{Lab, present, verify_all};
+use lab::run::{Lab, Missing, present, verify_all};
 use lab::scratch::Scratch;
-use lab::server::Search;
+use lab::server::{Installed, Search};
 use lab::sweep::Cost;
 use lab::{LabError, condition, cpus};
 use model::environment::Tool;
@@ -55,8 +55,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, without a value, with one")]
     resume: Option<Option<PathBuf>>,
-    /// Print the points and what they cost in time, run nothing. Without an experiment: print the
-    /// built-in ones. `--list servers`: print the products and which of them are installed.
+    /// Print the points and what they cost in time, run nothing; with --resume, what is left of
+    /// them, too. Without an experiment: print the built-in ones. `--list servers`: print the
+    /// products and which of them are installed.
     #[arg(long)]
     list: bool,
     /// Print every key of an experiment: what it does, what it takes, what holds without it.
@@ -138,12 +139,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     asked.note_shortfall();
     // A budget may have left some of them out.
     let (servers, missing) = present(&asked.experiment, &search, &division);
-    let is_here = |index: &usize| servers[*index].is_some();
-    let installed: Vec<usize> = (0..servers.len()).filter(is_here).collect();
-    let cost = Cost::of(&asked.experiment, &installed, at_once);
-    let grid = listing::grid(&asked.experiment, &servers, &missing, cost, &division.words);
+    let grid = grid(&asked, (&servers, &missing), at_once, &division.words);
     if args.list {
         out::write(&grid)?;
+        asked.tell();
         return Ok(Exit::Done);
     }
     out::progress(&grid);
@@ -181,7 +180,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let outcome = lab.run();
     screen.end();
-    finish::finish(&store, outcome)
+    finish::finish(&store, outcome, args.resume.is_none())
+}
+
+/// What is to be run, and what of it is left.
+fn grid(
+    asked: &Asked,
+    (servers, missing): (&[Option<Installed>], &[Missing]),
+    at_once: u32,
+    cpus: &str,
+) -> String {
+    let is_here = |index: &usize| servers[*index].is_some();
+    let installed: Vec<usize> = (0..servers.len()).filter(is_here).collect();
+    let cost = Cost::of(&asked.experiment, &installed, at_once);
+    let mut grid = listing::grid(&asked.experiment, servers, missing, cost, cpus);
+    if let Some((stored, cost)) = asked.left(servers) {
+        grid.push_str(&listing::left(stored, cost));
+    }
+    grid
 }
 
 /// Where programs are looked for, and the servers that are known: ours and those of `folders`.
@@ -204,6 +220,7 @@ fn list_what_exists(args: &Args, search: &Search) -> anyhow::Result<bool> {
     match args.experiment.as_deref() {
         _ if args.keys => out::write(&keys::pages::text())?,
         _ if !args.list => return Ok(false),
+        None if args.resume.is_some() => return Ok(false),
         None | Some("experiments") => listing::experiments()?,
         Some("servers") => listing::servers(search)?,
         Some(_) => return Ok(false),
