@@ -6,6 +6,7 @@ use model::outcome::Outcome;
 use model::units::{Bytes, Instant, Span};
 use sys::Errno;
 use sys::reactor::Refused;
+use wire::tunnel::TunnelError;
 use wire::{Broken, ProtocolError};
 
 use crate::pool::REFUSALS_MOST;
@@ -136,6 +137,12 @@ pub enum Cause {
         /// Whether any byte of the answer had come.
         begun: bool,
     },
+    /// The proxy makes no tunnel to the server.
+    Tunnel(TunnelError),
+    /// The proxy ended the connection before it had answered.
+    TunnelEnded(Option<Errno>),
+    /// The proxy had not answered within the plan's timeout.
+    TunnelTimeout(Span),
     /// Under way when the run was cut short.
     Unfinished,
     /// The server had said too often in a row that it processes nothing.
@@ -151,7 +158,11 @@ impl Cause {
             Self::Body { .. } | Self::LacksText | Self::LacksValue | Self::Length { .. } => {
                 Outcome::Content
             }
-            Self::Connect(_) | Self::ConnectTimeout(_) => Outcome::Connect,
+            Self::Connect(_)
+            | Self::ConnectTimeout(_)
+            | Self::Tunnel(_)
+            | Self::TunnelEnded(_)
+            | Self::TunnelTimeout(_) => Outcome::Connect,
             Self::Ended { .. } | Self::GivenUp | Self::Unprocessed => Outcome::Read,
             Self::HandshakeEnded(_)
             | Self::HandshakeTimeout(_)
@@ -219,6 +230,17 @@ impl fmt::Display for Cause {
                 } else {
                     write!(f, "no answer within {after}")
                 }
+            }
+            Self::Tunnel(error) => error.fmt(f),
+            Self::TunnelEnded(None) => {
+                f.write_str("the proxy closed the connection before it had answered CONNECT")
+            }
+            Self::TunnelEnded(Some(error)) => write!(
+                f,
+                "the connection broke before the proxy had answered CONNECT: {error}"
+            ),
+            Self::TunnelTimeout(after) => {
+                write!(f, "the proxy did not answer CONNECT within {after}")
             }
             Self::Unfinished => f.write_str("under way when the run was cut short"),
             Self::Unprocessed => write!(

@@ -1,18 +1,31 @@
-//! What each connection begins with, where the plan wants that: who asks, as a proxy tells it.
+//! What each connection begins with, where the plan wants that: who asks, as a proxy tells it, or
+//! whom a proxy is to make a tunnel to.
 //!
-//! It costs a new connection two system calls, for its addresses, and a send; a request nothing.
+//! It costs a new connection a send, and two system calls for its addresses or a round trip to the
+//! proxy; a request nothing.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use model::plan::{Plan, ProxyVersion};
+use sys::reactor::{Key, Reactor};
 use wire::proxy::{self, Form};
+use wire::tunnel::{self, Opening};
 
 /// Told where an end has no address, as those of a Unix socket have none.
 pub(crate) const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// What the connections of one worker begin with.
 #[derive(Debug)]
-pub(crate) struct Preamble {
+pub(crate) enum Preamble {
+    /// Who asks.
+    Source(Source),
+    /// The request for a tunnel; what else is said goes through that.
+    Tunnel(Box<[u8]>),
+}
+
+/// Who asks, for each connection of one worker.
+#[derive(Debug)]
+pub(crate) struct Source {
     form: Form,
     /// Who asks, shared out among the connections; empty: whoever has made the connection.
     sources: Box<[IpAddr]>,
@@ -28,9 +41,12 @@ pub(crate) struct Preamble {
 impl Preamble {
     /// For worker `index` of `plan`; none where nothing is to be said.
     pub(crate) fn new(plan: &Plan, index: u32) -> Option<Self> {
+        if let Some(server) = plan.tunnel() {
+            return Some(Self::Tunnel(tunnel::request(&server).into()));
+        }
         let file = plan.file();
         let proxy = file.proxy_protocol.as_ref()?;
-        Some(Self {
+        Some(Self::Source(Source {
             form: match proxy.version {
                 ProxyVersion::V1 => Form::Line,
                 ProxyVersion::V2 => Form::Bytes,
@@ -40,11 +56,45 @@ impl Preamble {
             workers: file.workers as usize,
             has_more: proxy.sources.len() > file.connections as usize,
             written: 0,
+        }))
+    }
+
+    /// The most bytes of it; none where nothing is to be said.
+    pub(crate) fn longest(plan: &Plan) -> Option<u32> {
+        Self::new(plan, 0).map(|preamble| match preamble {
+            Self::Source(_) => proxy::LONGEST,
+            Self::Tunnel(request) => u32::try_from(request.len()).unwrap_or(u32::MAX),
         })
     }
 
-    /// Writes that of the connection in `place`, whose ends have these addresses.
+    /// Writes that of the connection in `place`, whose ends `reactor` knows by `key`.
     pub(crate) fn write(
+        &mut self,
+        place: u32,
+        reactor: &impl Reactor,
+        key: Key,
+        out: &mut Vec<u8>,
+    ) {
+        match self {
+            Self::Source(source) => {
+                source.write(place, reactor.local(key), reactor.peer(key), out);
+            }
+            Self::Tunnel(request) => out.extend_from_slice(request),
+        }
+    }
+
+    /// What the peer has to answer to it before the connection is of use, if anything.
+    pub(crate) fn opening(&self) -> Option<Opening> {
+        match self {
+            Self::Source(_) => None,
+            Self::Tunnel(_) => Some(Opening::default()),
+        }
+    }
+}
+
+impl Source {
+    /// Writes that of the connection in `place`, whose ends have these addresses.
+    fn write(
         &mut self,
         place: u32,
         local: Option<SocketAddr>,
@@ -89,12 +139,14 @@ mod tests {
         let plan = plan.expect("a plan that can run");
         let mut told = Vec::new();
         for worker in 0..2 {
-            let mut preamble = Preamble::new(&plan, worker).expect("there is one");
+            let Some(Preamble::Source(mut source)) = Preamble::new(&plan, worker) else {
+                panic!("who asks is told");
+            };
             for place in (0..connections / 2).cycle().take(count as usize / 2) {
                 let mut out = Vec::new();
                 let local = Some(([127, 0, 0, 1], 5).into());
                 let peer = Some(([127, 0, 0, 1], 80).into());
-                preamble.write(place, local, peer, &mut out);
+                source.write(place, local, peer, &mut out);
                 let line = String::from_utf8(out).expect("text");
                 assert!(line.ends_with(" 127.0.0.1 5 80\r\n"), "{line}");
                 let from = line.split(' ').nth(2).expect("a source");

@@ -274,7 +274,8 @@ fn worker_error(plan: &Plan, index: u32, reason: io::Error) -> LoadError {
     }
 }
 
-/// Where to connect; with a Unix socket there is one place, and its address means nothing.
+/// Where to connect: to the server or to the proxy before it. With a Unix socket there is one
+/// place, and its address means nothing.
 pub(crate) fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     if plan.file().unix_socket.is_some() {
         return Ok(vec![NOWHERE]);
@@ -282,7 +283,8 @@ pub(crate) fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     if !plan.file().addresses.is_empty() {
         return Ok(plan.file().addresses.clone());
     }
-    let url = &plan.request().url;
+    let url = plan.proxy();
+    let url = url.as_ref().unwrap_or_else(|| &plan.request().url);
     let unknown = |reason: String| LoadError::Resolve {
         host: url.host.clone(),
         reason,

@@ -7,11 +7,11 @@ use wire::Client;
 use wire::h1::client::{Connection, HEAD_BYTES, Shared};
 use wire::h2::client as h2;
 use wire::h3::client as h3;
-use wire::proxy;
 use wire::tls::{Connector, Tls};
 
 use crate::dictation;
 use crate::pool::CONNECTS_UNDER_WAY;
+use crate::preamble::Preamble;
 use crate::request::Requests;
 use crate::run::settings;
 use crate::session;
@@ -50,12 +50,12 @@ pub(crate) trait Speak: Sync {
 /// A reactor's room for so many connections of `plan`, with what each of them begins with.
 pub(crate) fn room<S: Speak>(speak: &S, connections: u32, plan: &Plan) -> Settings {
     let settings = speak.settings(connections, plan);
-    if plan.file().proxy_protocol.is_none() {
+    let Some(longest) = Preamble::longest(plan) else {
         return settings;
-    }
+    };
     Settings {
         copies: settings.copies + PREAMBLES,
-        copy_bytes: settings.copy_bytes.max(proxy::LONGEST),
+        copy_bytes: settings.copy_bytes.max(longest),
         ..settings
     }
 }

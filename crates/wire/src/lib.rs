@@ -20,6 +20,7 @@ pub mod service;
 #[cfg(test)]
 mod testing;
 pub mod tls;
+pub mod tunnel;
 
 pub use client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 pub use message::{Framing, Head, Request, RequestId, RequestParts, Version};

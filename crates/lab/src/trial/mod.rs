@@ -285,6 +285,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
             _ => Vec::new(),
         },
         unix_socket: None,
+        http_proxy: None,
         proxy_protocol: None,
         protocol: speaks.protocol,
         tls: speaks.tls.clone(),

@@ -3,6 +3,7 @@
 use model::units::{Instant, Span};
 use sys::Errno;
 use sys::reactor::Key;
+use wire::tunnel::Opening;
 
 /// What has become of a connection. Each state owns what is known in it.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) enum Connection<C> {
         asked: Option<Instant>,
         /// The closed loop's exchange that is due and waits for this connection.
         pending: Option<Instant>,
+        /// The tunnel that the proxy at its other end was asked for.
+        opening: Option<Opening>,
     },
     /// It is established.
     Open(Open<C>),

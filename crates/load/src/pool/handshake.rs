@@ -2,20 +2,31 @@
 //! connects under way, so that a thousand handshakes do not wait for each other at the server.
 
 use model::units::Instant;
-use sys::reactor::Reactor;
+use sys::reactor::{Key, Reactor};
 use wire::Client;
+use wire::tunnel::Opening;
 
 use super::connection::{Connection, Open, Securing};
 use super::{Owner, Pool};
 use crate::recorder::Recorder;
 
 impl<C: Client> Pool<C> {
+    /// The tunnel that the proxy at the other end of `place` was asked for, as long as it has not
+    /// answered.
+    pub(crate) fn opening(&mut self, place: u32) -> Option<(Key, &mut Option<Opening>)> {
+        match self.connection(place) {
+            Connection::Connecting { key, opening, .. } => Some((*key, opening)),
+            _ => None,
+        }
+    }
+
     /// The connect of `place` succeeded at `at`, and the handshake begins.
     pub(crate) fn secure(&mut self, place: u32, client: C, at: Instant, recorder: &mut Recorder) {
         let Connection::Connecting {
             key,
             asked,
             pending,
+            ..
         } = *self.connection(place)
         else {
             return;

@@ -249,6 +249,7 @@ impl<C: Client> Pool<C> {
                 key,
                 asked,
                 pending,
+                opening: None,
             };
             self.alarms.arm(place, now + self.settings.timeout);
         }
@@ -297,6 +298,7 @@ impl<C: Client> Pool<C> {
             key,
             asked,
             pending,
+            ..
         } = *self.connection(place)
         else {
             return None;

@@ -9,6 +9,7 @@ use model::tls::Negotiated;
 use model::units::{Bytes, Instant, Span};
 use sha2::{Digest as _, Sha256};
 use sys::reactor::{Event, Key, Reactor, Refused, Stored, Transmit};
+use wire::tunnel::Opening;
 use wire::{Broken, Client, End, Head, Request, Sink, StreamId};
 
 use crate::exchange::Cause;
@@ -199,6 +200,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         let mut talk = Talk {
             client: C::new(&mut self.shared),
             collect: Collect::default(),
+            opening: None,
             is_connected: false,
             is_asked: false,
         };
@@ -228,9 +230,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                     return Err(Cause::Connect(Refused::Kernel(error)));
                 }
                 Event::Connected => {
-                    talk.is_connected = true;
-                    self.tally.connections.established += 1;
-                    let introduced = self.introduce(key);
+                    let introduced = self.introduce(key, &mut talk);
                     let going_on = introduced.and_then(|()| self.go_on(asks, key, &mut talk));
                     if let Err(cause) = going_on {
                         break Some(cause);
@@ -268,16 +268,17 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         }
     }
 
-    /// Says who asks, where the plan wants that.
-    fn introduce(&mut self, key: Key) -> Result<(), Cause> {
-        let Some(preamble) = &mut self.preamble else {
-            return Ok(());
-        };
-        self.out.clear();
-        let (local, peer) = (self.reactor.local(key), self.reactor.peer(key));
-        preamble.write(0, local, peer, &mut self.out);
-        let sent = self.reactor.send(key, Transmit::copied(&self.out));
-        sent.map(|_| ()).map_err(Cause::Write)
+    /// Says what the connection begins with, where the plan wants that.
+    fn introduce(&mut self, key: Key, talk: &mut Talk<C>) -> Result<(), Cause> {
+        if let Some(preamble) = &mut self.preamble {
+            self.out.clear();
+            preamble.write(0, &*self.reactor, key, &mut self.out);
+            talk.opening = preamble.opening();
+            let sent = self.reactor.send(key, Transmit::copied(&self.out));
+            sent.map_err(Cause::Write)?;
+        }
+        talk.is_connected = talk.opening.is_none();
+        Ok(())
     }
 
     /// Waits until something comes, or it is time to look up.
@@ -334,6 +335,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         self.tally.bytes_sent += Bytes::new(self.reactor.bytes_taken(key));
         if is_connected {
             let counts = &mut self.tally.connections;
+            counts.established += 1;
             if is_broken {
                 counts.broken += 1;
             } else {
@@ -349,6 +351,9 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
 struct Talk<C> {
     client: C,
     collect: Collect,
+    /// The tunnel that a proxy was asked for, as long as it has not answered.
+    opening: Option<Opening>,
+    /// The server can be talked to.
     is_connected: bool,
     is_asked: bool,
 }
@@ -360,6 +365,13 @@ impl<C: Client> Talk<C> {
         at: Instant,
         bytes: &mut [u8],
     ) -> Result<(), Cause> {
+        if let Some(opening) = &mut self.opening {
+            self.is_connected = opening.handle_bytes(bytes).map_err(Cause::Tunnel)?;
+            if self.is_connected {
+                self.opening = None;
+            }
+            return Ok(());
+        }
         let (client, collect) = (&mut self.client, &mut self.collect);
         client
             .handle_bytes(shared, at, bytes, collect)
@@ -385,6 +397,9 @@ impl<C: Client> Talk<C> {
         at: Instant,
         error: Option<sys::Errno>,
     ) -> Result<(), Cause> {
+        if self.opening.is_some() {
+            return Err(Cause::TunnelEnded(error));
+        }
         let how = error.map_or(End::Finished, |_| End::Reset);
         self.collect.error = error;
         self.client.handle_end(shared, at, how, &mut self.collect);
@@ -395,7 +410,9 @@ impl<C: Client> Talk<C> {
     }
 
     const fn timed_out(&self, after: Span) -> Cause {
-        if !self.is_connected {
+        if self.opening.is_some() {
+            Cause::TunnelTimeout(after)
+        } else if !self.is_connected {
             Cause::ConnectTimeout(after)
         } else if C::HANDSHAKES && !self.is_asked {
             Cause::HandshakeTimeout(after)

@@ -9,6 +9,7 @@ mod fetch;
 
 use std::net::SocketAddr;
 
+use model::outcome::Outcome;
 use model::plan::{self, Plan};
 use model::record::{Reference, Tally};
 use sys::reactor::{Reactor, Refused};
@@ -74,7 +75,7 @@ pub(crate) fn establish_in<S: Speak>(
         return Ok(Findings { tally, ..greeted });
     }
     let mut targets = addresses.to_vec();
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = through(plan).into_iter().collect();
     let (mut expectations, mut references) = (Vec::new(), Vec::new());
     let several = plan.requests().len() > 1;
     for (request, class) in plan.requests().iter().zip(0u16..) {
@@ -129,7 +130,7 @@ fn greet_all<R: Reactor, C: Client>(
     plan: &Plan,
     addresses: &[SocketAddr],
 ) -> Result<Findings, LoadError> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = through(plan).into_iter().collect();
     let (targets, unreachable) = greet(fetcher, addresses, &mut notes);
     if targets.is_empty() {
         let fetched = Fetched {
@@ -149,6 +150,19 @@ fn greet_all<R: Reactor, C: Client>(
     })
 }
 
+/// What a reader must know of a proxy before the server.
+fn through(plan: &Plan) -> Option<String> {
+    let proxy = plan.file().http_proxy.as_ref()?;
+    let how = match proxy.tunnel {
+        true => "makes a tunnel to the server for each connection (CONNECT)",
+        false => "passes each request on to the server",
+    };
+    Some(format!(
+        "the proxy {} {how}: times are those of both together",
+        proxy.url
+    ))
+}
+
 /// The addresses that can be reached, and why the others cannot.
 fn greet<R: Reactor, C: Client>(
     fetcher: &mut Fetcher<'_, R, C>,
@@ -159,7 +173,7 @@ fn greet<R: Reactor, C: Client>(
     for address in addresses {
         match fetcher.greet(*address) {
             Ok(()) => targets.push(*address),
-            Err(cause @ (Cause::Connect(_) | Cause::ConnectTimeout(_))) => {
+            Err(cause) if cause.outcome() == Outcome::Connect => {
                 unreachable.push(format!("{}: {cause}", fetcher.name_of(*address)));
             }
             Err(cause) => {
@@ -198,7 +212,7 @@ fn fetch_from_all<R: Reactor, C: Client>(
                 fetched.targets.push(*address);
                 fetched.answers.extend(two);
             }
-            Err(cause @ (Cause::Connect(_) | Cause::ConnectTimeout(_))) => {
+            Err(cause) if cause.outcome() == Outcome::Connect => {
                 fetched.no_source &= matches!(
                     cause,
                     Cause::Connect(Refused::Kernel(error)) if error.is_no_address()
@@ -223,7 +237,12 @@ impl Fetched {
         LoadError::Unreachable {
             url: plan.request().url.to_string(),
             reasons: self.unreachable.join("; "),
-            advice: if plan.file().unix_socket.is_some() {
+            advice: if let Some(proxy) = &plan.file().http_proxy {
+                match proxy.tunnel {
+                    true => "is that a proxy, and does it let CONNECT through to that server?",
+                    false => "is the proxy running, and on that port?",
+                }
+            } else if plan.file().unix_socket.is_some() {
                 "does a server listen on that Unix socket, and may this user write to it?"
             } else if self.no_source && !plan.file().sources.is_empty() {
                 "does this machine have the source address (--interface)?"

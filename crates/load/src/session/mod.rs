@@ -205,10 +205,11 @@ fn names(script: &ScriptFile) -> Vec<&str> {
 
 /// By class: those of requests whose bytes are not fixed.
 fn templates(plan: &Plan, names: &[&str]) -> Box<[Option<Template>]> {
+    let origin = plan.origin();
     let requests = plan.requests().iter().enumerate();
     let template = |(position, request)| {
         let is_fixed = plan.is_fixed(position);
-        (!is_fixed).then(|| Template::new(request, names))
+        (!is_fixed).then(|| Template::new(request, &origin, names))
     };
     requests.map(template).collect()
 }

@@ -30,6 +30,8 @@ enum Where {
 pub(super) struct Template {
     /// The method, a blank, the target.
     target: Box<[Piece]>,
+    /// How many bytes of the target stand before its path.
+    origin: usize,
     /// The rest of the head, but for what is known when it is written.
     fields: Box<[Piece]>,
     content: Option<Box<[Piece]>>,
@@ -38,10 +40,12 @@ pub(super) struct Template {
 }
 
 impl Template {
-    pub(super) fn new(request: &plan::Request, names: &[&str]) -> Self {
+    /// `origin` is what stands before the path.
+    pub(super) fn new(request: &plan::Request, origin: &str, names: &[&str]) -> Self {
+        let target = format!("{origin}{}", request.url.path);
         let parts = RequestParts {
             method: &request.method,
-            target: &request.url.path,
+            target: &target,
             authority: &request.url.authority,
             fields: &request.headers,
             content: None,
@@ -50,10 +54,11 @@ impl Template {
         let head = compiled.h1_bytes();
         // Its empty line comes later.
         let head = &head[..head.len() - 2];
-        let end = request.method.len() + 1 + request.url.path.len();
+        let end = request.method.len() + 1 + target.len();
         let content = request.body.as_deref().map(|body| pieces(body, names));
         Self {
             target: pieces(&head[..end], names),
+            origin: origin.len(),
             fields: pieces(&head[end..], names),
             content,
             path: path(&request.url.path),
@@ -86,7 +91,7 @@ impl Template {
         write(&self.fields, values, Where::Field, out);
         // The method ends with the first blank.
         let blank = out[start..end].iter().position(|byte| *byte == b' ');
-        let from = start + blank.map_or(0, |at| at + 1);
+        let from = start + blank.map_or(0, |at| at + 1) + self.origin;
         jar.write(from..end, out);
         if let Some(content) = &self.content {
             let length = content.iter().map(|piece| match piece {

@@ -2,7 +2,7 @@
 
 use model::units::Instant;
 use sys::Errno;
-use sys::reactor::{Key, Reactor, Refused, Transmit};
+use sys::reactor::{Key, Reactor, Refused};
 use wire::{Client, End, StreamId};
 
 use super::{Arrival, TURN, Unstamped, Worker, handshake_ended};
@@ -90,9 +90,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// A connect succeeded.
     pub(super) fn established(&mut self, place: u32, at: Instant) {
-        if self.preamble.is_some() && !self.introduce(place, at) {
-            return;
+        if self.preamble.is_none() || self.introduce(place, at) {
+            self.begin_protocol(place, at);
         }
+    }
+
+    /// The connection in `place` leads to the server.
+    pub(super) fn begin_protocol(&mut self, place: u32, at: Instant) {
         let client = C::new(&mut self.shared);
         if C::HANDSHAKES {
             return self.secure(place, client, at);
@@ -103,28 +107,6 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         self.feed(place, at);
         self.poll_protocol(place, at);
-    }
-
-    /// Says on a new connection who asks, before anything else; false if that could not be said.
-    #[cold]
-    fn introduce(&mut self, place: u32, at: Instant) -> bool {
-        let (Some(preamble), Connection::Connecting { key, .. }) =
-            (&mut self.preamble, self.pool.connection(place))
-        else {
-            return true;
-        };
-        let key = *key;
-        self.out.clear();
-        let (local, peer) = (self.reactor.local(key), self.reactor.peer(key));
-        preamble.write(place, local, peer, &mut self.out);
-        match self.reactor.send(key, Transmit::copied(&self.out)) {
-            Ok(_) => true,
-            Err(refused) => {
-                self.reactor.reset(key);
-                self.connect_failed(place, at, Cause::Write(refused));
-                false
-            }
-        }
     }
 
     /// A connect failed: so does the exchange that waited for it.
@@ -205,6 +187,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn peer_ended(&mut self, place: u32, at: Instant, error: Option<Errno>) {
         self.take_back(place, at);
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
+            self.give_up_tunnel(place, at, Cause::TunnelEnded(error));
             if C::HANDSHAKES {
                 self.give_up_handshake(place, at, handshake_ended::<C>(error));
             }
@@ -363,6 +346,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         if due <= now {
             return match self.pool.connection(place) {
+                Connection::Connecting {
+                    opening: Some(_), ..
+                } => self.give_up_tunnel(place, now, Cause::TunnelTimeout(timeout)),
                 Connection::Connecting { key, .. } => {
                     let key = *key;
                     self.reactor.reset(key);

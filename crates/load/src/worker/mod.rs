@@ -21,6 +21,7 @@ mod phases;
 mod sending;
 mod streams;
 mod thinking;
+mod tunnel;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub(crate) use self::handshake::handshake_ended;
 use self::handshake::{hear, hear_late, secured_late};
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
+use self::tunnel::hear_proxy;
 
 /// Content is drained unread if more than this is to come: below, it is here already.
 const SKIP_ABOVE: u64 = 16 * 1024;
@@ -250,9 +252,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         match completion.event {
             Event::Received { bytes } => {
                 let Some((open, flights)) = self.pool.open_and_flights(place) else {
-                    if C::HANDSHAKES {
-                        let (pool, shared) = (&mut self.pool, &mut self.shared);
-                        let error = hear(pool, shared, &mut self.recorder, place, at, bytes);
+                    let (pool, recorder) = (&mut self.pool, &mut self.recorder);
+                    if let Some(heard) = hear_proxy(pool, recorder, place, at, bytes) {
+                        self.hear_of_tunnel(place, at, heard);
+                    } else if C::HANDSHAKES {
+                        let error = hear(pool, &mut self.shared, recorder, place, at, bytes);
                         self.shake_hands(place, at, error);
                     }
                     return true;

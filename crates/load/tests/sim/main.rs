@@ -14,3 +14,4 @@ mod pipeline;
 mod reference;
 mod scripts;
 mod timing;
+mod tunnels;

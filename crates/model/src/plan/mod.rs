@@ -25,7 +25,7 @@ pub use self::script::{
     AnswerFile, FromFile, ScriptFile, SourceFile, StepFile, TakeFile, VariableFile, WayFile,
 };
 pub use self::url::Url;
-pub use self::way::{ProxyProtocol, ProxyVersion};
+pub use self::way::{HttpProxy, ProxyProtocol, ProxyVersion};
 
 /// The version of the plan and trial files that this program writes.
 pub const FORMAT: u32 = 2;
@@ -60,6 +60,10 @@ pub struct PlanFile {
     /// The path of a Unix socket that all connections lead to, whatever host the URL names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<String>,
+    /// The HTTP proxy that all connections lead to, and that finds the server; none: they lead to
+    /// the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_proxy: Option<HttpProxy>,
     /// What each connection begins with, before TLS and HTTP: who asks, as behind a proxy. None:
     /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -358,6 +362,31 @@ impl Plan {
         is_secure.then(|| self.file.tls.clone().unwrap_or_default())
     }
 
+    /// Where the HTTP proxy is that all connections lead to; none: they lead to the server.
+    pub fn proxy(&self) -> Option<Url> {
+        let proxy = self.file.http_proxy.as_ref()?;
+        Some(Url::parse(&proxy.url).expect("it was read before"))
+    }
+
+    /// What each connection asks a proxy for before anything else: a tunnel to this host and port.
+    pub fn tunnel(&self) -> Option<String> {
+        let has_one = self
+            .file
+            .http_proxy
+            .as_ref()
+            .is_some_and(|proxy| proxy.tunnel);
+        has_one.then(|| self.request().url.with_port())
+    }
+
+    /// What stands before the path in the target of each request: nothing, or where a proxy reads
+    /// them, the server (RFC 9112 §3.2).
+    pub fn origin(&self) -> String {
+        match &self.file.http_proxy {
+            Some(proxy) if !proxy.tunnel => format!("http://{}", self.request().url.authority),
+            _ => String::new(),
+        }
+    }
+
     /// Whether arrivals are independent of completions.
     pub const fn is_open_loop(&self) -> bool {
         self.rate().is_some()
@@ -430,7 +459,7 @@ impl TryFrom<PlanFile> for Plan {
         script::check(&file)?;
         lua::check(&file)?;
         check::tls(&file, first)?;
-        way::check(&file)?;
+        way::check(&file, first)?;
         Ok(Self { file, requests })
     }
 }

@@ -7,6 +7,7 @@ fn file() -> PlanFile {
         addresses: Vec::new(),
         sources: Vec::new(),
         unix_socket: None,
+        http_proxy: None,
         proxy_protocol: None,
         protocol: Protocol::Http1,
         tls: None,
@@ -296,6 +297,90 @@ fn the_way_to_the_server_fits_the_rest() {
     let mut wrong = file();
     (wrong.proxy_protocol, wrong.protocol) = (own, Protocol::Http3);
     check(wrong, "proxy_protocol: HTTP/3 goes over UDP");
+}
+
+/// A plan that asks for `url` through the proxy at `proxy`.
+fn through(proxy: &str, tunnel: bool, url: &str) -> PlanFile {
+    PlanFile {
+        requests: vec![RequestFile::get(url)],
+        http_proxy: Some(HttpProxy {
+            url: proxy.to_owned(),
+            tunnel,
+        }),
+        ..file()
+    }
+}
+
+#[test]
+fn a_proxy_is_told_the_server() {
+    let check = |url: &str, tunnel: bool, expected: (Option<&str>, &str)| {
+        let plan = Plan::try_from(through("http://[::1]:3128", tunnel, url)).unwrap();
+        let told = (plan.tunnel(), plan.origin());
+        assert_eq!((told.0.as_deref(), told.1.as_str()), expected, "{url}");
+        let proxy = plan.proxy().unwrap();
+        assert_eq!((proxy.host.as_str(), proxy.port), ("::1", 3128));
+    };
+    check("http://a.test/x", false, (None, "http://a.test"));
+    check("http://a.test:8080/x", false, (None, "http://a.test:8080"));
+    check("http://a.test/x", true, (Some("a.test:80"), ""));
+    check("https://a.test/x", true, (Some("a.test:443"), ""));
+    check("https://[::1]/x", true, (Some("[::1]:443"), ""));
+    check("https://[::1]:8443/x", true, (Some("[::1]:8443"), ""));
+    let straight = Plan::try_from(file()).unwrap();
+    assert_eq!(
+        (straight.tunnel(), straight.origin()),
+        (None, String::new())
+    );
+    assert_eq!(straight.proxy(), None);
+}
+
+#[test]
+fn a_proxy_fits_the_rest() {
+    let usual = || through("http://127.0.0.1:3128", false, "http://a.test/");
+    let check = |change: fn(&mut PlanFile), expected: &str| {
+        let mut file = usual();
+        change(&mut file);
+        let error = Plan::try_from(file).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    let refused = |url: &str, expected: &str| {
+        let error = Plan::try_from(through(url, false, "http://a.test/")).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    refused(
+        "https://127.0.0.1:3128",
+        "http_proxy: connections to a proxy",
+    );
+    refused("http://127.0.0.1:3128/x", "http_proxy: a proxy has no path");
+    refused("socks5://127.0.0.1", "the scheme must be http://");
+    refused(
+        "http://me:secret@127.0.0.1",
+        "proxies are asked without credentials",
+    );
+    check(
+        |f| f.unix_socket = Some("/x".into()),
+        "a Unix socket leads elsewhere",
+    );
+    check(
+        |f| f.addresses = vec![([127, 0, 0, 1], 80).into()],
+        "finds the server itself",
+    );
+    check(|f| f.protocol = Protocol::Http2, "inside TLS alone");
+    check(|f| f.protocol = Protocol::Http3, "goes over UDP");
+    check(
+        |f| f.requests = vec![RequestFile::get("https://a.test/")],
+        "https goes through it in a tunnel",
+    );
+    check(
+        |f| {
+            f.proxy_protocol = Some(ProxyProtocol {
+                version: ProxyVersion::V1,
+                sources: Vec::new(),
+            });
+        },
+        "the PROXY protocol tells a server",
+    );
 }
 
 /// Plans of earlier programs say nothing of it, and those that use none of it read as before.

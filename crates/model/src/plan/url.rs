@@ -95,6 +95,15 @@ impl Url {
         Ok(format!("{}{url}", &base[..end]))
     }
 
+    /// The host and the port, the usual one among them.
+    pub fn with_port(&self) -> String {
+        let port = format!(":{}", self.port);
+        match self.authority.ends_with(&port) {
+            true => self.authority.clone(),
+            false => format!("{}{port}", self.authority),
+        }
+    }
+
     /// Whether the same server is asked in the same way.
     pub fn has_server_of(&self, other: &Self) -> bool {
         let server = |url: &Self| (url.port, url.is_secure);

@@ -1,11 +1,11 @@
-//! How connections get to the server, where that is not straight: by a Unix socket, or as if a
-//! proxy stood between.
+//! How connections get to the server, where that is not straight: by a Unix socket, through an HTTP
+//! proxy, or as if a proxy stood between.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{PlanError, PlanFile, Protocol, field};
+use super::{PlanError, PlanFile, Protocol, Url, field};
 
 /// The most bytes of a path that the kernel takes (unix(7)).
 const PATH_MOST: usize = 107;
@@ -33,8 +33,22 @@ pub enum ProxyVersion {
     V2,
 }
 
-/// The way to the server fits the rest of the plan.
-pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
+/// An HTTP proxy that all connections lead to.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct HttpProxy {
+    /// Where it is: `http://HOST:PORT`.
+    pub url: String,
+    /// Whether each connection begins with CONNECT, so that the proxy passes on its bytes unread
+    /// (RFC 9110 §9.3.6); else each request names its whole URL (RFC 9112 §3.2.2).
+    #[serde(default)]
+    pub tunnel: bool,
+}
+
+/// The way to the server of `url` fits the rest of the plan.
+pub(super) fn check(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
+    http_proxy(file, url)?;
     if let Some(path) = &file.unix_socket {
         let why = if path.is_empty() || path.len() > PATH_MOST || path.contains('\0') {
             "give a path of 1 to 107 bytes, which is what the kernel takes"
@@ -50,6 +64,37 @@ pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
         return Err(field("unix_socket", why));
     }
     proxy_protocol(file)
+}
+
+fn http_proxy(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
+    let Some(proxy) = &file.http_proxy else {
+        return Ok(());
+    };
+    if proxy.url.contains('@') {
+        let why = "proxies are asked without credentials: write http://HOST:PORT";
+        return Err(field("http_proxy", why));
+    }
+    let at = Url::parse(&proxy.url)?;
+    let why = match () {
+        () if at.is_secure => "connections to a proxy are in clear: write http://HOST:PORT",
+        () if at.path != "/" => "a proxy has no path: write http://HOST:PORT",
+        () if file.unix_socket.is_some() => "a Unix socket leads elsewhere: give one of them",
+        () if !file.addresses.is_empty() => {
+            "the proxy finds the server itself: give no other addresses of it"
+        }
+        () if file.proxy_protocol.is_some() => {
+            "the PROXY protocol tells a server who asks, and the proxy stands before it: give one \
+             of them"
+        }
+        () if file.lua.is_some() => "a script in Lua writes its requests for the server itself",
+        () => match file.protocol {
+            Protocol::Http3 => "HTTP/3 goes over UDP, and the proxy is asked over TCP",
+            Protocol::Http2 if !url.is_secure => "HTTP/2 goes through a proxy inside TLS alone",
+            _ if url.is_secure && !proxy.tunnel => "https goes through it in a tunnel",
+            _ => return Ok(()),
+        },
+    };
+    Err(field("http_proxy", why))
 }
 
 fn proxy_protocol(file: &PlanFile) -> Result<(), PlanError> {

@@ -296,8 +296,8 @@ pub struct Record {
     pub blocked_time: Distribution,
     /// Sent − ready: the generator's own doing.
     pub late_time: Distribution,
-    /// From the connect call to the established connection, over the whole run: most connects
-    /// happen before the window.
+    /// From the connect call to the established connection, or through a proxy to the tunnel, over
+    /// the whole run: most connects happen before the window.
     pub connect_time: Distribution,
     /// The TLS handshake: from the established connection to the end of the handshake, over the
     /// whole run. With HTTP/3 the handshake of QUIC, which is that of TLS too.

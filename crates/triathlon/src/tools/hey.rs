@@ -92,10 +92,7 @@ const FLAGS: &[Flag] = &[
         .load("--user={}"),
     flag(&["-x"], "HTTP Proxy address as host:port.")
         .text("HOST:PORT")
-        .refused(
-            "proxies are not spoken to yet; triathlon load --connect-to asks another address than \
-             the URL's",
-        ),
+        .load("--proxy={}"),
     flag(&["-h2"], "Enable HTTP/2.").done(
         "--http2 for an https URL: workers share connections, up to 100 of them on each; an http \
          URL is asked in HTTP/1.1, as there",

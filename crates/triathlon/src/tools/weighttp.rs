@@ -33,8 +33,17 @@ pub(super) const TOOL: Tool = Tool {
     work: Work::Load { asked, told },
 };
 
-const PROXY: &str = "proxies are not spoken to yet; triathlon load --connect-to asks another \
-                     address than the URL's";
+/// A proxy that is no Unix socket.
+fn proxy(text: &str) -> Result<String, String> {
+    if text.starts_with('/') {
+        let why =
+            "no Unix socket of a proxy is asked; triathlon load --unix-socket asks a server's";
+        return Err(why.to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+const PROXY: &str = "proxies are asked without credentials";
 
 const FLAGS: &[Flag] = &[
     flag(&["-n"], "number of requests (mandatory)")
@@ -109,8 +118,8 @@ const FLAGS: &[Flag] = &[
         &["-X"],
         "proxy:port or unix domain socket path beginning w/ '/'",
     )
-    .text("proxy")
-    .refused(PROXY),
+    .takes("proxy", proxy)
+    .load("--proxy={}"),
     flag(
         &["-p"],
         "make HTTP POST request using file contents for body",

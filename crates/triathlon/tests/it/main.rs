@@ -38,6 +38,7 @@ mod models;
 mod outputs;
 mod own;
 mod probe;
+mod proxies;
 mod publish;
 mod report;
 mod scripts;

@@ -35,7 +35,7 @@ http {
 ";
 
 /// A server of other people with a configuration of the test's own.
-struct Server {
+pub(crate) struct Server {
     folder: tempfile::TempDir,
     running: Running,
     reserved: Reserved,
@@ -44,7 +44,7 @@ struct Server {
 impl Server {
     /// nginx that listens as `listen` says, where ADDRESS stands for one of loopback and SOCKET for
     /// the path of `server.sock`.
-    fn nginx(program: &Path, listen: &str, ready: &str) -> Self {
+    pub(crate) fn nginx(program: &Path, listen: &str, ready: &str) -> Self {
         let (folder, reserved) = (tempfile::tempdir().expect("a folder"), reserve());
         let www = folder.path().join("www");
         fs::create_dir(&www).expect("a folder");
@@ -102,7 +102,7 @@ impl Server {
         }
     }
 
-    fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.reserved.address
     }
 
@@ -111,7 +111,7 @@ impl Server {
     }
 
     /// Lets nginx finish what it does, and reads its log: words of each line.
-    fn quit(mut self) -> Vec<Vec<String>> {
+    pub(crate) fn quit(mut self) -> Vec<Vec<String>> {
         self.running.signal("QUIT");
         wait_until("nginx has quit", || self.running.ended());
         let log = fs::read_to_string(self.path("access.log")).expect("a log");
@@ -122,7 +122,7 @@ impl Server {
 
 /// The trial of 200 requests over 4 connections, all of which got a right answer.
 #[track_caller]
-fn right(url: &str, flags: &str) -> Trial {
+pub(crate) fn right(url: &str, flags: &str) -> Trial {
     let run = ask(url, flags).expect_measured();
     let trial = run.trial();
     let outcomes = &trial.record.total.outcomes;
@@ -130,7 +130,7 @@ fn right(url: &str, flags: &str) -> Trial {
     trial
 }
 
-fn ask(url: &str, flags: &str) -> Run {
+pub(crate) fn ask(url: &str, flags: &str) -> Run {
     let words = [
         "load", url, "-n", "200", "-c", "4", "-t", "1", "--json", "-",
     ];
@@ -138,7 +138,7 @@ fn ask(url: &str, flags: &str) -> Run {
 }
 
 /// What the server counted of those requests and of the two fetches before the run.
-const COUNTED: usize = 202;
+pub(crate) const COUNTED: usize = 202;
 
 #[test]
 fn a_unix_socket_of_nginx() {

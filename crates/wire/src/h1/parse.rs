@@ -100,6 +100,20 @@ fn parse_with<'head, 'fields>(
     }
 }
 
+/// The status of a complete head whose fields say nothing that matters.
+///
+/// # Errors
+///
+/// The head breaks the grammar.
+pub(crate) fn status(bytes: &[u8]) -> Result<u16, ProtocolError> {
+    let lines = memchr::memchr_iter(b'\n', bytes).count();
+    let mut fields = vec![MaybeUninit::uninit(); lines];
+    match parse_with(bytes, &mut fields) {
+        Ok((_, status, _)) => Ok(status),
+        Err(error) => Err(ProtocolError::BadHead(reason(error))),
+    }
+}
+
 /// Reads the fields that frame the message and keep or close the connection (RFC 9112 §6.3, §9.3).
 fn interpret(
     parsed: Result<Parsed<'_, '_>, httparse::Error>,

@@ -48,6 +48,8 @@ Examples:
       another address than the name has, and credentials that no result holds
   triathlon load http://localhost/ --unix-socket /run/app.sock
       a server that listens on a Unix socket
+  triathlon load https://example.test/ --proxy http://127.0.0.1:3128
+      through an HTTP proxy, in a tunnel (CONNECT) because the URL says https
   triathlon load http://127.0.0.1:8080/ --proxy-protocol v2 --proxy-protocol-source 10.0.0.0/18
       16,382 clients, as a server sees them that trusts the PROXY protocol
   triathlon load http://127.0.0.1:8080/ --capacity 'p(99)<5ms,errors<0.1%'
@@ -286,6 +288,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         addresses: asks.addresses,
         sources: args.sources.read(args.seed)?,
         unix_socket: asks.unix_socket,
+        http_proxy: asks.http_proxy,
         proxy_protocol: args.sources.proxy_protocol()?,
         protocol: args.pace.protocol(&asks.place)?,
         tls: args.tls.written(),

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 65] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 67] = [
     "backend",
     "bearer",
     "cacert",
@@ -45,7 +45,9 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 65] = [
     "poisson",
     "rate",
     "proxied",
+    "proxy",
     "proxy_protocol",
+    "proxytunnel",
     "raw",
     "request",
     "requests",
@@ -103,6 +105,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "requests" => "URL",
         "weight" => "--weights",
         "unix_socket" => "--unix-socket",
+        "http_proxy" => "--proxy",
         "proxy_protocol" => "--proxy-protocol",
         field => field,
     };

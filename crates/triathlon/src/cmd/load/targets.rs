@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use model::plan::{RequestFile, ScriptFile, Url};
+use model::plan::{HttpProxy, RequestFile, ScriptFile, Url};
 use model::redact::{self, REDACTED};
 use model::script::har::{self, LeftOut};
 use model::script::{self, Script};
@@ -111,6 +111,19 @@ pub(super) struct Targets {
     )]
     unix_socket: Option<String>,
 
+    /// Ask through the HTTP proxy at URL, http://HOST:PORT: it is given the whole URL, or where
+    /// that says https, makes a tunnel to the server (CONNECT) for each connection
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = ["connect_to", "resolve", "unix_socket", "http3"]
+    )]
+    proxy: Option<String>,
+
+    /// With --proxy: let it make a tunnel for http URLs, too, as curl has it
+    #[arg(long, requires = "proxy")]
+    proxytunnel: bool,
+
     /// Use these addresses for a host and port, HOST:PORT:ADDRESS,ADDRESS, as curl has it
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     resolve: Vec<String>,
@@ -122,6 +135,7 @@ pub(super) struct Asks {
     pub(super) script: Option<ScriptFile>,
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) unix_socket: Option<String>,
+    pub(super) http_proxy: Option<HttpProxy>,
     /// Where the server is, for whoever looks for its process.
     pub(super) place: Url,
 }
@@ -163,6 +177,10 @@ impl Targets {
             script,
             addresses,
             unix_socket: self.unix_socket.clone(),
+            http_proxy: self.proxy.as_deref().map(|proxy| HttpProxy {
+                url: with_scheme(proxy),
+                tunnel: self.proxytunnel || place.is_secure,
+            }),
             place,
         })
     }
@@ -370,6 +388,14 @@ impl script::Around for Beside<'_> {
 
     fn environment(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
+    }
+}
+
+/// The URL of a proxy, which may be written without its scheme, as curl has it.
+fn with_scheme(proxy: &str) -> String {
+    match proxy.contains("://") {
+        true => proxy.to_owned(),
+        false => format!("http://{proxy}"),
     }
 }
 

@@ -40,8 +40,7 @@ pub(super) const TOOL: Tool = Tool {
 const HTML: &str = "results are not printed as HTML tables; triathlon load --json FILE, and then \
                     triathlon report FILE --html PAGE, make a page";
 
-const PROXY: &str = "proxies are not spoken to yet; triathlon load --connect-to asks another \
-                     address than the URL's";
+const PROXY: &str = "proxies are asked without credentials";
 
 const FLAGS: &[Flag] = &[
     flag(&["-n"], "Number of requests to perform")
@@ -115,7 +114,7 @@ const FLAGS: &[Flag] = &[
         .refused(PROXY),
     flag(&["-X"], "Proxyserver and port number to use")
         .text("proxy:port")
-        .refused(PROXY),
+        .load("--proxy={}"),
     flag(&["-V"], "Print version number and exit").version(),
     flag(&["-k"], "Use HTTP KeepAlive feature").done("without it, --requests-per-connection=1"),
     flag(&["-d"], "Do not show percentiles served table.").done("they are left out"),

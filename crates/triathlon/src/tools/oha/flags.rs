@@ -3,8 +3,7 @@
 use super::super::flag::{Flag, content, flag};
 use super::super::wrk;
 
-const PROXY: &str = "proxies are not spoken to yet; --connect-to asks another address than the \
-                     URL's";
+const PROXY: &str = "proxies are asked by HTTP/1.1, without fields of their own";
 
 const BURST: &str = "requests do not come in bursts; triathlon load --stages changes the rate, and \
                      has flash crowds";
@@ -126,7 +125,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(&["--aws-sigv4"], "AWS SigV4 signing params")
         .text("AWS_SIGV4")
         .refused(AWS),
-    flag(&["-x"], "HTTP proxy").text("PROXY").refused(PROXY),
+    flag(&["-x"], "HTTP proxy").text("PROXY").load("--proxy={}"),
     flag(
         &["--proxy-http-version"],
         "HTTP version to connect to proxy.",
