@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use model::outcome::Outcome;
 use model::plan::{self, Plan};
 use model::record::{Reference, Tally};
+use model::redact;
 use sys::reactor::{Reactor, Refused};
 use wire::{Client, Request};
 
@@ -22,6 +23,9 @@ use crate::expectation::Expectation;
 use crate::request::Requests;
 use crate::run::LoadError;
 use crate::speak::{InClear, Speak};
+
+/// How much of a Location is shown.
+const PLACE_MOST: usize = 200;
 
 /// What the fetches before the run found out.
 #[derive(Debug)]
@@ -339,10 +343,7 @@ fn demand(
             ..Expectation::default()
         };
     } else if (300..400).contains(&answer.status) {
-        notes.push(format!(
-            "the answer is a redirect (status {}); it is not followed",
-            answer.status
-        ));
+        notes.push(elsewhere(answer));
     }
     if let Some(length) = expect.length
         && found.length != Some(length)
@@ -361,6 +362,22 @@ fn demand(
         ));
     }
     Ok(found)
+}
+
+/// What a reader must know of an answer that sends users elsewhere.
+fn elsewhere(answer: &Answer) -> String {
+    let status = answer.status;
+    let is_location = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("location");
+    match answer.fields.iter().find(is_location) {
+        Some((_, place)) => {
+            let place: String = redact::url(place).chars().take(PLACE_MOST).collect();
+            format!(
+                "the answer is a redirect, {status} to {place}, and is not followed: ask that URL \
+                 to measure what users get"
+            )
+        }
+        None => format!("the answer has status {status}, and does not say where else to ask"),
+    }
 }
 
 /// What a right answer to a request is whose bytes differ each time: nobody fetches it before the

@@ -74,6 +74,29 @@ fn a_dynamic_page_is_checked_by_what_is_stable() {
 }
 
 #[test]
+fn a_redirect_says_where_it_leads() {
+    let check = |head: &str, expected: &str| {
+        let answer = format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n");
+        let found = fetch(Expectation::default(), ONE, answering(&answer)).unwrap();
+        assert_eq!(found.notes, [expected]);
+    };
+    check(
+        "301 Moved\r\nLocation: https://me:secret@sim/new",
+        "the answer is a redirect, 301 to https://(redacted)@sim/new, and is not followed: ask \
+         that URL to measure what users get",
+    );
+    check(
+        "302 Found\r\nlocation: /new",
+        "the answer is a redirect, 302 to /new, and is not followed: ask that URL to measure what \
+         users get",
+    );
+    check(
+        "304 Not Modified",
+        "the answer has status 304, and does not say where else to ask",
+    );
+}
+
+#[test]
 fn an_address_without_a_listener_is_left_out_and_named() {
     let server =
         || answering(HELLO).refusing(|target, _| target.ip().is_ipv6().then(|| Errno::new(111)));
