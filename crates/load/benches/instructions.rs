@@ -158,6 +158,7 @@ fn worker(count: u64, arrivals: Arrivals) {
             length: Some(7),
             content: (*b"1234567").into(),
             no_error: false,
+            coding: None,
         }],
         references: vec![None],
         targets: plan.file().addresses.clone(),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use model::Coding;
 use model::outcome::Outcome;
 use model::units::{Bytes, Instant, Span};
 use sys::Errno;
@@ -25,8 +26,10 @@ pub struct Exchange {
     pub first_byte: Option<Instant>,
     /// When its last byte had been delivered, or when it failed.
     pub ended: Instant,
-    /// Content received.
+    /// Content received, as it was sent.
     pub content: Bytes,
+    /// How that is encoded; none if no head of an answer came.
+    pub coding: Option<Coding>,
     /// How long the connect took, if it was the first on its connection.
     pub connect: Option<Span>,
     /// Which request of the plan it was; none if it never began.
@@ -80,6 +83,13 @@ pub enum Cause {
     Body {
         /// The first byte that differs.
         at: u64,
+    },
+    /// The content is encoded in another way than expected.
+    Coding {
+        /// How it came.
+        actual: Coding,
+        /// How it should have come.
+        expected: Coding,
     },
     /// The connect failed.
     Connect(Refused),
@@ -155,9 +165,11 @@ impl Cause {
     /// The outcome that counts it.
     pub const fn outcome(self) -> Outcome {
         match self {
-            Self::Body { .. } | Self::LacksText | Self::LacksValue | Self::Length { .. } => {
-                Outcome::Content
-            }
+            Self::Body { .. }
+            | Self::Coding { .. }
+            | Self::LacksText
+            | Self::LacksValue
+            | Self::Length { .. } => Outcome::Content,
             Self::Connect(_)
             | Self::ConnectTimeout(_)
             | Self::Tunnel(_)
@@ -181,6 +193,9 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body { at } => write!(f, "the body differs from the reference at byte {at}"),
+            Self::Coding { actual, expected } => {
+                write!(f, "content-encoding is {actual} instead of {expected}")
+            }
             Self::Connect(error) => write!(f, "the connect failed: {error}"),
             Self::ConnectTimeout(after) => write!(f, "no connection within {after}"),
             Self::Ended {

@@ -1,6 +1,7 @@
 //! An exchange under way: it carries its own facts, and what the protocol tells of it is held
 //! against what is expected.
 
+use model::Coding;
 use model::units::{Bytes, Instant, Span};
 use sys::Errno;
 use sys::reactor::Refused;
@@ -22,6 +23,8 @@ pub(crate) struct Flight {
     first_byte: Option<Instant>,
     connect: Option<Span>,
     content: u64,
+    /// How that is encoded, once the head of the answer has come.
+    coding: Option<Coding>,
     pub(crate) request: RequestId,
     compares: bool,
     /// Bytes of its answer came before its own first byte was handed in.
@@ -47,6 +50,7 @@ impl Flight {
             first_byte: None,
             connect,
             content: 0,
+            coding: None,
             request,
             compares,
             is_early: false,
@@ -96,6 +100,7 @@ impl Flight {
             first_byte: self.first_byte,
             ended,
             content: Bytes::new(self.content),
+            coding: self.coding,
             connect: self.connect,
             class: Some(self.class()),
             cause: self.cause,
@@ -219,9 +224,10 @@ impl Sink for Watch<'_> {
         let Some(flight) = self.flight(stream) else {
             return;
         };
-        let cause = requests
-            .expectation(flight.class())
-            .check_status(head.status);
+        let expectation = requests.expectation(flight.class());
+        let cause = expectation.check_status(head.status);
+        let cause = cause.or_else(|| expectation.check_coding(head.coding));
+        flight.coding = Some(head.coding);
         flight.cause = flight.cause.or(cause);
         flight.compares &= cause.is_none() || hears;
         // RFC 9110 §15.5.9: a server may say 408 before it closes a connection that was idle.

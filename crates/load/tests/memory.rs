@@ -46,6 +46,7 @@ fn held<R: Reactor>(connections: u32, arrivals: Arrivals, new: impl Fn(&Settings
             length: Some(5),
             content: (*b"hello").into(),
             no_error: false,
+            coding: None,
         }],
         references: vec![None],
         targets: plan.file().addresses.clone(),

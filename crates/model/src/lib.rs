@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calendar;
+pub mod coding;
 pub mod condition;
 pub mod distribution;
 pub mod environment;
@@ -35,6 +36,7 @@ pub mod trial;
 pub mod units;
 pub mod usage;
 
+pub use coding::Coding;
 pub use condition::Condition;
 pub use distribution::Distribution;
 pub use environment::Environment;

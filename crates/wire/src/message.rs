@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use model::Coding;
+
 use crate::h1;
 use crate::h2;
 use crate::h3;
@@ -162,6 +164,8 @@ pub struct Head<'a> {
     pub version: Version,
     /// How its content is framed.
     pub framing: Framing,
+    /// How its content is encoded.
+    pub coding: Coding,
     /// Whether the connection may carry another exchange.
     pub keep_alive: bool,
     /// As received, or from HTTP/2 and HTTP/3 as HTTP/1.1 would have it, and empty there if the

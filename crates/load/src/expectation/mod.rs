@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use model::Coding;
 use model::plan::Level;
 
 use crate::exchange::Cause;
@@ -24,7 +25,9 @@ pub struct Expectation {
     pub status: Option<u16>,
     /// Whether a status from 400 on is wrong, where none is expected.
     pub no_error: bool,
-    /// The length of the content; none accepts any.
+    /// How the content is encoded; none accepts any.
+    pub coding: Option<Coding>,
+    /// The length of the content as it is sent; none accepts any.
     pub length: Option<u64>,
     /// How the content begins; shorter than the content where only that much is known or stable.
     /// Workers share it.
@@ -39,6 +42,7 @@ impl Expectation {
             self.content = Arc::default();
         }
         if level < Level::Length {
+            self.coding = None;
             self.length = None;
         }
         if level < Level::Status {
@@ -62,6 +66,15 @@ impl Expectation {
         match self.status {
             Some(expected) if expected != actual => Some(Cause::Status { actual, expected }),
             None if self.no_error && actual >= 400 => Some(Cause::ErrorStatus(actual)),
+            _ => None,
+        }
+    }
+
+    /// Holds the encoding of an answer's content against it.
+    #[inline]
+    pub fn check_coding(&self, actual: Coding) -> Option<Cause> {
+        match self.coding {
+            Some(expected) if expected != actual => Some(Cause::Coding { actual, expected }),
             _ => None,
         }
     }
@@ -103,6 +116,9 @@ impl Expectation {
             parts.push(format!("status {status}"));
         } else if self.no_error {
             parts.push("status below 400".to_owned());
+        }
+        if let Some(coding) = self.coding.filter(|coding| *coding != Coding::Identity) {
+            parts.push(format!("content-encoding {coding}"));
         }
         if let Some(length) = self.length {
             parts.push(format!("length {length}"));

@@ -9,6 +9,7 @@ fn hello() -> Expectation {
         length: Some(5),
         content: (*b"hello").into(),
         no_error: false,
+        coding: None,
     }
 }
 

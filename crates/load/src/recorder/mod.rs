@@ -13,6 +13,7 @@
 //! Cost: about six histogram records and a dozen adds per exchange; no allocation after the start,
 //! and nothing at an edge of the window or of an interval that grows with what is under way.
 
+mod answers;
 mod intervals;
 mod outages;
 mod samples;
@@ -22,11 +23,12 @@ use std::sync::Arc;
 
 use model::distribution::Distribution;
 use model::event::Phase;
-use model::outcome::{Outcome, OutcomeCounts};
+use model::outcome::Outcome;
 use model::record::{ConnectionCounts, Passed, Tally};
 use model::tls::HandshakeKind;
 use model::units::{Bytes, Instant, Span};
 
+use self::answers::Answers;
 use self::intervals::Intervals;
 use self::outages::Outages;
 use self::samples::{Place, Samples};
@@ -93,17 +95,6 @@ pub struct Recorder {
     age_at_end: Option<Span>,
     position: u64,
     open_connections: u32,
-}
-
-/// The exchanges of one request in the window.
-#[derive(Debug, Default)]
-struct Answers {
-    outcomes: OutcomeCounts,
-    sent: u64,
-    content: Bytes,
-    response_time: Distribution,
-    service_time: Distribution,
-    first_byte_time: Distribution,
 }
 
 impl Recorder {
@@ -337,28 +328,7 @@ impl Recorder {
             in_interval.record_censored();
             return self.keep_sample(exchange);
         };
-        let class = &mut self.classes[usize::from(class)];
-        class.outcomes[outcome] += 1;
-        class.sent += u64::from(exchange.sent.is_some());
-        if outcome == Outcome::Ok {
-            let response_time = exchange.response_time();
-            class.response_time.record(response_time);
-            in_interval.record(response_time);
-            if let Some(service_time) = exchange.service_time() {
-                class.service_time.record(service_time);
-            }
-            if let Some(first_byte_time) = exchange.first_byte_time() {
-                class.first_byte_time.record(first_byte_time);
-            }
-            class.content += exchange.content;
-        } else {
-            class.response_time.record_censored();
-            in_interval.record_censored();
-            if exchange.sent.is_some() {
-                class.service_time.record_censored();
-                class.first_byte_time.record_censored();
-            }
-        }
+        self.classes[usize::from(class)].end(exchange, outcome, in_interval);
         self.keep_sample(exchange);
     }
 

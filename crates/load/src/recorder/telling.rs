@@ -1,11 +1,12 @@
 //! What a recorder has measured, as the record tells it: after the run, when allocating is free.
 
+use model::coding;
 use model::distribution::Distribution;
 use model::outcome::Outcome;
-use model::record::{self, Class, Example, Record, Tally};
+use model::record::{self, Example, Record, Tally};
 use model::units::Instant;
 
-use super::{Answers, Recorder};
+use super::Recorder;
 
 impl Recorder {
     /// Takes how long full handshakes took, those that resumed a session, and those that also began
@@ -67,6 +68,7 @@ impl Recorder {
             record.response_time.merge(&class.response_time);
             record.service_time.merge(&class.service_time);
             record.first_byte_time.merge(&class.first_byte_time);
+            coding::merge(&mut record.codings, &class.codings());
         }
         if self.classes.len() > 1 {
             let classes = self.classes.into_iter().zip(names);
@@ -94,21 +96,5 @@ impl Recorder {
                 at: (*at >= start).then(|| *at - start),
             })
             .collect()
-    }
-}
-
-impl Answers {
-    /// As the record tells it.
-    fn tell(self, name: &str) -> Class {
-        Class {
-            name: name.to_owned(),
-            outcomes: self.outcomes,
-            sent: self.sent,
-            bytes_content: self.content,
-            response_time: self.response_time,
-            service_time: self.service_time,
-            first_byte_time: self.first_byte_time,
-            reference: None,
-        }
     }
 }

@@ -46,6 +46,7 @@ fn exchange(due_ms: u64, ended_ms: u64, cause: Option<Cause>) -> Exchange {
         first_byte: Some(at_ms(ended_ms)),
         ended: at_ms(ended_ms),
         content: Bytes::new(7),
+        coding: None,
         connect: None,
         class: Some(0),
         cause,

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use model::Outcome;
 use model::plan::Plan;
 use model::record::{Reference, Tally};
 use model::tls::Negotiated;
 use model::units::{Bytes, Instant, Span};
+use model::{Coding, Outcome};
 use sha2::{Digest as _, Sha256};
 use sys::reactor::{Event, Key, Reactor, Refused, Stored, Transmit};
 use wire::tunnel::Opening;
@@ -26,6 +26,7 @@ pub(super) struct Answer {
     pub(super) version: String,
     pub(super) head_bytes: u64,
     pub(super) framing: &'static str,
+    pub(super) coding: Coding,
     pub(super) fields: Vec<(String, String)>,
     pub(super) content: Vec<u8>,
     pub(super) length: u64,
@@ -463,6 +464,7 @@ impl Sink for Collect {
         self.answer.version = head.version.to_string();
         self.answer.head_bytes = head.bytes.len() as u64;
         self.answer.framing = head.framing.name();
+        self.answer.coding = head.coding;
         self.answer.fields = head
             .fields()
             .into_iter()

@@ -280,6 +280,13 @@ fn settle(
             "two fetches differed (a dynamic page); checked: {checked}"
         ));
     }
+    if let Some(other) = answers.iter().find(|one| one.coding != answers[0].coding) {
+        let (one, other) = (answers[0].coding, other.coding);
+        notes.push(format!(
+            "answers to the same request are encoded unlike: content-encoding was {one}, then \
+             {other}"
+        ));
+    }
     Ok((expectation, Some(reference)))
 }
 
@@ -301,6 +308,7 @@ fn stable(answers: &[Answer]) -> (Expectation, bool) {
     let expectation = Expectation {
         status: all(|a, b| a.status == b.status).then_some(first.status),
         no_error: false,
+        coding: all(|a, b| a.coding == b.coding).then_some(first.coding),
         length: all(|a, b| a.length == b.length).then_some(first.length),
         content: content.into(),
     };

@@ -191,6 +191,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             first_byte: None,
             ended: now.max(due),
             content: Bytes::ZERO,
+            coding: None,
             connect: None,
             class,
             cause: Some(cause),

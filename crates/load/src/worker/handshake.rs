@@ -191,6 +191,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             first_byte: None,
             ended: at,
             content: Bytes::ZERO,
+            coding: None,
             connect,
             class: Some(0),
             cause,

@@ -142,6 +142,7 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
             length: Some(100_000),
             content: body.as_bytes().into(),
             no_error: false,
+            coding: None,
         }],
         ..crate::harness::findings(file)
     };

@@ -2,6 +2,7 @@
 
 mod authors;
 mod classes;
+mod codings;
 mod connections;
 mod early;
 mod failures;

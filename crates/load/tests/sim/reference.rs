@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use load::LoadError;
 use load::reference::{Findings, establish};
 use load::settings;
+use model::Coding;
 use model::outcome::Outcome;
 use model::plan::{Expectation, Plan, PlanFile};
 use sys::Errno;
@@ -93,6 +94,31 @@ fn a_redirect_says_where_it_leads() {
     check(
         "304 Not Modified",
         "the answer has status 304, and does not say where else to ask",
+    );
+}
+
+#[test]
+fn how_content_is_encoded_is_part_of_the_reference() {
+    let encoded = |field: &str| format!("HTTP/1.1 200 OK\r\n{field}Content-Length: 5\r\n\r\nhello");
+    let gzip = encoded("Content-Encoding: gzip\r\n");
+    let found = fetch(Expectation::default(), ONE, answering(&gzip)).unwrap();
+    assert_eq!(found.expectations[0].coding, Some(Coding::Gzip));
+    let checked = found.references[0].clone().unwrap().checked;
+    assert!(checked.contains("content-encoding gzip"), "{checked}");
+    let plain = encoded("");
+    let server = numbered(move |number| {
+        Some(Reply::new(match number {
+            0 => gzip.clone(),
+            _ => plain.clone(),
+        }))
+    });
+    let found = fetch(Expectation::default(), ONE, server).unwrap();
+    assert_eq!(found.expectations[0].coding, None);
+    assert_eq!(
+        found.notes,
+        [
+            "answers to the same request are encoded unlike: content-encoding was gzip, then identity"
+        ]
     );
 }
 

@@ -8,6 +8,7 @@ mod worker;
 
 use serde::{Deserialize, Serialize};
 
+use crate::coding::{self, Codings};
 use crate::distribution::Distribution;
 use crate::http2::Http2Record;
 use crate::outcome::{Outcome, OutcomeCounts};
@@ -244,6 +245,9 @@ pub struct Class {
     pub sent: u64,
     /// Content bytes of right answers.
     pub bytes_content: Bytes,
+    /// Its complete answers with the expected status in the window, by how they were encoded.
+    #[serde(default, skip_serializing_if = "Codings::is_empty")]
+    pub codings: Codings,
     /// Ended − due, of right answers.
     pub response_time: Distribution,
     /// Ended − sent, of right answers.
@@ -261,6 +265,7 @@ impl Class {
         self.outcomes.merge(&other.outcomes);
         self.sent += other.sent;
         self.bytes_content += other.bytes_content;
+        coding::merge(&mut self.codings, &other.codings);
         self.response_time.merge(&other.response_time);
         self.service_time.merge(&other.service_time);
         self.first_byte_time.merge(&other.first_byte_time);
@@ -313,6 +318,9 @@ pub struct Record {
     pub quic: Option<QuicRecord>,
     /// First byte − sent, of right answers.
     pub first_byte_time: Distribution,
+    /// Complete answers with the expected status in the window, by how they were encoded.
+    #[serde(default, skip_serializing_if = "Codings::is_empty")]
+    pub codings: Codings,
     /// Each request, in the order of the plan, where it has more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
@@ -379,6 +387,7 @@ impl Record {
         ] {
             mine.merge(theirs);
         }
+        coding::merge(&mut self.codings, &other.codings);
         if let Some(tls) = other.tls {
             self.tls.get_or_insert_default().merge(tls);
         }

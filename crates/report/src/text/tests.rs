@@ -1,9 +1,10 @@
+use model::coding::{Coded, Coding};
 use model::distribution::Shape;
 use model::fixture::{self, Heat};
 use model::http2::Http2Record;
 use model::plan::{Protocol, Think};
 use model::record::Example;
-use model::{Outcome, Span, Trial};
+use model::{Bytes, Outcome, Span, Trial};
 
 use super::*;
 use crate::Run;
@@ -132,6 +133,38 @@ fn the_mean_counts_all_exchanges_in_flight() {
 }
 
 #[test]
+fn encodings_are_told_where_they_matter() {
+    let told = |codings: &[(Coding, u64, u64)], asks: bool| {
+        let mut trial = fixture::closed();
+        if asks {
+            let field = ("Accept-Encoding".to_owned(), "gzip".to_owned());
+            trial.plan.requests[0].headers.push(field);
+        }
+        let coded = |(coding, answers, bytes): &(Coding, u64, u64)| {
+            let (answers, bytes) = (*answers, Bytes::new(*bytes));
+            (*coding, Coded { answers, bytes })
+        };
+        trial.record.codings = codings.iter().map(coded).collect();
+        let text = encoding::encoding(&trial, PLAIN);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let (plain, gzip) = (
+        (Coding::Identity, 1, 2 << 20),
+        (Coding::Gzip, 1_234, 5 << 10),
+    );
+    assert_eq!(told(&[], true), "", "an older trial says nothing");
+    assert_eq!(told(&[plain], false), "");
+    let none = told(&[plain], true);
+    assert!(none.contains("none of the answers was encoded"), "{none}");
+    let some = told(&[plain, gzip], false);
+    assert!(some.contains("1 answer (2.00 MiB) not encoded"), "{some}");
+    assert!(
+        some.contains("1,234 answers in gzip (5.00 KiB as sent)"),
+        "{some}"
+    );
+}
+
+#[test]
 fn a_closed_loop() {
     let trial = judged_trial(|_| {}, fixture::closed());
     check("closed", &super::trial(&trial, PLAIN));
@@ -199,7 +232,7 @@ fn failures_timeouts_and_facts_unread() {
             outcomes[Outcome::Ok] -= 9_400;
             outcomes[Outcome::Read] = 9_000;
             outcomes[Outcome::Timeout] = 400;
-            trial.record.total.bytes_content = model::Bytes::new(590_600 * 7);
+            trial.record.total.bytes_content = Bytes::new(590_600 * 7);
             trial.record.service_time = fixture::spread(Shape::TOTAL, 1.05e6, 590_600);
             trial.record.response_time = fixture::spread(Shape::TOTAL, 1.055e6, 590_600);
             trial.record.intervals[9].tally.outcomes[Outcome::Ok] -= 9_400;

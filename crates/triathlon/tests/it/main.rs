@@ -16,6 +16,7 @@ mod bad_input;
 mod calls;
 mod ci;
 mod compare;
+mod compression;
 mod counts;
 mod digests;
 mod doctor;

@@ -227,7 +227,8 @@ impl KnownHead {
 }
 
 /// Where in `line` a value begins that may change without changing what the head says; none in the
-/// status line, in fields that frame the message or speak of the connection, in folded lines and
+/// status line, in fields that frame the message, say how its content is encoded or speak of the
+/// connection, in folded lines and
 /// at the end of the head.
 fn free_value(line: &[u8]) -> Option<usize> {
     let colon = memchr::memchr(b':', line)?;
@@ -237,6 +238,7 @@ fn free_value(line: &[u8]) -> Option<usize> {
         .all(|byte| byte.is_ascii_graphic() && *byte != b'/');
     let speaks = [
         b"connection".as_slice(),
+        b"content-encoding",
         b"content-length",
         b"transfer-encoding",
     ];
@@ -357,6 +359,7 @@ mod tests {
             ("Age: 7", "Age: \u{1}"),
             ("Age: 7", "Age: 7\rx"),
             ("Server: test", "Server: test\r\nTransfer-Encoding: chunked"),
+            ("Server: test", "Content-Encoding: test"),
             ("abcdef\r\n\r\n", "abcdef\r\n"),
         ] {
             let bytes = HEAD.replacen(from, to, 1);

@@ -6,6 +6,8 @@
 
 use std::mem::MaybeUninit;
 
+use model::Coding;
+
 use crate::client::ProtocolError;
 use crate::message::{Framing, Version};
 
@@ -23,6 +25,8 @@ pub struct ResponseHead {
     pub version: Version,
     /// How its content is framed, were it the answer to a GET with content.
     pub framing: Framing,
+    /// How that content is encoded.
+    pub coding: Coding,
     /// Whether neither side of the connection is asked to close it.
     pub keep_alive: bool,
 }
@@ -122,6 +126,7 @@ fn interpret(
         parsed.map_err(|error| ProtocolError::BadHead(reason(error)))?;
     let mut length = None;
     let mut coding = None;
+    let mut encoded = None;
     let (mut close, mut keep) = (false, false);
     for field in fields {
         match field.name.len() {
@@ -133,6 +138,9 @@ fn interpret(
             }
             14 if field.name.eq_ignore_ascii_case("content-length") => {
                 length = Some(same_length(length, field.value)?);
+            }
+            16 if field.name.eq_ignore_ascii_case("content-encoding") => {
+                encoded = Some(one_more_coding(encoded, field.value));
             }
             17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
                 coding = tokens(field.value).last().or(coding);
@@ -153,8 +161,17 @@ fn interpret(
         status,
         version,
         framing,
+        coding: encoded.unwrap_or_default(),
         keep_alive,
     })
+}
+
+/// How content is encoded of which one more field says so, after those `before`.
+pub(crate) fn one_more_coding(before: Option<Coding>, value: &[u8]) -> Coding {
+    match before {
+        None | Some(Coding::Identity) => Coding::read(value),
+        Some(_) => Coding::Other,
+    }
 }
 
 /// The elements of a comma-separated list, without blanks around them and without empty ones.

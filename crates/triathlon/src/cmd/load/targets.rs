@@ -88,6 +88,18 @@ pub(super) struct Targets {
     #[arg(long, value_name = "METHOD")]
     request: Option<String>,
 
+    /// Ask for encoded content: the codings that Accept-Encoding names, gzip, br and zstd unless
+    /// given. Answers are counted by how they came, checked as they came, and not decoded
+    #[arg(
+        long,
+        value_name = "CODING,...",
+        value_delimiter = ',',
+        num_args = 0..,
+        require_equals = true,
+        default_missing_values = ["gzip", "br", "zstd"]
+    )]
+    compressed: Option<Vec<Accepted>>,
+
     /// A name and a password, NAME:PASSWORD, for basic authentication. Other users of this machine
     /// do not see them, and no result holds them
     #[arg(long, value_name = "NAME:PASSWORD", conflicts_with = "bearer")]
@@ -129,6 +141,26 @@ pub(super) struct Targets {
     resolve: Vec<String>,
 }
 
+/// How content may be encoded.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Accepted {
+    Gzip,
+    Br,
+    Zstd,
+    Deflate,
+}
+
+impl Accepted {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Br => "br",
+            Self::Zstd => "zstd",
+            Self::Deflate => "deflate",
+        }
+    }
+}
+
 /// What the flags of this file come to.
 pub(super) struct Asks {
     pub(super) requests: Vec<RequestFile>,
@@ -157,6 +189,7 @@ impl Targets {
         };
         for request in &mut requests {
             request.headers.extend(fields.iter().cloned());
+            self.accept_encodings(&mut request.headers);
         }
         let first = requests.first().ok_or_else(|| {
             UsageError(match self.script {
@@ -294,6 +327,17 @@ impl Targets {
             }),
         };
         Ok((content, None))
+    }
+
+    /// Asks for encoded content, unless these fields do.
+    fn accept_encodings(&self, fields: &mut Vec<(String, String)>) {
+        let is_said = |(name, _): &(String, String)| name.eq_ignore_ascii_case("accept-encoding");
+        if let Some(codings) = &self.compressed
+            && !fields.iter().any(is_said)
+        {
+            let names: Vec<&str> = codings.iter().map(Accepted::name).collect();
+            fields.push(("Accept-Encoding".to_owned(), names.join(", ")));
+        }
     }
 
     /// What is sent with every request.

@@ -429,6 +429,7 @@ impl Connection {
                 status: head.status,
                 version: head.version,
                 framing,
+                coding: head.coding,
                 keep_alive,
                 bytes,
             },

@@ -2,7 +2,10 @@
 
 use std::io::Write as _;
 
+use model::Coding;
+
 use crate::client::ProtocolError;
+use crate::h1::parse::one_more_coding;
 use crate::h2::Code;
 use crate::h2::hpack::Decoder;
 
@@ -11,6 +14,7 @@ use crate::h2::hpack::Decoder;
 pub(crate) struct Fields {
     pub(crate) status: u16,
     pub(crate) length: Option<u64>,
+    pub(crate) coding: Option<Coding>,
 }
 
 /// The last head that can come again with the same meaning.
@@ -119,6 +123,7 @@ impl Fields {
                 }
                 self.length = Some(length);
             }
+            b"content-encoding" => self.coding = Some(one_more_coding(self.coding, value)),
             _ => {}
         }
         for part in [name, b": ", value, b"\r\n"] {

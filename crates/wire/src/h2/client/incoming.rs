@@ -205,6 +205,7 @@ impl Connection {
             status: fields.status,
             version: Version::Http2,
             framing,
+            coding: fields.coding.unwrap_or_default(),
             keep_alive: true,
             bytes: &shared.text,
         };

@@ -218,6 +218,7 @@ impl Connection {
             status: fields.status,
             version: Version::Http3,
             framing,
+            coding: fields.coding.unwrap_or_default(),
             keep_alive: true,
             bytes: &shared.text,
         };
