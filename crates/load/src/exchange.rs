@@ -234,18 +234,13 @@ impl fmt::Display for Cause {
             }
             Self::Timeout {
                 after,
-                content,
-                begun,
-            } => {
-                if *begun {
-                    write!(
-                        f,
-                        "no complete answer within {after}: {content} bytes of content had come"
-                    )
-                } else {
-                    write!(f, "no answer within {after}")
-                }
-            }
+                begun: false,
+                ..
+            } => write!(f, "no answer within {after}"),
+            Self::Timeout { after, content, .. } => write!(
+                f,
+                "no complete answer within {after}: {content} bytes of content had come"
+            ),
             Self::Tunnel(error) => error.fmt(f),
             Self::TunnelEnded(None) => {
                 f.write_str("the proxy closed the connection before it had answered CONNECT")

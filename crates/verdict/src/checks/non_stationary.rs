@@ -101,8 +101,8 @@ struct Common {
     severity: Severity,
 }
 
-/// The drift that the rounds have in common, and what it does. What is sure of it counts: the end of
-/// the interval of their median that is nearer to zero, or the drift that more than half of them
+/// The drift that the rounds have in common, and what it does. What is sure of it counts: the end
+/// of the interval of their median that is nearer to zero, or the drift that more than half of them
 /// reach, the same way and each of them for sure.
 ///
 /// The median alone would not do. Of 20 points with 8 rounds of noise each, one in six reports has

@@ -105,6 +105,9 @@ pub struct Side {
     passes: BTreeMap<(Spot, usize), Vec<f64>>,
 }
 
+/// A spot in one round and group, and the position of a metric.
+type Measured<'a> = (&'a Spot, Option<(u32, u32)>, usize);
+
 /// What is kept of one trial.
 #[derive(Clone, Debug)]
 struct Kept {
@@ -272,7 +275,7 @@ impl Side {
 
     /// The rounds in which some attempt that nothing spoilt is no result, by spot and metric: what
     /// was measured first is none either, for the server is as it was.
-    fn struck(&self, verdicts: &[Verdict]) -> BTreeSet<(&Spot, Option<(u32, u32)>, usize)> {
+    fn struck(&self, verdicts: &[Verdict]) -> BTreeSet<Measured<'_>> {
         let mut struck = BTreeSet::new();
         for (trial, verdict) in self.trials.iter().zip(verdicts) {
             if trial.is_void || trial.place.is_none() {

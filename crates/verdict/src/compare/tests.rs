@@ -112,9 +112,9 @@ fn rounds_whose_claim_is_invalid_do_not_count() {
         if point.id.server == "nginx" && point.round <= 2 {
             // Half of its answers were wrong: nothing that it claims holds.
             let total = &mut trial.record.total.outcomes;
-            let ok = total[model::Outcome::Ok];
-            total[model::Outcome::Ok] = ok / 2;
-            total[model::Outcome::Status] = ok - ok / 2;
+            let ok = total[Outcome::Ok];
+            total[Outcome::Ok] = ok / 2;
+            total[Outcome::Status] = ok - ok / 2;
         }
     }
     let compared = labs(&heat(1, 1.0, 8), &spoilt);

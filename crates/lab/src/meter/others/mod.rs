@@ -346,8 +346,8 @@ fn is_foreign_kernel_thread(name: &str) -> bool {
     KERNEL_FOREIGN.contains(&numberless)
 }
 
-/// What a worker of the kernel does or did last: `loop0` of `kworker/u4:1+loop0`. The kernel adds it
-/// to the name (Linux 4.18 and later).
+/// What a worker of the kernel does or did last: `loop0` of `kworker/u4:1+loop0`. The kernel adds
+/// it to the name (Linux 4.18 and later).
 fn work(name: &str) -> Option<&str> {
     let worker = name.strip_prefix("kworker/")?;
     let (_, work) = worker.split_once(['+', '-'])?;

@@ -127,7 +127,11 @@ fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
     assert_eq!(others.cpu, Span::from_ms(60 + 25 + 24 + 12 + 11));
     assert_eq!(
         told(&others.serving_top),
-        ["2 [ksoftirqd] 70", "1 [kworker, flush-8:0] 20", "1 rsyslogd 9"]
+        [
+            "2 [ksoftirqd] 70",
+            "1 [kworker, flush-8:0] 20",
+            "1 rsyslogd 9"
+        ]
     );
     assert_eq!(others.serving, Span::from_ms(112));
 }
