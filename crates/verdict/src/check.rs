@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use model::experiment::Placement;
 use model::finding::{Claim, Finding, Severity};
+use model::point::PLACEMENT;
 use model::{Outcome, Record, Span, Trial};
 use serde_json::Value;
 
@@ -195,6 +197,20 @@ impl<'a> Facts<'a> {
         let answered = reference.and_then(|r| r.address.parse::<SocketAddr>().ok());
         let asked = self.trial.plan.addresses.first().copied();
         Some(answered.or(asked)?.ip().to_canonical().is_loopback())
+    }
+
+    /// Whether the experiment asks for a generator on the server's CPUs.
+    pub(crate) fn is_sharing_asked(&self) -> bool {
+        self.is_asked(PLACEMENT, Placement::Shared.name())
+    }
+
+    fn is_asked(&self, axis: &str, word: &str) -> bool {
+        let value = self
+            .trial
+            .point
+            .as_ref()
+            .and_then(|point| point.id.value(axis));
+        value.is_some_and(|value| value.to_string() == word)
     }
 
     /// How far a kernel counter of this machine went during the window; none if unreadable.

@@ -1,7 +1,7 @@
 //! GEN-06: a generator on the server's CPUs takes from it what it is measuring.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
-use model::finding::Severity::{Invalid, Suspect};
+use model::finding::Severity::{Invalid, Note, Suspect};
 use model::units::Span;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement};
@@ -27,6 +27,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     };
     if shared.is_empty() {
         return siblings(facts);
+    }
+    if facts.is_sharing_asked() {
+        return asked(facts, shared);
     }
     let is_short = facts.record.window < READABLE_MIN;
     let busy = facts.busy_share(shared).filter(|_| !is_short);
@@ -60,6 +63,29 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         "Give server and generator different CPUs (load: --cpus 1, and taskset -c 0 for the \
          server; lab: placement = apart)",
     )
+    .into()
+}
+
+/// What was asked for is no defect: it says what the rate is, and what it compares with.
+fn asked(facts: &Facts<'_>, shared: &[u32]) -> Judgement {
+    let say = format!(
+        "Generator and server share {}, as the experiment asks: the rate is that of both together. \
+         It compares with other servers that share CPUs with the generator, and with the same \
+         server apart it says what sharing costs.",
+        words::named_cpus(shared)
+    );
+    Found::new(
+        &[
+            (Capacity, Suspect),
+            (Latency, Note),
+            (Resources, Note),
+            (Comparison, Note),
+        ],
+        say,
+    )
+    .evidence("shared_cpus", shared.to_vec())
+    .evidence("busy_share", facts.busy_share(shared))
+    .fix("Read what the server can do alone at the points with placement = apart")
     .into()
 }
 

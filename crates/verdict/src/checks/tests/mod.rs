@@ -7,6 +7,7 @@ mod generator;
 mod machine;
 mod page;
 mod statistics;
+mod ways;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
