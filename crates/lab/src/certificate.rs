@@ -15,6 +15,7 @@ use rcgen::{
 };
 
 use crate::error::LabError;
+use crate::pair;
 use crate::site::open_to_all;
 
 /// Whom the certificates are for: where servers of a lab listen.
@@ -86,6 +87,8 @@ fn texts(key: CertificateKey) -> Result<(String, String), rcgen::Error> {
         CertificateKey::Rsa2048 => &PKCS_RSA_SHA256,
     };
     let private = KeyPair::generate_for(algorithm)?;
-    let certificate = CertificateParams::new(NAMES.map(str::to_owned))?.self_signed(&private)?;
+    let mut names = NAMES.map(str::to_owned).to_vec();
+    names.push(pair::SERVER.to_string());
+    let certificate = CertificateParams::new(names)?.self_signed(&private)?;
     Ok((certificate.pem(), private.serialize_pem()))
 }

@@ -18,6 +18,7 @@ pub mod experiment;
 pub mod generator;
 pub mod lock;
 pub mod meter;
+pub mod pair;
 pub mod probe;
 pub mod run;
 pub mod scratch;

@@ -17,6 +17,7 @@ pub mod datagram;
 mod errno;
 pub mod file;
 pub mod hiccup;
+pub mod namespace;
 pub mod process;
 pub mod reactor;
 pub mod signal;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use model::experiment::Placement;
+use model::experiment::{Network, Placement};
 use model::finding::{Claim, Finding, Severity};
-use model::point::PLACEMENT;
+use model::point::{NETWORK, PLACEMENT};
 use model::{Outcome, Record, Span, Trial};
 use serde_json::Value;
 
@@ -197,6 +197,11 @@ impl<'a> Facts<'a> {
         let answered = reference.and_then(|r| r.address.parse::<SocketAddr>().ok());
         let asked = self.trial.plan.addresses.first().copied();
         Some(answered.or(asked)?.ip().to_canonical().is_loopback())
+    }
+
+    /// Whether the lab was to put virtual Ethernet devices between generator and server.
+    pub(crate) fn is_over_veth(&self) -> bool {
+        self.is_asked(NETWORK, Network::Veth.name())
     }
 
     /// Whether the experiment asks for a generator on the server's CPUs.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Trial;
-use model::point::{CERTIFICATE, HANDSHAKE, PROTOCOL, PointId};
+use model::point::{CERTIFICATE, HANDSHAKE, NETWORK, PROTOCOL, PointId};
 use model::trial::Ceiling;
 
 /// The responder was the limit where its CPUs were busier than this ...
@@ -22,8 +22,8 @@ pub struct Ceilings {
 struct Place {
     cores: u32,
     workload: String,
-    /// Protocol, certificate and handshake; none in trials of earlier versions.
-    speech: [Option<String>; 3],
+    /// Protocol, certificate, handshake and network; none where nothing is said of them.
+    way: [Option<String>; 4],
 }
 
 impl Place {
@@ -32,7 +32,7 @@ impl Place {
         Self {
             cores,
             workload: id.workload.clone(),
-            speech: [PROTOCOL, CERTIFICATE, HANDSHAKE].map(word),
+            way: [PROTOCOL, CERTIFICATE, HANDSHAKE, NETWORK].map(word),
         }
     }
 }

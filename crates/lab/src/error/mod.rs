@@ -121,6 +121,14 @@ pub enum LabError {
         /// What stood in the way.
         why: String,
     },
+    /// The network that the experiment asks for cannot be made here.
+    #[error("network = \"veth\" is not possible here: {why}; {remedy}")]
+    Network {
+        /// What stood in the way.
+        why: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
     /// A person asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -363,7 +363,7 @@ fn the_table_of_keys_is_that_of_the_types() {
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
         "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
             "arrivals": "fixed", "timeout": "1s", "stages": ["1s:5"], "sources": 1, "workers": 1,
-            "placement": "shared", "protocol": "http2-tls", "streams": 2 },
+            "placement": "shared", "network": "veth", "protocol": "http2-tls", "streams": 2 },
         "tls": { "certificate": "rsa-2048", "handshake": "full", "version": "1.3", "group": "X25519",
             "suite": "TLS_AES_128_GCM_SHA256" },
         "published": [{ "what": "w", "rate": 1, "source": "s", "server": "s", "workload": "w",

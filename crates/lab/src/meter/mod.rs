@@ -168,6 +168,8 @@ pub fn read(
     generator: Option<Group<'_>>,
     server: Option<Group<'_>>,
 ) -> Reading {
+    let groups = [generator, server].into_iter().flatten();
+    let pids: Vec<u32> = groups.map(|group| group.pid).collect();
     let (mut generator, generator_group) = (generator.and_then(|g| clocks(root, g)), generator);
     let (mut server, server_group) = (server.and_then(|g| clocks(root, g)), server);
     let at = monotonic();
@@ -186,7 +188,7 @@ pub fn read(
         server,
         at,
         cpus,
-        counters: system::counters(root),
+        counters: system::counters(root, &pids),
         tracked_connections: system::tracked_connections(root),
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use model::experiment::{Placement, Restart, Speech};
 use model::point::{
-    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, PLACEMENT, PROTOCOL, Point, PointId,
-    RATE, SOURCES, Value,
+    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, NETWORK, PLACEMENT, PROTOCOL, Point,
+    PointId, RATE, SOURCES, Value,
 };
 
 use super::standby::Waiting;
@@ -192,7 +192,8 @@ impl Lab<'_> {
         progress: &mut Progress,
     ) -> Result<(), LabError> {
         let workload = &self.experiment.workloads()[slot.cell.workload];
-        let target = Target::of(slot.racer, running.place(), workload, &ground.site);
+        let place = running.place_over(slot.cell.network);
+        let target = Target::of(slot.racer, place, workload, &ground.site);
         if was_frozen {
             let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
             let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
@@ -295,6 +296,9 @@ impl Lab<'_> {
         }
         if let Some(placement) = cell.placement {
             id = id.with(PLACEMENT, Value::Word(placement.name().to_owned()));
+        }
+        if let Some(network) = cell.network {
+            id = id.with(NETWORK, Value::Word(network.name().to_owned()));
         }
         id = match slot.racer {
             Racer::Ceiling { cores, speech } => spoken(id.with(CORES, Value::Count(cores)), speech),

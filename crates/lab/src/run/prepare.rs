@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::net::Ipv4Addr;
 
-use model::experiment::{AccessLog, Gap, ServerVariant};
+use model::experiment::{AccessLog, Gap, Network, ServerVariant};
 use model::{Environment, Experiment};
 use verdict::words;
 
@@ -12,6 +13,7 @@ use super::{CEILING, Depth, Ground, Lab, News, Progress};
 use crate::certificate::Certificates;
 use crate::cpus::Division;
 use crate::error::LabError;
+use crate::pair;
 use crate::server::{self, Installed, Preset, Running, Search, Start};
 use crate::site::{Site, open_to_all, programs};
 use crate::sweep::{self, Racer};
@@ -40,7 +42,7 @@ pub fn present(
     let mut found = Vec::new();
     let mut missing = Vec::new();
     for (index, variant) in experiment.servers().iter().enumerate() {
-        match find(variant, search, division) {
+        match find(experiment, variant, search, division) {
             Ok(installed) => {
                 let before = missing.len();
                 missing.extend(not_offered(experiment, index, &installed));
@@ -85,11 +87,18 @@ fn not_offered(experiment: &Experiment, index: usize, installed: &Installed) -> 
 }
 
 fn find(
+    experiment: &Experiment,
     variant: &ServerVariant,
     search: &Search,
     division: &Division,
 ) -> Result<Installed, (String, Option<String>)> {
     if let Some(url) = &variant.url {
+        if pair::is_needed(experiment) {
+            let why = "it already runs, outside of the network namespace that network = \"veth\" \
+                       makes for servers";
+            let remedy = "ask it over loopback: load.network=loopback";
+            return Err((why.to_owned(), Some(remedy.to_owned())));
+        }
         if variant.speech.protocol.is_secure() {
             let why = "it already runs, and the lab can give a certificate only to servers that it \
                        starts";
@@ -299,6 +308,11 @@ impl Lab<'_> {
             tls: demands.as_ref(),
             // More cores than there are: a ceiling for servers that are gaps themselves.
             cpus: cpus.unwrap_or(&self.division.server),
+            address: match pair::is_needed(self.experiment) {
+                // By loopback and by the pair of devices: nobody else is in its namespace.
+                true => Ipv4Addr::UNSPECIFIED,
+                false => Ipv4Addr::LOCALHOST,
+            },
             connections: self.experiment.connections().last().copied().unwrap_or(1),
             needs: &needs,
             variant: variant.unwrap_or_else(|| installed.product.variant_default()),
@@ -335,18 +349,26 @@ impl Lab<'_> {
                 ),
             });
         }
+        let ways: Vec<Option<Network>> = match self.experiment.networks() {
+            [] => vec![None],
+            networks => networks.iter().copied().map(Some).collect(),
+        };
         for workload in ground.workloads(racer, self.experiment) {
-            let target = Target::of(racer, running.place(), workload, &ground.site);
-            let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
-            let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
-            self.check_interrupt()?;
-            asked.map_err(|why| {
-                let said = in_brackets(&running.complaint());
-                LabError::Server {
-                    server: label.clone(),
-                    why: format!("wrong answer for '{}': {why}{said}", workload.name),
-                }
-            })?;
+            for &way in &ways {
+                let place = running.place_over(way);
+                let target = Target::of(racer, place, workload, &ground.site);
+                let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
+                let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
+                self.check_interrupt()?;
+                asked.map_err(|why| {
+                    let said = in_brackets(&running.complaint());
+                    let over = over_words(way);
+                    LabError::Server {
+                        server: label.clone(),
+                        why: format!("wrong answer for '{}'{over}: {why}{said}", workload.name),
+                    }
+                })?;
+            }
         }
         // One that goes into the background may have answered, but nobody would meter it.
         match running.ended("by itself") {
@@ -379,6 +401,14 @@ impl Lab<'_> {
                 in_brackets(&running.complaint())
             ),
         })
+    }
+}
+
+/// What must be true for a server to be asked that way, where that is not so with every one.
+const fn over_words(way: Option<Network>) -> &'static str {
+    match way {
+        Some(Network::Veth) => " over veth, for which it must listen on {{ address }}",
+        _ => "",
     }
 }
 

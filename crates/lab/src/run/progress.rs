@@ -179,6 +179,7 @@ mod tests {
                     rate: None,
                     sources: None,
                     placement: None,
+                    network: None,
                 },
             };
             progress.count(&Point::default(), &slot, is_void);

@@ -14,6 +14,7 @@ mod template;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -39,7 +40,9 @@ pub struct Setup<'a> {
     pub directory: &'a Path,
     /// The documents.
     pub site: &'a Path,
-    /// Where its processes listen, on 127.0.0.1, in their order: the last one is asked.
+    /// Where the process listens that is asked; those behind it listen on 127.0.0.1.
+    pub address: Ipv4Addr,
+    /// The ports of its processes, in their order: the last one is asked.
     pub ports: &'a [u16],
     /// CPUs it gets: it is told to have as many workers.
     pub cpus: &'a [u32],
@@ -306,11 +309,12 @@ pub(crate) fn check_path(path: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Fills the places of a user's template that are written as `{port}`, `{directory}`, `{site}`,
-/// `{workers}`, `{cpus}`, `{access_log}`, `{connections}`.
+/// Fills the places of a user's template that are written as `{address}`, `{port}`, `{directory}`,
+/// `{site}`, `{workers}`, `{cpus}`, `{access_log}`, `{connections}`.
 fn fill(template: &str, setup: &Setup<'_>, port: u16) -> String {
     let cpus: Vec<String> = setup.cpus.iter().map(ToString::to_string).collect();
     [
+        ("{address}", setup.address.to_string()),
         ("{port}", port.to_string()),
         ("{directory}", setup.directory.display().to_string()),
         ("{site}", setup.site.display().to_string()),

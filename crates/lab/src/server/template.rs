@@ -15,6 +15,7 @@ use crate::experiment::nearest;
 /// The values that every template can use.
 pub(super) const NAMES: &[&str] = &[
     "access_log",
+    "address",
     "connections",
     "cpus",
     "directory",
@@ -182,8 +183,9 @@ pub(super) fn values(
             ("key", text(&files.key)),
         ])
     });
-    let all: [(&str, Value); 17] = [
+    let all: [(&str, Value); 18] = [
         ("access_log", setup.access_log.name().into()),
+        ("address", setup.address.to_string().into()),
         ("connections", setup.connections.into()),
         ("cpus", setup.cpus.to_vec().into()),
         ("directory", text(setup.directory)),

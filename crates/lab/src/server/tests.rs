@@ -2,6 +2,7 @@ use super::*;
 
 fn setup<'a>(directory: &'a Path, cpus: &'a [u32]) -> Setup<'a> {
     Setup {
+        address: Ipv4Addr::LOCALHOST,
         directory,
         site: Path::new("/a site/www"),
         ports: &[4711],
@@ -329,9 +330,9 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "listen {{ port }}",
         "listen {{ prot }}",
         "mine/server.toml:8: process[0].arguments: there is no value 'prot'; there are \
-         access_log, connections, cpus, directory, documents, is_root, needs, port, ports, preset, \
-         programs, protocol, setting, site, tls, variant, workers, apache_modules, cpu_masks, \
-         first_file; did you mean 'port'?",
+         access_log, address, connections, cpus, directory, documents, is_root, needs, port, \
+         ports, preset, programs, protocol, setting, site, tls, variant, workers, apache_modules, \
+         cpu_masks, first_file; did you mean 'port'?",
     );
     check_mistake(
         "{{ preset }}.conf",
@@ -392,10 +393,10 @@ fn a_broken_template_names_file_and_line() {
     );
     check(
         "port {{ port }}\n\nworkers {{ wrokers }};\n",
-        "mine/tuned.conf:3: there is no value 'wrokers'; there are access_log, connections, cpus, \
-         directory, documents, is_root, needs, port, ports, preset, programs, protocol, setting, \
-         site, tls, variant, workers, apache_modules, cpu_masks, first_file; did you mean \
-         'workers'?",
+        "mine/tuned.conf:3: there is no value 'wrokers'; there are access_log, address, \
+         connections, cpus, directory, documents, is_root, needs, port, ports, preset, programs, \
+         protocol, setting, site, tls, variant, workers, apache_modules, cpu_masks, first_file; \
+         did you mean 'workers'?",
     );
 }
 
@@ -436,7 +437,7 @@ fn a_template_that_fails_at_work_names_file_and_line_too() {
     assert_eq!(
         why,
         "my own.conf: it does not use {{ port }}, and each start has another port: write that in \
-         the place of its own, as stock.conf of nginx does (listen 127.0.0.1:{{ port }}\
+         the place of its own, as stock.conf of nginx does (listen {{ address }}:{{ port }}\
          {{ setting.protocol }};)"
     );
     let why = product("origin").launch(&setup).unwrap_err();

@@ -12,13 +12,13 @@ mod study;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::experiment::{AccessLog, Order, Placement, ServerVariant, Speech};
+use model::experiment::{AccessLog, Network, Order, Placement, ServerVariant, Speech};
 use model::units::Rate;
 use model::{Bytes, Experiment, Random, Span};
 
 pub use budget::{Cost, Scaled, rounds_needed, scale, untold};
 pub(crate) use budget::{block_cost, restart};
-pub use study::{fit_cores, shortfall};
+pub use study::{fit_cores, shortfall, without_veth};
 
 /// The ceiling is measured at up to so many connection counts (glossary).
 const CEILINGS_MAX: usize = 6;
@@ -90,6 +90,8 @@ pub struct Cell {
     pub sources: Option<u32>,
     /// On whose CPUs the generator runs; none where the experiment says nothing.
     pub placement: Option<Placement>,
+    /// What lies between generator and server; none where the experiment says nothing.
+    pub network: Option<Network>,
 }
 
 /// How many racers may be started together on a machine with so much memory: as many as it has
@@ -387,18 +389,23 @@ fn cells_of(experiment: &Experiment, racer: Racer) -> Vec<Cell> {
     let of_all = matches!(racer, Racer::Server(_));
     let sources = values(experiment.sources(), of_all);
     let placements = values(experiment.placements(), of_all);
+    // How fast it can be depends on the path.
+    let networks = values(experiment.networks(), true);
     let mut cells = Vec::new();
     for workload in 0..experiment.workloads().len() {
         for &connections in &connections {
             for &rate in &rates {
                 for &sources in &sources {
-                    cells.extend(placements.iter().map(|&placement| Cell {
-                        workload,
-                        connections,
-                        rate,
-                        sources,
-                        placement,
-                    }));
+                    for &placement in &placements {
+                        cells.extend(networks.iter().map(|&network| Cell {
+                            workload,
+                            connections,
+                            rate,
+                            sources,
+                            placement,
+                            network,
+                        }));
+                    }
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::experiment::{Experiment, ExperimentFile, OneOrMany};
+use model::experiment::{Experiment, ExperimentFile, Network, OneOrMany};
 use verdict::words;
 
 /// Gives each server whose every number of cores is more than `available` as many as there are.
@@ -30,6 +30,16 @@ pub fn fit_cores(experiment: &Experiment, available: u32) -> (Experiment, Vec<St
     }
 }
 
+/// `experiment` without the points over a pair of devices; none where no others would be left.
+pub fn without_veth(experiment: &Experiment) -> Option<Experiment> {
+    let mut rest = experiment.networks().to_vec();
+    rest.retain(|network| *network != Network::Veth);
+    let mut file: ExperimentFile = experiment.file().clone();
+    file.load.network = (!rest.is_empty()).then_some(OneOrMany::Many(rest));
+    file.load.network.as_ref()?;
+    Experiment::try_from(file).ok()
+}
+
 /// What `run` lacks of the study that `written` repeats: a server or workload of priority 1, or
 /// the second point of an axis. None where it lacks nothing, or where this repeats no study.
 pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
@@ -48,6 +58,7 @@ pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
             ("rates", of.rates().len()),
             ("source addresses", of.sources().len()),
             ("places of the generator", of.placements().len()),
+            ("networks", of.networks().len()),
         ]
     };
     for ((name, asked), (_, left)) in axes(written).into_iter().zip(axes(run)) {

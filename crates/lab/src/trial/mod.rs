@@ -4,7 +4,6 @@
 mod place;
 mod sources;
 
-use std::net::IpAddr;
 use std::path::Path;
 
 use model::event::Phase;
@@ -280,10 +279,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         format: FORMAT,
         requests,
         addresses: vec![address],
-        sources: match address.ip() {
-            IpAddr::V4(ip) if ip.is_loopback() => sources(load),
-            _ => Vec::new(),
-        },
+        sources: sources(load, address.ip()),
         unix_socket: None,
         http_proxy: None,
         proxy_protocol: None,

@@ -38,9 +38,9 @@ impl Speaks {
 }
 
 impl Place {
-    /// One on this machine.
-    pub fn local(port: u16, speaks: Speaks) -> Self {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    /// One that the lab started.
+    pub fn at(address: Ipv4Addr, port: u16, speaks: Speaks) -> Self {
+        let address = SocketAddr::from((address, port));
         let scheme = if speaks.tls.is_some() {
             "https"
         } else {

@@ -1,10 +1,11 @@
-//! Source addresses of loopback: each trial has its own.
+//! Source addresses of a network of the lab: each trial has its own.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use model::Experiment;
 
 use super::Load;
+use crate::pair;
 
 /// Each trial has source addresses of its own, so that TIME_WAIT of one never meets the next. One
 /// address has 28,000 ports; where connections are closed again and again there are more of them.
@@ -20,7 +21,14 @@ pub(super) fn stride(experiment: &Experiment) -> u64 {
     u64::from(most).max(STRIDE_MIN)
 }
 
-pub(super) fn sources(load: &Load) -> Vec<IpAddr> {
+/// The source addresses of a trial against `server`: where it is reached by way of the lab's own
+/// devices, all of these are the generator's; of other networks nobody knows.
+pub(super) fn sources(load: &Load, server: IpAddr) -> Vec<IpAddr> {
+    let network = match server {
+        IpAddr::V4(ip) if ip.is_loopback() => 127,
+        IpAddr::V4(pair::SERVER) => pair::SOURCES[0],
+        _ => return Vec::new(),
+    };
     let churn = if load.requests_per_connection.is_some() {
         SOURCES_CHURN
     } else {
@@ -29,15 +37,15 @@ pub(super) fn sources(load: &Load) -> Vec<IpAddr> {
     let needed = churn * load.connections.div_ceil(CONNECTIONS_PER_SOURCE).max(1);
     let first = load.number.wrapping_mul(load.stride);
     (0..u64::from(load.sources.unwrap_or(needed)))
-        .map(|index| source(first.wrapping_add(index)))
+        .map(|index| source(network, first.wrapping_add(index)))
         .collect()
 }
 
-/// An address from 127.64.0.1 to 127.191.255.254, another one for each number in turn.
-fn source(number: u64) -> IpAddr {
+/// An address whose second byte is 64 to 191, another one for each number in turn.
+fn source(network: u8, number: u64) -> IpAddr {
     let byte = |value: u64| u8::try_from(value).expect("it was taken modulo at most 256");
     let last = byte(number % 254 + 1);
     let third = byte(number / 254 % 256);
     let second = byte(number / 254 / 256 % 128 + 64);
-    IpAddr::V4(Ipv4Addr::new(127, second, third, last))
+    IpAddr::V4(Ipv4Addr::new(network, second, third, last))
 }

@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use model::Plan;
 
@@ -7,7 +8,7 @@ use crate::experiment;
 
 fn target() -> Target {
     Target {
-        place: Place::local(4711, Speaks::default()),
+        place: Place::at(Ipv4Addr::LOCALHOST, 4711, Speaks::default()),
         requests: vec![Wanted::file("/small/7.html", 7, Some("ab".repeat(32)))],
     }
 }
@@ -28,6 +29,7 @@ fn every_plan_of_a_lab_can_run() {
         rate,
         sources: None,
         placement: None,
+        network: None,
     };
     for load in [
         Load::one_exchange(experiment.timeout(), 1),
@@ -60,7 +62,7 @@ fn trials_never_share_a_source_address() {
         let mut load = Load::one_exchange(Span::from_s(1), number);
         load.requests_per_connection = (number % 2 == 0).then_some(1);
         load.connections = 30_000;
-        let own = sources(&load);
+        let own = sources(&load, Ipv4Addr::LOCALHOST.into());
         assert_eq!(own.len(), if number % 2 == 0 { 32 } else { 2 });
         for address in own {
             assert!(seen.insert(address), "{address} twice, trial {number}");
@@ -109,7 +111,7 @@ fn a_workload_of_several_requests_is_a_plan_of_them() {
     let read = |racer| {
         let target = Target::of(
             racer,
-            Place::local(4711, Speaks::default()),
+            Place::at(Ipv4Addr::LOCALHOST, 4711, Speaks::default()),
             workload,
             &site,
         );
@@ -164,6 +166,7 @@ fn a_trial_has_as_many_source_addresses_as_it_is_to_have_and_no_other_has_one_of
         rate: experiment.rates().first().copied(),
         sources,
         placement: None,
+        network: None,
     });
     let mut seen = BTreeSet::new();
     for number in 1..=20 {

@@ -1,5 +1,5 @@
 //! What the load of an experiment does over time and where it comes from: stages of a rate, source
-//! addresses, and the place of the generator.
+//! addresses, the place of the generator, and the path from it to the servers.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -49,6 +49,29 @@ impl Placement {
         match self {
             Self::Apart => "apart",
             Self::Shared => "shared",
+        }
+    }
+}
+
+/// What lies between generator and servers.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// The loopback device.
+    Loopback,
+    /// A pair of virtual Ethernet devices, each in a network namespace of the lab's own.
+    Veth,
+    /// A network to another machine.
+    Remote,
+}
+
+impl Network {
+    /// The word in files, labels and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loopback => "loopback",
+            Self::Veth => "veth",
+            Self::Remote => "remote",
         }
     }
 }
@@ -136,6 +159,25 @@ pub(super) fn placements(load: &LoadFile) -> Result<Vec<Placement>, ExperimentEr
         )),
         false => Ok(places),
     }
+}
+
+/// The axis of the path to the servers; empty where nothing is said.
+pub(super) fn networks(load: &LoadFile) -> Result<Vec<Network>, ExperimentError> {
+    let Some(axis) = &load.network else {
+        return Ok(Vec::new());
+    };
+    let networks = ascending(axis);
+    if networks.is_empty() {
+        return Err(wrong("load.network", "give at least one of loopback, veth"));
+    }
+    if networks.contains(&Network::Remote) {
+        return Err(wrong(
+            "load.network",
+            "remote needs an agent on the other machine, which there is not yet; write loopback or \
+             veth, or give the server there as url = \"http://...\"",
+        ));
+    }
+    Ok(networks)
 }
 
 /// The threads of the generator, if somebody said how many.

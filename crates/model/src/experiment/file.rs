@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::course::{Placement, StageText};
+use super::course::{Network, Placement, StageText};
 use super::own::{KeepAliveFile, Pin, SettingText};
 use super::speech::{Spoken, TlsTable};
 use super::values::{OneOrMany, RateText, span};
@@ -295,6 +295,9 @@ pub struct LoadFile {
     /// On whose CPUs the generator runs: one word or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<OneOrMany<Placement>>,
+    /// What lies between generator and servers: one word or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<OneOrMany<Network>>,
     /// From sent to the last byte.
     #[serde(default = "five_seconds", with = "span")]
     pub timeout: Span,

@@ -17,7 +17,7 @@ use crate::plan::{Stage, Url};
 use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
-pub use course::{Placement, StageText};
+pub use course::{Network, Placement, StageText};
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
     LoadMode, Order, Published, Restart, ServerFile, WorkloadFile,
@@ -101,6 +101,7 @@ pub struct Experiment {
     rates: Vec<Rate>,
     sources: Vec<u32>,
     placements: Vec<Placement>,
+    networks: Vec<Network>,
     workers: Option<u32>,
 }
 
@@ -215,6 +216,11 @@ impl Experiment {
         &self.placements
     }
 
+    /// The axis of the path to the servers; empty where nothing is said.
+    pub fn networks(&self) -> &[Network] {
+        &self.networks
+    }
+
     /// The threads of the generator, if somebody said how many.
     pub const fn workers(&self) -> Option<u32> {
         self.workers
@@ -234,6 +240,7 @@ impl TryFrom<ExperimentFile> for Experiment {
         let rates = course::rates(&file.load)?;
         let sources = course::sources(&file.load)?;
         let placements = course::placements(&file.load)?;
+        let networks = course::networks(&file.load)?;
         let workers = course::workers(&file.load)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));
@@ -246,6 +253,7 @@ impl TryFrom<ExperimentFile> for Experiment {
             rates,
             sources,
             placements,
+            networks,
             workers,
         })
     }

@@ -376,6 +376,7 @@ fn the_load_comes_from_where_it_is_said() {
         value["load"]["sources"] = serde_json::json!([12_000, 64, 64]);
         value["load"]["workers"] = 32.into();
         value["load"]["placement"] = serde_json::json!(["shared", "apart"]);
+        value["load"]["network"] = serde_json::json!(["veth", "loopback"]);
     }))
     .unwrap();
     assert_eq!(experiment.sources(), [64, 12_000]);
@@ -384,6 +385,10 @@ fn the_load_comes_from_where_it_is_said() {
         experiment.placements(),
         [Placement::Apart, Placement::Shared]
     );
+    assert_eq!(experiment.networks(), [Network::Loopback, Network::Veth]);
+    let remote = error(|file| file["load"]["network"] = "remote".into());
+    assert_eq!(remote.key, "load.network");
+    assert!(remote.to_string().contains("agent"), "{remote}");
     for (key, value) in [("sources", 0), ("sources", 70_000), ("workers", 0)] {
         let error = error(|file| file["load"][key] = value.into());
         assert_eq!(error.key, format!("load.{key}"));

@@ -97,6 +97,9 @@ pub const SOURCES: &str = "sources";
 /// The axis of the generator's place.
 pub const PLACEMENT: &str = "placement";
 
+/// The axis of the path between generator and server.
+pub const NETWORK: &str = "network";
+
 /// Every axis. Points are put in the order of its rows, so what a chart is drawn along last comes
 /// first.
 pub static AXES: &[Axis] = &[
@@ -184,6 +187,16 @@ pub static AXES: &[Axis] = &[
         rivals: Rivals::MustAgree,
         read: word,
         show: |value| format!("CPUs {value}"),
+    },
+    Axis {
+        name: NETWORK,
+        column: "network",
+        meaning: "what lies between generator and server (loopback or veth), where the experiment \
+                  says so",
+        set: Set::Load,
+        rivals: Rivals::MustAgree,
+        read: word,
+        show: |value| format!("over {value}"),
     },
 ];
 

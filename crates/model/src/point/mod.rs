@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::units::Rate;
 
 pub use axis::{
-    ACCESS_LOG, AXES, Axis, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, PLACEMENT, PROTOCOL, RATE,
-    Rivals, SOURCES, Set, Value, axis,
+    ACCESS_LOG, AXES, Axis, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, NETWORK, PLACEMENT,
+    PROTOCOL, RATE, Rivals, SOURCES, Set, Value, axis,
 };
 
 /// One run of one experiment, a resumed one included. Two runs of the same experiment are two.

@@ -418,7 +418,7 @@ fn cpu_set(cpus: &[u32]) -> io::Result<Option<libc::cpu_set_t>> {
     Ok(Some(set))
 }
 
-fn check(result: libc::c_int) -> io::Result<()> {
+pub(crate) fn check(result: libc::c_int) -> io::Result<()> {
     if result == -1 {
         return Err(io::Error::last_os_error());
     }

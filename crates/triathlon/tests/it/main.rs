@@ -36,6 +36,7 @@ mod lab_tls;
 mod lua;
 mod many;
 mod models;
+mod network;
 mod outputs;
 mod own;
 mod probe;

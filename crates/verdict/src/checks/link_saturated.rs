@@ -23,11 +23,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if facts.is_local() == Some(true) {
         return Judgement::NotApplicable;
     }
-    let system = facts.trial.usage.system.as_ref();
-    let used = system
-        .into_iter()
-        .flat_map(|system| system.counters.keys())
-        .filter_map(|name| name.strip_prefix("link.")?.strip_suffix(".rx_bytes"))
+    let used = links(facts)
         .filter(|link| carried(facts, link))
         .filter_map(|link| Some((link, share(facts, link)?)))
         .max_by(|(_, one), (_, other)| one.total_cmp(other));
@@ -51,12 +47,19 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .into()
 }
 
-fn moved(facts: &Facts<'_>, link: &str, what: &str) -> u64 {
+/// The links that received anything.
+pub(super) fn links<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a str> {
+    let system = facts.trial.usage.system.as_ref();
+    let names = system.into_iter().flat_map(|system| system.counters.keys());
+    names.filter_map(|name| name.strip_prefix("link.")?.strip_suffix(".rx_bytes"))
+}
+
+pub(super) fn moved(facts: &Facts<'_>, link: &str, what: &str) -> u64 {
     facts.counter(&format!("link.{link}.{what}")).unwrap_or(0)
 }
 
 /// Whether a link carried at least what the generator sent and received.
-fn carried(facts: &Facts<'_>, link: &str) -> bool {
+pub(super) fn carried(facts: &Facts<'_>, link: &str) -> bool {
     let total = &facts.record.total;
     [
         ("rx_bytes", total.bytes_received),

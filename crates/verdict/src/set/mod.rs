@@ -186,18 +186,20 @@ impl Entry {
 }
 
 /// What the doctor said of the machine and of the server, but for links that take no part: over
-/// loopback that is each but `lo`.
+/// loopback that is each but `lo`, between virtual devices of the lab all that it saw before.
 fn before(trial: &Trial) -> Vec<Finding> {
     let server = trial.context.server.iter();
     let of_server = server.flat_map(|server| &server.doctor);
     let of_machine = &trial.environment.doctor;
-    let is_loopback = Facts::new(trial).is_loopback() == Some(true);
-    let is_elsewhere =
-        |finding: &Finding| finding.rule == "LNK-03" && !finding.evidence.contains_key("mtu.lo");
+    let facts = Facts::new(trial);
+    let (is_loopback, is_veth) = (facts.is_loopback() == Some(true), facts.is_over_veth());
+    let takes_part = |finding: &Finding| match finding.evidence.contains_key("mtu.lo") {
+        _ if finding.rule != "LNK-03" => true,
+        true => !is_veth,
+        false => !is_veth && !is_loopback,
+    };
     let all = of_machine.iter().chain(of_server);
-    all.filter(|finding| !(is_loopback && is_elsewhere(finding)))
-        .cloned()
-        .collect()
+    all.filter(|finding| takes_part(finding)).cloned().collect()
 }
 
 fn content_coding(reference: &Reference) -> String {

@@ -54,8 +54,8 @@ pub(super) const SOURCES: Key = key(
     Axis(&Count(1)),
     "as many as the ports of connections ask for",
     "sources = [64, 12_000]",
-    "How many source addresses of loopback new connections come from in turn, at most 65024; each \
-     of a list is a point, and no two trials have the same.",
+    "How many source addresses new connections come from in turn, at most 65024; each of a list is \
+     a point, and no two trials have the same.",
 );
 
 pub(super) const WORKERS: Key = key(
@@ -73,6 +73,17 @@ pub(super) const PLACEMENT: Key = key(
     "placement = [\"apart\", \"shared\"]",
     "Whether the generator has CPUs of its own or shares those of the server; each of a list is a \
      point.",
+);
+
+pub(super) const NETWORK: Key = key(
+    "network",
+    Axis(&Word(&["loopback", "veth", "remote"])),
+    "\"loopback\"",
+    "network = [\"loopback\", \"veth\"]",
+    "What lies between generator and servers: the loopback device, or a pair of virtual Ethernet \
+     devices between two network namespaces that the lab makes (it needs CAP_SYS_ADMIN and \
+     CAP_NET_ADMIN); each of a list is a point. remote needs an agent on another machine, which \
+     there is not yet.",
 );
 
 pub(super) const KEEP_ALIVE_TABLE: Section = Section {

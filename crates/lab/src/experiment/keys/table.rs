@@ -4,8 +4,8 @@
 use super::Kind::{
     Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
 };
-use super::more::{ARRIVALS, KEEP_ALIVE, KEEP_ALIVE_TABLE, PIN, PLACEMENT, SETTINGS, SOURCES};
-use super::more::{STAGES, WORKERS};
+use super::more::{ARRIVALS, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, PIN, PLACEMENT, SETTINGS};
+use super::more::{SOURCES, STAGES, WORKERS};
 use super::published::PUBLISHED;
 use super::tls::TLS;
 use super::{Key, Section};
@@ -457,6 +457,7 @@ pub const SECTIONS: &[Section] = &[
             SOURCES,
             WORKERS,
             PLACEMENT,
+            NETWORK,
             key(
                 "timeout",
                 Time,

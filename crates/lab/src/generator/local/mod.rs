@@ -4,6 +4,7 @@
 //! ends it.
 
 use std::io::{self, Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -16,6 +17,7 @@ use sys::process::{Child, Confinement, Interrupt, Leaf, Readiness, Signal, wait_
 use super::{Generator, Watch};
 use crate::error::LabError;
 use crate::meter::Group;
+use crate::pair::Pair;
 use crate::scratch::Scratch;
 
 /// How long a generator may take beyond its plan before it is given up.
@@ -35,6 +37,7 @@ pub struct Local<'a> {
     cpus: Vec<u32>,
     interrupt: Option<Interrupt>,
     scratch: &'a Scratch,
+    pair: Option<&'a Pair>,
 }
 
 impl<'a> Local<'a> {
@@ -52,7 +55,15 @@ impl<'a> Local<'a> {
             cpus,
             interrupt,
             scratch,
+            pair: None,
         }
+    }
+
+    /// The same where servers are reached by way of a pair of devices, too.
+    #[must_use]
+    pub const fn by_way_of(mut self, pair: Option<&'a Pair>) -> Self {
+        self.pair = pair;
+        self
     }
 
     /// The same with another command line: for tests, and for wrappers.
@@ -80,6 +91,12 @@ impl<'a> Local<'a> {
             orphaned: Signal::Kill,
             is_alone: false,
         };
+        let asked = plan.addresses.first().map(SocketAddr::ip);
+        let asked = asked.and_then(|ip| match ip {
+            IpAddr::V4(ip) => Some(ip),
+            IpAddr::V6(_) => None,
+        });
+        let _there = self.pair.map(|pair| pair.enter_to_ask(asked)).transpose()?;
         sys::process::start(&mut command, confinement).map_err(|error| {
             failed(format!(
                 "{} does not start: {error}",

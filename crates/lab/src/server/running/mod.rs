@@ -5,10 +5,12 @@
 mod ears;
 mod error_log;
 mod look;
+mod place;
 mod rest;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,7 +29,7 @@ use crate::error::LabError;
 use crate::meter::Group;
 use crate::scratch::Scratch;
 use crate::site::{Site, open_to_all};
-use crate::trial::{Place, Speaks};
+use crate::trial::Speaks;
 use error_log::ErrorLog;
 
 /// What to start, and how.
@@ -49,6 +51,8 @@ pub struct Start<'a> {
     pub certificate: Option<&'a CertificateFiles>,
     /// What is wanted of TLS when it is asked; none in clear.
     pub tls: Option<&'a TlsFile>,
+    /// Where it listens.
+    pub address: Ipv4Addr,
     /// CPUs it gets.
     pub cpus: &'a [u32],
     /// The most connections it will have to hold.
@@ -137,6 +141,7 @@ impl Running {
             programs: start.site.programs(),
             variant: start.variant,
             directives: start.directives,
+            address: start.address,
             ports: &ports,
             cpus: start.cpus,
             access_log: start.access_log,
@@ -235,26 +240,6 @@ impl Running {
         self.wait_until_it_listens(before)
     }
 
-    /// Where it is asked.
-    pub fn place(&self) -> Place {
-        match &self.external {
-            Some(external) => Place {
-                address: external.address,
-                url: external.url.clone(),
-                speaks: self.speaks.clone(),
-            },
-            None => Place::local(self.port(), self.speaks.clone()),
-        }
-    }
-
-    /// Where it listens; one that we started, on 127.0.0.1.
-    pub fn port(&self) -> u16 {
-        match &self.external {
-            Some(external) => external.address.port(),
-            None => self.front().launch.port,
-        }
-    }
-
     /// Its first process: of a rig, that of the part that is asked. None where nobody told it.
     pub fn pid(&self) -> Option<u32> {
         match &self.external {
@@ -274,12 +259,6 @@ impl Running {
             pid: self.pid()?,
             leaf: self.leaf(),
         })
-    }
-
-    /// Whether it may be far away: then this machine's counters say nothing of it.
-    pub fn is_elsewhere(&self) -> bool {
-        let external = self.external.as_ref();
-        external.is_some_and(|one| one.process.is_none() && !one.address.ip().is_loopback())
     }
 
     fn front(&self) -> &Process {

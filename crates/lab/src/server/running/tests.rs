@@ -75,6 +75,7 @@ fn place() -> Place {
 
 fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> Start<'a> {
     Start {
+        address: std::net::Ipv4Addr::LOCALHOST,
         label: "label",
         installed,
         preset,

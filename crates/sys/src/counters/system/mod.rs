@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::Span;
 use model::usage::CpuUsage;
@@ -97,13 +97,19 @@ pub fn processes_begun(root: &Path) -> Option<u64> {
 }
 
 /// All counters of the network stack and of memory, by name: `TcpExt.ListenOverflows`,
-/// `Tcp.RetransSegs`, `vmstat.pswpin`, `softnet.dropped`, `link.eth0.rx_bytes`. A file that is
-/// missing contributes nothing.
-pub fn counters(root: &Path) -> BTreeMap<String, u64> {
+/// `Tcp.RetransSegs`, `vmstat.pswpin`, `softnet.dropped`, `link.eth0.rx_bytes`. Those of a
+/// network are sums over the network namespaces that `processes` are in; without any, our own's. A
+/// missing file contributes nothing.
+pub fn counters(root: &Path, processes: &[u32]) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
-    for file in ["net/snmp", "net/netstat"] {
-        if let Ok(text) = fs::read_to_string(root.join(file)) {
-            parse_pairs(&text, &mut all);
+    for network in networks(root, processes) {
+        for file in ["snmp", "netstat"] {
+            if let Ok(text) = fs::read_to_string(network.join(file)) {
+                parse_pairs(&text, &mut all);
+            }
+        }
+        if let Ok(text) = fs::read_to_string(network.join("dev")) {
+            parse_links(&text, &mut all);
         }
     }
     if let Ok(text) = fs::read_to_string(root.join("vmstat")) {
@@ -115,13 +121,29 @@ pub fn counters(root: &Path) -> BTreeMap<String, u64> {
             }
         }
     }
+    // It counts for the CPUs, whatever the namespace.
     if let Ok(text) = fs::read_to_string(root.join("net/softnet_stat")) {
         parse_softnet(&text, &mut all);
     }
-    if let Ok(text) = fs::read_to_string(root.join("net/dev")) {
-        parse_links(&text, &mut all);
-    }
     all
+}
+
+/// Where the counters of each network namespace of `processes` are.
+fn networks(root: &Path, processes: &[u32]) -> Vec<PathBuf> {
+    let mut found: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for pid in processes {
+        let process = root.join(pid.to_string());
+        // One that has ended, or is not ours to look at, is no reason to know nothing.
+        if let Ok(namespace) = fs::read_link(process.join("ns/net")) {
+            found
+                .entry(namespace)
+                .or_insert_with(|| process.join("net"));
+        }
+    }
+    match found.is_empty() {
+        true => vec![root.join("net")],
+        false => found.into_values().collect(),
+    }
 }
 
 /// One line per CPU of hexadecimal columns: packets, those dropped, and how often there was more
@@ -152,7 +174,10 @@ fn parse_links(text: &str, into: &mut BTreeMap<String, u64>) {
         ];
         for (column, name) in named {
             if let Some(value) = columns.get(column).and_then(|value| value.parse().ok()) {
-                into.insert(format!("link.{}.{name}", link.trim()), value);
+                let sum: &mut u64 = into
+                    .entry(format!("link.{}.{name}", link.trim()))
+                    .or_default();
+                *sum = sum.saturating_add(value);
             }
         }
     }
@@ -173,7 +198,8 @@ fn parse_pairs(text: &str, into: &mut BTreeMap<String, u64>) {
         for (name, value) in pairs {
             // Tcp.MaxConn is -1: no counter.
             if let Ok(value) = value.parse() {
-                into.insert(format!("{protocol}.{name}"), value);
+                let sum: &mut u64 = into.entry(format!("{protocol}.{name}")).or_default();
+                *sum = sum.saturating_add(value);
             }
         }
     }

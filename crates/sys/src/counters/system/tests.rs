@@ -57,7 +57,7 @@ fn counters_have_their_protocols_name() {
             "Inter-| Receive\n face |bytes\n  eth0: 900 9 0 0 0 0 0 0 700 7 0 0 0 0 0 0\n",
         ),
     ]);
-    let all = counters(root.path());
+    let all = counters(root.path(), &[]);
     assert_eq!(all.get("Tcp.RetransSegs"), Some(&7));
     assert_eq!(all.get("Tcp.MaxConn"), None);
     assert_eq!(all.get("TcpExt.ListenDrops"), Some(&2));
@@ -69,7 +69,7 @@ fn counters_have_their_protocols_name() {
         link.map(|name| all[&format!("link.eth0.{name}")]),
         [900, 9, 700, 7]
     );
-    assert_eq!(counters(&root.path().join("missing")), BTreeMap::new());
+    assert_eq!(counters(&root.path().join("missing"), &[]), BTreeMap::new());
 }
 
 #[test]
@@ -81,4 +81,44 @@ fn socket_levels_are_by_kind() {
     let levels = socket_levels(root.path()).unwrap();
     assert_eq!(levels.get("TCP.tw"), Some(&12));
     assert_eq!(levels.get("sockets.used"), Some(&290));
+}
+
+#[test]
+fn counters_are_summed_over_the_namespaces_of_processes() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let snmp = |opens: u32| format!("Tcp: MaxConn ActiveOpens\nTcp: -1 {opens}\n");
+    let dev = |link: &str| format!("a | b\nc | d\n  {link}: 10 1 0 0 0 0 0 0 20 2 0 0 0 0 0 0\n");
+    write("net/snmp", &snmp(1_000));
+    for (pid, namespace, opens, link) in [
+        (7, "net:[1]", 5, "asks"),
+        (8, "net:[2]", 30, "answers"),
+        (9, "net:[2]", 30, "answers"),
+    ] {
+        write(&format!("{pid}/net/snmp"), &snmp(opens));
+        write(
+            &format!("{pid}/net/dev"),
+            &format!("{}{}", dev(link), dev("lo")),
+        );
+        fs::create_dir(root.path().join(format!("{pid}/ns"))).unwrap();
+        let place = root.path().join(format!("{pid}/ns/net"));
+        std::os::unix::fs::symlink(namespace, place).unwrap();
+    }
+    let of = |processes: &[u32], name: &str| counters(root.path(), processes).get(name).copied();
+    for (processes, opens) in [(&[][..], 1_000), (&[7], 5), (&[8, 9], 30), (&[7, 8, 9], 35)] {
+        assert_eq!(
+            of(processes, "Tcp.ActiveOpens"),
+            Some(opens),
+            "{processes:?}"
+        );
+    }
+    // One that is gone is not asked, and does not keep the others from being read.
+    assert_eq!(of(&[7, 10], "Tcp.ActiveOpens"), Some(5));
+    assert_eq!(of(&[10], "Tcp.ActiveOpens"), Some(1_000));
+    assert_eq!(of(&[7, 8], "link.asks.tx_packets"), Some(2));
+    assert_eq!(of(&[7, 8], "link.lo.rx_bytes"), Some(20));
 }

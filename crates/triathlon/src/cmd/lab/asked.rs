@@ -7,6 +7,7 @@ use lab::LabError;
 use lab::cpus::Division;
 use lab::environment;
 use lab::experiment::{ReadError, Source};
+use lab::pair::Pair;
 use lab::server::{Catalogue, Installed};
 use lab::store::Store;
 use lab::sweep::{self, Cost, Racer, Slot, scale};
@@ -76,6 +77,24 @@ impl Asked {
             self.experiment = fitted;
             self.notes.extend(said);
         }
+    }
+
+    /// Leaves out the points of a network that cannot be made here, where another one is left.
+    pub(super) fn fit_network(
+        &mut self,
+        made: Result<Option<Pair>, LabError>,
+    ) -> Result<Option<Pair>, LabError> {
+        let why = match made {
+            Err(error) if self.stored.is_none() => error,
+            made => return made,
+        };
+        let Some(rest) = sweep::without_veth(&self.experiment) else {
+            return Err(why);
+        };
+        self.experiment = rest;
+        self.notes
+            .push(format!("Points over veth are left out: {why}."));
+        Ok(None)
     }
 
     /// Notes what is missing of the study that it is named after.

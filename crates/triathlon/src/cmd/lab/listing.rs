@@ -146,9 +146,8 @@ pub(super) fn grid(
             &format!("{:<16} {}{reuse}", workload.name, workload.contents()),
         );
     }
-    line("connections", &axis(experiment.connections()));
-    if !experiment.rates().is_empty() {
-        line("rates", &axis(experiment.rates()));
+    for (name, values) in axes(experiment) {
+        line(name, &values);
     }
     line("CPUs", cpus);
     line(
@@ -168,6 +167,21 @@ pub(super) fn grid(
         line("too few", &said);
     }
     text
+}
+
+/// The axes of the load, each with its values, but for those of which nothing is said.
+fn axes(experiment: &Experiment) -> Vec<(&'static str, String)> {
+    let placements = experiment.placements().iter().map(|place| place.name());
+    let networks = experiment.networks().iter().map(|network| network.name());
+    let mut axes = vec![
+        ("connections", axis(experiment.connections())),
+        ("rates", axis(experiment.rates())),
+        ("sources", axis(experiment.sources())),
+        ("placement", axis(&placements.collect::<Vec<_>>())),
+        ("network", axis(&networks.collect::<Vec<_>>())),
+    ];
+    axes.retain(|(_, values)| !values.is_empty());
+    axes
 }
 
 /// What is left to do, where `stored` trials are there already.

@@ -13,6 +13,7 @@ use lab::environment;
 use lab::experiment::keys;
 use lab::generator::Local;
 use lab::lock::Lock;
+use lab::pair::Pair;
 use lab::probe::question::{self, Question};
 use lab::run::{Lab, Missing, present, verify_all};
 use lab::scratch::Scratch;
@@ -131,11 +132,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         cores.max().unwrap_or(1),
     );
     asked.fit_machine(division.server.len());
+    let pair = asked.fit_network(Pair::of(&asked.experiment, &search));
     let (servers, _) = present(&asked.experiment, &search, &division);
-    let is_here = |index: &usize| servers[*index].is_some();
-    let installed: Vec<usize> = (0..servers.len()).filter(is_here).collect();
     let at_once = asked.at_once(&environment);
-    asked.fit(&installed, at_once, args.budget)?;
+    asked.fit(&here(&servers), at_once, args.budget)?;
     asked.note_shortfall();
     // A budget may have left some of them out.
     let (servers, missing) = present(&asked.experiment, &search, &division);
@@ -149,7 +149,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     asked.tell();
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
     let _alone = alone(args)?;
-    let environment = examine(environment, args);
+    let pair = pair?;
+    // From here on the network is that of the servers.
+    let _inside = pair.as_ref().map(Pair::enter).transpose()?;
+    let environment = examine(environment::of_this_machine(tool()), args);
     let scratch = Scratch::create()?;
     let results = if args.verify {
         scratch.path().join("results")
@@ -157,7 +160,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         args.results.clone()
     };
     let (store, manifest) = asked.store(&results, &environment, &division)?;
-    let mut generator = Local::new(own, division.generator.clone(), Some(interrupt), &scratch);
+    let mut generator = Local::new(own, division.generator.clone(), Some(interrupt), &scratch)
+        .by_way_of(pair.as_ref());
     let mut screen = Screen::new();
     let lab = Lab {
         experiment: &asked.experiment,
@@ -183,6 +187,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     finish::finish(&store, outcome, args.resume.is_none())
 }
 
+/// Those of `servers` that are installed, by their indices.
+fn here(servers: &[Option<Installed>]) -> Vec<usize> {
+    let is_here = |index: &usize| servers[*index].is_some();
+    (0..servers.len()).filter(is_here).collect()
+}
+
 /// What is to be run, and what of it is left.
 fn grid(
     asked: &Asked,
@@ -190,9 +200,7 @@ fn grid(
     at_once: u32,
     cpus: &str,
 ) -> String {
-    let is_here = |index: &usize| servers[*index].is_some();
-    let installed: Vec<usize> = (0..servers.len()).filter(is_here).collect();
-    let cost = Cost::of(&asked.experiment, &installed, at_once);
+    let cost = Cost::of(&asked.experiment, &here(servers), at_once);
     let mut grid = listing::grid(&asked.experiment, servers, missing, cost, cpus);
     if let Some((stored, cost)) = asked.left(servers) {
         grid.push_str(&listing::left(stored, cost));

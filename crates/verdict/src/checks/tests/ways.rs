@@ -1,8 +1,8 @@
-//! What an experiment asks for: CPUs that both sides share.
+//! What an experiment asks for: another way to the server, or CPUs that both sides share.
 
-use model::experiment::Placement;
+use model::experiment::{Network, Placement};
 use model::finding::{Claim, Severity};
-use model::point::{PLACEMENT, Value};
+use model::point::{NETWORK, PLACEMENT, Value};
 
 use super::*;
 
@@ -12,6 +12,48 @@ fn asked(axis: &str, word: &str) -> Trial {
     let point = trial.point.as_mut().unwrap();
     point.id = point.id.clone().with(axis, Value::Word(word.to_owned()));
     trial
+}
+
+/// One over a pair of devices, of which the generator's received so many bytes.
+fn over_veth(received: u64) -> Trial {
+    let mut trial = asked(NETWORK, Network::Veth.name());
+    let sent = trial.record.total.bytes_sent.count();
+    let counters = &mut trial.usage.system.as_mut().unwrap().counters;
+    for (name, value) in [
+        ("asks.rx_bytes", received),
+        ("asks.tx_bytes", sent + sent / 2),
+        ("asks.tx_packets", 600_000),
+        ("answers.rx_bytes", sent + sent / 2),
+        ("lo.rx_packets", 0),
+    ] {
+        counters.insert(format!("link.{name}"), value);
+    }
+    trial
+}
+
+#[test]
+fn a_pair_of_devices_is_named_with_what_it_carried() {
+    let received = fixture_bytes();
+    let found = finding(&judge(&over_veth(2 * received)), "LNK-02").unwrap();
+    assert_eq!(found.worst(), Severity::Note);
+    assert_eq!(found.evidence["device"], "asks");
+    assert_eq!(found.evidence["packets_sent"], 600_000);
+    assert_eq!(found.evidence["packets_over_loopback"], 0);
+    assert!(found.say.contains("virtual Ethernet"), "{}", found.say);
+}
+
+fn fixture_bytes() -> u64 {
+    of_lab()[0].record.total.bytes_received.count()
+}
+
+#[test]
+fn a_load_that_went_another_way_is_no_measurement_over_devices() {
+    let found = finding(&judge(&over_veth(7)), "LNK-02").unwrap();
+    assert_eq!(found.worst(), Severity::Invalid);
+    let mut unread = over_veth(7);
+    unread.usage.system = None;
+    let said = judge(&unread).coverage.unknown;
+    assert!(said["LNK-02"].contains("devices"), "{said:?}");
 }
 
 #[test]
