@@ -136,6 +136,22 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_without_privileges_runs_a_study_over_loopback_alone() {
+        let written = study("revisited-2005", &[]);
+        let run = without_veth(&written).unwrap();
+        assert_eq!(run.networks(), [Network::Loopback]);
+        assert_eq!(
+            shortfall(&written, &run).as_deref(),
+            Some(
+                "This is not the study revisited-2005: 1 of 2 points is left on the axis of \
+                 networks."
+            )
+        );
+        let alone = study("revisited-2005", &["load.network=veth"]);
+        assert_eq!(without_veth(&alone), None);
+    }
+
+    #[test]
     fn what_a_study_cannot_do_without_is_told() {
         let check = |name: &str, overrides: &[&str], expected: Option<&str>| {
             let said = shortfall(&study(name, &[]), &study(name, overrides));
