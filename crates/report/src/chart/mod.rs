@@ -1,7 +1,7 @@
 //! A chart as a value: series, points, intervals, reference lines, axes with units.
 //!
-//! It knows nothing of a page. The same value becomes a drawing that needs no script, the options
-//! of an interactive one, and a table; so what a reader sees is the same in all three.
+//! It knows nothing of a page. The same value becomes a drawing, what is read out under the
+//! pointer, and a table; so what a reader sees is the same in all three.
 
 pub mod scale;
 
@@ -100,6 +100,11 @@ impl Series {
             cloud: Vec::new(),
         }
     }
+
+    /// Whether there is nothing to see.
+    pub const fn is_empty(&self) -> bool {
+        self.points.is_empty() && self.cloud.is_empty()
+    }
 }
 
 /// A value with its interval.
@@ -144,9 +149,7 @@ const PIXELS: (f64, f64) = (900.0, 450.0);
 impl Chart {
     /// Whether there is anything to see.
     pub fn is_empty(&self) -> bool {
-        self.series
-            .iter()
-            .all(|series| series.points.is_empty() && series.cloud.is_empty())
+        self.series.iter().all(Series::is_empty)
     }
 
     /// The names in the legend, each once, with its look and kind, in order.

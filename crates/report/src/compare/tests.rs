@@ -33,7 +33,7 @@ fn the_text_has_what_differs_before_the_numbers_and_the_answers_before_the_rest(
         "What differs in the environment:\n  kernel\n    A  Linux <6.1> | a\n    B  Linux <6.2> | a\n",
         "Same configuration, as far as it is known.",
         "Declared comparisons (ratio: B in terms of A)\n  nginx, seven-bytes, 64 connections\n    rate",
-        "slower by at least 2.0 %",
+        "slower (margin 2.0 %)",
         "Everything else: intervals, no answers",
         "CPU per request",
         "Declared: 2 comparisons",

@@ -9,14 +9,11 @@ use super::escape;
 pub(super) struct Assets {
     pub(super) style: &'static str,
     pub(super) script: &'static str,
-    /// The charting script, as its crate packages it.
-    pub(super) echarts: &'static str,
 }
 
 pub(super) const ASSETS: Assets = Assets {
     style: include_str!("style.css"),
     script: include_str!("page.js"),
-    echarts: include_str!(env!("ECHARTS_SCRIPT")),
 };
 
 /// A section: its anchor, its heading, and what it holds. One that holds nothing is left out.
@@ -30,13 +27,9 @@ pub(super) fn page(
     version: &str,
     assets: &Assets,
 ) -> String {
-    let Assets {
-        style,
-        script,
-        echarts,
-    } = assets;
+    let Assets { style, script } = assets;
     let content: usize = sections.iter().map(|(_, _, body)| body.len()).sum();
-    let mut html = String::with_capacity(echarts.len() + content + 100_000);
+    let mut html = String::with_capacity(content + 100_000);
     let _ = write!(
         html,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -61,10 +54,8 @@ pub(super) fn page(
     }
     let _ = write!(
         html,
-        "</main>\n<footer>\n<p>Measured and written by Triathlon{}. Charts are drawn by Apache \
-         ECharts 5.5.1 (Apache License 2.0), which is inside this file; nothing is \
-         fetched.</p>\n</footer>\n\
-         <script id=\"echarts\">{echarts}</script>\n\
+        "</main>\n<footer>\n<p>Measured and written by Triathlon{}. All of the page is in this \
+         file; nothing is fetched.</p>\n</footer>\n\
          <script>\n{script}</script>\n</body>\n</html>\n",
         escape(version)
     );

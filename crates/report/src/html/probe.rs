@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use model::probe::{AxisKind, Growth, ProbeResult};
 
-use super::chart::figure_with;
+use super::chart::{Room, figure_with};
 use super::frame::{self, ASSETS, Assets, Section};
 use super::table::Table;
 use super::{escape, setting};
@@ -207,7 +207,7 @@ fn curves(operations: &[Operation<'_>]) -> String {
     let mut html = String::new();
     for (position, operation) in operations.iter().enumerate() {
         let chart = chart(operation, &anchor(position));
-        html.push_str(&figure_with(&chart, 3, &numbers(operation)));
+        html.push_str(&figure_with(&chart, 3, Room::Full, &numbers(operation)));
     }
     html
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use model::Claim;
 use verdict::analysis::{Measure, Standing};
 
-use super::chart::{figure, standing};
+use super::chart::{Room, figure, standing};
 use super::table::Table;
 use super::{escape, verdicts};
 use crate::number::{self, Unit, plain};
@@ -35,9 +35,11 @@ pub(super) fn section(run: &Run) -> String {
             position,
         };
         html.push_str("<div class=\"charts\">\n");
-        for plot in PLOTS {
+        for (number, plot) in PLOTS.iter().enumerate() {
+            // What was asked is seen first, and large.
+            let room = if number == 0 { Room::Full } else { Room::Half };
             for chart in plot(&subject) {
-                html.push_str(&figure(&chart, 4));
+                html.push_str(&figure(&chart, 4, room));
             }
         }
         html.push_str("</div>\n</section>\n");

@@ -46,7 +46,6 @@ fn bare(run: &Run) -> String {
     let assets = Assets {
         style: "/* style.css */\n",
         script: "// page.js\n",
-        echarts: "/* echarts */",
     };
     assemble(run, &assets)
 }
@@ -129,7 +128,7 @@ fn every_number_in_a_chart_is_in_its_table() {
                 position,
             };
             for chart in PLOTS.iter().flat_map(|plot| plot(&subject)) {
-                let figure = chart::figure(&chart, 4);
+                let figure = chart::figure(&chart, 4, chart::Room::Half);
                 let Some((_, table)) = figure.split_once("<details class=\"numbers\">") else {
                     continue;
                 };
@@ -196,13 +195,7 @@ fn nothing_that_a_server_said_is_markup() {
 
 #[test]
 fn the_page_loads_nothing() {
-    let html = assemble(
-        &run_of(&judged(spoilt_heat())),
-        &Assets {
-            echarts: "",
-            ..ASSETS
-        },
-    );
+    let html = assemble(&run_of(&judged(spoilt_heat())), &ASSETS);
     for loading in [
         "http://", "https://", "@import", "url(", " src=", "<link", "fetch(",
     ] {

@@ -108,7 +108,7 @@ fn answers(run: &Run, style: Style) -> String {
         let said = said.chain(spoilt);
         for (place, sentence) in said.enumerate() {
             let indent = if place == 0 { "" } else { "  " };
-            for line in wrap(&sentence.replace('µ', "u"), style.width - indent.len()) {
+            for line in wrap(&sentence, style.width - indent.len()) {
                 out.push_str(&format!("{indent}{line}\n"));
             }
         }
@@ -316,7 +316,7 @@ fn row_of_times(cell: &Cell<'_>, style: Style) -> String {
         .measure
         .interval
         .map_or_else(String::new, |(low, high)| {
-            format!("[{} {}]", time_us(low), time_us(high)).replace('µ', "u")
+            format!("[{} {}]", time_us(low), time_us(high))
         });
     let got = cell.rate().map_or_else(|| "-".to_owned(), |got| rate(&got));
     let line = format!(
@@ -350,7 +350,7 @@ fn time(cell: &Cell<'_>, position: usize) -> String {
     let Some(found) = cell.response(position) else {
         return "-".to_owned();
     };
-    let text = time_us(found.measure.median).replace('µ', "u");
+    let text = time_us(found.measure.median);
     if found.is_partial() { text + "*" } else { text }
 }
 

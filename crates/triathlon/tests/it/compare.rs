@@ -90,7 +90,7 @@ fn two_executions_of_a_lab_have_answers() {
         "Same configuration",
         "Declared comparisons",
         "nginx, seven-bytes, 64 connections",
-        "slower by at least 2.0 %",
+        "slower (margin 2.0 %)",
         "Everything else",
         "Declared: 2 comparisons",
         "The two were measured apart.",
@@ -137,11 +137,7 @@ fn every_form_has_the_same_answers() {
     assert!(run.stderr.contains("rate:-3% holds"), "{run:#?}");
     for file in [html, markdown] {
         let text = fs::read_to_string(&file).expect("a document");
-        assert!(
-            text.contains("faster by at least 2.0 %"),
-            "{}",
-            file.display()
-        );
+        assert!(text.contains("faster (margin 2.0 %)"), "{}", file.display());
         assert!(text.contains("The two were measured apart."));
     }
     compare(&a, &b, &["--json", "-", "--markdown", "-"])
@@ -219,7 +215,7 @@ fn single_runs_have_a_ratio_and_no_answer() {
     }
     let run = compare(&folder.path().join("old"), &folder.path().join("new"), &[]);
     let run = run.expect_code(0);
-    assert!(run.stdout.contains("faster by at least 2.0 %"), "{run:#?}");
+    assert!(run.stdout.contains("faster (margin 2.0 %)"), "{run:#?}");
 }
 
 #[test]
@@ -250,9 +246,9 @@ fn probes_compare_by_their_passes() {
     let (a, b) = (probe("a.json", 1), probe("b.json", 2));
     let page = folder.path().join("both.html").display().to_string();
     let run = compare(&a, &b, &["--html", &page]).expect_code(0);
-    assert!(run.stdout.contains("dearer by at least 2.0 %"), "{run:#?}");
+    assert!(run.stdout.contains("dearer (margin 2.0 %)"), "{run:#?}");
     let html = fs::read_to_string(&page).expect("a page");
-    assert!(html.contains("dearer by at least 2.0 %") && html.contains("Every point"));
+    assert!(html.contains("dearer (margin 2.0 %)") && html.contains("Every point"));
     let load = load(folder.path(), "load.json", 60_000.0);
     compare(&a, &load, &[]).expect_code(2).expect_complaint(&[
         "'triathlon probe'",

@@ -271,9 +271,28 @@ addEventListener("securitypolicyviolation", (event) => errors.push(event.blocked
 
 const QUESTIONS: &str = r#"<script>
 window.alert = () => { window.alerted = (window.alerted || 0) + 1; };
-// Whether some series is drawn piece by piece: then what is seen may not be all.
-const piecemeal = (live) => echarts.getInstanceByDom(live).getModel().getSeries()
-  .some((series) => series.pipelineContext.progressiveRender);
+// The drawing that is seen.
+const seen = (figure) => [...figure.querySelectorAll(".still")]
+  .filter((one) => one.getClientRects().length);
+// How high its text is on the screen.
+const height = (svg) => 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+// Marks of an axis whose texts run into each other.
+const crowded = (svg) => {
+  const boxes = [...svg.querySelectorAll("text.x")].map((text) => text.getBoundingClientRect());
+  const meet = (a, b) => a.right > b.left && b.right > a.left
+    && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  return boxes.some((a, i) => boxes.slice(i + 1).some((b) => meet(a, b)));
+};
+// What is read out in the middle of a drawing.
+const readOut = (figure) => {
+  const [svg] = seen(figure);
+  const box = svg.getBoundingClientRect();
+  const place = { clientX: box.left + box.width * .6, clientY: box.top + 40 };
+  svg.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, ...place }));
+  const tip = figure.querySelector(".tip");
+  const inside = tip.getBoundingClientRect().right <= figure.getBoundingClientRect().right + 1;
+  return tip.hidden ? "" : inside ? `read ${tip.textContent}` : "outside";
+};
 // Whether the text of one element runs into that of another beside it.
 const touch = (one, other) => {
   const [a, b] = [one, other].map((element) => {
@@ -285,7 +304,7 @@ const touch = (one, other) => {
 };
 const ask = setInterval(() => {
   const page = document.documentElement;
-  if (!page.classList.contains("complete")) return;
+  if (!page.classList.contains("scripted")) return;
   clearInterval(ask);
   const figures = [...document.querySelectorAll("figure.chart")];
   const second = figures[0].querySelectorAll(".legend button")[1];
@@ -294,9 +313,12 @@ const ask = setInterval(() => {
     errors,
     loaded: performance.getEntriesByType("resource").map((entry) => entry.name),
     charts: figures.length,
-    drawn: figures.filter((figure) => figure.querySelector(".live svg path, .live canvas")).length,
-    piecemeal: [...document.querySelectorAll(".live")].filter(piecemeal).length,
-    blank: [...document.querySelectorAll(".live")].filter((live) => live.textContent.includes("NaN")).length,
+    drawn: figures.filter((figure) => seen(figure).length === 1).length,
+    small: figures.flatMap(seen).filter((svg) => height(svg) < 10 || height(svg) > 17).length,
+    crowded: figures.flatMap(seen).filter(crowded).map((svg) => svg.closest("figure").id),
+    silent: figures.filter((figure) => !/^read .*\d/.test(readOut(figure)))
+      .map((figure) => figure.id),
+    blank: figures.filter((figure) => figure.textContent.includes("NaN")).length,
     touching: [...document.querySelectorAll(".answer .row")]
       .filter((row) => touch(row.firstElementChild, row.lastElementChild)).length,
     pressed: second.getAttribute("aria-pressed"),
@@ -412,7 +434,11 @@ fn a_browser_draws_it_at_every_width() {
         assert!(answer["charts"].as_u64() > Some(4), "at {width}: {answer}");
         assert_eq!(answer["drawn"], answer["charts"], "at {width}: {answer}");
         assert_eq!(answer["blank"], 0, "at {width}: {answer}");
-        assert_eq!(answer["piecemeal"], 0, "at {width}: {answer}");
+        assert_eq!(answer["small"], 0, "at {width}: {answer}");
+        for list in ["crowded", "silent"] {
+            let nothing = serde_json::json!([]);
+            assert_eq!(answer[list], nothing, "{list} at {width}: {answer}");
+        }
         assert_eq!(answer["touching"], 0, "at {width}: {answer}");
         assert_eq!(answer["pressed"], "false", "at {width}: {answer}");
         assert_eq!(answer["width"], width, "{answer}");
@@ -465,7 +491,9 @@ fn a_browser_draws_every_point_at_once() {
         assert_eq!(answer["errors"], none, "at {width}: {answer}");
         assert_eq!(answer["loaded"], none, "at {width}: {answer}");
         assert_eq!(answer["drawn"], 1, "at {width}: {answer}");
-        assert_eq!(answer["piecemeal"], 0, "at {width}: {answer}");
+        assert_eq!(answer["small"], 0, "at {width}: {answer}");
+        assert_eq!(answer["crowded"], none, "at {width}: {answer}");
+        assert_eq!(answer["silent"], none, "at {width}: {answer}");
         assert!(
             answer["content"].as_u64() <= Some(u64::from(width)),
             "the page is wider than {width} pixels: {answer}"

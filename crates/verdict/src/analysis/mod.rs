@@ -202,8 +202,17 @@ impl Comparison {
                 .any(|n| (1..=spares).contains(&n))
     }
 
-    /// The answer of a rival in words.
+    /// The answer of a rival in words, and whether it is suspect.
     pub fn answer(&self, rival: &Rival) -> String {
+        let mut text = self.bare_answer(rival);
+        if rival.is_spoilt() && rival.answer.is_some() {
+            let rests = rests_on_all(rival.unspoilt, rival.rounds());
+            text.push_str(&format!("; suspect, for it {rests}"));
+        }
+        text
+    }
+
+    fn bare_answer(&self, rival: &Rival) -> String {
         let (more, less) = match self.quantity() {
             "rate" => ("faster", "slower"),
             _ => ("slower", "faster"),
@@ -211,11 +220,7 @@ impl Comparison {
         let Some(answer) = &rival.answer else {
             return "no answer: the generator was the limit".to_owned();
         };
-        let mut text = answer.text(more, less, &self.family);
-        if rival.is_spoilt() {
-            text.push_str(&spoilt_words(rival.unspoilt, rival.rounds()));
-        }
-        text
+        answer.text(more, less, &self.family)
     }
 
     /// The answer in a sentence: `small, at 64 connections: origin has 1.80 times the rate of nginx
@@ -249,22 +254,27 @@ impl Comparison {
         format!("{workload}, at {load}: {}.", each.join("; "))
     }
 
-    /// How certain that is, in a sentence for each answer, with the servers that it is about; and
-    /// which rounds do not count, or count although something spoilt them.
+    /// How certain that is, in a sentence for each answer, with the servers that it is about; which
+    /// of them are suspect; and which rounds do not count, or count although something spoilt them.
     pub fn certainty(&self) -> Vec<String> {
-        let mut answers: Vec<(String, Vec<&str>)> = Vec::new();
         let compared = |rival: &&Rival| rival.estimate.is_some();
-        for rival in self.rivals.iter().filter(compared) {
-            let (said, server) = (self.answer(rival), rival.racer.server.as_str());
-            match answers.iter_mut().find(|(other, _)| *other == said) {
-                Some((_, servers)) => servers.push(server),
-                None => answers.push((said, vec![server])),
-            }
-        }
+        let answers = by_text(self.rivals.iter().filter(compared), |rival| {
+            self.bare_answer(rival)
+        });
         let mut said: Vec<String> = answers
             .into_iter()
             .map(|(said, servers)| format!("{}: {said}.", servers.join(", ")))
             .collect();
+        let suspect = |rival: &&Rival| compared(rival) && rival.is_spoilt();
+        let suspects = by_text(self.rivals.iter().filter(suspect), |rival| {
+            rests_on_all(rival.unspoilt, rival.rounds())
+        });
+        said.extend(suspects.into_iter().map(|(rests, servers)| {
+            format!(
+                "What is said of {} is suspect: it {rests}.",
+                words::list(&servers)
+            )
+        }));
         let lost = self.resting();
         let lost: Vec<String> = lost
             .filter_map(|(racer, on_all)| racer.lost(on_all))
@@ -319,16 +329,32 @@ impl Comparison {
     }
 }
 
+/// The servers of `rivals`, those of whom the same is said together.
+fn by_text<'a>(
+    rivals: impl Iterator<Item = &'a Rival>,
+    said: impl Fn(&Rival) -> String,
+) -> Vec<(String, Vec<&'a str>)> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for rival in rivals {
+        let (text, server) = (said(rival), rival.racer.server.as_str());
+        match groups.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, servers)) => servers.push(server),
+            None => groups.push((text, vec![server])),
+        }
+    }
+    groups
+}
+
 /// What a reader must know of an answer from `rounds` rounds of which only `unspoilt` are free of
-/// whatever else had the CPUs.
-pub(crate) fn spoilt_words(unspoilt: usize, rounds: usize) -> String {
+/// whatever else had the CPUs; the answer is the subject.
+pub(crate) fn rests_on_all(unspoilt: usize, rounds: usize) -> String {
     let without = match unspoilt {
         0 => "none of them".to_owned(),
         some => format!("only {some} of them"),
     };
     format!(
-        "; suspect, for it rests on all {rounds} rounds as they were first measured: {without} had \
-         the CPUs to themselves"
+        "rests on all {rounds} rounds as they were first measured: {without} had the CPUs to \
+         themselves"
     )
 }
 

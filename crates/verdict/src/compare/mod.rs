@@ -20,7 +20,7 @@ pub use limit::{Crossed, Limit, LimitError};
 pub use metric::{METRICS, Metric, Quantity, metric_named};
 pub use side::{Kind, Side};
 
-use crate::analysis::spoilt_words;
+use crate::analysis::rests_on_all;
 use crate::pairs::{
     Answer, Estimate, Family, Precision, Sample, declared_connections, paired, rounds_needed,
     rounds_needed_unpaired, unpaired,
@@ -379,7 +379,10 @@ fn text(row: &Row, rounds: usize, left_out: [usize; 2], family: &Family) -> Stri
         answer => answer.text(row.metric.more, row.metric.less, family),
     };
     if let Some(unspoilt) = row.unspoilt {
-        text.push_str(&spoilt_words(unspoilt, rounds));
+        text.push_str(&format!(
+            "; suspect, for it {}",
+            rests_on_all(unspoilt, rounds)
+        ));
     }
     let sides: Vec<String> = [("A", left_out[0]), ("B", left_out[1])]
         .into_iter()

@@ -64,7 +64,7 @@ fn one_comparison_for_each_server_and_workload_is_declared() {
     assert!(compared.rows[..2].iter().all(|row| row.is_declared));
     assert!(compared.caveat.contains("between the two sessions"));
     let nginx = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
-    assert_eq!(nginx.text, "faster by at least 2.0 %", "{nginx:?}");
+    assert_eq!(nginx.text, "faster (margin 2.0 %)", "{nginx:?}");
     let ratio = nginx.estimate.as_ref().unwrap();
     assert!((ratio.ratio - 1.1).abs() < 0.02, "{ratio:?}");
     // What is not declared has an interval and is never called faster.
@@ -279,7 +279,7 @@ fn passes_of_probes_are_their_rounds() {
     );
     let end = row(&compared, "socket", "end");
     assert!(end.is_declared);
-    assert_eq!(end.text, "dearer by at least 2.0 %");
+    assert_eq!(end.text, "dearer (margin 2.0 %)");
     assert_eq!(
         row(&compared, "socket", "beginning").answer,
         Answer::Undeclared
@@ -393,7 +393,7 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     assert_eq!(few.estimate.as_ref().unwrap().sample.rounds(), 8);
     assert_eq!(
         few.text,
-        "faster by at least 2.0 %; suspect, for it rests on all 8 rounds as they were first \
+        "faster (margin 2.0 %); suspect, for it rests on all 8 rounds as they were first \
          measured: only 4 of them had the CPUs to themselves"
     );
     let limit: Limit = "rate:+50%".parse().unwrap();

@@ -189,14 +189,14 @@ const fn inconclusive(why: Why, more_rounds: Option<u64>) -> Answer {
 }
 
 impl Answer {
-    /// The answer as a reader sees it, in the words for more and less: `faster by at least 2 %`.
+    /// The answer as a reader sees it, in the words for more and less: `faster (margin 2 %)`.
     /// `family` is the one that it is an answer of.
     pub fn text(&self, more: &str, less: &str, family: &Family) -> String {
         let margin = words::share(family.margin);
         let (why, rounds) = match *self {
             Self::Equivalent => return format!("equivalent within {margin}"),
-            Self::Less => return format!("{less} by at least {margin}"),
-            Self::More => return format!("{more} by at least {margin}"),
+            Self::Less => return format!("{less} (margin {margin})"),
+            Self::More => return format!("{more} (margin {margin})"),
             Self::Single => return "one value each: a ratio and no answer".to_owned(),
             Self::Undeclared => {
                 return "not one of the declared comparisons: its interval alone".to_owned();

@@ -1,34 +1,75 @@
 //! The drawing that needs no script: an SVG, coloured by the style sheet, so that it follows dark
 //! mode and prints as lines rather than as pixels.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::look;
+use super::readout::colour;
 use super::{MARKS_LARGE, dash, escape};
 use crate::chart::scale::{Placing, index, quantile_name};
 use crate::chart::{Chart, Kind, Scale, Series, Standing};
 
-/// The drawing's own size; the page scales it.
-const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 380.0;
-const LEFT: f64 = 74.0;
+/// How large a drawing is. Its text is 12 high, so it wants to be shown about this large.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    width: f64,
+    height: f64,
+    /// What the style sheet calls it.
+    class: &'static str,
+}
+
+/// Across the page.
+pub(super) const FULL: Size = Size {
+    width: 960.0,
+    height: 420.0,
+    class: "broad",
+};
+/// One of two beside each other.
+pub(super) const HALF: Size = Size {
+    width: 570.0,
+    height: 330.0,
+    class: "broad",
+};
+/// Across a telephone.
+pub(super) const NARROW: Size = Size {
+    width: 370.0,
+    height: 300.0,
+    class: "narrow",
+};
+
 const RIGHT: f64 = 28.0;
 const TOP: f64 = 30.0;
-const BOTTOM: f64 = 52.0;
+/// Below the axis, without what is written at its marks.
+const BELOW: f64 = 38.0;
+/// From line to line.
+const LINE: f64 = 14.0;
+/// The mean width of a character of that text.
+const CHARACTER: f64 = 6.4;
 
 /// The plot area and what stands where in it.
 struct Plot<'a> {
     chart: &'a Chart,
+    size: Size,
     x: Placing<'a>,
     y: Placing<'a>,
+    /// Left of the axis.
+    left: f64,
+    /// The marks across, with the lines written there.
+    marks: Vec<(f64, Vec<String>)>,
     stacks: usize,
 }
 
 /// The whole drawing.
-pub(super) fn svg(chart: &Chart) -> String {
+pub(super) fn svg(chart: &Chart, size: Size) -> String {
     let (x, y) = chart.placings();
+    let label = y.ticks().into_iter().map(|tick| long(&y.label(tick)));
+    let left = label.fold(24.0, f64::max) + 16.0;
     let plot = Plot {
         chart,
+        size,
+        marks: marks(chart, &x, size.width - left - RIGHT),
+        left,
         x,
         y,
         stacks: chart
@@ -44,7 +85,12 @@ pub(super) fn svg(chart: &Chart) -> String {
     let mut svg = String::new();
     let _ = write!(
         svg,
-        "<svg class=\"still\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+        "<svg class=\"still {}\" viewBox=\"0 0 {} {}\" data-left=\"{left:.0}\" \
+         data-right=\"{}\" role=\"img\" aria-label=\"{}\">",
+        size.class,
+        size.width,
+        size.height,
+        size.width - RIGHT,
         escape(&description(chart))
     );
     plot.axes(&mut svg);
@@ -54,11 +100,7 @@ pub(super) fn svg(chart: &Chart) -> String {
             svg,
             "<g data-name=\"{}\" style=\"--c:{}\">",
             escape(&series.name),
-            if series.kind == Kind::Reference {
-                "var(--muted)".to_owned()
-            } else {
-                look::colour(series.look)
-            }
+            colour(series)
         );
         match series.kind {
             Kind::Bar { stack } => plot.bars(&mut svg, series, stack, &mut base),
@@ -66,8 +108,51 @@ pub(super) fn svg(chart: &Chart) -> String {
         }
         svg.push_str("</g>");
     }
-    svg.push_str("</svg>");
+    let _ = write!(
+        svg,
+        "<path class=\"cursor\" d=\"M0 {TOP}V{}\"/></svg>",
+        plot.floor()
+    );
     svg
+}
+
+/// About how wide a text is.
+fn long(text: &str) -> f64 {
+    index(text.chars().count()) * CHARACTER
+}
+
+/// The marks across, as many as have room in `width`, with what is written there. Names are broken
+/// into lines; none is left out.
+fn marks(chart: &Chart, placing: &Placing<'_>, width: f64) -> Vec<(f64, Vec<String>)> {
+    let ticks = x_ticks(chart, placing);
+    if let Scale::Category(names) = &chart.x.scale {
+        let room = width / index(names.len().max(1));
+        let named = ticks.into_iter().zip(names);
+        return named
+            .map(|(tick, name)| (tick, broken(name, room)))
+            .collect();
+    }
+    let labels: Vec<String> = ticks.iter().map(|tick| placing.label(*tick)).collect();
+    let widest = labels.iter().map(|label| long(label)).fold(0.0, f64::max) + 10.0;
+    let fits = |every: &usize| index(labels.len().div_ceil(*every)) * widest <= width;
+    let every = (1..labels.len().max(2)).find(fits).unwrap_or(labels.len());
+    let kept = ticks.into_iter().zip(labels).step_by(every.max(1));
+    kept.map(|(tick, label)| (tick, vec![label])).collect()
+}
+
+/// `name` in lines that are no wider than `room`, where its words allow it.
+fn broken(name: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split(' ') {
+        match lines.last_mut() {
+            Some(line) if long(line) + long(word) + CHARACTER <= room - 4.0 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// What the drawing shows, in words, for those who do not see it.
@@ -116,45 +201,51 @@ pub(super) fn x_text(chart: &Chart, x: f64) -> String {
 
 impl Plot<'_> {
     fn across(&self, x: f64) -> f64 {
-        LEFT + self.x.place(x) * (WIDTH - LEFT - RIGHT)
+        self.left + self.x.place(x) * (self.size.width - self.left - RIGHT)
     }
 
     fn up(&self, y: f64) -> f64 {
-        HEIGHT - BOTTOM - self.y.place(y).clamp(0.0, 1.0) * (HEIGHT - TOP - BOTTOM)
+        let floor = self.floor();
+        floor - self.y.place(y).clamp(0.0, 1.0) * (floor - TOP)
+    }
+
+    /// Where the axis across is.
+    fn floor(&self) -> f64 {
+        let lines = self.marks.iter().map(|(_, lines)| lines.len()).max();
+        self.size.height - BELOW - LINE * index(lines.unwrap_or(1))
     }
 
     fn axes(&self, svg: &mut String) {
-        let floor = HEIGHT - BOTTOM;
+        let (floor, left, right) = (self.floor(), self.left, self.size.width - RIGHT);
         for tick in self.y.ticks() {
             let y = self.up(tick);
             let _ = write!(
                 svg,
-                "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{}\"/><text class=\"y\" x=\"{}\" y=\"{:.1}\">{}</text>",
-                WIDTH - RIGHT,
-                LEFT - 8.0,
+                "<path class=\"grid\" d=\"M{left:.1} {y:.1}H{right}\"/><text class=\"y\" \
+                 x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                left - 8.0,
                 y + 4.0,
                 escape(&self.y.label(tick))
             );
         }
-        let ticks = x_ticks(self.chart, &self.x);
-        let every = ticks.len().div_ceil(14).max(1);
-        for tick in ticks.iter().step_by(every) {
+        for (tick, lines) in &self.marks {
             let x = self.across(*tick);
-            let _ = write!(
-                svg,
-                "<path class=\"axis\" d=\"M{x:.1} {floor}v5\"/><text class=\"x\" x=\"{x:.1}\" y=\"{}\">{}</text>",
-                floor + 20.0,
-                escape(&self.x.label(*tick))
-            );
+            let _ = write!(svg, "<path class=\"axis\" d=\"M{x:.1} {floor}v5\"/>");
+            for (number, line) in lines.iter().enumerate() {
+                let _ = write!(
+                    svg,
+                    "<text class=\"x\" x=\"{x:.1}\" y=\"{}\">{}</text>",
+                    floor + 6.0 + LINE * index(number + 1),
+                    escape(line)
+                );
+            }
         }
         let _ = write!(
             svg,
-            "<path class=\"axis\" d=\"M{LEFT} {floor}H{}\"/>\
-             <text class=\"name\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\
+            "<path class=\"axis\" d=\"M{left:.1} {floor}H{right}\"/>\
+             <text class=\"name\" x=\"{right}\" y=\"{}\" text-anchor=\"end\">{}</text>\
              <text class=\"name\" x=\"8\" y=\"16\">{}</text>",
-            WIDTH - RIGHT,
-            WIDTH - RIGHT,
-            HEIGHT - 8.0,
+            self.size.height - 8.0,
             escape(&self.chart.x.name),
             escape(&self.chart.y.name)
         );
@@ -162,30 +253,7 @@ impl Plot<'_> {
 
     fn line(&self, svg: &mut String, series: &Series) {
         self.band(svg, series);
-        let fine = match series.kind {
-            Kind::Scatter => " fine",
-            _ => "",
-        };
-        if !series.cloud.is_empty() {
-            let mut dots = String::new();
-            let mut struck = String::new();
-            for dot in &series.cloud {
-                let (x, y) = (self.across(dot.x), self.up(dot.y));
-                if dot.standing == Standing::Struck {
-                    let _ = write!(struck, "M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5);
-                } else if series.kind == Kind::Scatter {
-                    // As many as there are: whole pixels, half the bytes.
-                    let _ = write!(dots, "M{x:.0} {y:.0}h0");
-                } else {
-                    // A line of no length with round ends is a dot: a quarter of a circle's bytes.
-                    let _ = write!(dots, "M{x:.1} {y:.1}h0");
-                }
-            }
-            let _ = write!(
-                svg,
-                "<path class=\"dots{fine}\" d=\"{dots}\"/><path class=\"crosses\" d=\"{struck}\"/>"
-            );
-        }
+        self.dots(svg, series);
         if series.kind != Kind::Scatter {
             let mut path = String::new();
             let mut pen_down = false;
@@ -230,6 +298,40 @@ impl Plot<'_> {
                 );
             }
         }
+    }
+
+    /// Each measurement by itself.
+    fn dots(&self, svg: &mut String, series: &Series) {
+        let fine = match series.kind {
+            Kind::Scatter => " fine",
+            _ => "",
+        };
+        if series.cloud.is_empty() {
+            return;
+        }
+        let mut dots = String::new();
+        let mut struck = String::new();
+        let mut drawn = BTreeSet::new();
+        for dot in &series.cloud {
+            let (x, y) = (self.across(dot.x), self.up(dot.y));
+            if dot.standing == Standing::Struck {
+                let _ = write!(struck, "M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5);
+            } else if series.kind == Kind::Scatter {
+                // Whole pixels, each once: half the bytes.
+                let dot = format!("M{x:.0} {y:.0}h0");
+                if !drawn.contains(&dot) {
+                    dots.push_str(&dot);
+                    drawn.insert(dot);
+                }
+            } else {
+                // A line of no length with round ends is a dot: a quarter of a circle's bytes.
+                let _ = write!(dots, "M{x:.1} {y:.1}h0");
+            }
+        }
+        let _ = write!(
+            svg,
+            "<path class=\"dots{fine}\" d=\"{dots}\"/><path class=\"crosses\" d=\"{struck}\"/>"
+        );
     }
 
     fn band(&self, svg: &mut String, series: &Series) {

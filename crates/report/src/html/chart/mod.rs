@@ -1,9 +1,9 @@
-//! A chart on the page: heading, how to read it, legend, drawing, the options of the interactive
-//! one that takes its place, and the numbers.
+//! A chart on the page: heading, how to read it, legend, drawing, what the script reads out of it,
+//! and the numbers.
 
 mod drawing;
 mod numbers;
-mod options;
+mod readout;
 
 use std::fmt::Write as _;
 
@@ -16,13 +16,22 @@ use crate::chart::{Chart, Kind, Series};
 /// More single measurements than this are thinned to the pixel before they are drawn.
 const DOTS_AS_THEY_ARE: usize = 4_000;
 
+/// How much of the page's width a figure has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Room {
+    /// All of it.
+    Full,
+    /// It stands beside another.
+    Half,
+}
+
 /// The figure, under a heading of that level.
-pub(super) fn figure(chart: &Chart, level: u8) -> String {
-    figure_with(chart, level, &numbers::table(chart))
+pub(super) fn figure(chart: &Chart, level: u8, room: Room) -> String {
+    figure_with(chart, level, room, &numbers::table(chart))
 }
 
 /// The same, with other numbers below it.
-pub(super) fn figure_with(chart: &Chart, level: u8, numbers: &str) -> String {
+pub(super) fn figure_with(chart: &Chart, level: u8, room: Room, numbers: &str) -> String {
     if chart.is_empty() {
         return String::new();
     }
@@ -36,24 +45,23 @@ pub(super) fn figure_with(chart: &Chart, level: u8, numbers: &str) -> String {
     };
     let mut html = String::new();
     let id = escape(&chart.id);
+    let (class, size) = match room {
+        Room::Full => ("chart full", drawing::FULL),
+        Room::Half => ("chart", drawing::HALF),
+    };
     let _ = write!(
         html,
-        "<figure class=\"chart\" id=\"{id}\">\n<div class=\"plate\"><figcaption><h{level}>{}</h{level}><p>{}</p></figcaption>\n",
+        "<figure class=\"{class}\" id=\"{id}\">\n<div class=\"plate\"><figcaption><h{level}>{}</h{level}><p>{}</p></figcaption>\n",
         escape(&chart.title),
         escape(&chart.caption)
     );
     html.push_str(&legend(chart));
     let _ = write!(
         html,
-        "<div class=\"stage\"><p class=\"up\" aria-hidden=\"true\">{}</p><div class=\"live\" hidden></div>",
-        escape(&chart.y.name)
-    );
-    html.push_str(&drawing::svg(drawn));
-    html.push_str("</div></div>\n");
-    let _ = writeln!(
-        html,
-        "<script type=\"application/json\">{}</script>",
-        json(&options::options(drawn))
+        "<div class=\"stage\">{}{}</div></div>\n<script type=\"application/json\">{}</script>\n",
+        drawing::svg(drawn, size),
+        drawing::svg(drawn, drawing::NARROW),
+        json(&readout::readout(chart))
     );
     let _ = write!(
         html,
@@ -103,16 +111,16 @@ const fn how_light(series: &Series) -> &'static str {
 
 /// A little picture of a series' look.
 fn swatch(series: &Series) -> String {
-    let (colour, symbol) = match series.kind {
-        Kind::Reference => ("var(--muted)".to_owned(), None),
-        Kind::Bar { .. } => (look::colour(series.look), Some("M0 0H10V10H0Z")),
-        Kind::Curve | Kind::Trace => (look::colour(series.look), None),
+    let symbol = match series.kind {
+        Kind::Bar { .. } => Some("M0 0H10V10H0Z"),
+        Kind::Curve | Kind::Reference | Kind::Trace => None,
         // Single points are round, whosoever they are.
-        Kind::Scatter => (look::colour(series.look), Some(look::symbol(0))),
-        Kind::Line => (look::colour(series.look), Some(look::symbol(series.look))),
+        Kind::Scatter => Some(look::symbol(0)),
+        Kind::Line => Some(look::symbol(series.look)),
     };
     let mut svg = format!(
-        "<svg viewBox=\"0 0 28 12\" width=\"28\" height=\"12\" aria-hidden=\"true\" style=\"--c:{colour}\">"
+        "<svg viewBox=\"0 0 28 12\" width=\"28\" height=\"12\" aria-hidden=\"true\" style=\"--c:{}\">",
+        readout::colour(series)
     );
     if !matches!(series.kind, Kind::Bar { .. } | Kind::Scatter) {
         let dash = dash(series);

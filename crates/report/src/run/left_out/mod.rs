@@ -111,6 +111,7 @@ impl Run {
         match void.iter().filter(is_again).count() {
             0 => String::new(),
             all if all == void.len() => ", and were measured again beside their rivals".to_owned(),
+            1 => ", and 1 of them was measured again beside its rivals".to_owned(),
             some => format!(", and {some} of them were measured again beside their rivals"),
         }
     }

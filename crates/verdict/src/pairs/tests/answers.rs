@@ -32,8 +32,8 @@ fn one_of_four_answers() {
         let text = answers[0].text("faster", "slower", &family);
         assert_eq!(text, expected, "{ratio} {spread}");
     };
-    check(1.20, 0.01, "faster by at least 2.0 %");
-    check(0.80, 0.01, "slower by at least 2.0 %");
+    check(1.20, 0.01, "faster (margin 2.0 %)");
+    check(0.80, 0.01, "slower (margin 2.0 %)");
     check(1.00, 0.01, "equivalent within 2.0 %");
     check(1.01, 0.005, "equivalent within 2.0 %");
     check(1.03, 0.02, "inconclusive: about 24 more rounds would tell");
