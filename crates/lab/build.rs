@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers");
+    // Asked as it runs: a checkout may have been moved since this was compiled.
+    let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let here = here.ok_or_else(|| io::Error::other("cargo sets CARGO_MANIFEST_DIR"))?;
+    let root = here.join("../../servers");
     let root = fs::canonicalize(&root)?;
     println!("cargo::rerun-if-changed={}", root.display());
     let mut text = String::from("&[\n");
