@@ -1,9 +1,11 @@
 //! What generator, server and machine consume between two moments.
 //!
 //! CPU time comes from the processes' own clocks, which are exact to the nanosecond and count dead
-//! threads too, plus what they have reaped of children. Where processes came or went, the control
-//! group has the truth, to a tick. The split into user and system is the control group's, for
-//! /proc counts it in steps of 10 ms: below a second without a control group it is unknown.
+//! threads too, plus what they have reaped of children. Children of a parent that ignores their end
+//! (SIGCHLD), as Apache's daemon for CGI programs does, are in nobody's account: the control group
+//! has the truth, to a tick, where it counts more than that, and where processes came or went. The
+//! split into user and system is the control group's, for /proc counts it in steps of 10 ms: below
+//! a second without a control group it is unknown.
 
 mod others;
 
@@ -95,10 +97,10 @@ pub struct Before {
 }
 
 impl Before {
-    /// Looks at every process, and at the firewall's table.
-    pub fn look(root: &Path) -> Self {
+    /// Looks at every process, at the counters of `groups`, and at the firewall's table.
+    pub fn look(root: &Path, groups: &[Group<'_>]) -> Self {
         Self {
-            census: look(root),
+            census: look(root, groups),
             tracked_connections: system::tracked_connections(root),
         }
     }
@@ -114,9 +116,9 @@ impl Before {
 
     /// Who used the CPUs since then beside `groups`; none where nobody can see all processes.
     pub fn others(&self, root: &Path, groups: &[Group<'_>]) -> Option<Others> {
-        let (before, after) = self.census.as_ref().zip(look(root))?;
-        let members = groups.iter().flat_map(|group| members(root, *group));
-        let ours: BTreeSet<u32> = members.collect();
+        let (before, after) = self.census.as_ref().zip(look(root, groups))?;
+        let members = |group: &Group<'_>| (group.pid, members(root, *group).into_iter().collect());
+        let ours: BTreeMap<u32, BTreeSet<u32>> = groups.iter().map(members).collect();
         Some(others::between(before, &after, &ours))
     }
 }
@@ -344,7 +346,11 @@ fn group_between(before: &GroupReading, after: &GroupReading) -> GroupUsage {
             )
         });
     let (cpu, cpu_source) = match by_leaf {
-        Some((total, _, _, source)) if !(same && nobody_reaped) => (total, source),
+        Some((total, _, _, source))
+            if !(same && nobody_reaped) || total > by_clocks + system::tick() =>
+        {
+            (total, source)
+        }
         _ => (by_clocks, "proc"),
     };
     let split = match by_leaf {

@@ -93,6 +93,25 @@ fn where_processes_came_or_went_the_control_group_counts() {
 }
 
 #[test]
+fn what_the_control_group_counts_beyond_the_clocks_is_no_error_of_ticks() {
+    let check = |counted_ms: u64, expected_ms: u64, source: &str| {
+        let usage = group_between(
+            &group(0, &[(1, process(0, 0, 0, 0))], Some([0, 0, 0])),
+            &group(
+                300,
+                &[(1, process(90, 0, 0, 0))],
+                Some([counted_ms, 20, 80]),
+            ),
+        );
+        assert_eq!(usage.cpu, Some(Span::from_ms(expected_ms)), "{counted_ms}");
+        assert_eq!(usage.cpu_source, source, "{counted_ms}");
+    };
+    check(85, 90, "proc, split by cgroup");
+    check(100, 90, "proc, split by cgroup");
+    check(290, 290, "cgroup");
+}
+
+#[test]
 fn without_a_control_group_reaped_children_count_all_the_same() {
     let usage = group_between(
         &group(
@@ -175,6 +194,65 @@ fn a_burning_child_is_metered_with_the_children_it_reaped() {
         drop(input);
         assert!(child.wait(Duration::from_secs(20)).unwrap().is_success());
     }
+}
+
+/// One that ignores the end of its children, as Apache's daemon for CGI programs does: their time
+/// is in no account of /proc.
+#[test]
+fn children_that_nobody_reaps_are_counted_by_the_control_group() {
+    let Ok(leaf) = Leaf::create(&|_| Ok(())) else {
+        return crate::testing::not_run("no control group can be made here");
+    };
+    let script = "$| = 1; $SIG{CHLD} = 'IGNORE'; while (<STDIN>) { my $child = fork; \
+                  if (!$child) { my $i = 0; $i++ while $i < 6e6; exit } \
+                  waitpid $child, 0; print \"ok\\n\" }";
+    let mut command = Command::new("perl");
+    command
+        .args(["-e", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let confinement = Confinement {
+        leaf: Some(&leaf),
+        ..Confinement::default()
+    };
+    let Ok(mut child) = sys::process::start(&mut command, confinement) else {
+        return crate::testing::not_run("there is no perl");
+    };
+    let mut input = child.take_stdin().unwrap();
+    let mut output = child.take_stdout().unwrap();
+    let mut answer = || {
+        input.write_all(b"b\n").unwrap();
+        output.read_exact(&mut [0; 3]).unwrap();
+    };
+    let group = Group {
+        pid: child.pid(),
+        leaf: Some(&leaf),
+    };
+    let root = Path::new(PROC);
+    // It has started by now, and is what it will be.
+    answer();
+    let first = Before::look(root, &[group]);
+    let before = read(root, monotonic(), None, Some(group));
+    answer();
+    let after = read(root, monotonic(), None, Some(group));
+    let last = Before::look(root, &[group]);
+    let usage = between(&before, &after).server.unwrap();
+    assert_eq!(usage.cpu_source, leaf.source(), "{usage:?}");
+    assert!(usage.cpu.unwrap() >= Span::from_ms(20), "{usage:?}");
+    let without = |reading: Reading| {
+        let mut server = reading.server.unwrap();
+        server.leaf = None;
+        server
+    };
+    let by_clocks = group_between(&without(before), &without(after))
+        .cpu
+        .unwrap();
+    assert!(by_clocks < Span::from_ms(20), "{by_clocks}");
+    let (first, last) = (first.census.unwrap(), last.census.unwrap());
+    let unreaped = others::unreaped(&first, &last, child.pid());
+    assert!(unreaped >= Span::from_ms(20), "{unreaped}");
+    drop(input);
+    assert!(child.wait(Duration::from_secs(20)).unwrap().is_success());
 }
 
 /// A generator may end before the lab gets to read its meters: until it is reaped, its clock tells.

@@ -429,7 +429,10 @@ impl Meters {
             return;
         };
         let root = Path::new("/proc");
-        let first = self.first.get_or_insert_with(|| meter::Before::look(root));
+        let groups: Vec<Group<'_>> = generator.into_iter().chain(server).collect();
+        let first = self
+            .first
+            .get_or_insert_with(|| meter::Before::look(root, &groups));
         match phase {
             Phase::Measurement => {
                 self.before = Some(meter::read(root, *edge, generator, server));
@@ -450,7 +453,6 @@ impl Meters {
                         meter::memory(root, group, usage);
                     }
                 }
-                let groups: Vec<Group<'_>> = generator.into_iter().chain(server).collect();
                 first.complete(root, &groups, &mut usage);
                 self.after = Some((reading, usage));
             }

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use model::Trial;
 
 use crate::lab::files;
-use crate::support::need;
 use crate::support::process::{Run, triathlon};
+use crate::support::{need, not_run};
 
 /// A lab of one point, of `server` alone.
 fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
@@ -86,7 +87,7 @@ fn varnish_before_origin_is_a_folder() {
 
 /// Measures `product` in both presets with each line of `ways`, by each of `handlers`: everything
 /// is started, asked, loaded, metered and stopped.
-fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) {
+fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = |preset: &str| {
         let table = |way: &&str| {
@@ -131,6 +132,54 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) {
         2 * ways.len() * handlers.len(),
         "{seen:?} {run:#?}"
     );
+    all
+}
+
+/// Seconds of CPU time of `command` started by itself, as the shell counts them.
+fn cpu_alone(command: &str) -> f64 {
+    const RUNS: u32 = 100;
+    let script = format!("i=0; while [ $i -lt {RUNS} ]; do i=$((i+1)); {command}; done; times");
+    let told = Command::new("/bin/sh").args(["-c", &script]).output();
+    let told = String::from_utf8(told.expect("a shell").stdout).expect("text");
+    // Of the children: `0m0.120s 0m0.080s`.
+    let line = told.lines().nth(1).expect("the times of children");
+    let seconds = line.split_whitespace().map(|time| {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m').expect("a time");
+        let seconds: f64 = seconds.parse().expect("seconds");
+        minutes.parse::<f64>().expect("minutes") * 60.0 + seconds
+    });
+    seconds.sum::<f64>() / f64::from(RUNS)
+}
+
+/// The programs for CGI that nobody reaps are on the account of the server, and on nobody else's.
+fn check_programs_are_metered(trials: &[Trial], handler: &str, alone: f64) {
+    let of_it = trials.iter().filter(|trial| {
+        let point = trial.point.as_ref().expect("a point");
+        !point.ceiling && point.id.server.contains("event") && point.id.workload.ends_with(handler)
+    });
+    let mut hidden = Vec::new();
+    for trial in of_it {
+        let usage = trial.usage.server.as_ref().expect("usage");
+        if !usage.cpu_source.starts_with("cgroup") && !usage.cpu_source.starts_with("cpuacct") {
+            return not_run("apache_by_every_handler", "there are no control groups");
+        }
+        let (cpu, covered) = (usage.cpu.expect("CPU time"), usage.covered.expect("a part"));
+        let share = cpu.as_s_f64() / covered.as_s_f64();
+        let each = share / trial.record.achieved_rate;
+        assert!(each > alone / 2.0, "{handler}: {each}, {alone} alone");
+        let system = trial.usage.system.as_ref().expect("usage of the system");
+        let others = system.others.as_ref().expect("a look at others");
+        hidden.extend(
+            others
+                .unseen
+                .map(|unseen| unseen.as_s_f64() / cpu.as_s_f64()),
+        );
+    }
+    // Tests beside this one may have programs that nobody reaps, but not all the time.
+    assert!(
+        hidden.iter().any(|share| *share < 0.3),
+        "{handler}: {hidden:?}"
+    );
 }
 
 #[test]
@@ -146,7 +195,9 @@ fn apache_by_every_handler() {
     if need("apache_by_every_handler", ["apache2", "perl", "cc"]).is_some() {
         let handlers = ["cgi-c", "cgi-perl", "lua", "perl"];
         let ways = ["variant = \"event\"", "variant = \"prefork\""];
-        check_all_of("apache", &ways, &handlers);
+        let trials = check_all_of("apache", &ways, &handlers);
+        check_programs_are_metered(&trials, "cgi-c", cpu_alone("/bin/true"));
+        check_programs_are_metered(&trials, "cgi-perl", cpu_alone("perl -e 1"));
     }
 }
 

@@ -5,6 +5,8 @@
 //! account of whoever reaped it, to a tick, with all that it ever used: what it had used before the
 //! first look is taken off, and what is left is at most what the CPUs had to give. What nobody
 //! accounts for is told by the CPUs' own times, where it is more than their ticks can be wrong by.
+//! Of that, what the control groups of server and generator count beyond the clocks of their
+//! processes is theirs: programs that ended, and that nobody reaped.
 //!
 //! A look costs about 20 us a process (ADR 0021), so the first one is taken before the window
 //! begins, and with more than `PROCESSES_MAX` there is none.
@@ -16,6 +18,9 @@ use model::usage::{Others, Spender};
 use model::{Instant, Span};
 use sys::clock::monotonic;
 use sys::counters::{process, system};
+use sys::process::Leaf;
+
+use super::Group;
 
 /// With more processes than this, looking would last longer than the load runs in.
 const PROCESSES_MAX: usize = 2_000;
@@ -70,6 +75,8 @@ const KERNEL_PARENT_NAME: &str = "kthreadd";
 pub struct Census {
     at: Instant,
     processes: BTreeMap<(u32, u64), Member>,
+    /// What the control group counts in which the process of that number is the first.
+    groups: BTreeMap<u32, Span>,
     /// User and system time of all CPUs, in ticks.
     tasks: Option<Tasks>,
     begun: Option<u64>,
@@ -100,8 +107,9 @@ impl Census {
     }
 }
 
-/// Looks at every process; none where they are too many or none can be seen.
-pub fn look(root: &Path) -> Option<Census> {
+/// Looks at every process, and at what the control groups of `groups` count; none where they are
+/// too many or none can be seen.
+pub fn look(root: &Path, groups: &[Group<'_>]) -> Option<Census> {
     let pids = process::all(root);
     if pids.is_empty() || pids.len() > PROCESSES_MAX {
         return None;
@@ -116,6 +124,11 @@ pub fn look(root: &Path) -> Option<Census> {
             error: system::tick() * (cpus * 2),
         }
     });
+    let counted = |group: &Group<'_>| {
+        let counted = group.leaf.map(Leaf::cpu)?.ok()?;
+        Some((group.pid, counted.total))
+    };
+    let groups = groups.iter().filter_map(counted).collect();
     let mut processes = BTreeMap::new();
     for pid in pids {
         // One that ends between the two calls is in its parent's account.
@@ -133,27 +146,36 @@ pub fn look(root: &Path) -> Option<Census> {
     Some(Census {
         at,
         processes,
+        groups,
         tasks,
         begun: system::processes_begun(root),
     })
 }
 
-/// What everyone else used from `before` to `after`, where `ours` are processes of the generator
-/// and of the server; their descendants are ours, too, and those of this process serve.
-pub(super) fn between(before: &Census, after: &Census, ours: &BTreeSet<u32>) -> Others {
+/// What everyone else used from `before` to `after`, where `groups` are the processes of the
+/// generator and of the server, by the first of each; their descendants are ours, too, and those of
+/// this process serve.
+pub(super) fn between(
+    before: &Census,
+    after: &Census,
+    groups: &BTreeMap<u32, BTreeSet<u32>>,
+) -> Others {
     let lab = std::process::id();
-    let (ours, rig) = (
-        family(before, after, ours),
-        family(before, after, &[lab].into()),
-    );
+    let rig = family(before, after, &[lab].into());
     let mut spent = spent(before, after);
+    let (mut ours, mut unreaped) = (BTreeSet::new(), Span::ZERO);
+    for (first, members) in groups {
+        let members = family(before, after, members);
+        unreaped += beyond_clocks(before, after, *first, &spent, &members);
+        ours.extend(members);
+    }
     if let Some(room) = room(before, after) {
-        bound(&mut spent, &ours, room);
+        bound(&mut spent, &ours, room.saturating_sub(unreaped));
     }
     let sees_kernel = sees_kernel(after);
     let mut foreign = Account::default();
     let mut serving = Account::default();
-    let mut known = Span::ZERO;
+    let mut known = unreaped;
     for Spent {
         pid,
         parent,
@@ -225,6 +247,24 @@ fn spent<'a>(before: &'a Census, after: &'a Census) -> Vec<Spent<'a>> {
         }
     });
     each.collect()
+}
+
+/// What a control group counted beyond what its `members` account for: what those used who ended,
+/// and whom nobody reaped. Nothing where it has no counter.
+fn beyond_clocks(
+    before: &Census,
+    after: &Census,
+    first: u32,
+    spent: &[Spent<'_>],
+    members: &BTreeSet<u32>,
+) -> Span {
+    let counters = before.groups.get(&first).zip(after.groups.get(&first));
+    let counted = counters.map_or(Span::ZERO, |(earlier, later)| {
+        later.saturating_sub(*earlier)
+    });
+    let theirs = spent.iter().filter(|one| members.contains(&one.pid));
+    let accounted: Span = theirs.map(|one| one.own + one.reaped).sum();
+    counted.saturating_sub(accounted)
 }
 
 /// What `member` has reaped since `before`.
@@ -394,6 +434,13 @@ impl Account {
         all.truncate(TOP);
         all
     }
+}
+
+/// What the control group of the process `first` counted beyond the clocks of its family.
+#[cfg(test)]
+pub(super) fn unreaped(before: &Census, after: &Census, first: u32) -> Span {
+    let members = family(before, after, &[first].into());
+    beyond_clocks(before, after, first, &spent(before, after), &members)
 }
 
 #[cfg(test)]

@@ -1,6 +1,11 @@
 use super::*;
 
-const NOBODY: BTreeSet<u32> = BTreeSet::new();
+const NOBODY: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+
+/// A group of this process alone.
+fn only(pid: u32) -> BTreeMap<u32, BTreeSet<u32>> {
+    [(pid, [pid].into())].into()
+}
 
 /// Processes as pid, parent, name, CPU milliseconds of their own and of those whom they reaped.
 fn census(at_ms: u64, processes: &[(u32, u32, &str, u64, u64)]) -> Census {
@@ -16,6 +21,7 @@ fn census(at_ms: u64, processes: &[(u32, u32, &str, u64, u64)]) -> Census {
     Census {
         at: Instant::from_ns(at_ms * 1_000_000),
         processes: processes.iter().map(member).collect(),
+        groups: BTreeMap::new(),
         tasks: None,
         begun: None,
     }
@@ -60,7 +66,7 @@ fn those_who_used_most_are_told_by_name() {
             (91, 90, "nginx", 30, 0),
         ],
     );
-    let others = between(&before, &after, &[90].into());
+    let others = between(&before, &after, &only(90));
     assert_eq!(told(&others.top), ["2 cc1 110", "1 backup 60", "1 sshd 4"]);
     assert_eq!(others.cpu, Span::from_ms(175));
     assert_eq!(others.window, Span::from_ms(350));
@@ -154,7 +160,7 @@ fn in_a_container_the_second_process_is_a_program() {
 #[test]
 fn threads_of_the_kernel_are_read_as_processes_are() {
     let root = Path::new("/proc");
-    let census = look(root).unwrap();
+    let census = look(root, &[]).unwrap();
     if !sees_kernel(&census) {
         return crate::testing::not_run("this container hides the threads of the kernel");
     }
@@ -189,7 +195,7 @@ fn nobody_reaps_more_than_the_cpus_had_to_give() {
                 ],
             )
         };
-        let others = between(&before, &after, &[90].into());
+        let others = between(&before, &after, &only(90));
         assert_eq!(told(&others.top), expected, "{idle_ms}");
     };
     // Of 800 ms, 300 are nginx's.
@@ -226,6 +232,48 @@ fn what_nobody_accounts_for_is_told_where_ticks_can_tell() {
     check(400, 200);
 }
 
+/// What programs for CGI used that nobody reaped is the server's, where its control group counts.
+#[test]
+fn what_ended_in_a_control_group_of_ours_is_not_hidden() {
+    let looked = |at_ms: u64, (server_ms, reaped_ms): (u64, u64), counted_ms: Option<u64>| Census {
+        tasks: Some(Tasks {
+            sum: Span::from_ms(1_000 + at_ms),
+            cpus: 1,
+            error: Span::from_ms(20),
+            ..Tasks::default()
+        }),
+        groups: counted_ms
+            .map(|ms| (90, Span::from_ms(ms)))
+            .into_iter()
+            .collect(),
+        ..census(
+            at_ms,
+            &[
+                (60, 1, "make", 0, reaped_ms),
+                (90, 1, "apache2", server_ms, 0),
+            ],
+        )
+    };
+    let check = |reaped_ms: u64, counted_ms: Option<u64>, expected: (u64, u64)| {
+        let before = looked(0, (30, 0), counted_ms.map(|_| 500));
+        let after = looked(400, (80, reaped_ms), counted_ms.map(|ms| 500 + ms));
+        let others = between(&before, &after, &only(90));
+        let ms = |span: Span| span.as_ns() / 1_000_000;
+        let told = (others.unseen.map_or(0, ms), ms(others.cpu));
+        assert_eq!(told, expected, "{reaped_ms} {counted_ms:?}");
+    };
+    // Of 400 ms, the server's process had 50.
+    check(0, None, (350, 0));
+    check(0, Some(50), (350, 0));
+    check(0, Some(330), (70, 0));
+    check(0, Some(390), (0, 0));
+    check(0, Some(600), (0, 0));
+    // What others reaped is at most what the server left of the CPU.
+    check(6_000, None, (0, 350));
+    check(6_000, Some(330), (0, 70));
+    check(6_000, Some(600), (0, 0));
+}
+
 /// A shell burns in a child that it reaps, and this process sees it.
 #[test]
 fn a_process_that_burns_is_found() {
@@ -240,7 +288,7 @@ fn a_process_that_burns_is_found() {
         .spawn()
         .unwrap();
     let root = Path::new("/proc");
-    let before = look(root).unwrap();
+    let before = look(root, &[]).unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"\n").unwrap();
     let mut answer = [0; 3];
@@ -250,7 +298,7 @@ fn a_process_that_burns_is_found() {
         .unwrap()
         .read_exact(&mut answer)
         .unwrap();
-    let after = look(root).unwrap();
+    let after = look(root, &[]).unwrap();
     // A child of this process serves it: as somebody else's it is found in the list itself.
     let pid = child.id();
     let spent = spent(&before, &after)

@@ -22,7 +22,7 @@ impl Meter {
     pub(super) fn new(server: Option<u32>) -> Self {
         Self {
             server,
-            before: server.map(|_| Before::look(root())),
+            before: server.map(|_| Before::look(root(), &[])),
             start: None,
             usage: None,
         }
