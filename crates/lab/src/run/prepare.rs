@@ -14,7 +14,7 @@ use crate::certificate::Certificates;
 use crate::cpus::Division;
 use crate::error::LabError;
 use crate::pair;
-use crate::server::{self, Installed, Preset, Running, Search, Start};
+use crate::server::{self, Absent, Installed, Preset, Running, Search, Start};
 use crate::site::{Site, open_to_all, programs};
 use crate::sweep::{self, Racer};
 use crate::trial::{self, Load, Target};
@@ -49,7 +49,11 @@ pub fn present(
                 let offers_some = missing.len() - before < experiment.workloads().len();
                 found.push(offers_some.then_some(installed));
             }
-            Err((error, remedy)) => {
+            Err(Lack {
+                why: error,
+                remedy,
+                out_of_reach,
+            }) => {
                 found.push(None);
                 missing.push(Missing {
                     index,
@@ -58,6 +62,7 @@ pub fn present(
                         product: variant.product.clone(),
                         error,
                         remedy,
+                        out_of_reach,
                         ..Gap::default()
                     },
                 });
@@ -67,18 +72,48 @@ pub fn present(
     (found, missing)
 }
 
+/// Why a server cannot be run, and what to do about it.
+struct Lack {
+    why: String,
+    remedy: Option<String>,
+    /// Whether nothing on this machine can help.
+    out_of_reach: bool,
+}
+
+impl Lack {
+    fn out_of_reach(why: String) -> Self {
+        Self {
+            why,
+            remedy: None,
+            out_of_reach: true,
+        }
+    }
+}
+
+impl From<Absent> for Lack {
+    fn from(absent: Absent) -> Self {
+        Self {
+            why: absent.why,
+            remedy: absent.remedy,
+            out_of_reach: false,
+        }
+    }
+}
+
 /// A row for each workload that needs what the server does not offer.
 fn not_offered(experiment: &Experiment, index: usize, installed: &Installed) -> Vec<Missing> {
     let variant = &experiment.servers()[index];
     let workloads = experiment.workloads().iter();
     let gaps = workloads.filter_map(|workload| {
         let needs = workload.needs.iter().map(String::as_str);
-        let server::Absent { why: error, remedy } = installed.lacks(needs)?;
+        let Absent { why: error, remedy } = installed.lacks(needs)?;
         Some(Gap {
             server: variant.label.clone(),
             product: variant.product.clone(),
             workload: Some(workload.name.clone()),
             error,
+            // What is missing can be installed, and one that already runs can be asked otherwise.
+            out_of_reach: remedy.is_none() && installed.external.is_none(),
             remedy,
             ..Gap::default()
         })
@@ -91,48 +126,51 @@ fn find(
     variant: &ServerVariant,
     search: &Search,
     division: &Division,
-) -> Result<Installed, (String, Option<String>)> {
+) -> Result<Installed, Lack> {
     if let Some(url) = &variant.url {
         if pair::is_needed(experiment) {
             let why = "it already runs, outside of the network namespace that network = \"veth\" \
                        makes for servers";
             let remedy = "ask it over loopback: load.network=loopback";
-            return Err((why.to_owned(), Some(remedy.to_owned())));
+            return Err(Lack::from(Absent {
+                why: why.to_owned(),
+                remedy: Some(remedy.to_owned()),
+            }));
         }
         if variant.speech.protocol.is_secure() {
             let why = "it already runs, and the lab can give a certificate only to servers that it \
                        starts";
             let remedy = "measure it with triathlon load";
-            return Err((why.to_owned(), Some(remedy.to_owned())));
+            return Err(Lack::from(Absent {
+                why: why.to_owned(),
+                remedy: Some(remedy.to_owned()),
+            }));
         }
-        return server::external(url, variant.pid).map_err(|absent| (absent.why, absent.remedy));
+        return server::external(url, variant.pid).map_err(Lack::from);
     }
     let product = search
         .catalogue
         .product(&variant.product)
         .map_err(|nearest| {
             let hint = nearest.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
-            (
-                format!("the lab knows no product '{}'{hint}", variant.product),
-                Some("triathlon lab --list servers".to_owned()),
-            )
+            Absent {
+                why: format!("the lab knows no product '{}'{hint}", variant.product),
+                remedy: Some("triathlon lab --list servers".to_owned()),
+            }
         })?;
     if division.of_server(variant.cores).is_none() {
-        return Err((
-            format!(
-                "{} cores are more than the {} that this machine has for servers",
-                variant.cores,
-                division.server.len()
-            ),
-            None,
-        ));
+        return Err(Lack::out_of_reach(format!(
+            "{} cores are more than the {} that this machine has for servers",
+            variant.cores,
+            division.server.len()
+        )));
     }
     if let Some(why) = product.cannot_log(variant.access_log) {
-        return Err((why, None));
+        return Err(Lack::out_of_reach(why));
     }
     let protocol = variant.speech.protocol.name();
     if let Some(why) = product.cannot_speak(protocol) {
-        return Err((why, None));
+        return Err(Lack::out_of_reach(why));
     }
     let found = server::installed(product, search);
     let wanted = [variant.variant.as_deref().unwrap_or_default(), protocol];
@@ -143,7 +181,7 @@ fn find(
             None => Ok(found),
         }
     });
-    found.map_err(|absent| (absent.why, absent.remedy))
+    found.map_err(Lack::from)
 }
 
 /// Finds what is installed and builds what all servers share.

@@ -74,6 +74,9 @@ pub struct Gap {
     pub error: String,
     /// What to do about it: a command, where one is known.
     pub remedy: Option<String>,
+    /// Whether it was known before the start, and nothing on this machine can fill it: the product
+    /// does not offer what is asked, or there are too few CPUs.
+    pub out_of_reach: bool,
 }
 
 impl Gap {
@@ -102,6 +105,8 @@ struct GapFile {
     error: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    out_of_reach: bool,
 }
 
 impl TryFrom<GapFile> for Gap {
@@ -120,6 +125,7 @@ impl TryFrom<GapFile> for Gap {
             round: file.round,
             error: file.error,
             remedy: file.remedy,
+            out_of_reach: file.out_of_reach,
         })
     }
 }
@@ -134,6 +140,7 @@ impl From<Gap> for GapFile {
             round: gap.round,
             error: gap.error,
             remedy: gap.remedy,
+            out_of_reach: gap.out_of_reach,
         }
     }
 }

@@ -1,14 +1,27 @@
 //! What is missing, as notes: a sentence for each cause.
 
 use model::experiment::Gap;
+use verdict::words;
 
 use super::Run;
 
 impl Run {
-    /// Adds what is missing to the notes: a sentence for each cause, with the points it cost.
+    /// Adds what is missing to the notes: a sentence for each cause, with the points it cost, and
+    /// one for each product that does not offer what workloads need.
     pub fn note_gaps(&mut self, gaps: &[Gap]) {
         let mut causes: Vec<(&Gap, Vec<String>)> = Vec::new();
+        let mut not_offered: Vec<(&str, Vec<String>)> = Vec::new();
         for gap in gaps {
+            if let (true, Some(workload)) = (gap.out_of_reach, &gap.workload) {
+                let workload = format!("'{workload}'");
+                let mut known = not_offered.iter_mut();
+                match known.find(|(product, _)| *product == gap.product) {
+                    Some((_, workloads)) if workloads.contains(&workload) => {}
+                    Some((_, workloads)) => workloads.push(workload),
+                    None => not_offered.push((&gap.product, vec![workload])),
+                }
+                continue;
+            }
             let place = gap_place(gap);
             match causes
                 .iter_mut()
@@ -19,8 +32,17 @@ impl Run {
                 None => causes.push((gap, vec![place])),
             }
         }
-        for (gap, places) in causes {
-            let note = gap_note(gap, &places);
+        let causes = causes.iter().map(|(gap, places)| gap_note(gap, places));
+        let not_offered = not_offered.iter().map(|(product, workloads)| {
+            let need = if workloads.len() == 1 {
+                "needs"
+            } else {
+                "need"
+            };
+            let workloads = words::list(workloads);
+            format!("Not measured: {product} does not offer what {workloads} {need}.")
+        });
+        for note in causes.chain(not_offered) {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
@@ -66,4 +88,44 @@ fn gap_place(gap: &Gap) -> String {
         place.push_str(&format!(", round {round}"));
     }
     place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_product_does_not_offer_is_one_note() {
+        let gap = |server: &str, product: &str, workload: &str| Gap {
+            server: server.to_owned(),
+            product: product.to_owned(),
+            workload: Some(workload.to_owned()),
+            error: format!("{product} does not offer '{workload}'"),
+            out_of_reach: true,
+            ..Gap::default()
+        };
+        let failed = Gap {
+            server: "nginx".to_owned(),
+            product: "nginx".to_owned(),
+            workload: Some("perl".to_owned()),
+            error: "wrong answer".to_owned(),
+            ..Gap::default()
+        };
+        let mut run = Run::default();
+        run.note_gaps(&[
+            gap("apache event", "apache", "memory"),
+            gap("apache prefork", "apache", "memory"),
+            gap("nginx", "nginx", "cgi-c"),
+            failed,
+            gap("nginx", "nginx", "lua"),
+        ]);
+        assert_eq!(
+            run.notes,
+            [
+                "Not measured: nginx, perl. The reason: wrong answer.",
+                "Not measured: apache does not offer what 'memory' needs.",
+                "Not measured: nginx does not offer what 'cgi-c' and 'lua' need.",
+            ]
+        );
+    }
 }

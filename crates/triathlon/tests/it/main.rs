@@ -32,6 +32,7 @@ mod http2;
 mod http3;
 mod keys;
 mod lab;
+mod lab_exits;
 mod lab_tls;
 mod lua;
 mod many;

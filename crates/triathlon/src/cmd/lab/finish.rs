@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lab::LabError;
-use lab::run::{CEILING, Short};
+use lab::run::Short;
 use lab::store::Store;
 use model::experiment::Gap;
 use model::{Experiment, Manifest};
@@ -11,6 +11,7 @@ use report::Run;
 use verdict::analysis::Comparison;
 use verdict::{TrialSet, words};
 
+use super::missed::{Done, missed};
 use crate::exit::Exit;
 use crate::out;
 
@@ -120,19 +121,20 @@ pub(super) fn names_its_servers(manifest: &Manifest) -> bool {
 
 /// Servers, and points of one, that were asked for and of which there is not one trial.
 fn unmeasured(manifest: &Manifest, gaps: &[Gap], run: &Run) -> Vec<String> {
+    let Ok(experiment) = Experiment::try_from(manifest.experiment.clone()) else {
+        return Vec::new();
+    };
+    let digests = || run.digests().iter().filter(|digest| !digest.ceiling);
+    let done = digests().map(|digest| Done {
+        server: digest.id.server.clone(),
+        workload: digest.id.workload.clone(),
+    });
+    let done: Vec<Done> = done.collect();
+    let is_measured = |gap: &Gap| digests().any(|digest| gap.is_of(&digest.id));
     let named = names_its_servers(manifest);
-    let is_missed = |gap: &&Gap| {
-        let is_absent = gap.remedy.is_some();
-        gap.server != CEILING && (named || !is_absent)
-    };
-    let is_measured = |gap: &Gap| {
-        let mut digests = run.digests().iter();
-        digests.any(|digest| gap.is_of(&digest.id))
-    };
-    let mut names: Vec<String> = gaps
-        .iter()
-        .filter(is_missed)
-        .filter(|gap| !is_measured(gap))
+    let missed = missed(&experiment, gaps, named, &done, &is_measured);
+    let mut names: Vec<String> = missed
+        .into_iter()
         .map(|gap| match &gap.workload {
             Some(workload) if gap.load.text().is_empty() => {
                 format!("{} ({workload})", gap.server)

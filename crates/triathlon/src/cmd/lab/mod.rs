@@ -3,6 +3,7 @@
 mod asked;
 mod finish;
 mod listing;
+mod missed;
 mod progress;
 mod resumed;
 
@@ -107,9 +108,12 @@ Examples:
   triathlon lab first-heat --servers my-servers server=mine,nginx
       with a server of your own: my-servers/mine/server.toml
 
-Exit codes: 0 measured, 1 something failed (nothing was measured, or nothing of a server that was
-named), 2 wrong usage, 3 measured but every claim is invalid, 130 interrupted (what was measured is
-kept).";
+Exit codes: 0 measured, 1 something failed (nothing was measured, or nothing of a server, a point or
+a workload that was asked for), 2 wrong usage, 3 measured but every claim is invalid, 130
+interrupted (what was measured is kept). What a server does not offer, and more cores than this
+machine has, are rows and no failure, as long as something of its product was measured, and each
+workload by some server. Of a built-in experiment, servers that are not installed are rows, unless
+the command names them.";
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -178,7 +182,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         news: &mut |news| screen.show(news),
     };
     if args.verify {
-        let complete = missing.is_empty() || !finish::names_its_servers(&manifest);
+        let named = finish::names_its_servers(&manifest);
+        let complete = !named || missed::is_complete(&asked.experiment, (&servers, &missing));
         let right = verify_all(lab)? && complete;
         return Ok(if right { Exit::Done } else { Exit::World });
     }

@@ -1,0 +1,130 @@
+//! `triathlon lab` from outside: what fails a lab of several servers, and what is a row of it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::need;
+use crate::support::process::{Run, triathlon};
+
+fn lab(arguments: &[&str]) -> Run {
+    triathlon(["lab"].iter().chain(arguments))
+}
+
+/// An experiment file with these servers, each with the text of a template where it has one.
+fn experiment(folder: &Path, servers: &[(&str, Option<&str>)]) -> String {
+    let mut text = "[experiment]\nname = \"mine\"\nquestion = \"?\"\nrounds = 1\n\
+                    warmup = \"20ms\"\nduration = \"200ms\"\n"
+        .to_owned();
+    for (product, template) in servers {
+        text.push_str(&format!("[[server]]\nproduct = \"{product}\"\n"));
+        if let Some(template) = template {
+            let path = folder.join("template.conf");
+            fs::write(&path, template).expect("a template");
+            text.push_str(&format!("preset = \"{}\"\n", path.display()));
+        }
+    }
+    text.push_str("[[workload]]\nname = \"seven\"\nbody = { bytes = 7 }\n");
+    text.push_str("[load]\nmode = \"closed\"\nconnections = [16]\n");
+    let file = folder.join("mine.toml");
+    fs::write(&file, text).expect("an experiment");
+    file.display().to_string()
+}
+
+#[test]
+fn a_server_that_was_named_and_not_measured_fails_the_lab() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("results").display().to_string();
+    let origin = ("origin", None);
+    let measure = |file: &str, flag: Option<&str>| {
+        let words = [file, "--no-lock", "--hiccups", "0s", "--results", &results];
+        lab(&words.into_iter().chain(flag).collect::<Vec<_>>())
+    };
+    let one = experiment(folder.path(), &[origin]);
+    measure(&one, None).expect_measured();
+    measure(&one, Some("--verify")).expect_code(0);
+    // Debian has no package of lwan.
+    let two = experiment(folder.path(), &[origin, ("lwan", None)]);
+    let run = measure(&two, None).expect_code(1);
+    let run = run.expect_complaint(&["asked for, but not measured: lwan"]);
+    assert!(run.stdout.contains("report.html"), "{run:#?}");
+    measure(&two, Some("--verify")).expect_code(1);
+}
+
+/// A pair of server and workload that cannot be is a row, as long as both have another partner.
+#[test]
+fn what_a_server_does_not_offer_is_a_row_and_no_failure() {
+    let name = "what_a_server_does_not_offer_is_a_row_and_no_failure";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("results").display().to_string();
+    let file = experiment(folder.path(), &[("origin", None), ("nginx", None)]);
+    let text = fs::read_to_string(&file).unwrap();
+    let body = "body = { bytes = 7 }\n";
+    let handlers = format!("{body}handler = [\"static\", \"memory\"]\n");
+    fs::write(&file, text.replace(body, &handlers)).unwrap();
+    let measure = |more: &[&str]| {
+        let words = [&file, "--no-lock", "--hiccups", "0s", "--results", &results];
+        lab(&[&words, more].concat())
+    };
+    measure(&["--verify"]).expect_code(0);
+    let run = measure(&[]).expect_measured();
+    let why = "origin does not offer 'memory', which the workload needs";
+    assert!(run.stderr.contains(why), "{run:#?}");
+    let note = "Not measured: origin does not offer what 'seven memory' needs.";
+    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(note), "{run:#?}");
+    // Without nginx nobody does that workload.
+    let alone = ["server=origin"];
+    let run = measure(&alone).expect_code(1);
+    run.expect_complaint(&["asked for, but not measured: origin (seven memory)"]);
+    measure(&["server=origin", "--verify"]).expect_code(1);
+}
+
+/// A template for nginx that begins with `head`.
+fn nginx(head: &str) -> String {
+    let mut text = format!("{head}\npid \"{{directory}}/nginx.pid\";\nhttp {{\n");
+    for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
+        text.push_str(&format!("{name}_temp_path \"{{directory}}/tmp/{name}\";\n"));
+    }
+    text + "access_log off; keepalive_requests 1000000; types { text/html html; }\n\
+            server { listen 127.0.0.1:{port}; root \"{site}\"; }\n}\n"
+}
+
+#[test]
+fn a_server_that_cannot_do_what_is_asked_fails_the_lab() {
+    let name = "a_server_that_cannot_do_what_is_asked_fails_the_lab";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let results = folder.join("results").display().to_string();
+    let background = "events {}";
+    let few = "daemon off; events { worker_connections 8; }";
+    let many = "daemon off; events { worker_connections 64; }";
+    for (template, verify, code, complaint) in [
+        (nginx(background), true, 1, "write 'daemon off;'"),
+        (
+            nginx(background),
+            false,
+            1,
+            "asked for, but not measured: nginx",
+        ),
+        ("no_such_word {port};".to_owned(), false, 1, "no_such_word"),
+        (
+            nginx(few),
+            true,
+            1,
+            "it does not serve 16 connections at once",
+        ),
+        (nginx(many), true, 0, "nginx template.conf answers rightly"),
+    ] {
+        let file = experiment(folder, &[("origin", None), ("nginx", Some(&template))]);
+        let mut words = vec![file.as_str(), "--no-lock", "--hiccups", "0s"];
+        words.extend(["--results", &results]);
+        words.extend(verify.then_some("--verify"));
+        lab(&words).expect_code(code).expect_complaint(&[complaint]);
+    }
+}
