@@ -1,5 +1,6 @@
 //! What could be run: products, experiments, and the points of one with their cost in time.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -12,6 +13,7 @@ use lab::run::Missing;
 use lab::server::{Absent, Installed, Search, installed};
 use lab::sweep::{Cost, untold};
 use model::Experiment;
+use model::experiment::Gap;
 use verdict::words;
 
 use crate::exit::UsageError;
@@ -115,22 +117,23 @@ pub(super) fn grid(
     };
     line(experiment.name(), &header.question);
     for (index, variant) in experiment.servers().iter().enumerate() {
-        let gap = missing.iter().find(|missing| missing.index == index);
-        let what = match (&servers[index], gap) {
-            (Some(found), _) => found.version.clone(),
-            (None, Some(Missing { gap, .. })) => match &gap.remedy {
-                Some(remedy) => format!("left out: {}; {remedy}", gap.error),
-                None => format!("left out: {}", gap.error),
-            },
-            (None, None) => String::new(),
+        let Some(found) = &servers[index] else {
+            continue;
         };
-        line("server", &format!("{:<16} {what}", variant.label));
-        let partly = missing.iter().filter(|one| one.index == index);
-        for Missing { gap, .. } in partly.filter(|_| servers[index].is_some()) {
-            if let Some(workload) = &gap.workload {
-                line("", &format!("not '{workload}': {}", gap.error));
-            }
+        line(
+            "server",
+            &format!("{:<16} {}", variant.label, found.version),
+        );
+        let lacking = missing.iter().filter(|one| one.index == index);
+        for said in not_measured(lacking) {
+            line("", &said);
         }
+    }
+    let left_out = missing.iter().filter(|one| servers[one.index].is_none());
+    let mut told = BTreeSet::new();
+    let left_out = left_out.filter(|one| told.insert(one.index));
+    for (why, labels) in by_cause(left_out, |gap| Some(gap.server.clone())) {
+        line("left out", &format!("{}: {why}", named(&labels)));
     }
     for workload in experiment.workloads() {
         let reuse = workload
@@ -184,6 +187,60 @@ fn axes(experiment: &Experiment) -> Vec<(&'static str, String)> {
     axes
 }
 
+/// What of a server is not measured: a line for each cause, and one for all workloads that it does
+/// not offer, where they are several.
+fn not_measured<'a>(lacking: impl Iterator<Item = &'a Missing>) -> Vec<String> {
+    let (never, others): (Vec<_>, Vec<_>) = lacking.partition(|one| one.gap.out_of_reach);
+    let workload = |gap: &Gap| gap.workload.as_ref().map(|name| format!("'{name}'"));
+    let never = by_cause(never.into_iter(), workload);
+    let not =
+        |(why, workloads): (String, Vec<String>)| format!("not {}: {why}", words::list(&workloads));
+    let never: Vec<String> = match never.len() {
+        0 | 1 => never.into_iter().map(not).collect(),
+        _ => {
+            let workloads: Vec<String> = never.into_iter().flat_map(|(_, names)| names).collect();
+            let workloads = words::list(&workloads);
+            vec![format!("not {workloads}: it does not offer what they need")]
+        }
+    };
+    let others = by_cause(others.into_iter(), workload);
+    never
+        .into_iter()
+        .chain(others.into_iter().map(not))
+        .collect()
+}
+
+/// What is missing, by its cause and what to do about it.
+fn by_cause<'a>(
+    missing: impl Iterator<Item = &'a Missing>,
+    name: impl Fn(&Gap) -> Option<String>,
+) -> Vec<(String, Vec<String>)> {
+    let mut causes: Vec<(String, Vec<String>)> = Vec::new();
+    for Missing { gap, .. } in missing {
+        let Some(name) = name(gap) else { continue };
+        let why = match &gap.remedy {
+            Some(remedy) => format!("{}; {remedy}", gap.error),
+            None => gap.error.clone(),
+        };
+        match causes.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => causes.push((why, vec![name])),
+        }
+    }
+    causes
+}
+
+/// The first names of a list, and how many more there are.
+fn named(names: &[String]) -> String {
+    const NAMED: usize = 4;
+    match names.len() {
+        many if many > NAMED + 1 => {
+            format!("{} and {} more", names[..NAMED].join(", "), many - NAMED)
+        }
+        _ => words::list(names),
+    }
+}
+
 /// What is left to do, where `stored` trials are there already.
 pub(super) fn left(stored: usize, cost: Cost) -> String {
     let stored = words::plural(stored as u64, "trial");
@@ -208,5 +265,76 @@ fn axis<T: ToString>(values: &[T]) -> String {
             format!("{first}, {second}, ... {last} ({} points)", all.len())
         }
         _ => all.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing(index: usize, gap: Gap) -> Missing {
+        Missing { index, gap }
+    }
+
+    #[test]
+    fn what_one_cause_leaves_out_is_one_line() {
+        let cores = |index: usize| {
+            let gap = Gap {
+                server: format!("nginx {index}"),
+                error: "too many cores".to_owned(),
+                out_of_reach: true,
+                ..Gap::default()
+            };
+            missing(index, gap)
+        };
+        let absent = Gap {
+            server: "h2o".to_owned(),
+            error: "not installed".to_owned(),
+            remedy: Some("apt install h2o".to_owned()),
+            ..Gap::default()
+        };
+        let all: Vec<Missing> = (0..6).map(cores).chain([missing(6, absent)]).collect();
+        let causes = by_cause(all.iter(), |gap| Some(gap.server.clone()));
+        let causes = causes
+            .iter()
+            .map(|(why, labels)| format!("{}: {why}", named(labels)));
+        let causes: Vec<String> = causes.collect();
+        assert_eq!(
+            causes,
+            [
+                "nginx 0, nginx 1, nginx 2, nginx 3 and 2 more: too many cores",
+                "h2o: not installed; apt install h2o",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_server_does_not_offer_is_one_line() {
+        let gap = |workload: &str, why: &str, remedy: Option<&str>| {
+            let gap = Gap {
+                workload: Some(workload.to_owned()),
+                error: why.to_owned(),
+                out_of_reach: remedy.is_none(),
+                remedy: remedy.map(str::to_owned),
+                ..Gap::default()
+            };
+            missing(0, gap)
+        };
+        let perl = gap("perl", "no mod_perl", Some("apt install it"));
+        let lua = gap("lua", "no 'lua'; it offers static", None);
+        let cgi = gap("cgi", "no 'cgi'; it offers static", None);
+        let said = |gaps: &[&Missing]| not_measured(gaps.iter().copied());
+        assert_eq!(
+            said(&[&lua, &perl]),
+            [
+                "not 'lua': no 'lua'; it offers static",
+                "not 'perl': no mod_perl; apt install it",
+            ]
+        );
+        assert_eq!(
+            said(&[&lua, &cgi]),
+            ["not 'lua' and 'cgi': it does not offer what they need"]
+        );
+        assert!(said(&[]).is_empty());
     }
 }
