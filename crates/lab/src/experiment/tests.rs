@@ -41,7 +41,8 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "rounds = 6",
         "rouds = 6",
         "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, order, \
-         restart, reference, warmup, duration, seed; did you mean 'rounds'?",
+         restart, reference, warmup, warmup_min, duration, duration_min, seed; did you mean \
+         'rounds'?",
     );
     check(
         "cores = [1, 2]",
@@ -333,7 +334,7 @@ fn every_published_figure_belongs_beside_something_of_its_experiment() {
             );
         }
     }
-    assert_eq!(seen, 26);
+    assert_eq!(seen, 30);
 }
 
 #[test]
@@ -352,7 +353,8 @@ fn a_name_that_nothing_has_is_told_with_the_nearest() {
 fn the_table_of_keys_is_that_of_the_types() {
     let full = r#"{
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
-            "restart": "round", "reference": "p", "warmup": "1s", "duration": "1s", "seed": 1 },
+            "restart": "round", "reference": "p", "warmup": "1s", "warmup_min": "1s",
+            "duration": "1s", "duration_min": "1s", "seed": 1 },
         "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p", "cores": 1, "access_log": "off",
             "restart": "trial", "variant": "v", "twin": true, "priority": 2, "settings": { "a": 1 },
             "keep_alive": { "requests": 1, "idle": "1s" }, "pin": "mask" }],

@@ -106,6 +106,8 @@ fn names(experiment: &Experiment) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use model::Span;
+
     use super::*;
     use crate::experiment::{BUILT_IN, parse};
     use crate::sweep::{Cost, scale};
@@ -176,6 +178,28 @@ mod tests {
         );
         // What repeats no study lacks nothing of one.
         check("first-heat", &["server=origin", "connections=1"], None);
+    }
+
+    /// With all that Debian has of their servers.
+    #[test]
+    fn every_study_has_a_form_for_minutes_on_two_cores() {
+        let built = ["cherokee", "openlitespeed", "hiawatha", "lwan"];
+        for (name, _) in BUILT_IN {
+            let budget = Span::from_s(if *name == "rootusers-2016" {
+                1_200
+            } else {
+                600
+            });
+            let (experiment, _) = fit_cores(&study(name, &[]), 1);
+            let servers = experiment.servers().iter().enumerate();
+            let present = servers.filter(|(_, server)| {
+                server.cores == 1 && !built.contains(&server.product.as_str())
+            });
+            let present: Vec<usize> = present.map(|(index, _)| index).collect();
+            let scaled = scale(&experiment, &present, 32, budget);
+            assert!(scaled.fits, "{name}: {:?}", scaled.said);
+            assert_eq!(shortfall(&experiment, &scaled.experiment), None, "{name}");
+        }
     }
 
     #[test]

@@ -3,14 +3,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::experiment;
 
-fn first_heat(overrides: &[&str]) -> Experiment {
+pub(super) fn first_heat(overrides: &[&str]) -> Experiment {
     let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
     experiment::read("first-heat", &overrides)
         .unwrap()
         .experiment
 }
 
-const AT_ONCE: u32 = 16;
+pub(super) const AT_ONCE: u32 = 16;
 
 fn blocks(experiment: &Experiment, seed: u64) -> Vec<Block> {
     let rounds = schedule(experiment, seed, AT_ONCE);
@@ -266,176 +266,6 @@ fn spreading_keeps_both_ends() {
     }
     assert_eq!(spread(&values, 1), [1]);
     assert!(spread::<u32>(&[], 3).is_empty());
-}
-
-#[test]
-fn the_first_heat_takes_at_most_four_minutes_with_four_servers() {
-    let experiment = first_heat(&[]);
-    let cost = Cost::of(&experiment, &[0, 1, 2, 3], AT_ONCE);
-    assert_eq!((cost.trials, cost.ceilings, cost.starts), (160, 32, 40));
-    assert!(
-        (Span::from_s(180)..Span::from_s(240)).contains(&cost.time),
-        "{}",
-        cost.time
-    );
-    // Of six comparisons the smallest p at six rounds is 0.031: none could ever tell.
-    assert!(experiment.rounds() >= 8);
-}
-
-#[test]
-fn what_is_left_is_what_is_not_done() {
-    let experiment = first_heat(&[]);
-    let all = Cost::of(&experiment, &[0, 1, 2, 3], AT_ONCE);
-    let left = |done: u32| Cost::of_those(&experiment, 7, AT_ONCE, &|slot| slot.sequence > done);
-    assert_eq!(left(0), all);
-    assert_eq!(left(10).trials, all.trials - 10);
-    assert!(left(10).time < all.time);
-    assert_eq!(
-        (left(u32::MAX).trials, left(u32::MAX).time),
-        (0, Span::ZERO)
-    );
-}
-
-#[test]
-fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
-    let big = first_heat(&[
-        "rounds=10",
-        "duration=10s",
-        "connections={from=10,to=1000,step=10}",
-    ]);
-    let present = [0, 1, 2, 3];
-    let full = Cost::of(&big, &present, AT_ONCE).time;
-    let scaled = |budget| scale(&big, &present, AT_ONCE, budget);
-
-    let all = scaled(full);
-    assert!(all.fits && all.said.is_empty());
-    assert_eq!(all.experiment, big);
-
-    let half = scaled(full / 2);
-    assert!(half.fits, "{:?}", half.said);
-    assert!(half.experiment.connections().len() < 100);
-    assert_eq!(half.experiment.duration(), big.duration());
-    assert_eq!(half.experiment.rounds(), 10);
-    assert_eq!(half.experiment.connections().last(), Some(&1000));
-
-    let tenth = scaled(Span::from_s(600));
-    assert!(tenth.fits);
-    assert_eq!(tenth.experiment.connections(), [10, 510, 1000]);
-    assert!(tenth.experiment.duration() < big.duration());
-    assert_eq!(tenth.experiment.rounds(), 10);
-    assert_eq!(tenth.said.len(), 2, "{:?}", tenth.said);
-
-    let tiny = scaled(Span::from_s(90));
-    assert!(tiny.experiment.rounds() >= 8);
-    assert_eq!(tiny.said.len(), 3, "{:?}", tiny.said);
-
-    let none = scaled(Span::from_s(1));
-    assert!(!none.fits);
-    // 3 servers against the fourth, 2 workloads: 6 comparisons.
-    assert_eq!(none.experiment.rounds(), 8);
-    let two = scale(&big, &[0, 1], AT_ONCE, Span::from_s(1));
-    assert_eq!(two.experiment.rounds(), 7);
-    let one = scale(&big, &[0], AT_ONCE, Span::from_s(1));
-    assert_eq!(one.experiment.rounds(), 6);
-    assert_eq!(none.experiment.duration(), Span::from_ms(200));
-}
-
-#[test]
-fn a_budget_leaves_out_what_has_the_least_priority_only_where_nothing_less_fits() {
-    let big = first_heat(&[
-        "server[1].priority=3",
-        "server[2].priority=2",
-        "workload[1].priority=2",
-        "duration=10s",
-    ]);
-    let present = [0, 1, 2, 3];
-    let names = |scaled: &Scaled| -> Vec<String> {
-        let servers = scaled.experiment.servers().iter();
-        let servers = servers.map(|server| server.label.clone());
-        let workloads = scaled.experiment.workloads().iter();
-        servers
-            .chain(workloads.map(|one| one.name.clone()))
-            .collect()
-    };
-    let all = [
-        "origin",
-        "nginx",
-        "apache",
-        "lighttpd",
-        "7-byte file",
-        "100 KB file",
-    ];
-    let check = |present: &[usize], seconds: u64, expected: &[&str], said: &[&str]| {
-        let scaled = scale(&big, present, AT_ONCE, Span::from_s(seconds));
-        assert_eq!(names(&scaled), expected, "{:?}", scaled.said);
-        let told: Vec<&str> = scaled.said.iter().map(String::as_str).collect();
-        assert_eq!(told[..said.len()], *said);
-    };
-    // Windows of 10 s become shorter first.
-    check(&present, 200, &all, &[]);
-    let left = ["origin", "lighttpd", "7-byte file"];
-    check(
-        &present,
-        1,
-        &left,
-        &[
-            "nginx left out (priority 3)",
-            "100 KB file left out (priority 2)",
-            "apache left out (priority 2)",
-        ],
-    );
-    // Who is not here costs nothing, and stays as a row.
-    check(
-        &[0, 2, 3],
-        1,
-        &["origin", "nginx", "lighttpd", "7-byte file"],
-        &[
-            "100 KB file left out (priority 2)",
-            "apache left out (priority 2)",
-        ],
-    );
-}
-
-#[test]
-fn fewer_rounds_than_needed_are_left_alone_and_what_they_cannot_tell_is_said() {
-    let small = first_heat(&["rounds=2"]);
-    let scaled = scale(&small, &[0], AT_ONCE, Span::from_s(1));
-    assert_eq!(scaled.experiment.rounds(), 2);
-    let check = |rounds: &str, present: &[usize], expected: Option<&str>| {
-        let found = untold(&first_heat(&[rounds]), present);
-        assert_eq!(found.as_deref(), expected, "{rounds}");
-    };
-    check(
-        "rounds=1",
-        &[0, 1, 2, 3],
-        Some(
-            "1 round cannot tell which server is faster: there are no 95 % intervals below 6, and \
-             6 comparisons of servers have answers from 8 on",
-        ),
-    );
-    check(
-        "rounds=7",
-        &[0, 1, 2, 3],
-        Some(
-            "7 rounds cannot tell which server is faster: there are intervals, and 6 comparisons \
-             of servers have answers from 8 on",
-        ),
-    );
-    check(
-        "rounds=5",
-        &[0],
-        Some("5 rounds cannot tell which server is faster: there are no 95 % intervals below 6"),
-    );
-    check("rounds=7", &[0, 1], None);
-    check("rounds=8", &[0, 1, 2, 3], None);
-}
-
-#[test]
-fn rounds_that_are_not_given_are_as_many_as_the_comparisons_need() {
-    assert_eq!(first_heat(&[]).rounds(), 8);
-    assert_eq!(first_heat(&["server=origin"]).rounds(), 6);
-    assert_eq!(first_heat(&["server=origin,nginx"]).rounds(), 7);
-    assert_eq!(first_heat(&["server=origin,nginx", "rounds=3"]).rounds(), 3);
 }
 
 /// Which attempts of which rounds are made where trials are void as `is_void` says.

@@ -81,9 +81,23 @@ pub struct HeaderFile {
     /// How long a freshly started server is warmed up.
     #[serde(default = "three_seconds", with = "span")]
     pub warmup: Span,
+    /// How short a budget may make the warm-up; none: it stays as it is.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "super::values::maybe_span"
+    )]
+    pub warmup_min: Option<Span>,
     /// The measured window of one trial.
     #[serde(with = "span")]
     pub duration: Span,
+    /// How short a budget may make the window; none: as short as it is worth a trial.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "super::values::maybe_span"
+    )]
+    pub duration_min: Option<Span>,
     /// What the order of points is drawn from; taken from the clock where it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

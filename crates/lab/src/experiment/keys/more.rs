@@ -14,6 +14,22 @@ pub(super) const SETTINGS: Key = key(
      makes a server of each. Its folder says how they are written.",
 );
 
+pub(super) const WARMUP_MIN: Key = key(
+    "warmup_min",
+    Time,
+    "as long as `warmup`",
+    "warmup_min = \"3s\"",
+    "How short --budget may make the warm-up: long enough for the servers to be steady.",
+);
+
+pub(super) const DURATION_MIN: Key = key(
+    "duration_min",
+    Time,
+    "\"200ms\"",
+    "duration_min = \"2s\"",
+    "How short --budget may make the windows, before it leaves out what has less priority.",
+);
+
 pub(super) const KEEP_ALIVE: Key = key(
     "keep_alive",
     Table,

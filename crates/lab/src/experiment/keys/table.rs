@@ -4,8 +4,8 @@
 use super::Kind::{
     Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
 };
-use super::more::{ARRIVALS, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, PIN, PLACEMENT, SETTINGS};
-use super::more::{SOURCES, STAGES, WORKERS};
+use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, PIN, PLACEMENT};
+use super::more::{SETTINGS, SOURCES, STAGES, WARMUP_MIN, WORKERS};
 use super::published::PUBLISHED;
 use super::tls::TLS;
 use super::{Key, Section};
@@ -131,6 +131,7 @@ pub const SECTIONS: &[Section] = &[
                 "warmup = \"1s\"",
                 "How long a server is warmed up after its start, before anything counts.",
             ),
+            WARMUP_MIN,
             key(
                 "duration",
                 Time,
@@ -138,6 +139,7 @@ pub const SECTIONS: &[Section] = &[
                 "duration = \"10s\"",
                 "How long each trial is measured: at least 10ms, better seconds.",
             ),
+            DURATION_MIN,
             key(
                 "seed",
                 Count(0),

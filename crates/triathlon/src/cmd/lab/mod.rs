@@ -47,10 +47,11 @@ pub(crate) struct Args {
     /// Where results go.
     #[arg(long, value_name = "DIR", default_value = "results")]
     results: PathBuf,
-    /// Make it take at most this long: thins points first, then windows, then rounds down to what
-    /// the comparisons need, leaves out what has the least priority where that is not enough, and
-    /// says what it scaled. Trials that something disturbs are measured again, up to twice and
-    /// while that helps; that comes on top.
+    /// Make it take at most this long: thins points first, then windows and the warm-up as far as
+    /// the experiment allows (`duration_min`, `warmup_min`), then rounds down to what the
+    /// comparisons need, leaves out what has the least priority where that is not enough, and says
+    /// what it scaled. Trials that something disturbs are measured again, up to twice and while
+    /// that helps; that comes on top.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
     /// Go on where an interrupted one stopped: in DIR, or in the newest folder of the experiment.

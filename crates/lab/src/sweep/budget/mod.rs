@@ -1,6 +1,7 @@
-//! What an experiment costs in time, and how it is made to fit: points first, then duration, then
-//! rounds, never below the number that its comparisons need. Where all of that is not enough, what
-//! has the least priority is left out. What was scaled is told.
+//! What an experiment costs in time, and how it is made to fit: points first, then the windows and,
+//! as far as the experiment allows, the warm-up with them, then rounds, never below the number that
+//! its comparisons need. Where all of that is not enough, what has the least priority is left out.
+//! What was scaled is told.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,8 @@ const OVERHEAD: Span = Span::from_ms(75);
 const START: Span = Span::from_ms(350);
 /// What freezing and thawing take: connections drained, an exchange, the generator's start and end.
 const THAW: Span = Span::from_ms(45);
-/// A shorter window holds too few of a server's own periods to be worth a trial.
+/// A shorter window holds too few of a server's own periods to be worth a trial, whatever else the
+/// experiment says.
 const DURATION_MIN: Span = Span::from_ms(200);
 /// Fewer points on an axis are no curve.
 const POINTS_MIN: usize = 3;
@@ -195,13 +197,15 @@ pub fn scale(experiment: &Experiment, present: &[usize], at_once: u32, budget: S
         tell_points(experiment, &current, &mut said);
     }
     if !fits(&current) {
-        let before = current.duration();
+        let (window, warmup) = (current.duration(), current.warmup());
         current = shorten(&current, &fits);
-        if current.duration() != before {
-            said.push(format!(
-                "each window lasts {} instead of {before}",
-                current.duration()
-            ));
+        if current.duration() != window {
+            let now = current.duration();
+            said.push(format!("each window lasts {now} instead of {window}"));
+        }
+        if current.warmup() != warmup {
+            let now = current.warmup();
+            said.push(format!("servers warm up for {now} instead of {warmup}"));
         }
     }
     let least = least_rounds(&current);
@@ -301,8 +305,8 @@ fn without_the_least(
 /// The form of `experiment` that takes the least time of those that still answer it.
 fn smallest(experiment: &Experiment, least_rounds: u32) -> Experiment {
     let least = thin_points(experiment, &|_| false);
-    changed(&least, |file| {
-        file.experiment.duration = file.experiment.duration.min(DURATION_MIN);
+    let shortest = with_window(&least, shortest_window(&least));
+    changed(&shortest, |file| {
         file.experiment.rounds = file.experiment.rounds.min(least_rounds);
     })
 }
@@ -343,17 +347,42 @@ fn tell_points(before: &Experiment, after: &Experiment, said: &mut Vec<String>) 
     }
 }
 
-/// The longest whole number of milliseconds that fits, at least the shortest honest window.
+/// The shortest window that `experiment` may have.
+fn shortest_window(experiment: &Experiment) -> Span {
+    let header = &experiment.file().experiment;
+    let least = header.duration_min.unwrap_or(DURATION_MIN);
+    least.min(experiment.duration())
+}
+
+/// `experiment` with shorter windows, and with a warm-up that is shorter by the same factor, but no
+/// shorter than the experiment allows. The shortest window has the shortest warm-up.
+fn with_window(experiment: &Experiment, window: Span) -> Experiment {
+    let shortest = shortest_window(experiment);
+    changed(experiment, |file| {
+        let header = &mut file.experiment;
+        let least = header
+            .warmup_min
+            .unwrap_or(header.warmup)
+            .min(header.warmup);
+        let (whole, rest) = (header.duration.as_ns(), window.as_ns());
+        let part = u128::from(header.warmup.as_ns()) * u128::from(rest) / u128::from(whole.max(1));
+        let part = Span::from_ms(u64::try_from(part / 1_000_000).unwrap_or(u64::MAX));
+        header.warmup = if window <= shortest {
+            least
+        } else {
+            part.clamp(least, header.warmup)
+        };
+        header.duration = window;
+    })
+}
+
+/// The longest window of whole milliseconds that fits, at least the shortest honest one.
 fn shorten(experiment: &Experiment, fits: &impl Fn(&Experiment) -> bool) -> Experiment {
-    let with = |ms: u64| {
-        changed(experiment, |file| {
-            file.experiment.duration = Span::from_ms(ms);
-        })
-    };
+    let with = |ms: u64| with_window(experiment, Span::from_ms(ms));
     let ms = |span: Span| span.as_ns() / 1_000_000;
-    let (mut low, mut high) = (ms(DURATION_MIN), ms(experiment.duration()));
+    let (mut low, mut high) = (ms(shortest_window(experiment)), ms(experiment.duration()));
     if low >= high {
-        return experiment.clone();
+        return with_window(experiment, experiment.duration());
     }
     // `low` is always taken, fitting or not: it is the smallest form.
     while low + 1 < high {
@@ -380,3 +409,6 @@ fn try_changed(
     change(&mut file);
     Experiment::try_from(file).ok()
 }
+
+#[cfg(test)]
+mod tests;
