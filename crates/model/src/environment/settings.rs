@@ -252,19 +252,23 @@ const PARAMETERS: &[&str] = &[
     "tsx_async_abort",
 ];
 
-/// A kernel's command line without values that say nothing about speed.
+/// A kernel's command line without values that say nothing about speed, and without what the kernel
+/// hands to the first program: the words behind `--`.
 pub fn without_foreign_values(command_line: &str) -> String {
-    let words = command_line.split_whitespace().map(|word| {
-        let Some((name, value)) = word.split_once('=') else {
-            return word.to_owned();
-        };
-        if PARAMETERS.binary_search(&name).is_ok() || value == HIDDEN {
-            word.to_owned()
-        } else {
-            format!("{name}={HIDDEN}")
-        }
-    });
-    words.collect::<Vec<_>>().join(" ")
+    let mut words = command_line.split_whitespace();
+    let mut kept = Vec::new();
+    for word in words.by_ref().take_while(|word| *word != "--") {
+        kept.push(match word.split_once('=') {
+            Some((name, value)) if PARAMETERS.binary_search(&name).is_err() && value != HIDDEN => {
+                format!("{name}={HIDDEN}")
+            }
+            _ => word.to_owned(),
+        });
+    }
+    if words.next().is_some() {
+        kept.push(format!("-- {HIDDEN}"));
+    }
+    kept.join(" ")
 }
 
 const HIDDEN: &str = "...";
@@ -300,5 +304,14 @@ mod tests {
             "root=... ro quiet isolcpus=2,3 mitigations=off ks=..."
         );
         assert_eq!(without_foreign_values(&kept), kept);
+    }
+
+    #[test]
+    fn what_the_kernel_hands_to_the_first_program_is_left_out() {
+        let line = "quiet mitigations=off -- --listen 10.1.2.3:2024 --token abc key=1";
+        let kept = without_foreign_values(line);
+        assert_eq!(kept, "quiet mitigations=off -- ...");
+        assert_eq!(without_foreign_values(&kept), kept);
+        assert_eq!(without_foreign_values("quiet --"), "quiet");
     }
 }
