@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod asked;
 pub mod chart;
 pub mod compare;
 pub mod csv;

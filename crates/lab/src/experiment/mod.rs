@@ -3,6 +3,7 @@
 //! Four passes, each with its own kind of mistake: the shape (TOML), the keys (against one table),
 //! the values (serde, then [`Experiment::try_from`]), the names of servers (against their table).
 
+mod demands;
 pub mod keys;
 mod known;
 mod overrides;
@@ -243,6 +244,11 @@ fn parse_with(
     let notes = list_sites(&mut written).map_err(|(key, why)| mistake(&key, why, None))?;
     let experiment =
         Experiment::try_from(written).map_err(|error| mistake(&error.key, error.why, None))?;
+    if overrides.is_empty() {
+        // What is cut on the command line may leave a demand without its point.
+        demands::check(&experiment)
+            .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
+    }
     known::check(&experiment, servers)
         .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
     Ok((experiment, notes))

@@ -53,7 +53,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
     check(
         "[load]",
         "[laod]",
-        "x.toml:19: laod: no such key here; there are experiment, server, workload, load, tls, published; \
+        "x.toml:19: laod: no such key here; there are experiment, server, workload, load, tls, published, asked; \
          did you mean 'load'?",
     );
     check(
@@ -369,7 +369,10 @@ fn the_table_of_keys_is_that_of_the_types() {
         "tls": { "certificate": "rsa-2048", "handshake": "full", "version": "1.3", "group": "X25519",
             "suite": "TLS_AES_128_GCM_SHA256" },
         "published": [{ "what": "w", "rate": 1, "source": "s", "server": "s", "workload": "w",
-            "connections": 1 }]
+            "connections": 1 }],
+        "asked": [{ "who": "w", "demand": "d", "show": "rate", "server": "s", "workload": "w",
+            "connections": 1, "sources": 1, "against": "s", "against_workload": "w", "means": "m",
+            "against_connections": 1, "against_sources": 1, "rule": "r", "not": "n" }]
     }"#;
     let file: ExperimentFile = serde_json::from_str(full).unwrap();
     let value = serde_json::to_value(file).unwrap();

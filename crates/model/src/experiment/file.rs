@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::course::{Network, Placement, StageText};
+use super::demand::Demand;
 use super::own::{KeepAliveFile, Pin, SettingText};
 use super::speech::{Spoken, TlsTable};
 use super::values::{OneOrMany, RateText, span};
@@ -31,6 +32,9 @@ pub struct ExperimentFile {
     /// What an earlier study published, to stand beside what is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
+    /// What its readers asked for, to be answered by what is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<Demand>,
 }
 
 /// `[[published]]`: a figure of an earlier study, and the place of this experiment that it belongs

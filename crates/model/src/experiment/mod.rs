@@ -4,6 +4,7 @@
 //! exists can be expanded into plans; whether its products are installed is the lab's to find out.
 
 mod course;
+mod demand;
 mod file;
 mod own;
 mod results;
@@ -18,6 +19,7 @@ use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
 pub use course::{Network, Placement, StageText};
+pub use demand::{Demand, Shown};
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
     LoadMode, Order, Published, Restart, ServerFile, WorkloadFile,

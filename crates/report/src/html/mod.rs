@@ -4,6 +4,7 @@
 //! static and the numbers are in tables; with it the charts answer to the hand.
 
 mod answer;
+mod asked;
 mod chart;
 mod compare;
 mod connections;

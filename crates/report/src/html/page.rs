@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::frame::{self, ASSETS, Assets};
-use super::{connections, escape, failures, published, results, setting, trials, verdicts};
+use super::{asked, connections, escape, failures, published, results, setting, trials, verdicts};
 use crate::number::plural;
 use crate::run::Run;
 
@@ -11,10 +11,11 @@ use crate::run::Run;
 type Writer = (&'static str, &'static str, fn(&Run) -> String);
 
 /// The sections in the order of reading.
-const SECTIONS: [Writer; 9] = [
+const SECTIONS: [Writer; 10] = [
     ("verdict", "What may be believed", verdicts::section),
     ("results", "Results", results::section),
     ("published", "Then and now", published::section),
+    ("asked", "What the readers asked", asked::section),
     ("failures", "Failures", failures::section),
     (
         "connections",

@@ -43,9 +43,11 @@ pub(super) fn section(run: &Run) -> String {
 
 /// What this run has there: the point with the highest rate of those that it may be.
 fn now<'r>(run: &'r Run, published: &Published) -> Option<(Cell<'r>, Measure)> {
+    let name = published.server.as_deref()?;
+    let label = run.label_of(name).unwrap_or(name);
     let is_there = |cell: &Cell<'_>| {
         let count = published.connections;
-        published.server.as_deref() == Some(cell.server())
+        cell.server() == label
             && count.is_none_or(|count| cell.place().connections() == count)
     };
     let workload = published.workload.as_deref()?;

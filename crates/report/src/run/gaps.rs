@@ -6,9 +6,28 @@ use verdict::words;
 use super::Run;
 
 impl Run {
+    /// What is missing.
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+
+    /// Whether something was left out to fit the machine or a budget.
+    pub const fn is_scaled(&self) -> bool {
+        self.is_scaled
+    }
+
+    /// The label here of the server that was called `name` before axes were cut.
+    pub fn label_of(&self, name: &str) -> Option<&str> {
+        let called = self.variants.iter().find(|one| one.is_called(name));
+        let here = self.digests.iter().map(|digest| digest.id.server.as_str());
+        let mut here = here.filter(|label| *label == name);
+        called.map(|one| one.label.as_str()).or_else(|| here.next())
+    }
+
     /// Adds what is missing to the notes: a sentence for each cause, with the points it cost, and
     /// one for each product that does not offer what workloads need.
     pub fn note_gaps(&mut self, gaps: &[Gap]) {
+        self.gaps.extend(gaps.iter().cloned());
         let mut causes: Vec<(&Gap, Vec<String>)> = Vec::new();
         let mut not_offered: Vec<(&str, Vec<String>)> = Vec::new();
         for gap in gaps {

@@ -20,7 +20,7 @@ pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Response};
 
 use model::environment::Environment;
-use model::experiment::{Experiment, Gap, Manifest, Published};
+use model::experiment::{Demand, Experiment, Gap, Manifest, Published, ServerVariant};
 use model::trial::Server;
 use model::{Finding, PointId, Severity, Trial, Verdict};
 use verdict::analysis::{Asked, Comparison, Rival, Round, compare};
@@ -50,6 +50,11 @@ pub struct Run {
     pub references: Vec<String>,
     /// What earlier studies published.
     pub published: Vec<Published>,
+    /// What their readers asked.
+    pub asked: Vec<Demand>,
+    variants: Vec<ServerVariant>,
+    gaps: Vec<Gap>,
+    is_scaled: bool,
     digests: Vec<Digest>,
     servers: BTreeMap<String, Server>,
     environment: Option<Environment>,
@@ -89,6 +94,8 @@ impl Run {
                 manifest.notes.iter().cloned().chain(scaled).collect()
             },
             published: manifest.experiment.published.clone(),
+            asked: manifest.experiment.asked.clone(),
+            is_scaled: !manifest.scaled.is_empty() || !manifest.notes.is_empty(),
             ..Self::default()
         };
         run.note_gaps(gaps);
@@ -109,6 +116,7 @@ impl Run {
                 .iter()
                 .map(|one| one.name.clone())
                 .collect();
+            run.variants = experiment.servers().to_vec();
         }
         run
     }

@@ -4,6 +4,7 @@
 use super::Kind::{
     Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
 };
+use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, PIN, PLACEMENT};
 use super::more::{SETTINGS, SOURCES, STAGES, WARMUP_MIN, WORKERS};
 use super::published::PUBLISHED;
@@ -40,8 +41,8 @@ pub const SECTIONS: &[Section] = &[
     Section {
         path: "",
         written: "",
-        meaning: "An experiment has four tables, one for TLS where there is some, and one for \
-                  figures of earlier studies. Servers, workloads and figures may be several: each \
+        meaning: "An experiment has four tables, one for TLS where there is some, and some for \
+                  earlier studies. Servers, workloads, figures and demands may be several: each \
                   has a table of its own, in two brackets.",
         keys: &[
             key(
@@ -74,6 +75,7 @@ pub const SECTIONS: &[Section] = &[
                 "[[published]]",
                 "What an earlier study published: a table for each figure.",
             ),
+            DEMANDS,
         ],
     },
     Section {
@@ -497,4 +499,5 @@ pub const SECTIONS: &[Section] = &[
     TLS,
     KEEP_ALIVE_TABLE,
     PUBLISHED,
+    ASKED,
 ];

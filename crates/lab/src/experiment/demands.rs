@@ -1,0 +1,201 @@
+//! Whether what the readers asked for can be answered by an experiment: each demand names a point
+//! or a rule that there is.
+
+use model::Experiment;
+use model::experiment::Demand;
+
+use super::known::Misnomer;
+use super::nearest;
+
+/// The first demand that names nothing.
+pub(super) fn check(experiment: &Experiment) -> Result<(), Misnomer> {
+    for (index, demand) in experiment.file().asked.iter().enumerate() {
+        check_one(experiment, demand).map_err(|mut found| {
+            found.key = match found.key.as_str() {
+                "" => format!("asked[{index}]"),
+                key => format!("asked[{index}].{key}"),
+            };
+            found
+        })?;
+    }
+    Ok(())
+}
+
+fn wrong(key: &str, why: String) -> Misnomer {
+    Misnomer {
+        key: key.to_owned(),
+        why,
+        nearest: None,
+    }
+}
+
+fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
+    let ways = [
+        demand.show.is_some(),
+        demand.rule.is_some(),
+        demand.not.is_some(),
+    ];
+    if ways.into_iter().filter(|given| *given).count() != 1 {
+        let why = "give one of show, rule and not: a number, a rule, or the reason why there is \
+                   no answer";
+        return Err(wrong("", why.to_owned()));
+    }
+    if demand.show.is_some() && demand.server.is_none() {
+        let why = "show takes the number of a point: say of which server";
+        return Err(wrong("show", why.to_owned()));
+    }
+    if demand.is_ratio() && demand.show.is_none() {
+        let why = "a ratio is one of two numbers: say which with show";
+        return Err(wrong("", why.to_owned()));
+    }
+    let servers = || experiment.servers().iter().map(|one| one.label.as_str());
+    let workloads = || experiment.workloads().iter().map(|one| one.name.as_str());
+    named("server", demand.server.as_deref(), servers())?;
+    named("against", demand.against.as_deref(), servers())?;
+    named("workload", demand.workload.as_deref(), workloads())?;
+    named(
+        "against_workload",
+        demand.against_workload.as_deref(),
+        workloads(),
+    )?;
+    let rules = verdict::rules().iter().map(|rule| rule.id);
+    named("rule", demand.rule.as_deref(), rules)?;
+    let connections = experiment.connections();
+    counted("connections", demand.connections, connections)?;
+    counted(
+        "against_connections",
+        demand.against_connections,
+        connections,
+    )?;
+    counted("sources", demand.sources, experiment.sources())?;
+    counted(
+        "against_sources",
+        demand.against_sources,
+        experiment.sources(),
+    )
+}
+
+/// A name is one of those that there are.
+fn named<'n>(
+    key: &str,
+    given: Option<&str>,
+    there: impl Iterator<Item = &'n str>,
+) -> Result<(), Misnomer> {
+    let there: Vec<&str> = there.collect();
+    let Some(stranger) = given.filter(|given| !there.contains(given)) else {
+        return Ok(());
+    };
+    Err(Misnomer {
+        key: key.to_owned(),
+        why: format!("there is no '{stranger}'; there are {}", there.join(", ")),
+        nearest: nearest(stranger, there.iter().copied()).map(str::to_owned),
+    })
+}
+
+/// A count is one of those on its axis.
+fn counted(key: &str, given: Option<u32>, axis: &[u32]) -> Result<(), Misnomer> {
+    let Some(stranger) = given.filter(|given| !axis.contains(given)) else {
+        return Ok(());
+    };
+    let near = axis.iter().min_by_key(|count| count.abs_diff(stranger));
+    Err(Misnomer {
+        key: key.to_owned(),
+        why: format!("the experiment has no point with {stranger}"),
+        nearest: near.map(u32::to_string),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BUILT_IN, parse};
+
+    const SMALL: &str = "\
+[experiment]
+name = \"x\"
+question = \"?\"
+rounds = 6
+duration = \"1s\"
+[[server]]
+product = \"nginx\"
+cores = [1, 2]
+[[workload]]
+name = \"small\"
+body = { bytes = 7 }
+[load]
+connections = [10, 1000]
+[[asked]]
+who = \"comment 8\"
+demand = \"Was the generator the limit?\"
+show = \"headroom\"
+server = \"nginx 1 core\"
+connections = 1000
+";
+
+    #[test]
+    fn a_demand_that_names_nothing_is_told_with_its_line_and_the_nearest() {
+        parse("x.toml", SMALL, &[]).unwrap();
+        let check = |from: &str, to: &str, said: &str| {
+            let text = SMALL.replacen(from, to, 1);
+            let error = parse("x.toml", &text, &[]).unwrap_err().to_string();
+            assert_eq!(error, said);
+        };
+        check(
+            "server = \"nginx 1 core\"",
+            "server = \"nginx 1 cores\"",
+            "x.toml:18: asked[0].server: there is no 'nginx 1 cores'; there are nginx 1 core, \
+             nginx 2 cores; did you mean 'nginx 1 core'?",
+        );
+        check(
+            "server = \"nginx 1 core\"\n",
+            "",
+            "x.toml:17: asked[0].show: show takes the number of a point: say of which server",
+        );
+        check(
+            "connections = 1000\n",
+            "connections = 900\n",
+            "x.toml:19: asked[0].connections: the experiment has no point with 900; did you mean \
+             '1000'?",
+        );
+        check(
+            "show = \"headroom\"",
+            "show = \"hedroom\"",
+            "x.toml:17: asked[0].show: write \"busy\", \"cpu\", \"failures\", \"generator\", \
+             \"goodput\", \"headroom\", \"memory\", \"p50\", \"p99\", \"per_connection\", \
+             \"rate\", \"system\" or \"user\", not \"hedroom\"; did you mean 'headroom'?",
+        );
+        check(
+            "show = \"headroom\"",
+            "rule = \"GEN-91\"\nnot = \"no\"",
+            "x.toml:14: asked[0]: give one of show, rule and not: a number, a rule, or the reason \
+             why there is no answer",
+        );
+        let text = SMALL.replacen("show = \"headroom\"", "rule = \"GEN-00\"", 1);
+        let error = parse("x.toml", &text, &[]).unwrap_err().to_string();
+        assert!(
+            error.contains("asked[0].rule: there is no 'GEN-00'"),
+            "{error}"
+        );
+        // What was cut on the command line may leave a demand without its point.
+        parse("x.toml", SMALL, &["connections=10".to_owned()]).unwrap();
+    }
+
+    #[test]
+    fn every_study_answers_what_its_readers_asked() {
+        let with: Vec<(&str, usize)> = BUILT_IN
+            .iter()
+            .map(|(name, text)| (*name, parse(name, text, &[]).unwrap().file().asked.len()))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let names: Vec<&str> = with.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            names,
+            [
+                "real-load-2022",
+                "revisited-2005",
+                "rootusers-2016",
+                "slashdotting",
+                "yitian-2023"
+            ]
+        );
+    }
+}

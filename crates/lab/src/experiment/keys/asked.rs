@@ -1,0 +1,126 @@
+//! The keys of what the readers of an earlier study asked for.
+
+use model::experiment::Shown;
+
+use super::Kind::{Count, Tables, Text, Word};
+use super::table::{MUST, NONE, key};
+use super::{Key, Section};
+
+/// The key of all of them.
+pub(super) const DEMANDS: Key = key(
+    "asked",
+    Tables,
+    NONE,
+    "[[asked]]",
+    "What its readers asked for: a table for each demand.",
+);
+
+pub(super) const ASKED: Section = Section {
+    path: "asked",
+    written: "[[asked]]",
+    meaning: "A demand of a reader of an earlier study, of its author, or of ours. It is answered \
+              by a number of this experiment, which the report shows with its interval, its \
+              verdict and its trials; by a rule, with the trials in which it spoke; or not, with \
+              the reason. Give one of show, rule and not.",
+    keys: &[
+        key(
+            "who",
+            Text,
+            MUST,
+            "who = \"comment 8\"",
+            "Who asked: a comment by its number, the author, or we. No names of persons.",
+        ),
+        key(
+            "demand",
+            Text,
+            MUST,
+            "demand = \"Was the load generator the limit?\"",
+            "What is asked for.",
+        ),
+        key(
+            "show",
+            Word(Shown::WORDS),
+            NONE,
+            "show = \"headroom\"",
+            "Which number of a point answers: times are for a request, cpu is that of the server \
+             and generator that of the generator, per_connection the exchanges on a connection.",
+        ),
+        key(
+            "server",
+            Text,
+            "must be given with show; with rule, all",
+            "server = \"nginx 1 core\"",
+            "The label of the point's server.",
+        ),
+        key(
+            "workload",
+            Text,
+            "the first",
+            "workload = \"7 bytes\"",
+            "The name of the point's workload.",
+        ),
+        key(
+            "connections",
+            Count(1),
+            "those with the highest rate",
+            "connections = 1000",
+            "The connections of the point.",
+        ),
+        key(
+            "sources",
+            Count(1),
+            "those with the highest rate",
+            "sources = 12_000",
+            "The source addresses of the point.",
+        ),
+        key(
+            "against",
+            Text,
+            NONE,
+            "against = \"apache prefork 1 core\"",
+            "Makes the answer the ratio to the number of this server, within rounds.",
+        ),
+        key(
+            "against_workload",
+            Text,
+            NONE,
+            "against_workload = \"100 KB\"",
+            "Makes the answer the ratio to the number with this workload.",
+        ),
+        key(
+            "against_connections",
+            Count(1),
+            NONE,
+            "against_connections = 100",
+            "Makes the answer the ratio to the number with so many connections.",
+        ),
+        key(
+            "against_sources",
+            Count(1),
+            NONE,
+            "against_sources = 64",
+            "Makes the answer the ratio to the number with so many source addresses.",
+        ),
+        key(
+            "rule",
+            Text,
+            NONE,
+            "rule = \"GEN-01\"",
+            "Makes the answer the number of trials in which this rule spoke.",
+        ),
+        key(
+            "means",
+            Text,
+            NONE,
+            "means = \"above 1.5 the generator had room\"",
+            "What the number says, in a few words.",
+        ),
+        key(
+            "not",
+            Text,
+            NONE,
+            "not = \"Debian has no such server\"",
+            "Why there is no answer here.",
+        ),
+    ],
+};

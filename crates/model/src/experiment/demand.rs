@@ -1,0 +1,194 @@
+//! What the readers of an earlier study asked for, and which number of this experiment answers it.
+
+use serde::{Deserialize, Serialize};
+
+use super::ServerVariant;
+
+/// `[[asked]]`: a demand, and where its answer is: a number of a point, the ratio of two points, a
+/// rule, or the reason why there is none.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Demand {
+    /// Who asked: a comment by its number, the author of the study, or we.
+    pub who: String,
+    /// What is asked for.
+    pub demand: String,
+    /// Which number of the point answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show: Option<Shown>,
+    /// The label of the point's server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The name of its workload; where none is given, the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Its connections; where none are given, those with the highest rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
+    /// Its source addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<u32>,
+    /// The answer is the ratio to the number of this server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// The answer is the ratio to the number with this workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_workload: Option<String>,
+    /// The answer is the ratio to the number with so many connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_connections: Option<u32>,
+    /// The answer is the ratio to the number with so many source addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_sources: Option<u32>,
+    /// The answer is in how many trials this rule spoke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// What the number says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub means: Option<String>,
+    /// Why there is no answer here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not: Option<String>,
+}
+
+impl Demand {
+    /// Whether the answer is a ratio of two points.
+    pub const fn is_ratio(&self) -> bool {
+        self.against.is_some()
+            || self.against_workload.is_some()
+            || self.against_connections.is_some()
+            || self.against_sources.is_some()
+    }
+}
+
+/// A number of a point.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// How busy the busiest worker of the generator was.
+    Busy,
+    /// The server's CPU time for a request.
+    Cpu,
+    /// Exchanges that failed, in all rounds.
+    Failures,
+    /// The generator's CPU time for a request.
+    Generator,
+    /// Content bytes per second.
+    Goodput,
+    /// The ceiling of the generator in terms of the rate.
+    Headroom,
+    /// The server's memory.
+    Memory,
+    /// Median response time.
+    P50,
+    /// The 99th percentile of response time.
+    P99,
+    /// Exchanges on a connection.
+    PerConnection,
+    /// Right answers per second.
+    Rate,
+    /// The part of the server's CPU time that is spent in the kernel.
+    System,
+    /// The part that is not.
+    User,
+}
+
+impl Shown {
+    /// The words that files have for them.
+    pub const WORDS: &'static [&'static str] = &[
+        "busy",
+        "cpu",
+        "failures",
+        "generator",
+        "goodput",
+        "headroom",
+        "memory",
+        "p50",
+        "p99",
+        "per_connection",
+        "rate",
+        "system",
+        "user",
+    ];
+
+    /// What it is, as the heading of a number.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Busy => "busy share of the generator",
+            Self::Cpu => "CPU time of the server for a request",
+            Self::Failures => "failed exchanges in all rounds",
+            Self::Generator => "CPU time of the generator for a request",
+            Self::Goodput => "content per second",
+            Self::Headroom => "headroom of the generator",
+            Self::Memory => "memory of the server",
+            Self::P50 => "median response time",
+            Self::P99 => "p99 of response time",
+            Self::PerConnection => "exchanges on a connection",
+            Self::Rate => "right answers",
+            Self::System => "CPU time in the kernel for a request",
+            Self::User => "CPU time in user code for a request",
+        }
+    }
+}
+
+impl ServerVariant {
+    /// Whether `name` is its label, or was before a budget or a machine left one value of an axis
+    /// that labels name: `nginx 1 core` is `nginx` where no other number of cores is left.
+    pub fn is_called(&self, name: &str) -> bool {
+        let unit = if self.cores == 1 { "core" } else { "cores" };
+        let parts = [
+            format!(" {} {unit}", self.cores),
+            format!(" log {}", self.access_log.name()),
+            format!(" pin {}", self.pin.name()),
+        ];
+        let mut name = name.to_owned();
+        for part in parts.iter().filter(|part| !self.label.contains(*part)) {
+            name = name.replacen(part, "", 1);
+        }
+        name == self.label
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::OneOrMany;
+
+    #[test]
+    fn a_server_answers_to_the_label_that_it_had_before_axes_were_cut() {
+        let file = |cores: OneOrMany<u32>| {
+            let text = r#"{ "experiment": { "name": "x", "question": "?", "rounds": 6,
+                "duration": "1s" }, "server": [{ "product": "nginx" }],
+                "load": { "connections": 1 },
+                "workload": [{ "name": "seven", "body": { "bytes": 7 } }] }"#;
+            let mut file: crate::ExperimentFile = serde_json::from_str(text).unwrap();
+            file.server[0].cores = cores;
+            crate::Experiment::try_from(file).unwrap()
+        };
+        let called = |cores: OneOrMany<u32>, name: &str| {
+            let experiment = file(cores);
+            let mut servers = experiment.servers().iter();
+            servers
+                .find(|one| one.is_called(name))
+                .map(|one| one.label.clone())
+        };
+        let cut = || OneOrMany::One(1);
+        let whole = || OneOrMany::Many(vec![1, 2]);
+        assert_eq!(called(cut(), "nginx 1 core").as_deref(), Some("nginx"));
+        assert_eq!(called(cut(), "nginx").as_deref(), Some("nginx"));
+        assert_eq!(called(cut(), "nginx 2 cores"), None);
+        assert_eq!(
+            called(whole(), "nginx 2 cores").as_deref(),
+            Some("nginx 2 cores")
+        );
+        assert_eq!(called(whole(), "nginx"), None);
+    }
+
+    #[test]
+    fn the_words_are_those_of_files() {
+        for word in Shown::WORDS {
+            let shown: Shown = serde_json::from_value((*word).into()).unwrap();
+            assert_eq!(serde_json::to_value(shown).unwrap(), *word);
+        }
+    }
+}

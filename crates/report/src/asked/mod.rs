@@ -1,0 +1,133 @@
+//! What the readers of an earlier study asked, each with its answer: a number and its trials, or
+//! why there is none. Pages and texts render what this finds.
+
+mod select;
+
+use model::Status;
+use model::experiment::Demand;
+use verdict::analysis::Standing;
+use verdict::words;
+
+use crate::run::{Digest, Run};
+use select::{number_of, ratio_of};
+
+/// A demand with its answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Who asked.
+    pub who: String,
+    /// What.
+    pub demand: String,
+    /// What is known.
+    pub told: Told,
+}
+
+/// What is known of a demand.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// A number.
+    Number(Number),
+    /// Why there is none.
+    Not(String),
+}
+
+/// A number that answers, with all that says what it is worth.
+#[derive(Clone, Debug)]
+pub struct Number {
+    /// With its unit.
+    pub value: String,
+    /// Its interval with its unit; none below six rounds.
+    pub interval: Option<String>,
+    /// Of what, and where.
+    pub place: String,
+    /// How far it may be believed.
+    pub standing: Standing,
+    /// What the trials that it rests on are worth; none of a count of trials.
+    pub status: Option<Status>,
+    /// What it says.
+    pub means: Option<String>,
+    /// Its trials by their places in the order of execution.
+    pub trials: Vec<u32>,
+}
+
+/// The answers, in the order of the demands.
+pub fn answers(run: &Run) -> Vec<Answer> {
+    let answer = |demand: &Demand| Answer {
+        who: demand.who.clone(),
+        demand: demand.demand.clone(),
+        told: told(run, demand),
+    };
+    run.asked.iter().map(answer).collect()
+}
+
+/// So many could be answered by a number, of so many.
+pub fn answered(answers: &[Answer]) -> String {
+    let is_number = |answer: &&Answer| matches!(answer.told, Told::Number(_));
+    let count = answers.iter().filter(is_number).count();
+    let all = words::plural(answers.len() as u64, "demand");
+    format!(
+        "{} of {all} answered by a number of this run.",
+        words::count(count as u64)
+    )
+}
+
+pub(crate) fn told(run: &Run, demand: &Demand) -> Told {
+    if let Some(reason) = &demand.not {
+        return Told::Not(reason.clone());
+    }
+    let number = match (&demand.rule, demand.show) {
+        (Some(rule), _) => Ok(spoke(run, rule, demand)),
+        (None, Some(shown)) if demand.is_ratio() => ratio_of(run, shown, demand),
+        (None, Some(shown)) => number_of(run, shown, demand),
+        (None, None) => Err("nothing says what answers this".to_owned()),
+    };
+    match number {
+        Ok(number) => Told::Number(Number {
+            means: demand.means.clone(),
+            ..number
+        }),
+        Err(why) => Told::Not(why),
+    }
+}
+
+/// In how many trials a rule spoke.
+fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
+    let label = demand
+        .server
+        .as_deref()
+        .map(|name| run.label_of(name).unwrap_or(name));
+    let is_meant = |digest: &&Digest| {
+        !digest.ceiling
+            && label.is_none_or(|label| digest.id.server == label)
+            && demand
+                .workload
+                .as_ref()
+                .is_none_or(|name| digest.id.workload == *name)
+    };
+    let all = run.digests().iter().filter(is_meant);
+    let with: Vec<&Digest> = all
+        .clone()
+        .filter(|digest| digest.rules.iter().any(|other| other == rule))
+        .collect();
+    let count = words::count(with.len() as u64);
+    let heard = run
+        .heard()
+        .into_iter()
+        .find(|heard| heard.finding.rule == rule);
+    let of = words::plural(all.count() as u64, "trial");
+    Number {
+        value: format!("{count} of {of}"),
+        interval: None,
+        place: match heard.filter(|_| !with.is_empty()) {
+            Some(heard) => format!("{rule}: {}", heard.finding.say),
+            None => format!("{rule} found nothing"),
+        },
+        standing: Standing::Sound,
+        status: None,
+        means: None,
+        trials: with.iter().map(|digest| digest.sequence).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

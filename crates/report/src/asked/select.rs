@@ -1,0 +1,234 @@
+//! The point that a demand names, and its number.
+
+use std::collections::BTreeMap;
+
+use model::experiment::{Demand, Shown};
+use model::point::SOURCES;
+use model::point::Value;
+use model::{Claim, Outcome, Status};
+use verdict::analysis::{Measure, Standing};
+use verdict::pairs::{Estimate, paired};
+
+use super::Number;
+use crate::number::{Unit, digits, times};
+use crate::run::{Cell, Run};
+
+/// Positions in the list of quantiles.
+const P50: usize = 0;
+const P99: usize = 4;
+
+/// A point: its server, workload and load, as far as they are named.
+struct Place<'d> {
+    server: &'d str,
+    workload: Option<&'d str>,
+    connections: Option<u32>,
+    sources: Option<u32>,
+}
+
+impl<'d> Place<'d> {
+    /// That of the number.
+    fn of(demand: &'d Demand) -> Self {
+        Self {
+            server: demand.server.as_deref().unwrap_or_default(),
+            workload: demand.workload.as_deref(),
+            connections: demand.connections,
+            sources: demand.sources,
+        }
+    }
+
+    /// That of the number which it is a ratio to: where nothing else is said, the same.
+    fn against(demand: &'d Demand) -> Self {
+        let same = Self::of(demand);
+        Self {
+            server: demand.against.as_deref().unwrap_or(same.server),
+            workload: demand.against_workload.as_deref().or(same.workload),
+            connections: demand.against_connections.or(same.connections),
+            sources: demand.against_sources.or(same.sources),
+        }
+    }
+
+    /// Its cell: of several the one with the highest rate. Where there is none, why.
+    fn cell<'r>(&self, run: &'r Run) -> Result<Cell<'r>, String> {
+        let workloads = run.workloads();
+        let named = self.workload.map(str::to_owned);
+        let workload = named
+            .or_else(|| workloads.first().cloned())
+            .unwrap_or_default();
+        let label = run.label_of(self.server).unwrap_or(self.server);
+        let is_meant = |cell: &Cell<'_>| {
+            let place = cell.place();
+            let sources = self.sources.map(Value::Count);
+            cell.server() == label
+                && self
+                    .connections
+                    .is_none_or(|count| place.connections() == count)
+                && sources.is_none_or(|count| place.get(SOURCES) == Some(&count))
+        };
+        let cells = run.cells(&workload).into_iter().filter(is_meant);
+        let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
+        let best = cells.max_by(|one, other| rate(one).total_cmp(&rate(other)));
+        best.ok_or_else(|| self.why_not(run, label, &workload))
+    }
+
+    fn why_not(&self, run: &Run, label: &str, workload: &str) -> String {
+        let mut gaps = run.gaps().iter().filter(|gap| {
+            gap.server == label && gap.workload.as_deref().is_none_or(|name| name == workload)
+        });
+        if let Some(gap) = gaps.next() {
+            return format!("not measured here: {}", gap.error);
+        }
+        let mut place = format!("{label}, {workload}");
+        for (count, what) in [(self.connections, "connections"), (self.sources, "sources")] {
+            if let Some(count) = count {
+                place.push_str(&format!(", {count} {what}"));
+            }
+        }
+        let cause = match run.is_scaled() {
+            true => "left out to fit this machine or the budget",
+            false => "no trial has this point",
+        };
+        format!("not measured here: {cause} ({place})")
+    }
+}
+
+/// A number of a cell, the claim that it rests on, and its unit.
+fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
+    let resources =
+        |value: fn(&crate::run::Digest) -> Option<f64>| cell.value(Claim::Resources, value);
+    let capacity =
+        |value: fn(&crate::run::Digest) -> Option<f64>| cell.value(Claim::Capacity, value);
+    let response = |position| cell.response(position).map(|response| response.measure);
+    let (number, unit) = match shown {
+        Shown::Busy => (capacity(|digest| digest.busy), Unit::Share),
+        Shown::Cpu => (resources(|digest| digest.cpu_us), Unit::Microseconds),
+        Shown::Failures => (capacity(failures), Unit::Count),
+        Shown::Generator => (resources(|digest| digest.generator_us), Unit::Microseconds),
+        Shown::Goodput => (capacity(|digest| Some(digest.goodput)), Unit::Bytes),
+        Shown::Headroom => (capacity(|digest| digest.headroom), Unit::Count),
+        Shown::Memory => (resources(|digest| digest.memory), Unit::Bytes),
+        Shown::P50 => (response(P50), Unit::Microseconds),
+        Shown::P99 => (response(P99), Unit::Microseconds),
+        Shown::PerConnection => (capacity(per_connection), Unit::Count),
+        Shown::Rate => (cell.rate(), Unit::PerSecond),
+        Shown::System => (resources(|digest| digest.system_us), Unit::Microseconds),
+        Shown::User => (resources(|digest| digest.user_us), Unit::Microseconds),
+    };
+    let claim = match shown {
+        Shown::Cpu | Shown::Generator | Shown::Memory | Shown::System | Shown::User => {
+            Claim::Resources
+        }
+        Shown::P50 | Shown::P99 => cell.response_claim(),
+        Shown::Busy
+        | Shown::Failures
+        | Shown::Goodput
+        | Shown::Headroom
+        | Shown::PerConnection
+        | Shown::Rate => Claim::Capacity,
+    };
+    (number, claim, unit)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
+fn failures(digest: &crate::run::Digest) -> Option<f64> {
+    Some((digest.outcomes.failures() + digest.outcomes[Outcome::Shed]) as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
+fn per_connection(digest: &crate::run::Digest) -> Option<f64> {
+    let ended = digest.outcomes[Outcome::Ok] + digest.outcomes.failures();
+    (digest.established > 0).then(|| ended as f64 / digest.established as f64)
+}
+
+/// What a cell is worth for a claim; in all where it makes none such.
+fn worth(cell: &Cell<'_>, claim: Claim) -> Status {
+    let of_claim = cell.claims().get(&claim).map(|(status, _)| *status);
+    of_claim.unwrap_or_else(|| cell.status())
+}
+
+fn place(cell: &Cell<'_>) -> String {
+    let id = &cell.rounds[0].id;
+    format!("{}, {}, {}", id.server, id.workload, cell.place().text())
+}
+
+fn trials(cells: &[&Cell<'_>]) -> Vec<u32> {
+    let rounds = cells.iter().flat_map(|cell| cell.rounds.iter());
+    let mut trials: Vec<u32> = rounds.map(|digest| digest.sequence).collect();
+    trials.sort_unstable();
+    trials.dedup();
+    trials
+}
+
+/// The number that a demand names.
+pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
+    let cell = Place::of(demand).cell(run)?;
+    let (found, claim, unit) = measure(&cell, shown);
+    let missing = || format!("not known here: {} of {}", shown.name(), place(&cell));
+    let found = found.ok_or_else(missing)?;
+    let per_second = matches!(shown, Shown::Goodput);
+    let show = |value: f64| match (shown, per_second) {
+        (Shown::Headroom, _) => format!("{} ×", digits(value)),
+        (_, true) => format!("{}/s", unit.show(value)),
+        (_, false) => unit.show(value),
+    };
+    let interval = found.interval;
+    Ok(Number {
+        value: show(found.median),
+        interval: interval.map(|(low, high)| format!("[{}, {}]", show(low), show(high))),
+        place: format!("{}, {}", shown.name(), place(&cell)),
+        standing: found.standing,
+        status: Some(worth(&cell, claim)),
+        means: None,
+        trials: trials(&[&cell]),
+    })
+}
+
+/// The ratio that a demand names.
+pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
+    let one = Place::of(demand).cell(run)?;
+    let other = Place::against(demand).cell(run)?;
+    let (ours, claim, _) = measure(&one, shown);
+    let (theirs, _, _) = measure(&other, shown);
+    let missing = |cell: &Cell<'_>| format!("not known here: {} of {}", shown.name(), place(cell));
+    let ours = ours.ok_or_else(|| missing(&one))?;
+    let theirs = theirs.ok_or_else(|| missing(&other))?;
+    let standing = match (ours.standing, theirs.standing) {
+        (Standing::AtLeast, Standing::AtLeast) => Standing::Struck,
+        // A number that is at least so much, in terms of another, is at least so many times.
+        (Standing::AtLeast, standing) => standing.max(Standing::AtLeast),
+        // The other way round it is at most so many times, which no mark says.
+        (standing, Standing::AtLeast) => standing.max(Standing::Doubtful),
+        (ours, theirs) => ours.max(theirs),
+    };
+    let estimate: Estimate = paired(&rounds(&ours), &rounds(&theirs)).ok_or_else(|| {
+        format!(
+            "no round counts for both: {}; {}",
+            place(&one),
+            place(&other)
+        )
+    })?;
+    let interval = estimate.interval;
+    Ok(Number {
+        value: format!("{} ×", times(estimate.ratio)),
+        interval: interval.map(|found| format!("[{}, {}]", times(found.low), times(found.high))),
+        place: format!(
+            "{}, {}, in terms of {}",
+            shown.name(),
+            place(&one),
+            place(&other)
+        ),
+        standing,
+        status: Some(worth(&one, claim).max(worth(&other, claim))),
+        means: None,
+        trials: trials(&[&one, &other]),
+    })
+}
+
+/// The rounds that count, all where none does; of several of a round the last.
+fn rounds(measure: &Measure) -> BTreeMap<u32, f64> {
+    let all = measure.standing == Standing::Struck;
+    let counting = measure.rounds.iter();
+    counting
+        .filter(|(_, _, standing)| all || *standing != Standing::Struck)
+        .map(|(round, value, _)| (*round, *value))
+        .collect()
+}

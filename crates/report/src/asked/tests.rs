@@ -1,0 +1,180 @@
+use model::experiment::Gap;
+use model::fixture::first_heat;
+use verdict::judge_set;
+
+use super::*;
+
+fn run() -> Run {
+    let mut trials = first_heat();
+    let verdicts = judge_set(&trials);
+    let mut run = Run::default();
+    for (trial, verdict) in trials.iter_mut().zip(verdicts) {
+        trial.verdict = verdict;
+        run.add(trial);
+    }
+    run.note_gaps(&[]);
+    run.sort();
+    run
+}
+
+fn told(run: &mut Run, demand: &str) -> Told {
+    let text = format!("{{\"who\":\"comment 8\",\"demand\":\"?\",{demand}}}");
+    run.asked = vec![serde_json::from_str(&text).unwrap()];
+    let mut all = answers(run);
+    assert_eq!(all.len(), 1);
+    all.remove(0).told
+}
+
+fn number(run: &mut Run, demand: &str) -> Number {
+    match told(run, demand) {
+        Told::Number(number) => number,
+        Told::Not(why) => panic!("{why}"),
+    }
+}
+
+#[test]
+fn a_number_has_its_interval_its_verdict_and_its_trials() {
+    let mut run = run();
+    let found = number(
+        &mut run,
+        r#""show": "rate", "server": "nginx", "workload": "seven-bytes", "connections": 64,
+           "means": "enough""#,
+    );
+    let cells = run.cells("seven-bytes");
+    let is_it =
+        |cell: &&crate::run::Cell<'_>| cell.server() == "nginx" && cell.place().connections() == 64;
+    let cell = cells.iter().find(is_it).unwrap();
+    let rate = cell.rate().unwrap();
+    assert_eq!(
+        found.value,
+        crate::number::Unit::PerSecond.show(rate.median)
+    );
+    assert!(
+        found
+            .interval
+            .is_some_and(|text| text.starts_with('[') && text.ends_with("/s]"))
+    );
+    assert_eq!(
+        found.place,
+        "right answers, nginx, seven-bytes, 64 connections"
+    );
+    assert_eq!(found.trials.len(), 6);
+    assert!(found.trials.is_sorted() && found.status.is_some());
+    assert_eq!(found.means.as_deref(), Some("enough"));
+}
+
+#[test]
+fn without_a_count_it_is_the_best_point() {
+    let mut run = run();
+    let found = number(
+        &mut run,
+        r#""show": "rate", "server": "nginx", "workload": "seven-bytes""#,
+    );
+    let cells = run.cells("seven-bytes");
+    let of_nginx = cells.iter().filter(|cell| cell.server() == "nginx");
+    let rates = of_nginx.filter_map(|cell| Some(cell.rate()?.median));
+    let best = rates.max_by(f64::total_cmp).unwrap();
+    assert_eq!(found.value, crate::number::Unit::PerSecond.show(best));
+}
+
+#[test]
+fn a_ratio_is_that_of_the_comparison() {
+    let mut run = run();
+    let found = number(
+        &mut run,
+        r#""show": "rate", "server": "lighttpd", "against": "nginx", "workload": "seven-bytes",
+           "connections": 64"#,
+    );
+    let mut comparisons = run.comparisons().into_iter();
+    let comparison = comparisons
+        .find(|one| one.workload == "seven-bytes")
+        .unwrap();
+    assert_eq!(comparison.load.connections(), 64);
+    let is_it = |one: &&verdict::analysis::Rival| one.racer.server == "lighttpd";
+    let rival = comparison.rivals.iter().find(is_it).unwrap();
+    let ratio = rival.ratio(&comparison.reference).unwrap();
+    assert_eq!(found.value, format!("{ratio} ×"));
+    assert_eq!(found.interval, rival.interval());
+    assert_eq!(found.trials.len(), 12);
+}
+
+#[test]
+fn a_rule_answers_with_the_trials_in_which_it_spoke() {
+    let mut run = run();
+    let spoke = run
+        .digests()
+        .iter()
+        .find(|digest| !digest.ceiling && !digest.rules.is_empty());
+    let rule = spoke.map(|digest| digest.rules[0].clone()).unwrap();
+    let found = number(&mut run, &format!("\"rule\": \"{rule}\""));
+    assert!(
+        !found.trials.is_empty() && found.place.starts_with(&rule),
+        "{found:?}"
+    );
+    let none = number(&mut run, r#""rule": "GEN-99""#);
+    assert!(
+        none.trials.is_empty() && none.value.starts_with("0 of "),
+        "{none:?}"
+    );
+}
+
+#[test]
+fn what_was_not_measured_says_why() {
+    let mut run = run();
+    let mut why = |demand: &str| match told(&mut run, demand) {
+        Told::Not(why) => why,
+        Told::Number(number) => panic!("{number:?}"),
+    };
+    assert_eq!(
+        why(r#""not": "it needs a second machine""#),
+        "it needs a second machine"
+    );
+    let absent = r#""show": "rate", "server": "caddy", "workload": "seven-bytes""#;
+    assert_eq!(
+        why(absent),
+        "not measured here: no trial has this point (caddy, seven-bytes)"
+    );
+    let gap = Gap {
+        server: "caddy".to_owned(),
+        error: "caddy is not installed".to_owned(),
+        ..Gap::default()
+    };
+    let mut with_gap = Run::default();
+    with_gap.note_gaps(&[gap]);
+    let Told::Not(said) = told(&mut with_gap, absent) else {
+        panic!("it is not there");
+    };
+    assert_eq!(said, "not measured here: caddy is not installed");
+}
+
+#[test]
+fn the_section_links_each_number_to_its_trials() {
+    let mut run = run();
+    run.asked = [
+        "\"show\": \"rate\", \"server\": \"nginx\"",
+        "\"not\": \"a <reason>\"",
+    ]
+    .iter()
+    .map(|rest| {
+        let text = format!("{{\"who\":\"comment 8\",\"demand\":\"a & b\",{rest}}}");
+        serde_json::from_str(&text).unwrap()
+    })
+    .collect();
+    let page = crate::html::page(&run);
+    let (_, section) = page.split_once("<section id=\"asked\"").unwrap();
+    let (section, _) = section.split_once("</section>").unwrap();
+    for part in [
+        "1 of 2 demands answered by a number of this run.",
+        "a &amp; b",
+        "a &lt;reason&gt;",
+        "comment 8",
+    ] {
+        assert!(section.contains(part), "{part}: {section}");
+    }
+    let links: Vec<&str> = section.split("<a href=\"#").skip(1).collect();
+    assert_eq!(links.len(), 6);
+    for link in links {
+        let anchor = link.split('"').next().unwrap();
+        assert!(page.contains(&format!("id=\"{anchor}\"")), "{anchor}");
+    }
+}
