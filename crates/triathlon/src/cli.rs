@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Load(Box<cmd::load::Args>),
     /// Take the command line of oha, and print what it prints.
     Oha(tools::Words),
+    /// Make one small file of a results directory, to be kept in a repository.
+    Pack(cmd::pack::Args),
     /// Time what the kernel does against how much of it there is already.
     Probe(cmd::probe::Args),
     /// Make the report of stored trials: one HTML file, CSV, PDF.
@@ -68,6 +70,7 @@ impl Command {
             Self::Judge(args) => cmd::judge::run(&args),
             Self::Lab(args) => cmd::lab::run(&args),
             Self::Load(args) => cmd::load::run(&args),
+            Self::Pack(args) => cmd::pack::run(&args),
             Self::Probe(args) => cmd::probe::run(&args),
             Self::Report(args) => cmd::report::run(&args),
             Self::Serve(args) => cmd::serve::run(args),

@@ -29,6 +29,7 @@ mod settings_tests;
 
 pub use cause::void;
 pub use check::Check;
+pub use checks::WAITED;
 pub use judge::{SET, is_bound, judge, judge_set};
 pub use set::TrialSet;
 

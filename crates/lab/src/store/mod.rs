@@ -7,6 +7,7 @@
 //! brought to the disk too. What carries its final name is complete, whatever happens.
 
 pub mod digests;
+pub mod pack;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -5,6 +5,7 @@
 //! with [`Shape::TOTAL`] an array is 265 KiB, of which only touched pages cost memory.
 
 mod support;
+mod thin;
 
 use std::fmt;
 
@@ -16,6 +17,7 @@ use hdrhistogram::serialization::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use support::{Support, support};
+pub use thin::Exact;
 
 use crate::units::Span;
 
@@ -243,19 +245,23 @@ impl Distribution {
 
     /// The value at quantile `q` (0 to 1) of all, the censored ones counting as longer than any:
     /// none when it falls among those or nothing was seen.
+    pub fn quantile(&self, q: f64) -> Option<Span> {
+        self.value_at_rank(self.rank(q))
+    }
+
+    /// Which value stands at quantile `q`, counted from 1.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a rank below 2^53"
     )]
-    pub fn quantile(&self, q: f64) -> Option<Span> {
+    fn rank(&self, q: f64) -> u64 {
         debug_assert!((0.0..=1.0).contains(&q), "{q} is not a quantile");
         let all = self.count + self.censored;
         // HdrHistogram's rule: the smallest value at or below which that share of all lies; a
         // product like 0.9 x 10 must not round up to the next rank.
-        let rank = ((q * all as f64) - 1e-9 * all as f64).ceil().max(1.0) as u64;
-        self.value_at_rank(rank)
+        ((q * all as f64) - 1e-9 * all as f64).ceil().max(1.0) as u64
     }
 
     /// The `rank`-th smallest value (from 1): the highest that its bucket stands for.

@@ -136,3 +136,39 @@ fn a_file_tells_no_quantile_that_the_sample_does_not_carry() {
     let file = serde_json::to_value(&few).unwrap();
     assert!(file["p50"].is_null() && file["max"].is_f64(), "{file}");
 }
+
+#[test]
+fn a_thinned_one_reads_the_same_where_it_is_read() {
+    let mut random = crate::Random::new(7);
+    let mut all = Distribution::default();
+    for _ in 0..20_000 {
+        all.record(Span::from_ns(50_000 + random.next_u64() % 300_000));
+    }
+    for ms in [150, 199, 201, 400] {
+        all.record_n(Span::from_ms(ms), 3);
+    }
+    all.record_censored_n(2);
+    let quantiles = [0.5, 0.75, 0.9, 0.99, 0.999];
+    let exact = Exact {
+        quantiles: &quantiles,
+        longest: 40,
+        above: Span::from_ms(198),
+    };
+    let thin = all.thinned(&exact);
+    for q in quantiles {
+        assert_eq!(thin.quantile(q), all.quantile(q), "{q}");
+    }
+    let bound = Span::from_ms(198);
+    assert_eq!(thin.count_above(bound), all.count_above(bound));
+    assert_eq!(thin.count_above(bound), 11);
+    for back in 0..40 {
+        let rank = all.count() - back;
+        assert_eq!(thin.value_at_rank(rank), all.value_at_rank(rank), "{back}");
+    }
+    let whole = |one: &Distribution| (one.count(), one.censored(), one.sum(), one.min(), one.max());
+    assert_eq!(whole(&thin), whole(&all));
+    assert_eq!(thin.counts.iter().sum::<u64>(), all.count());
+    assert!(thin.buckets().count() < 60, "{}", thin.buckets().count());
+    let empty = Distribution::default();
+    assert_eq!(empty.thinned(&exact), empty);
+}

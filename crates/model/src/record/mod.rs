@@ -4,6 +4,7 @@
 //! commutative, so the order in which workers or machines report does not matter.
 
 mod interval;
+mod thin;
 mod worker;
 
 use serde::{Deserialize, Serialize};

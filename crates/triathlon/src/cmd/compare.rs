@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lab::probe::shelf;
+use lab::store::pack::is_pack;
 use lab::store::read_manifest;
 use model::probe::ProbeResult;
 use report::probe::Side as ProbeSide;
 use serde::Serialize;
 use verdict::compare::{Compared, Crossed, Kind, Limit, Side, compare};
 
+use super::stored::Opened;
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
@@ -42,8 +44,8 @@ failed: the whole interval lies beyond it.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER)]
 pub(crate) struct Args {
-    /// The first: a results folder of one execution, or a file that --json wrote; or a folder of
-    /// such files, each a round.
+    /// The first: a results folder of one execution or its pack, or a file that --json wrote; or a
+    /// folder of such files, each a round.
     #[arg(value_name = "A")]
     first: PathBuf,
     /// The second.
@@ -151,6 +153,10 @@ fn read_both(args: &Args) -> anyhow::Result<(Found, Found, [String; 2])> {
 
 /// What two servers did in one result.
 fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Found; 2]> {
+    if is_pack(path) {
+        let opened = Opened::of(&[path.to_owned()])?;
+        return read_servers(&opened.paths[0], labels);
+    }
     let folder = if path.is_dir() {
         one_execution(path)?
     } else {
@@ -253,6 +259,10 @@ impl Found {
 fn read(path: &Path) -> anyhow::Result<Found> {
     if !path.exists() {
         anyhow::bail!("{} does not exist", path.display());
+    }
+    if is_pack(path) {
+        let opened = Opened::of(&[path.to_owned()])?;
+        return read(&opened.paths[0]);
     }
     if !path.is_dir() {
         return read_file(path);

@@ -10,6 +10,7 @@ use report::Run;
 use report::text;
 use verdict::TrialSet;
 
+use super::stored::Opened;
 use crate::exit::Exit;
 use crate::out;
 
@@ -27,7 +28,8 @@ Exit codes: 0 judged, 1 a trial is missing or cannot be read (the others are jud
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Stored trials (JSON) or results directories; those of one experiment are judged together
+    /// Stored trials (JSON), results directories or packs of them; those of one experiment are
+    /// judged together
     #[arg(required = true, value_name = "TRIAL|DIR")]
     trials: Vec<PathBuf>,
     /// Print the verdicts as JSON, one line for each trial, instead of text
@@ -39,7 +41,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut set = TrialSet::default();
     let mut executions: BTreeMap<Execution, Judged> = BTreeMap::new();
-    let stored = super::stored::trials(&args.trials)?;
+    let opened = Opened::of(&args.trials)?;
+    let stored = super::stored::trials(&opened.paths)?;
     let mut is_complete = stored.is_complete;
     let mut paths = Vec::new();
     for path in stored.paths {
@@ -68,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     }
     for (path, verdict) in paths.iter().zip(&verdicts) {
-        print(path, verdict, args.json)?;
+        print(&opened.shown(path), verdict, args.json)?;
     }
     let nothing_left = verdicts.iter().all(Verdict::nothing_left);
     Ok(if !is_complete {

@@ -7,6 +7,7 @@ pub(crate) mod generate;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod load;
+pub(crate) mod pack;
 pub(crate) mod probe;
 mod publish;
 pub(crate) mod report;

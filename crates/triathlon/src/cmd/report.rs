@@ -15,7 +15,7 @@ use report::probe::Side;
 use verdict::TrialSet;
 
 use super::publish::publish;
-use super::stored::{self, DEPTH_MAX, find, is_among_trials, newest};
+use super::stored::{self, DEPTH_MAX, Opened, find, is_among_trials, newest};
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
@@ -42,10 +42,10 @@ Exit codes: 0 written, 1 something failed (also where a stored trial is missing 
 the page is of the others and says so), 2 wrong usage.";
 
 /// Arguments of `triathlon report`.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Results directories, or trials (JSON); or one folder of 'triathlon probe'
+    /// Results directories or packs of them, or trials (JSON); or one folder of 'triathlon probe'
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Write the page here, or to stdout (-) [default: report.html in each directory, or
@@ -81,6 +81,11 @@ fn columns() -> String {
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let opened = Opened::of(&args.paths)?;
+    let args = &Args {
+        paths: opened.paths.clone(),
+        ..args.clone()
+    };
     if let Some(bundle) = &args.publish {
         return hand_out(args, bundle);
     }
@@ -89,6 +94,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     pages.retain(|page| !page.run.digests().is_empty());
     if pages.is_empty() {
         return probes(args);
+    }
+    for page in &mut pages {
+        // The page of a pack is not written into what is removed when this ends.
+        page.folder.take_if(|folder| opened.is_packed(folder));
     }
     if let Some(file) = &args.csv {
         let runs: Vec<&Run> = pages.iter().map(|page| &page.run).collect();
@@ -240,10 +249,10 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 }
 
 /// What a page shows: one execution, or trials that belong to none.
-struct Page {
+pub(super) struct Page {
     /// The results directory, where one was given.
     folder: Option<PathBuf>,
-    run: Run,
+    pub(super) run: Run,
     set: TrialSet,
 }
 
@@ -265,7 +274,7 @@ impl Page {
 /// Reads all trials below `paths`, boiled down one by one: those of a results directory for a page
 /// of its own, those that were named for a page for each execution. The exit code says whether all
 /// are there that were stored.
-fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Page>, Exit)> {
+pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Page>, Exit)> {
     let mut folders = Vec::new();
     let mut named = Vec::new();
     for path in paths {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lab::LabError;
+use lab::scratch::Scratch;
 use lab::store::digests::{self, Differences};
-use lab::store::read_manifest;
+use lab::store::{pack, read_manifest};
 use model::Trial;
 use model::plan::{FORMAT, FORMAT_OLDEST};
 
@@ -14,6 +15,52 @@ use crate::out;
 
 /// Folders within folders that are looked through.
 pub(super) const DEPTH_MAX: u32 = 4;
+
+/// Paths that were given, with a folder in the place of each pack: it is there as long as this is.
+pub(super) struct Opened {
+    /// What is to be read, in the order in which it was given.
+    pub(super) paths: Vec<PathBuf>,
+    packs: Vec<(Scratch, PathBuf)>,
+}
+
+impl Opened {
+    /// Unpacks what is packed.
+    pub(super) fn of(given: &[PathBuf]) -> anyhow::Result<Self> {
+        let mut opened = Self {
+            paths: Vec::new(),
+            packs: Vec::new(),
+        };
+        for path in given {
+            if !pack::is_pack(path) {
+                opened.paths.push(path.clone());
+                continue;
+            }
+            let scratch =
+                Scratch::create().with_context(|| format!("cannot unpack {}", path.display()))?;
+            let folder = scratch.path().join("results");
+            pack::unpack(path, &folder)?;
+            opened.paths.push(folder);
+            opened.packs.push((scratch, path.clone()));
+        }
+        Ok(opened)
+    }
+
+    /// Whether `path` lies in a pack.
+    pub(super) fn is_packed(&self, path: &Path) -> bool {
+        self.packs
+            .iter()
+            .any(|(scratch, _)| path.starts_with(scratch.path()))
+    }
+
+    /// A path as people know it: what lies in a pack, below that.
+    pub(super) fn shown(&self, path: &Path) -> PathBuf {
+        let of_pack = self.packs.iter().find_map(|(scratch, pack)| {
+            let below = path.strip_prefix(scratch.path().join("results")).ok()?;
+            Some(pack.join(below))
+        });
+        of_pack.unwrap_or_else(|| path.to_owned())
+    }
+}
 
 /// The files of trials that were asked for.
 pub(super) struct Files {

@@ -60,6 +60,7 @@ mod wrong_server;
 use crate::check::Check;
 
 pub(crate) use near_generator_ceiling::headroom;
+pub use retransmits::WAITED;
 
 /// Every rule, in the order of the catalogue.
 pub(crate) static ALL: &[&Check] = &[

@@ -27,6 +27,9 @@ pub(crate) static CHECK: Check = Check {
 
 /// The shortest retransmission timeout: TCP_RTO_MIN of Linux (include/net/tcp.h).
 const RTO_MIN: Span = Span::from_ms(200);
+/// What took longer may have waited for it: a bucket that holds the limit holds what is longer,
+/// too.
+pub const WAITED: Span = Span::from_ms(198);
 
 fn judge(facts: &Facts<'_>) -> Judgement {
     let (Some(again), Some(data)) = (
@@ -82,10 +85,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
 
 /// How many of the trial's exchanges and connects took so long that a timer can have struck them.
 pub(super) fn waited(facts: &Facts<'_>) -> u64 {
-    // A bucket that holds the limit holds what is longer, too.
-    let limit = RTO_MIN.saturating_sub(RTO_MIN / 100);
     let record = facts.record;
-    record.service_time.count_above(limit)
-        + record.connect_time.count_above(limit)
+    record.service_time.count_above(WAITED)
+        + record.connect_time.count_above(WAITED)
         + record.total.outcomes[Outcome::Unfinished]
 }

@@ -40,43 +40,73 @@ pub(super) fn publish(
     hidden: &[String],
     make_page: impl FnOnce(&Path, &Path) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let sources = sources(paths)?;
-    let mut texts = Vec::new();
-    let mut left_out = Vec::new();
-    let mut collector = Collector::of_this_machine(hidden);
-    for source in sources {
-        let bytes = fs::read(&source.path)
-            .with_context(|| format!("cannot read {}", source.path.display()))?;
-        match String::from_utf8(bytes) {
-            Ok(text) => {
-                collector.read(&text);
-                texts.push((source, text));
-            }
-            Err(_) => left_out.push(source.path),
-        }
-    }
-    let mut words = collector.finish();
-    prepare(bundle)?;
-    let mut taken = BTreeSet::new();
-    let mut digests = NewDigests::of(paths)?;
-    for (source, text) in texts {
-        let clean = match source.path.extension() {
-            Some(ending) if ending == "json" => json(&text, &mut words)
-                .with_context(|| format!("cannot publish {}", source.path.display()))?,
-            _ => words.replace(&text),
-        };
-        words.count_credentials(&text, &clean);
-        let name = free_name(&source.name, &mut words, &mut taken);
-        write(&bundle.join(&name), clean.as_bytes())?;
-        digests.note(&source.name, &text, &name, &clean);
-    }
-    digests.write(bundle)?;
+    let mut cleaned = Cleaned::write(paths, bundle, hidden)?;
     let page = bundle.join(PAGE);
     make_page(bundle, &page)?;
-    taken.insert(PathBuf::from(PAGE));
-    tell(&words, &left_out)?;
-    tell_what_is_left(&words, bundle, &taken)?;
+    cleaned.taken.insert(PathBuf::from(PAGE));
+    cleaned.tell(bundle)?;
     out::line(page.display())
+}
+
+/// Files that were written without such words.
+pub(super) struct Cleaned {
+    words: Words,
+    /// Files that are no text.
+    left_out: Vec<PathBuf>,
+    /// The names of files in the bundle.
+    taken: BTreeSet<PathBuf>,
+}
+
+impl Cleaned {
+    /// Writes them into `bundle`.
+    pub(super) fn write(
+        paths: &[PathBuf],
+        bundle: &Path,
+        hidden: &[String],
+    ) -> anyhow::Result<Self> {
+        let sources = sources(paths)?;
+        let mut texts = Vec::new();
+        let mut left_out = Vec::new();
+        let mut collector = Collector::of_this_machine(hidden);
+        for source in sources {
+            let bytes = fs::read(&source.path)
+                .with_context(|| format!("cannot read {}", source.path.display()))?;
+            match String::from_utf8(bytes) {
+                Ok(text) => {
+                    collector.read(&text);
+                    texts.push((source, text));
+                }
+                Err(_) => left_out.push(source.path),
+            }
+        }
+        let mut words = collector.finish();
+        prepare(bundle)?;
+        let mut taken = BTreeSet::new();
+        let mut digests = NewDigests::of(paths)?;
+        for (source, text) in texts {
+            let clean = match source.path.extension() {
+                Some(ending) if ending == "json" => json(&text, &mut words)
+                    .with_context(|| format!("cannot publish {}", source.path.display()))?,
+                _ => words.replace(&text),
+            };
+            words.count_credentials(&text, &clean);
+            let name = free_name(&source.name, &mut words, &mut taken);
+            write(&bundle.join(&name), clean.as_bytes())?;
+            digests.note(&source.name, &text, &name, &clean);
+        }
+        digests.write(bundle)?;
+        Ok(Self {
+            words,
+            left_out,
+            taken,
+        })
+    }
+
+    /// Says what was replaced, and what still stands there.
+    pub(super) fn tell(&self, bundle: &Path) -> anyhow::Result<()> {
+        tell(&self.words, &self.left_out)?;
+        tell_what_is_left(&self.words, bundle, &self.taken)
+    }
 }
 
 /// The list of digests for the bundle: what was as it was stored has a new digest, what was missing
@@ -228,6 +258,8 @@ fn json(text: &str, words: &mut Words) -> anyhow::Result<String> {
 
 fn clean(value: &mut Value, key: &str, words: &mut Words) {
     match value {
+        // What looks like a name in there is a number.
+        Value::String(_) if key == "histogram" => {}
         Value::String(text) => {
             *text = match key {
                 "command_line" => words.replace(&without_foreign_values(text)),
@@ -307,4 +339,20 @@ fn tell_what_is_left(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_word_that_is_hidden_leaves_histograms_alone() {
+        let trial = model::fixture::closed();
+        let text = serde_json::to_string(&trial).unwrap();
+        let hidden = "histfaaa".to_owned();
+        assert!(text.contains("\"HISTFAAA"));
+        let mut words = Collector::of_this_machine(&[hidden]).finish();
+        let clean: Trial = serde_json::from_str(&json(&text, &mut words).unwrap()).unwrap();
+        assert_eq!(clean.record.response_time, trial.record.response_time);
+    }
 }

@@ -1,0 +1,138 @@
+use lab::store::Store;
+use model::Manifest;
+use model::experiment::Gap;
+use model::fixture::spoilt_heat;
+
+use super::super::report::read as read_pages;
+use super::super::stored::Opened;
+use super::*;
+
+const EXPERIMENT: &str = "\
+[experiment]
+name = \"small\"
+question = \"Which is faster?\"
+rounds = 6
+duration = \"2s\"
+
+[[server]]
+product = \"nginx\"
+
+[[server]]
+product = \"origin\"
+
+[[server]]
+product = \"lighttpd\"
+
+[[workload]]
+name = \"seven-bytes\"
+body = { bytes = 7 }
+
+[load]
+connections = [1, 16, 64, 256]
+
+[[published]]
+what = \"nginx, long ago\"
+rate = 1000
+server = \"nginx\"
+workload = \"seven-bytes\"
+
+[[asked]]
+who = \"comment 8\"
+demand = \"Was the generator the limit?\"
+show = \"headroom\"
+server = \"nginx\"
+connections = 16
+
+[[asked]]
+who = \"comment 9\"
+demand = \"Is nginx faster than lighttpd?\"
+show = \"rate\"
+server = \"nginx\"
+against = \"lighttpd\"
+connections = 64
+
+[[asked]]
+who = \"ours\"
+demand = \"And on FreeBSD?\"
+not = \"one system\"
+";
+
+/// Somebody's home, which no pack tells.
+fn home() -> String {
+    format!("/{}/secretperson", "home")
+}
+
+/// A results folder with what spoils trials in it, and the word that is hidden.
+fn results(parent: &Path) -> PathBuf {
+    let experiment = lab::experiment::parse("small.toml", EXPERIMENT, &[]).unwrap();
+    let trials = spoilt_heat();
+    let execution = trials[0].point.as_ref().unwrap().id.execution.clone();
+    let manifest = Manifest {
+        format: model::plan::FORMAT,
+        experiment: experiment.file().clone(),
+        source: format!("{}/small.toml", home()),
+        command: vec!["triathlon".to_owned(), "lab".to_owned()],
+        tool: model::environment::Tool::default(),
+        time: execution.begun.clone(),
+        order_seed: execution.order_seed,
+        scaled: Vec::new(),
+        notes: Vec::new(),
+        server_cpus: Vec::new(),
+        generator_cpus: Vec::new(),
+        cpu_choice: String::new(),
+        at_once: 0,
+    };
+    let store = Store::create(parent, &manifest, EXPERIMENT).unwrap();
+    for trial in &trials {
+        store.put_trial(trial).unwrap();
+    }
+    let gap = Gap {
+        server: "caddy".to_owned(),
+        product: "caddy".to_owned(),
+        error: format!("it is not in {}/bin", home()),
+        ..Gap::default()
+    };
+    store.put_gap(&gap).unwrap();
+    store.directory().to_owned()
+}
+
+#[test]
+fn a_pack_gives_the_same_report_as_its_folder_and_tells_no_names() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = results(scratch.path());
+    let bundle = scratch.path().join("bundle");
+    // What is handed out has other words than what was stored, so both are compared without them.
+    Cleaned::write(std::slice::from_ref(&folder), &bundle, &[]).unwrap();
+    let args = Args {
+        folder,
+        output: scratch.path().join("small.pack"),
+        hide: Vec::new(),
+    };
+    run(&args).unwrap();
+    let opened = Opened::of(std::slice::from_ref(&args.output)).unwrap();
+    let pages = |paths: &[PathBuf]| {
+        let (pages, exit) = read_pages(paths).unwrap();
+        assert_eq!(exit, Exit::Done);
+        pages
+    };
+    let (whole, packed) = (pages(std::slice::from_ref(&bundle)), pages(&opened.paths));
+    let rows = |pages: &[super::super::report::Page]| {
+        let runs: Vec<&report::Run> = pages.iter().map(|page| &page.run).collect();
+        report::csv::rows(&runs)
+    };
+    assert_eq!(rows(&whole), rows(&packed));
+    let (one, other) = (&whole[0].run, &packed[0].run);
+    assert_eq!(report::html::page(one), report::html::page(other));
+    let style = out::style();
+    assert_eq!(
+        report::text::analysis(one, style),
+        report::text::analysis(other, style)
+    );
+    assert!(whole.len() == 1 && report::html::page(other).contains("caddy"));
+    for path in [&opened.paths[0].join("manifest.json"), &args.output] {
+        let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        assert!(!text.contains("secretperson"), "{}", path.display());
+    }
+    let trial = opened.paths[0].join("trials/00001.json");
+    assert_eq!(opened.shown(&trial), args.output.join("trials/00001.json"));
+}
