@@ -14,6 +14,7 @@ mod command;
 mod dist;
 mod fuzz;
 mod packages;
+mod studies;
 mod test;
 mod tidy;
 
@@ -65,6 +66,12 @@ const TASKS: &[Task] = &[
         "[--accept]",
         "reviews or accepts changed snapshots",
         bless::run,
+    ),
+    (
+        "studies",
+        "",
+        "the pages of docs/studies, made from the results in record/",
+        studies::run,
     ),
     (
         "dist",

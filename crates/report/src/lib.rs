@@ -14,7 +14,9 @@ pub mod hdr;
 pub mod html;
 pub mod plots;
 pub mod probe;
+pub mod published;
 pub mod run;
+pub mod study;
 pub mod text;
 
 pub use run::Run;

@@ -58,7 +58,7 @@ pub fn markdown(compared: &Compared) -> String {
 }
 
 /// Text that is no markup and stays in its cell.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

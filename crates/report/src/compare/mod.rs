@@ -9,6 +9,7 @@ mod text;
 
 use verdict::compare::{Compared, Difference, Quantity, Row, Value};
 
+pub(crate) use markdown::cell as plain_cell;
 pub use markdown::markdown;
 pub use text::text;
 

@@ -24,6 +24,11 @@ pub use compare::comparison;
 pub use page::page;
 pub use probe::probes;
 
+/// A chart as a drawing in a file of its own (SVG).
+pub fn drawing(chart: &crate::chart::Chart) -> String {
+    chart::file(chart)
+}
+
 /// `text` as HTML shows it: nothing in it is ever markup.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);

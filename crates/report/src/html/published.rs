@@ -1,13 +1,11 @@
-//! Then and now: what was published of an earlier study, beside what this run has at the same
-//! place.
+//! Then and now, as a table of the page.
 
-use model::experiment::Published;
-use verdict::analysis::Measure;
-
+use super::chart::standing;
 use super::escape;
 use super::table::Table;
 use crate::number::{plain, times};
-use crate::run::{Cell, Run};
+use crate::published::{WARNING, rows};
+use crate::run::Run;
 
 /// The section; nothing where the experiment names no earlier figures.
 pub(super) fn section(run: &Run) -> String {
@@ -16,43 +14,28 @@ pub(super) fn section(run: &Run) -> String {
     }
     let columns = ["what", "here", "#then", "#now", "#now / then", "source"];
     let mut table = Table::new("Right answers per second, then and now", &columns);
-    for published in &run.published {
-        let then = published.rate.0.as_per_second_f64();
-        table.row().head(&escape(&published.what));
-        match now(run, published) {
+    for row in rows(run) {
+        table.row().head(&escape(row.what));
+        match row.now {
             Some((cell, rate)) => {
                 let place = format!("{}, {}", cell.server(), cell.place().text());
-                table.text(&place).number(&plain(then));
-                table.number(&plain(rate.median));
-                table.number(&escape(&times(rate.median / then)));
+                table.text(&place).number(&plain(row.then));
+                table.number(&standing(&plain(rate.median), rate.standing));
+                let ratio = times(rate.median / row.then);
+                table.number(&standing(&ratio, rate.standing));
             }
             None => {
-                table.text("not measured in this run").number(&plain(then));
+                table
+                    .text("not measured in this run")
+                    .number(&plain(row.then));
                 table.number("–").number("–");
             }
         }
-        table.text(published.source.as_deref().unwrap_or_default());
+        table.text(row.source);
     }
     format!(
-        "<p><strong>Other hardware, other software, another generator: compare shapes and ratios \
-         within a column, and never a number of one column with one of the other.</strong> From \
-         this run each row shows the best point of its server and workload.</p>\n{}",
+        "<p><strong>{WARNING}</strong> From this run each row shows the best point of its server \
+         and workload.</p>\n{}",
         table.finish()
     )
-}
-
-/// What this run has there: the point with the highest rate of those that it may be.
-fn now<'r>(run: &'r Run, published: &Published) -> Option<(Cell<'r>, Measure)> {
-    let name = published.server.as_deref()?;
-    let label = run.label_of(name).unwrap_or(name);
-    let is_there = |cell: &Cell<'_>| {
-        let count = published.connections;
-        cell.server() == label
-            && count.is_none_or(|count| cell.place().connections() == count)
-    };
-    let workload = published.workload.as_deref()?;
-    let cells = run.cells(workload).into_iter().filter(is_there);
-    let rates = cells.filter_map(|cell| Some((cell.rate()?, cell)));
-    let best = rates.max_by(|(one, _), (other, _)| one.median.total_cmp(&other.median));
-    best.map(|(rate, cell)| (cell, rate))
 }

@@ -86,7 +86,7 @@ impl<'a> Subject<'a> {
 }
 
 /// Adds a measure at `x`: its median with the interval, each round as a dot.
-fn add(series: &mut Series, x: f64, measure: &Measure) {
+pub(crate) fn add(series: &mut Series, x: f64, measure: &Measure) {
     series.points.push(Point {
         x,
         y: measure.median,

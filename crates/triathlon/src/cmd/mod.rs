@@ -13,3 +13,4 @@ mod publish;
 pub(crate) mod report;
 pub(crate) mod serve;
 mod stored;
+mod study;

@@ -16,6 +16,7 @@ use verdict::TrialSet;
 
 use super::publish::publish;
 use super::stored::{self, DEPTH_MAX, Opened, find, is_among_trials, newest};
+use super::study;
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
@@ -35,6 +36,8 @@ Examples:
       the page of one trial, here
   triathlon report results/first-heat/20* --csv trials.csv
       a row per trial, for a spreadsheet
+  triathlon report first-heat.pack --markdown first-heat.md --notes notes.txt
+      a page for a repository, with two charts
   triathlon report results/first-heat --publish handout
       a copy to hand out, without names of hosts and users
 
@@ -58,10 +61,18 @@ pub(crate) struct Args {
     /// Print the page to a PDF here, by a headless Chromium
     #[arg(long, value_name = "FILE")]
     pdf: Option<PathBuf>,
+    /// Write the page of a study as Markdown here, with two charts (SVG) beside it: the answer,
+    /// figures of earlier studies, what their readers asked, and what is in doubt
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// With --markdown: end the page with this text, whose numbers are placeholders, as in {{rate
+    /// | server = nginx | workload = HTTP}}, by the words of [[asked]] in experiments
+    #[arg(long, value_name = "FILE", requires = "markdown")]
+    notes: Option<PathBuf>,
     /// Write a bundle fit to hand out into this new folder: trials, configurations, logs and the
     /// page, in which host names, user names and paths below home folders are replaced; print what
     /// was replaced and how often
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "csv", "pdf"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "csv", "pdf", "markdown"])]
     publish: Option<PathBuf>,
     /// With --publish: replace this word, too; may be given several times
     #[arg(long, value_name = "WORD", requires = "publish")]
@@ -82,6 +93,7 @@ fn columns() -> String {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let opened = Opened::of(&args.paths)?;
+    let given = &args.paths;
     let args = &Args {
         paths: opened.paths.clone(),
         ..args.clone()
@@ -103,8 +115,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let runs: Vec<&Run> = pages.iter().map(|page| &page.run).collect();
         write(file, report::csv::rows(&runs).as_bytes())?;
     }
-    let only_csv = args.csv.is_some() && args.html.is_none() && args.pdf.is_none();
-    if !only_csv {
+    if let Some(file) = &args.markdown {
+        let [page] = pages.as_slice() else {
+            return Err(several(&pages).into());
+        };
+        let record = given.first().map_or_else(PathBuf::new, Clone::clone);
+        study::write(&page.run, file, &record, args.notes.as_deref())?;
+        tell(args, file)?;
+    }
+    let is_other = args.csv.is_some() || args.markdown.is_some();
+    if !is_other || args.html.is_some() || args.pdf.is_some() {
         let is_one_file = args.html.is_some() || args.pdf.is_some();
         let folders: BTreeSet<&Path> = pages.iter().filter_map(|p| p.folder.as_deref()).collect();
         if pages.len() > 1 && (is_one_file || folders.len() < pages.len()) {

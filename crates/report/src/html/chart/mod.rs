@@ -1,12 +1,14 @@
 //! A chart on the page: heading, how to read it, legend, drawing, what the script reads out of it,
 //! and the numbers.
 
+mod alone;
 mod drawing;
 mod numbers;
 mod readout;
 
 use std::fmt::Write as _;
 
+pub(super) use alone::file;
 pub(super) use numbers::standing;
 
 use super::look;

@@ -5,6 +5,7 @@ use model::fixture::spoilt_heat;
 
 use super::super::report::read as read_pages;
 use super::super::stored::Opened;
+use super::super::study;
 use super::*;
 
 const EXPERIMENT: &str = "\
@@ -135,4 +136,58 @@ fn a_pack_gives_the_same_report_as_its_folder_and_tells_no_names() {
     }
     let trial = opened.paths[0].join("trials/00001.json");
     assert_eq!(opened.shown(&trial), args.output.join("trials/00001.json"));
+}
+
+/// Packs of this form stay readable: this one was written when it was new. `cargo xtask bless
+/// --accept` makes it where it is missing.
+#[test]
+fn a_pack_that_lies_in_a_repository_is_read_and_makes_its_page() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cmd/pack");
+    let file = own.join("fixture.pack");
+    if !file.exists() && std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = results(scratch.path());
+        let hide = Vec::new();
+        run(&Args {
+            folder,
+            output: file.clone(),
+            hide,
+        })
+        .unwrap();
+    }
+    let opened = Opened::of(std::slice::from_ref(&file)).unwrap();
+    let (pages, _) = read_pages(&opened.paths).unwrap();
+    let page = Path::new("docs/studies/small.md");
+    let record = Path::new("record/small/results.pack");
+    let notes = own.join("fixture.txt");
+    let made = study::make(&pages[0].run, page, record, Some(&notes)).unwrap();
+    insta::assert_snapshot!(made.page);
+    assert_eq!(made.drawings.len(), 2);
+}
+
+/// What lies in `docs/studies` is what the command makes of what lies in `record`.
+#[test]
+fn the_pages_of_studies_are_those_of_their_records() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let records = fs::read_dir(root.join("record"));
+    for entry in records.into_iter().flatten() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        let record = PathBuf::from(format!("record/{name}/results.pack"));
+        if !root.join(&record).is_file() {
+            continue;
+        }
+        let opened = Opened::of(&[root.join(&record)]).unwrap();
+        let (pages, _) = read_pages(&opened.paths).unwrap();
+        let notes = root.join(format!("record/{name}/notes.txt"));
+        let notes = notes.is_file().then_some(notes);
+        let page = PathBuf::from(format!("docs/studies/{name}.md"));
+        let made = study::make(&pages[0].run, &page, &record, notes.as_deref()).unwrap();
+        let stale = "make it again: cargo xtask studies";
+        let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+        assert!(read(root.join(&page)) == made.page, "{name}: {stale}");
+        for (file, drawing) in made.drawings {
+            let path = root.join("docs/studies").join(&file);
+            assert!(read(path) == drawing, "{file}: {stale}");
+        }
+    }
 }

@@ -1,0 +1,67 @@
+//! A chart as a file of its own: the drawing of the page with its colours and its legend in it.
+
+use std::fmt::Write as _;
+
+use super::super::escape;
+use super::{drawing, swatch};
+use crate::chart::Chart;
+
+/// The size of the drawing, and what a line of the legend takes.
+const WIDTH: usize = 760;
+const HEIGHT: usize = 380;
+const LINE: usize = 20;
+/// Names side by side.
+const COLUMNS: usize = 3;
+
+/// What the style sheet of the page says of drawings, for light paper.
+const STYLE: &str = "\
+svg{--paper:#fdfdfb;--soft:#43484d;--muted:#6a7077;--rule:#d9dad4;--grid:#e9e9e4;\
+--s0:#0072b2;--s1:#d55e00;--s2:#009e73;--s3:#b5548d;--s4:#b27d00;--s5:#3a9bd6;--s6:#5b4fa2;\
+--s7:#4a4f54}\
+.paper{fill:var(--paper)}\
+text{fill:var(--muted);font:12px system-ui,sans-serif}\
+text.y{text-anchor:end}text.x{text-anchor:middle}text.name{fill:var(--soft)}\
+.grid{stroke:var(--grid);fill:none}.axis{stroke:var(--rule);fill:none}\
+.line{stroke:var(--c);stroke-width:2;fill:none;stroke-linejoin:round}\
+.line.thin{stroke-width:1.1;opacity:.8}.band{fill:var(--c);opacity:.15}\
+.dots{stroke:var(--c);stroke-width:4;stroke-linecap:round;opacity:.45;fill:none}\
+.dots.fine{stroke-width:2.8}\
+.crosses{stroke:var(--c);stroke-width:1.4;fill:none;opacity:.7}\
+.mark{fill:var(--c);stroke:var(--paper);stroke-width:.8}\
+.bar{fill:var(--c)}.bar.light{opacity:.4}\
+.bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}";
+
+/// The file.
+pub(in super::super) fn file(chart: &Chart) -> String {
+    let mut thin = chart.clone();
+    thin.thin();
+    let legend = chart.legend();
+    let lines = legend.len().div_ceil(COLUMNS);
+    let height = HEIGHT + lines * LINE + 8;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+         width=\"{WIDTH}\" height=\"{height}\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
+         <rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n",
+        escape(&chart.title)
+    );
+    let drawn = drawing::svg(&thin);
+    // Inside another one it needs a size.
+    let sized = format!("<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"still\"");
+    svg.push_str(
+        &drawn
+            .replacen("<svg class=\"still\"", &sized, 1)
+            .replace("><", ">\n<"),
+    );
+    for (number, series) in legend.into_iter().enumerate() {
+        let x = 8 + number % COLUMNS * (WIDTH / COLUMNS);
+        let y = HEIGHT + number / COLUMNS * LINE;
+        let _ = write!(
+            svg,
+            "\n<g transform=\"translate({x} {y})\">{}<text class=\"name\" x=\"34\" \
+             y=\"10\">{}</text></g>",
+            swatch(series),
+            escape(&series.name)
+        );
+    }
+    svg + "\n</svg>\n"
+}

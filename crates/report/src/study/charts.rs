@@ -1,0 +1,109 @@
+//! The two charts of a study: those that show most of what it asks.
+
+use model::Claim;
+use verdict::analysis::Measure;
+
+use crate::chart::{Axis, Chart, Kind, Scale, Series};
+use crate::number::Unit;
+use crate::plots::{PLOTS, Subject, add};
+use crate::run::{Cell, Run};
+
+/// At most two. Where there are several workloads, rate and cost over all of them; of a single one
+/// the first two charts of its report, of an open loop those over time first.
+pub(super) fn two(run: &Run) -> Vec<Chart> {
+    let workloads = run.workloads();
+    if workloads.len() > 1 {
+        let charts = [
+            across(
+                run,
+                "rate",
+                "Right answers per second",
+                Unit::PerSecond,
+                |cell| cell.rate(),
+            ),
+            across(
+                run,
+                "cost",
+                "CPU time of the server for a request",
+                Unit::Microseconds,
+                |cell| cell.value(Claim::Resources, |digest| digest.cpu_us),
+            ),
+        ];
+        return charts
+            .into_iter()
+            .filter(|chart| !chart.is_empty())
+            .collect();
+    }
+    let Some(workload) = workloads.first() else {
+        return Vec::new();
+    };
+    let subject = Subject {
+        run,
+        workload,
+        position: 0,
+    };
+    let mut charts: Vec<Chart> = PLOTS.iter().flat_map(|plot| plot(&subject)).collect();
+    charts.retain(|chart| !chart.is_empty());
+    let is_open = run.digests().iter().any(|digest| digest.open_loop);
+    charts.sort_by_key(|chart| is_open && !chart.id.starts_with("time"));
+    charts.truncate(2);
+    charts
+}
+
+/// The best point of each server in each workload.
+fn across(
+    run: &Run,
+    id: &str,
+    name: &str,
+    unit: Unit,
+    measure: impl Fn(&Cell<'_>) -> Option<Measure>,
+) -> Chart {
+    let workloads = run.workloads();
+    let mut all: Vec<Series> = Vec::new();
+    for (look, label) in run.labels().into_iter().enumerate() {
+        for (x, workload) in (0_u32..).zip(&workloads) {
+            let cells = run.cells(workload).into_iter();
+            let rates = cells.filter(|cell| cell.server() == label);
+            let rates = rates.filter_map(|cell| Some((cell.rate()?.median, cell)));
+            let best = rates.max_by(|(one, _), (other, _)| one.total_cmp(other));
+            if let Some(found) = best.and_then(|(_, cell)| measure(&cell)) {
+                // One for each point: no line joins workloads.
+                let mut series = Series::new(&label, look, Kind::Line);
+                add(&mut series, f64::from(x), &found);
+                all.push(series);
+            }
+        }
+    }
+    Chart {
+        id: format!("study-{id}"),
+        title: format!("{name}, by workload"),
+        caption: "The best point of each server: each dot is a round, the mark their median, the \
+                  stroke its 95 % interval. A cross marks a number that does not count, an arrow \
+                  one that the generator set."
+            .to_owned(),
+        x: Axis {
+            name: "workload".to_owned(),
+            unit: Unit::Count,
+            scale: Scale::Category(short(&workloads)),
+        },
+        y: Axis {
+            name: name.to_owned(),
+            unit,
+            scale: Scale::Log,
+        },
+        series: all,
+    }
+}
+
+/// Names without the words that all begin with.
+fn short(names: &[String]) -> Vec<String> {
+    let words = |name: &String| name.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let all: Vec<Vec<String>> = names.iter().map(words).collect();
+    let first = all.first().cloned().unwrap_or_default();
+    let is_same = |place: usize| {
+        all.iter()
+            .all(|name| name.len() > place + 1 && name[place] == first[place])
+    };
+    let same = (0..first.len()).take_while(|place| is_same(*place)).count();
+    all.iter().map(|name| name[same..].join(" ")).collect()
+}

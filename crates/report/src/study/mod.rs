@@ -1,0 +1,265 @@
+//! A study as a page of Markdown with two charts beside it: made from a stored run and from what
+//! was written by hand, whose numbers are placeholders for those of the run.
+
+mod charts;
+mod notes;
+
+use std::fmt::Write as _;
+
+use verdict::words;
+
+use crate::asked::{Number, Told, answered, answers};
+use crate::number::{plain, times};
+use crate::published::{WARNING, rows};
+use crate::run::{Run, is_loud};
+
+pub use notes::NoteError;
+
+/// A page and what lies beside it.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The page.
+    pub page: String,
+    /// Its drawings, by the names of their files.
+    pub drawings: Vec<(String, String)>,
+}
+
+/// So many trials of an answer are named.
+const NAMED: usize = 6;
+
+/// Makes the page called `name`. `record` says where the trials lie, as a link; `notes` is what was
+/// written by hand, and may be empty.
+pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, NoteError> {
+    let mut page = format!("# {}\n\n", text(&run.name));
+    let _ = writeln!(page, "{}\n", text(&run.question));
+    page.push_str(
+        "This page is made from stored trials by `cargo xtask studies`. Change its notes or make \
+         its record anew, and then make it again.\n",
+    );
+    page.push_str(&how(run, record));
+    page.push_str(&answer(run));
+    let charts = charts::two(run);
+    let mut drawings = Vec::new();
+    for (number, chart) in (1..).zip(&charts) {
+        let file = format!("{name}-{number}.svg");
+        let _ = write!(
+            page,
+            "\n![{}]({file})\n\n{}\n",
+            text(&chart.title),
+            text(&chart.caption)
+        );
+        drawings.push((file, crate::html::drawing(chart)));
+    }
+    page.push_str(&then_and_now(run));
+    page.push_str(&asked(run));
+    page.push_str(&doubts(run));
+    if !notes.trim().is_empty() {
+        let filled = notes::fill(run, notes)?;
+        let _ = write!(
+            page,
+            "\n## What the original got right and wrong\n\n{}\n",
+            filled.trim()
+        );
+    }
+    Ok(Study { page, drawings })
+}
+
+/// Which machine, which command, and what was cut.
+fn how(run: &Run, record: &str) -> String {
+    let mut out = "\n## How it was run\n\n".to_owned();
+    if let Some(command) = &run.command {
+        let _ = write!(out, "```sh\n{command}\n```\n\n");
+    }
+    if let Some(environment) = run.environment() {
+        let or_unknown = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "unknown".into());
+        let cpus = words::plural(environment.cpus_online.len() as u64, "CPU");
+        let _ = writeln!(
+            out,
+            "- {}, {cpus}, {} of memory, {}",
+            text(&or_unknown(&environment.cpu_model)),
+            environment
+                .memory
+                .map_or_else(|| "unknown".into(), |bytes| bytes.to_string()),
+            match environment.virtualised {
+                Some(true) => "a virtual machine",
+                Some(false) => "no virtual machine",
+                None => "whether virtual is unknown",
+            }
+        );
+        let _ = writeln!(
+            out,
+            "- {}, {}",
+            text(&or_unknown(&environment.kernel)),
+            text(&or_unknown(&environment.system))
+        );
+        let tool = &environment.tool;
+        let commit = tool.commit.as_ref();
+        let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
+        let _ = writeln!(out, "- triathlon {}{commit}", tool.version);
+    }
+    for (label, server) in run.servers() {
+        let version = &server.version;
+        if !version.is_empty() {
+            let _ = writeln!(out, "- {}: {}", text(label), text(version));
+        }
+    }
+    let trials = words::plural(run.digests().len() as u64, "trial");
+    let rounds = words::plural(u64::from(run.rounds()), "round");
+    let _ = writeln!(out, "- {trials} in {rounds}: [the record]({record})");
+    for note in run.said_first() {
+        let _ = writeln!(out, "- {}", text(&note));
+    }
+    out
+}
+
+/// The answer with its certainty.
+fn answer(run: &Run) -> String {
+    let mut out = "\n## The answer here\n".to_owned();
+    for sentence in run.in_the_way() {
+        let _ = write!(out, "\n{}\n", text(&sentence));
+    }
+    for (comparison, spoilt) in run.answers() {
+        let _ = write!(out, "\n**{}**\n\n", text(&comparison.sentence()));
+        let said = comparison.certainty().into_iter();
+        for sentence in said.chain(comparison.cost()).chain(spoilt) {
+            let _ = writeln!(out, "- {}", text(&sentence));
+        }
+    }
+    out
+}
+
+fn then_and_now(run: &Run) -> String {
+    if run.published.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "\n## Then and now\n\n**{WARNING}**\n\n| what | here | then | now | now / then | source |\n\
+         |---|---|--:|--:|--:|---|\n"
+    );
+    for row in rows(run) {
+        let (place, now, ratio) = match &row.now {
+            Some((cell, rate)) => (
+                format!("{}, {}", cell.server(), cell.place().text()),
+                standing(&plain(rate.median), rate.standing),
+                standing(&times(rate.median / row.then), rate.standing),
+            ),
+            None => ("not measured in this run".into(), "–".into(), "–".into()),
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {} | {}/s | {now} | {ratio} | {} |",
+            text(row.what),
+            text(&place),
+            plain(row.then),
+            text(row.source)
+        );
+    }
+    out
+}
+
+fn asked(run: &Run) -> String {
+    let answers = answers(run);
+    if answers.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "\n## What the readers asked\n\n{} Trials are those of the record, by their numbers.\n\n\
+         | who | demand | answer | of what | verdict | trials |\n|---|---|--:|---|---|---|\n",
+        answered(&answers)
+    );
+    for answer in &answers {
+        let _ = write!(out, "| {} | {} | ", text(&answer.who), text(&answer.demand));
+        match &answer.told {
+            Told::Number(number) => {
+                let means = number.means.as_ref();
+                let means = means.map_or_else(String::new, |means| format!(": {means}"));
+                let _ = writeln!(
+                    out,
+                    "{} | {} | {} | {} |",
+                    value(number),
+                    text(&format!("{}{means}", number.place)),
+                    number.status.map_or("–", model::Status::name),
+                    trials(&number.trials)
+                );
+            }
+            Told::Not(why) => {
+                let _ = writeln!(out, "– | {} | – | – |", text(why));
+            }
+        }
+    }
+    out
+}
+
+/// What is invalid or suspect, and why.
+fn doubts(run: &Run) -> String {
+    let mut out = "\n## What is invalid or suspect\n\n".to_owned();
+    let cells: Vec<_> = run
+        .workloads()
+        .iter()
+        .flat_map(|name| run.cells(name))
+        .collect();
+    let worth: Vec<String> = ["invalid", "suspect", "unknown", "valid"]
+        .into_iter()
+        .filter_map(|name| {
+            let count = cells
+                .iter()
+                .filter(|cell| cell.status().name() == name)
+                .count();
+            (count > 0).then(|| format!("{} {name}", words::count(count as u64)))
+        })
+        .collect();
+    let points = words::plural(cells.len() as u64, "point");
+    let _ = writeln!(out, "Of {points} {} in all.\n", words::list(&worth));
+    for heard in run
+        .heard()
+        .into_iter()
+        .filter(|heard| is_loud(&heard.finding))
+    {
+        let finding = &heard.finding;
+        let trials = words::plural(heard.trials as u64, "trial");
+        let _ = writeln!(
+            out,
+            "- {} in {trials} ({} {}), first: {}",
+            finding.worst().name(),
+            finding.rule,
+            finding.name,
+            text(&finding.say)
+        );
+    }
+    out
+}
+
+fn value(number: &Number) -> String {
+    let interval = number.interval.as_ref();
+    let interval = interval.map_or_else(String::new, |text| format!(" {}", self::text(text)));
+    format!("{}{interval}", standing(&number.value, number.standing))
+}
+
+/// A number as far as it may be believed.
+fn standing(number: &str, standing: verdict::analysis::Standing) -> String {
+    use verdict::analysis::Standing;
+    let number = text(number);
+    match standing {
+        Standing::Sound => number,
+        Standing::AtLeast => format!("at least {number}"),
+        Standing::Doubtful => format!("{number} (suspect)"),
+        Standing::Struck => format!("~~{number}~~ (invalid)"),
+    }
+}
+
+fn trials(numbers: &[u32]) -> String {
+    let first: Vec<String> = numbers.iter().take(NAMED).map(u32::to_string).collect();
+    match numbers.len().saturating_sub(NAMED) {
+        0 if first.is_empty() => "–".to_owned(),
+        0 => first.join(" "),
+        more => format!("{} and {more} more", first.join(" ")),
+    }
+}
+
+/// Text that is no markup and stays in its cell.
+fn text(text: &str) -> String {
+    crate::compare::plain_cell(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! What was written by hand about a study, with its numbers filled in.
+//!
+//! A placeholder stands in two braces and names a number as `[[asked]]` of an experiment does:
+//! `{{rate | server = nginx | workload = HTTP | connections = 64}}`; with `against` and its likes
+//! it is a ratio. One that resolves to nothing, or to a number that is invalid, is an error: no
+//! page rests on it.
+
+use model::Status;
+use model::experiment::Demand;
+use serde_json::{Map, Value};
+use verdict::analysis::Standing;
+
+use crate::asked::{Told, told};
+use crate::run::Run;
+
+/// A placeholder that cannot be filled.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("line {line}: {{{{{placeholder}}}}}: {why}")]
+pub struct NoteError {
+    /// Its line, from 1.
+    pub line: usize,
+    /// As it is written.
+    pub placeholder: String,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// The notes with their numbers.
+pub(super) fn fill(run: &Run, notes: &str) -> Result<String, NoteError> {
+    let mut out = String::new();
+    let mut rest = notes;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        out.push_str(before);
+        let line = 1 + notes[..notes.len() - behind.len()].matches('\n').count();
+        let wrong = |placeholder: &str, why: String| NoteError {
+            line,
+            placeholder: placeholder.split_whitespace().collect::<Vec<_>>().join(" "),
+            why,
+        };
+        let Some((placeholder, after)) = behind.split_once("}}") else {
+            return Err(wrong("", "it has no end".to_owned()));
+        };
+        out.push_str(&number(run, placeholder).map_err(|why| wrong(placeholder, why))?);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+fn number(run: &Run, placeholder: &str) -> Result<String, String> {
+    let demand = read(placeholder)?;
+    let number = match told(run, &demand) {
+        Told::Number(number) => number,
+        Told::Not(why) => return Err(why),
+    };
+    if number.standing == Standing::Struck || number.status == Some(Status::Invalid) {
+        return Err(format!("{} is invalid", number.value));
+    }
+    let bound = match number.standing {
+        Standing::AtLeast => "at least ",
+        _ => "",
+    };
+    let interval = number
+        .interval
+        .map_or_else(String::new, |text| format!(" {text}"));
+    let doubt = match number.status {
+        Some(Status::Suspect) => " (suspect)",
+        Some(Status::Unknown) => " (unknown worth)",
+        _ if number.standing == Standing::Doubtful => " (suspect)",
+        _ => "",
+    };
+    Ok(format!("{bound}{}{interval}{doubt}", number.value))
+}
+
+fn read(placeholder: &str) -> Result<Demand, String> {
+    let mut parts = placeholder.split('|').map(str::trim);
+    let mut fields = Map::new();
+    for key in ["who", "demand"] {
+        fields.insert(key.to_owned(), "".into());
+    }
+    fields.insert("show".to_owned(), parts.next().unwrap_or_default().into());
+    for part in parts {
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("'{part}' has no '='"))?;
+        let (key, value) = (key.trim(), value.trim());
+        let number = value.replace('_', "").parse::<u32>();
+        let value = match number {
+            Ok(number) if key.ends_with("connections") || key.ends_with("sources") => number.into(),
+            _ => Value::from(value),
+        };
+        fields.insert(key.to_owned(), value);
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
+}

@@ -1,0 +1,122 @@
+use model::fixture::first_heat;
+use verdict::judge_set;
+
+use super::*;
+
+fn run() -> Run {
+    let mut trials = first_heat();
+    let verdicts = judge_set(&trials);
+    let mut run = Run::default();
+    "first-heat".clone_into(&mut run.name);
+    "Which is faster, <a> or b?".clone_into(&mut run.question);
+    run.command = Some("triathlon lab first-heat".to_owned());
+    for (trial, verdict) in trials.iter_mut().zip(verdicts) {
+        trial.verdict = verdict;
+        run.add(trial);
+    }
+    run.sort();
+    let value = |text: &str| serde_json::from_str(text).unwrap();
+    run.published = vec![value_of(
+        r#"{"what": "a | file", "rate": 1000, "server": "nginx", "workload": "seven-bytes"}"#,
+    )];
+    run.asked = vec![
+        value(
+            r#"{"who": "comment 8", "demand": "The limit?", "show": "headroom", "server": "nginx",
+                "workload": "seven-bytes"}"#,
+        ),
+        value(r#"{"who": "ours", "demand": "FreeBSD?", "not": "one system"}"#),
+    ];
+    run
+}
+
+fn value_of(text: &str) -> model::experiment::Published {
+    serde_json::from_str(text).unwrap()
+}
+
+const NOTES: &str = "\
+It said nginx is fast. It is: {{rate | server = nginx | workload = seven-bytes
+  | connections = 64}}, which is {{rate | server = nginx | workload = seven-bytes | against =
+  lighttpd}} of lighttpd.
+";
+
+#[test]
+fn the_page_has_everything_and_its_drawings_stand_alone() {
+    let run = run();
+    let made = study(&run, "first-heat", "../x.pack", NOTES).unwrap();
+    for part in [
+        "# first-heat\n\nWhich is faster, &lt;a> or b?\n",
+        "```sh\ntriathlon lab first-heat\n```",
+        "[the record](../x.pack)",
+        "## The answer here",
+        "times the rate of nginx",
+        "](first-heat-1.svg)",
+        "](first-heat-2.svg)",
+        "**Other hardware",
+        "| a \\| file | nginx, ",
+        "| 1,000/s | ",
+        "1 of 2 demands answered",
+        "| ours | FreeBSD? | – | one system | – | – |",
+        "## What is invalid or suspect",
+        "## What the original got right and wrong\n\nIt said nginx is fast. It is: ",
+    ] {
+        assert!(made.page.contains(part), "{part}: {}", made.page);
+    }
+    assert!(!made.page.contains("{{"));
+    assert_eq!(made.drawings.len(), 2);
+    for (name, drawing) in &made.drawings {
+        assert!(name.starts_with("first-heat-"));
+        assert!(drawing.starts_with("<svg xmlns="), "{name}");
+        assert_eq!(
+            drawing.matches("http://").count(),
+            1,
+            "only that of the form"
+        );
+        assert!(
+            drawing.contains(">nginx<") && drawing.contains(">lighttpd<"),
+            "{name}"
+        );
+    }
+    let again = study(&run, "first-heat", "../x.pack", NOTES).unwrap();
+    assert_eq!((again.page, again.drawings), (made.page, made.drawings));
+}
+
+#[test]
+fn a_placeholder_that_resolves_to_nothing_sound_is_an_error() {
+    let mut run = run();
+    let check = |notes: &str, said: &str| {
+        let error = study(&run, "x", "x", notes).unwrap_err().to_string();
+        assert_eq!(error, said);
+    };
+    check(
+        "a\n\n{{rate | server = thttpd | workload = seven-bytes}}",
+        "line 3: {{rate | server = thttpd | workload = seven-bytes}}: not measured here: no trial \
+         has this point (thttpd, seven-bytes)",
+    );
+    check(
+        "{{rate | server}}",
+        "line 1: {{rate | server}}: 'server' has no '='",
+    );
+    check("x {{rate", "line 1: {{}}: it has no end");
+    let error = study(&run, "x", "x", "{{speed | server = nginx}}").unwrap_err();
+    assert!(error.why.contains("unknown variant `speed`"), "{error}");
+    let error = study(&run, "x", "x", "{{rate | servr = nginx}}").unwrap_err();
+    assert!(error.why.contains("unknown field `servr`"), "{error}");
+    // What no trial is left of is no number of a page.
+    let invalid = model::Verdict {
+        status: model::Status::Invalid,
+        claims: [(
+            model::Claim::Capacity,
+            model::finding::ClaimVerdict {
+                status: model::Status::Invalid,
+                because: vec!["GEN-03".to_owned()],
+                partial: false,
+            },
+        )]
+        .into(),
+        ..model::Verdict::default()
+    };
+    run.judge(&vec![invalid; run.digests().len()]);
+    let notes = "{{rate | server = nginx | workload = seven-bytes}}";
+    let error = study(&run, "x", "x", notes).unwrap_err();
+    assert!(error.why.ends_with("/s is invalid"), "{error}");
+}

@@ -1,0 +1,82 @@
+//! The page of a study: Markdown with drawings beside it, made from a stored run and from notes.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::Context as _;
+use report::Run;
+use report::study::{Study, study};
+
+/// Writes the page and its drawings. `record` is where the trials lie.
+pub(super) fn write(
+    run: &Run,
+    file: &Path,
+    record: &Path,
+    notes: Option<&Path>,
+) -> anyhow::Result<()> {
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let made = make(run, file, record, notes)?;
+    put(file, &made.page)?;
+    for (name, drawing) in &made.drawings {
+        put(&folder.join(name), drawing)?;
+    }
+    Ok(())
+}
+
+/// Makes them.
+pub(super) fn make(
+    run: &Run,
+    file: &Path,
+    record: &Path,
+    notes: Option<&Path>,
+) -> anyhow::Result<Study> {
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let text = match notes {
+        None => String::new(),
+        Some(path) => {
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?
+        }
+    };
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let link = way(folder, record).display().to_string();
+    study(run, &name, &link, &text)
+        .with_context(|| notes.map_or_else(String::new, |path| path.display().to_string()))
+}
+
+fn put(path: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The way from a folder to a file, where both are said from the same place; else its name.
+fn way(folder: &Path, file: &Path) -> PathBuf {
+    let is_below = |path: &Path| {
+        let mut parts = path.components();
+        parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    if !is_below(folder) || !is_below(file) {
+        return file.file_name().unwrap_or_default().into();
+    }
+    let (from, to): (Vec<_>, Vec<_>) = (folder.components().collect(), file.components().collect());
+    let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = from[same..].iter().map(|_| Component::ParentDir);
+    up.chain(to[same..].iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_linked_from_where_the_page_lies() {
+        let check = |folder: &str, file: &str, expected: &str| {
+            assert_eq!(way(Path::new(folder), Path::new(file)), Path::new(expected));
+        };
+        check(
+            "docs/studies",
+            "record/x/results.pack",
+            "../../record/x/results.pack",
+        );
+        check("", "x.pack", "x.pack");
+        check("/tmp/a", "/tmp/x.pack", "x.pack");
+    }
+}

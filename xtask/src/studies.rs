@@ -1,0 +1,55 @@
+//! `cargo xtask studies`: the pages of `docs/studies`, made from what lies in `record/`.
+//!
+//! A folder `record/NAME` has `results.pack`, which `triathlon pack` wrote, and may have
+//! `notes.txt`, what was written by hand. Its page is `docs/studies/NAME.md`, with drawings beside
+//! it.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::command::{cargo, step};
+use crate::root;
+
+const RECORD: &str = "record";
+const PAGES: &str = "docs/studies";
+
+/// Runs it.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if !arguments.is_empty() {
+        bail!("usage: cargo xtask studies");
+    }
+    let names = names(&root().join(RECORD))?;
+    if names.is_empty() {
+        println!("{RECORD}/ holds no study; {PAGES}/README.md says how to make one");
+    }
+    for name in names {
+        let pack = format!("{RECORD}/{name}/results.pack");
+        let notes = format!("{RECORD}/{name}/notes.txt");
+        let page = format!("{PAGES}/{name}.md");
+        let mut words = vec!["run", "--quiet", "--package", "triathlon", "--"];
+        words.extend(["report", &pack, "--markdown", &page]);
+        if root().join(&notes).is_file() {
+            words.extend(["--notes", &notes]);
+        }
+        step(&name, cargo(&words).current_dir(root()))?;
+    }
+    Ok(())
+}
+
+/// The folders of `record` that hold a pack, in order.
+fn names(record: &Path) -> Result<Vec<String>> {
+    if !record.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(record).with_context(|| format!("cannot read {RECORD}"))? {
+        let entry = entry?;
+        if entry.path().join("results.pack").is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
