@@ -217,6 +217,8 @@ fn the_null_responder_is_origin_that_answers_from_memory() {
             "1",
             "--cpus",
             "3",
+            "--connections",
+            "4096",
             "--synthetic"
         ]
     );
