@@ -6,9 +6,7 @@ use super::super::escape;
 use super::{drawing, swatch};
 use crate::chart::Chart;
 
-/// The size of the drawing, and what a line of the legend takes.
-const WIDTH: usize = 760;
-const HEIGHT: usize = 380;
+/// What a line of the legend takes.
 const LINE: usize = 20;
 /// Names side by side.
 const COLUMNS: usize = 3;
@@ -29,7 +27,7 @@ text.y{text-anchor:end}text.x{text-anchor:middle}text.name{fill:var(--soft)}\
 .crosses{stroke:var(--c);stroke-width:1.4;fill:none;opacity:.7}\
 .mark{fill:var(--c);stroke:var(--paper);stroke-width:.8}\
 .bar{fill:var(--c)}.bar.light{opacity:.4}\
-.bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}";
+.bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}.cursor{visibility:hidden}";
 
 /// The file.
 pub(in super::super) fn file(chart: &Chart) -> String {
@@ -37,24 +35,25 @@ pub(in super::super) fn file(chart: &Chart) -> String {
     thin.thin();
     let legend = chart.legend();
     let lines = legend.len().div_ceil(COLUMNS);
-    let height = HEIGHT + lines * LINE + 8;
+    let (width, drawn_height) = drawing::ALONE.whole();
+    let height = drawn_height + lines * LINE + 8;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
-         <rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
+         <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n",
         escape(&chart.title)
     );
-    let drawn = drawing::svg(&thin);
+    let drawn = drawing::svg(&thin, drawing::ALONE);
     // Inside another one it needs a size.
-    let sized = format!("<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"still\"");
+    let sized = format!("<svg width=\"{width}\" height=\"{drawn_height}\" class=\"still ");
     svg.push_str(
         &drawn
-            .replacen("<svg class=\"still\"", &sized, 1)
+            .replacen("<svg class=\"still ", &sized, 1)
             .replace("><", ">\n<"),
     );
     for (number, series) in legend.into_iter().enumerate() {
-        let x = 8 + number % COLUMNS * (WIDTH / COLUMNS);
-        let y = HEIGHT + number / COLUMNS * LINE;
+        let x = 8 + number % COLUMNS * (width / COLUMNS);
+        let y = drawn_height + number / COLUMNS * LINE;
         let _ = write!(
             svg,
             "\n<g transform=\"translate({x} {y})\">{}<text class=\"name\" x=\"34\" \

@@ -13,29 +13,51 @@ use crate::chart::{Chart, Kind, Scale, Series, Standing};
 /// How large a drawing is. Its text is 12 high, so it wants to be shown about this large.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
-    width: f64,
-    height: f64,
+    width: u16,
+    height: u16,
     /// What the style sheet calls it.
     class: &'static str,
 }
 
+impl Size {
+    /// Width and height.
+    pub(super) fn whole(self) -> (usize, usize) {
+        (self.width.into(), self.height.into())
+    }
+
+    fn width(self) -> f64 {
+        self.width.into()
+    }
+
+    fn height(self) -> f64 {
+        self.height.into()
+    }
+}
+
 /// Across the page.
 pub(super) const FULL: Size = Size {
-    width: 960.0,
-    height: 420.0,
+    width: 960,
+    height: 420,
     class: "broad",
 };
 /// One of two beside each other.
 pub(super) const HALF: Size = Size {
-    width: 570.0,
-    height: 330.0,
+    width: 570,
+    height: 330,
     class: "broad",
 };
 /// Across a telephone.
 pub(super) const NARROW: Size = Size {
-    width: 370.0,
-    height: 300.0,
+    width: 370,
+    height: 300,
     class: "narrow",
+};
+
+/// In a file of its own.
+pub(super) const ALONE: Size = Size {
+    width: 760,
+    height: 380,
+    class: "broad",
 };
 
 const RIGHT: f64 = 28.0;
@@ -68,7 +90,7 @@ pub(super) fn svg(chart: &Chart, size: Size) -> String {
     let plot = Plot {
         chart,
         size,
-        marks: marks(chart, &x, size.width - left - RIGHT),
+        marks: marks(chart, &x, size.width() - left - RIGHT),
         left,
         x,
         y,
@@ -88,9 +110,9 @@ pub(super) fn svg(chart: &Chart, size: Size) -> String {
         "<svg class=\"still {}\" viewBox=\"0 0 {} {}\" data-left=\"{left:.0}\" \
          data-right=\"{}\" role=\"img\" aria-label=\"{}\">",
         size.class,
-        size.width,
-        size.height,
-        size.width - RIGHT,
+        size.width(),
+        size.height(),
+        size.width() - RIGHT,
         escape(&description(chart))
     );
     plot.axes(&mut svg);
@@ -201,7 +223,7 @@ pub(super) fn x_text(chart: &Chart, x: f64) -> String {
 
 impl Plot<'_> {
     fn across(&self, x: f64) -> f64 {
-        self.left + self.x.place(x) * (self.size.width - self.left - RIGHT)
+        self.left + self.x.place(x) * (self.size.width() - self.left - RIGHT)
     }
 
     fn up(&self, y: f64) -> f64 {
@@ -212,11 +234,11 @@ impl Plot<'_> {
     /// Where the axis across is.
     fn floor(&self) -> f64 {
         let lines = self.marks.iter().map(|(_, lines)| lines.len()).max();
-        self.size.height - BELOW - LINE * index(lines.unwrap_or(1))
+        self.size.height() - BELOW - LINE * index(lines.unwrap_or(1))
     }
 
     fn axes(&self, svg: &mut String) {
-        let (floor, left, right) = (self.floor(), self.left, self.size.width - RIGHT);
+        let (floor, left, right) = (self.floor(), self.left, self.size.width() - RIGHT);
         for tick in self.y.ticks() {
             let y = self.up(tick);
             let _ = write!(
@@ -245,7 +267,7 @@ impl Plot<'_> {
             "<path class=\"axis\" d=\"M{left:.1} {floor}H{right}\"/>\
              <text class=\"name\" x=\"{right}\" y=\"{}\" text-anchor=\"end\">{}</text>\
              <text class=\"name\" x=\"8\" y=\"16\">{}</text>",
-            self.size.height - 8.0,
+            self.size.height() - 8.0,
             escape(&self.chart.x.name),
             escape(&self.chart.y.name)
         );
