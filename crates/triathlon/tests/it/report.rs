@@ -418,7 +418,7 @@ fn a_browser_draws_it_at_every_width() {
     store(folder.path(), trials);
     let page = folder.path().join("report.html");
     triathlon(["report", &folder.path().display().to_string()]).expect_code(0);
-    for width in [390, 820, 1280] {
+    for width in [390, 700, 820, 1280] {
         let answer = open(&browser, &page, width);
         assert_eq!(
             answer["errors"],

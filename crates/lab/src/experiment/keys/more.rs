@@ -5,6 +5,11 @@ use super::Kind::{Axis, Count, Settings, Table, Texts, Time, Word};
 use super::table::{NONE, key};
 use super::{Key, Section};
 
+pub(super) const LOGS: super::Kind = Word(&["off", "on", "buffered"]);
+pub(super) const RESTARTS: super::Kind = Word(&["round", "trial"]);
+pub(super) const PROTOCOLS: super::Kind =
+    Word(&["http1", "http1-tls", "http2", "http2-tls", "http3"]);
+
 pub(super) const SETTINGS: Key = key(
     "settings",
     Settings,

@@ -6,7 +6,7 @@ use super::Kind::{
 };
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, PIN, PLACEMENT};
-use super::more::{SETTINGS, SOURCES, STAGES, WARMUP_MIN, WORKERS};
+use super::more::{LOGS, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, WARMUP_MIN, WORKERS};
 use super::published::PUBLISHED;
 use super::tls::TLS;
 use super::{Key, Section};
@@ -31,10 +31,6 @@ pub(super) const fn key(
 pub(super) const MUST: &str = "";
 /// One that may be left out, where leaving it out is a choice of its own.
 pub(super) const NONE: &str = "none";
-
-const LOGS: super::Kind = Word(&["off", "on", "buffered"]);
-const RESTARTS: super::Kind = Word(&["round", "trial"]);
-const PROTOCOLS: super::Kind = Word(&["http1", "http1-tls", "http2", "http2-tls", "http3"]);
 
 /// Each table by its path, with its keys. A test holds this against the types in `model`.
 pub const SECTIONS: &[Section] = &[

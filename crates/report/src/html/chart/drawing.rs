@@ -36,8 +36,8 @@ impl Size {
 
 /// Across the page.
 pub(super) const FULL: Size = Size {
-    width: 960,
-    height: 420,
+    width: 900,
+    height: 400,
     class: "broad",
 };
 /// One of two beside each other.
