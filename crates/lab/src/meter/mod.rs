@@ -12,10 +12,12 @@ mod others;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use model::usage::{GroupUsage, MemoryPart, Others, SystemUsage};
 use model::{Bytes, Instant, Span, Usage};
 use sys::clock::monotonic;
+use sys::counters::system::Networks;
 use sys::counters::{process, system};
 use sys::process::{Leaf, LeafCpu};
 
@@ -86,7 +88,23 @@ pub struct Reading {
     at: Instant,
     cpus: Vec<system::CpuTime>,
     counters: BTreeMap<String, u64>,
+    /// Whose counters those of the network are.
+    networks: Arc<Networks>,
     tracked_connections: Option<u64>,
+}
+
+impl Reading {
+    /// Reads everything once more, at a later edge: of the networks that this reading found, for a
+    /// generator may have ended by then, and its network with it.
+    pub fn again(
+        &self,
+        root: &Path,
+        edge: Instant,
+        generator: Option<Group<'_>>,
+        server: Option<Group<'_>>,
+    ) -> Self {
+        read_of(root, edge, generator, server, Arc::clone(&self.networks))
+    }
 }
 
 /// What is looked at before the load begins, so that looking costs the window nothing.
@@ -172,6 +190,17 @@ pub fn read(
 ) -> Reading {
     let groups = [generator, server].into_iter().flatten();
     let pids: Vec<u32> = groups.map(|group| group.pid).collect();
+    let networks = Arc::new(Networks::of(root, &pids));
+    read_of(root, edge, generator, server, networks)
+}
+
+fn read_of(
+    root: &Path,
+    edge: Instant,
+    generator: Option<Group<'_>>,
+    server: Option<Group<'_>>,
+    networks: Arc<Networks>,
+) -> Reading {
     let (mut generator, generator_group) = (generator.and_then(|g| clocks(root, g)), generator);
     let (mut server, server_group) = (server.and_then(|g| clocks(root, g)), server);
     let at = monotonic();
@@ -190,7 +219,8 @@ pub fn read(
         server,
         at,
         cpus,
-        counters: system::counters(root, &pids),
+        counters: system::counters(root, &networks),
+        networks,
         tracked_connections: system::tracked_connections(root),
     }
 }

@@ -286,6 +286,7 @@ fn readings_that_come_late_tell_how_much_they_cover() {
             at: Instant::from_ns(at_ms * 1_000_000),
             cpus: Vec::new(),
             counters: BTreeMap::new(),
+            networks: Arc::default(),
             tracked_connections: None,
         }
     };

@@ -416,7 +416,7 @@ struct Meters {
     /// Looked at when the generator begins, before it opens connections.
     first: Option<meter::Before>,
     before: Option<Reading>,
-    after: Option<(Reading, Usage)>,
+    usage: Option<Usage>,
 }
 
 impl Meters {
@@ -438,13 +438,12 @@ impl Meters {
                 self.before = Some(meter::read(root, *edge, generator, server));
             }
             // A plan that ends after a count has no drain of its own.
-            Phase::Drain | Phase::Done if self.after.is_none() => {
-                let reading = meter::read(root, *edge, generator, server);
-                let mut usage = self
-                    .before
-                    .as_ref()
-                    .map(|before| meter::between(before, &reading))
-                    .unwrap_or_default();
+            Phase::Drain | Phase::Done if self.usage.is_none() => {
+                let since = |before: &Reading| {
+                    let after = before.again(root, *edge, generator, server);
+                    meter::between(before, &after)
+                };
+                let mut usage = self.before.as_ref().map(since).unwrap_or_default();
                 for (group, usage) in [
                     (server, &mut usage.server),
                     (generator, &mut usage.generator),
@@ -454,14 +453,14 @@ impl Meters {
                     }
                 }
                 first.complete(root, &groups, &mut usage);
-                self.after = Some((reading, usage));
+                self.usage = Some(usage);
             }
             _ => {}
         }
     }
 
     fn usage(self) -> Usage {
-        self.after.map(|(_, usage)| usage).unwrap_or_default()
+        self.usage.unwrap_or_default()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The machine as a whole: time of each CPU, and the kernel's network and memory counters.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use model::Span;
@@ -96,19 +96,39 @@ pub fn processes_begun(root: &Path) -> Option<u64> {
     line.trim().parse().ok()
 }
 
+/// The network namespaces that some processes are in, held open: their counters can still be read
+/// when the last of those processes has ended.
+#[derive(Debug, Default)]
+pub struct Networks {
+    /// Of each namespace, the files of pairs and the file of links.
+    open: Vec<(Vec<File>, Option<File>)>,
+}
+
+impl Networks {
+    /// Opens those that `processes` are in; without any, our own. A missing file contributes
+    /// nothing.
+    pub fn of(root: &Path, processes: &[u32]) -> Self {
+        let open = |network: PathBuf| {
+            let pairs = ["snmp", "netstat"].map(|file| File::open(network.join(file)).ok());
+            let links = File::open(network.join("dev")).ok();
+            (pairs.into_iter().flatten().collect(), links)
+        };
+        Self {
+            open: networks(root, processes).into_iter().map(open).collect(),
+        }
+    }
+}
+
 /// All counters of the network stack and of memory, by name: `TcpExt.ListenOverflows`,
 /// `Tcp.RetransSegs`, `vmstat.pswpin`, `softnet.dropped`, `link.eth0.rx_bytes`. Those of a
-/// network are sums over the network namespaces that `processes` are in; without any, our own's. A
-/// missing file contributes nothing.
-pub fn counters(root: &Path, processes: &[u32]) -> BTreeMap<String, u64> {
+/// network are sums over `networks`. A missing file contributes nothing.
+pub fn counters(root: &Path, networks: &Networks) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
-    for network in networks(root, processes) {
-        for file in ["snmp", "netstat"] {
-            if let Ok(text) = fs::read_to_string(network.join(file)) {
-                parse_pairs(&text, &mut all);
-            }
+    for (pairs, links) in &networks.open {
+        for text in pairs.iter().filter_map(|file| reread(file).ok()) {
+            parse_pairs(&text, &mut all);
         }
-        if let Ok(text) = fs::read_to_string(network.join("dev")) {
+        if let Some(text) = links.as_ref().and_then(|file| reread(file).ok()) {
             parse_links(&text, &mut all);
         }
     }
@@ -126,6 +146,14 @@ pub fn counters(root: &Path, processes: &[u32]) -> BTreeMap<String, u64> {
         parse_softnet(&text, &mut all);
     }
     all
+}
+
+/// What `file` says now, from its beginning.
+fn reread(mut file: &File) -> io::Result<String> {
+    let mut text = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Where the counters of each network namespace of `processes` are.

@@ -57,7 +57,7 @@ fn counters_have_their_protocols_name() {
             "Inter-| Receive\n face |bytes\n  eth0: 900 9 0 0 0 0 0 0 700 7 0 0 0 0 0 0\n",
         ),
     ]);
-    let all = counters(root.path(), &[]);
+    let all = counters(root.path(), &Networks::of(root.path(), &[]));
     assert_eq!(all.get("Tcp.RetransSegs"), Some(&7));
     assert_eq!(all.get("Tcp.MaxConn"), None);
     assert_eq!(all.get("TcpExt.ListenDrops"), Some(&2));
@@ -69,7 +69,9 @@ fn counters_have_their_protocols_name() {
         link.map(|name| all[&format!("link.eth0.{name}")]),
         [900, 9, 700, 7]
     );
-    assert_eq!(counters(&root.path().join("missing"), &[]), BTreeMap::new());
+    let missing = root.path().join("missing");
+    let none = counters(&missing, &Networks::of(&missing, &[]));
+    assert_eq!(none, BTreeMap::new());
 }
 
 #[test]
@@ -108,7 +110,10 @@ fn counters_are_summed_over_the_namespaces_of_processes() {
         let place = root.path().join(format!("{pid}/ns/net"));
         std::os::unix::fs::symlink(namespace, place).unwrap();
     }
-    let of = |processes: &[u32], name: &str| counters(root.path(), processes).get(name).copied();
+    let of = |processes: &[u32], name: &str| {
+        let networks = Networks::of(root.path(), processes);
+        counters(root.path(), &networks).get(name).copied()
+    };
     for (processes, opens) in [(&[][..], 1_000), (&[7], 5), (&[8, 9], 30), (&[7, 8, 9], 35)] {
         assert_eq!(
             of(processes, "Tcp.ActiveOpens"),
@@ -121,4 +126,11 @@ fn counters_are_summed_over_the_namespaces_of_processes() {
     assert_eq!(of(&[10], "Tcp.ActiveOpens"), Some(1_000));
     assert_eq!(of(&[7, 8], "link.asks.tx_packets"), Some(2));
     assert_eq!(of(&[7, 8], "link.lo.rx_bytes"), Some(20));
+
+    // What was found once is read again, as it is then, also when its process has ended.
+    let both = Networks::of(root.path(), &[7, 8]);
+    write("7/net/snmp", &snmp(6));
+    fs::rename(root.path().join("7"), root.path().join("ended")).unwrap();
+    let later = counters(root.path(), &both);
+    assert_eq!(later.get("Tcp.ActiveOpens").copied(), Some(36));
 }

@@ -33,8 +33,9 @@ impl Meter {
         match (phase, &self.start, &self.usage) {
             (Phase::Measurement, None, _) => self.start = Some(self.read(at)),
             (Phase::Drain | Phase::Done, Some(start), None) => {
-                let mut usage = meter::between(start, &self.read(at));
                 let (generator, server) = self.groups();
+                let after = start.again(root(), at, Some(generator), server);
+                let mut usage = meter::between(start, &after);
                 for (group, usage) in [
                     (Some(generator), &mut usage.generator),
                     (server, &mut usage.server),
