@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// With --markdown: end the page with this text, whose numbers are placeholders, as in {{rate
-    /// | server = nginx | workload = HTTP}}, by the words of [[asked]] in experiments
+    /// | server = nginx | workload = HTTP}}, by the words of the tables "asked" in experiments
     #[arg(long, value_name = "FILE", requires = "markdown")]
     notes: Option<PathBuf>,
     /// Write a bundle fit to hand out into this new folder: trials, configurations, logs and the

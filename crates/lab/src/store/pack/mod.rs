@@ -1,7 +1,7 @@
 //! A results folder as one small file, to be kept in a repository.
 //!
 //! The file is a line that names the form, the SHA-256 of what follows once it is unpacked, and a
-//! zlib stream: JSON with the files as texts, and trials as [columns](columns). The same folder
+//! zlib stream: JSON with the files as texts, and trials as columns. The same folder
 //! gives the same bytes. What is read may come from anybody, so everything that is unpacked is
 //! bounded, and a name never leads out of the folder.
 

@@ -10,6 +10,7 @@ mod resumed;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use lab::cpus::{self, Division};
 use lab::environment;
 use lab::experiment::keys;
 use lab::generator::Local;
@@ -20,9 +21,9 @@ use lab::run::{Lab, Missing, present, verify_all};
 use lab::scratch::Scratch;
 use lab::server::{Installed, Search};
 use lab::sweep::Cost;
-use lab::{LabError, condition, cpus};
+use lab::{LabError, condition};
 use model::environment::Tool;
-use model::{Environment, Span};
+use model::{Environment, Experiment, Span};
 use sys::process::Interrupt;
 
 use crate::exit::{Exit, UsageError};
@@ -130,12 +131,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let mut asked = Asked::read(args, &search.catalogue)?;
     let environment = environment::of_this_machine(tool());
-    let cores = asked.experiment.servers().iter().map(|server| server.cores);
-    let division = cpus::divide(
-        &environment.cpus_allowed,
-        &environment.thread_siblings,
-        cores.max().unwrap_or(1),
-    );
+    let division = divide(&environment, &asked.experiment);
     asked.fit_machine(division.server.len());
     let pair = asked.fit_network(Pair::of(&asked.experiment, &search));
     let (servers, _) = present(&asked.experiment, &search, &division);
@@ -191,6 +187,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let outcome = lab.run();
     screen.end();
     finish::finish(&store, outcome, args.resume.is_none())
+}
+
+/// The CPUs of the machine, for as many cores as one of the servers is to have.
+fn divide(environment: &Environment, experiment: &Experiment) -> Division {
+    let cores = experiment.servers().iter().map(|server| server.cores);
+    cpus::divide(
+        &environment.cpus_allowed,
+        &environment.thread_siblings,
+        cores.max().unwrap_or(1),
+    )
 }
 
 /// Those of `servers` that are installed, by their indices.
