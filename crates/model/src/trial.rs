@@ -89,6 +89,9 @@ pub struct Context {
     pub cpu_choice: Option<String>,
     /// CPUs that generator and server share, where both are known.
     pub shared_cpus: Option<Vec<u32>>,
+    /// Whether the experiment asks what a server does under more load than it can take.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overload: bool,
 }
 
 /// What this generator reaches with the same plan on the same CPUs against a null responder.

@@ -109,6 +109,15 @@ impl Found {
         self
     }
 
+    /// Noted only, for `reason`: it is what was asked for.
+    pub(crate) fn asked_for(mut self, reason: &str) -> Self {
+        for severity in self.severity.values_mut() {
+            *severity = Severity::Note;
+        }
+        self.say = format!("{} {reason}", self.say);
+        self
+    }
+
     /// What it does to `claim`.
     pub(crate) fn severity_of(&self, claim: Claim) -> Option<Severity> {
         self.severity.get(&claim).copied()

@@ -231,6 +231,7 @@ impl Lab<'_> {
             environment: &ground.environment,
             cpu_choice: &words,
             generator_cpus: &cpus,
+            overload: self.experiment.is_overload(),
         };
         let point = self.point(lap, slot);
         let measured = trial::measure(self.generator, running, &plan, point, &surroundings);

@@ -358,6 +358,8 @@ pub struct Surroundings<'a> {
     pub cpu_choice: &'a str,
     /// The generator's.
     pub generator_cpus: &'a [u32],
+    /// Whether the load is meant to be more than servers can take.
+    pub overload: bool,
 }
 
 /// Runs `plan` against `running` with meters on, and judges what came of it.
@@ -403,6 +405,7 @@ pub fn measure(
         ceiling: None,
         cpu_choice: Some(surroundings.cpu_choice.to_owned()),
         shared_cpus: shared,
+        overload: surroundings.overload,
         server: (!running.is_elsewhere()).then_some(facts),
     };
     trial.void = verdict::void(&trial);

@@ -316,6 +316,9 @@ pub struct LoadFile {
     /// What lies between generator and servers: one word or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<OneOrMany<Network>>,
+    /// Whether it is meant to be more than servers can take.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overload: bool,
     /// From sent to the last byte.
     #[serde(default = "five_seconds", with = "span")]
     pub timeout: Span,

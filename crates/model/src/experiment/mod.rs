@@ -223,6 +223,11 @@ impl Experiment {
         &self.networks
     }
 
+    /// Whether the load is meant to be more than servers can take.
+    pub const fn is_overload(&self) -> bool {
+        self.file.load.overload
+    }
+
     /// The threads of the generator, if somebody said how many.
     pub const fn workers(&self) -> Option<u32> {
         self.workers

@@ -44,9 +44,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let severity: Vec<_> = severity.into_iter().collect();
     let mut say = if capacity.is_some() {
         format!(
-            "The server closed {}, one in every {}.",
+            "The server closed {}, {}.",
             words::plural(entry.connections.closed_by_server, "connection"),
-            requests(share)
+            how_often(share)
         )
     } else {
         "The server kept its connections open.".to_owned()
@@ -58,7 +58,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         say += &format!(
             " {server} closed {}: they do not do the same work.",
             if *other > 0.0 {
-                format!("one in every {}", requests(*other))
+                how_often(*other)
             } else {
                 "none".to_owned()
             }
@@ -77,11 +77,15 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         .into()
 }
 
-/// `100 requests`, or `request`: on each of the connections of which `share` per request close.
-fn requests(share: f64) -> String {
+/// `one in every 100 requests`, `one in every request` or `3.5 for each request`, where `share`
+/// connections close for each request.
+fn how_often(share: f64) -> String {
+    if share >= 1.5 {
+        return format!("{} for each request", words::rate(share));
+    }
     match words::rate((1.0 / share).round()).trim_end_matches(".0") {
-        "1.00" => "request".to_owned(),
-        each => format!("{} requests", each.trim_end_matches(".00")),
+        "1.00" => "one in every request".to_owned(),
+        each => format!("one in every {} requests", each.trim_end_matches(".00")),
     }
 }
 

@@ -56,14 +56,16 @@ pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
             }
             (None, _) => Judgement::NotApplicable,
         };
-        let judgement = if is_told_elsewhere(peers, check) {
-            Judgement::Silent
-        } else {
-            judgement
+        let judgement = match judgement {
+            _ if is_told_elsewhere(peers, check) => Judgement::Silent,
+            Judgement::Found(found) if is_asked_for(entry, check.id) => {
+                found.asked_for(ASKED_FOR).into()
+            }
+            judgement => judgement,
         };
         tallied.add(check, judgement, made);
     }
-    tallied.carry_over(&entry.doctor, made);
+    tallied.carry_over(entry, made);
     let Tallied {
         mut findings,
         mut coverage,
@@ -92,6 +94,20 @@ pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
         findings,
         coverage,
     }
+}
+
+/// Rules about what a server does when it has too much to do.
+const OF_OVERLOAD: [&str; 9] = [
+    "HTTP-01", "HTTP-09", "SRV-04", "SRV-07", "STA-14", "TCP-03", "TCP-04", "TCP-05", "TCP-07",
+];
+
+/// What such a rule says where the experiment asks for it.
+const ASKED_FOR: &str = "The experiment asks what a server does under more load than it can take.";
+
+/// Whether what `rule` finds is the result that the experiment asks for. Without a right answer
+/// there is no result.
+fn is_asked_for(entry: &Entry, rule: &str) -> bool {
+    entry.overload && entry.responses > 0 && OF_OVERLOAD.contains(&rule)
 }
 
 /// Rules about the machine, which say the same of each trial on it.
@@ -129,8 +145,8 @@ struct Tallied {
 impl Tallied {
     /// Takes over what the doctor found before the trial, unless a rule that read the trial
     /// itself has spoken.
-    fn carry_over(&mut self, found: &[Finding], made: &[Claim]) {
-        for finding in found {
+    fn carry_over(&mut self, entry: &Entry, made: &[Claim]) {
+        for finding in &entry.doctor {
             if checks::ALL.iter().any(|check| check.id == finding.rule) {
                 continue;
             }
@@ -141,6 +157,11 @@ impl Tallied {
             }
             let mut finding = finding.clone();
             finding.severity.retain(|claim, _| made.contains(claim));
+            if is_asked_for(entry, &finding.rule) {
+                let severities = finding.severity.values_mut();
+                severities.for_each(|severity| *severity = Severity::Note);
+                finding.say = format!("{} {ASKED_FOR}", finding.say);
+            }
             if !finding.severity.is_empty() {
                 self.findings.push(finding);
             }

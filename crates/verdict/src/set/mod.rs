@@ -106,6 +106,8 @@ pub(crate) struct Entry {
     pub(crate) headroom: Option<f64>,
     /// Quantiles of response time that the sample carries, by name.
     pub(crate) quantiles: Vec<String>,
+    /// Whether the experiment asks what a server does under more load than it can take.
+    pub(crate) overload: bool,
     /// What the doctor found before the trial.
     pub(crate) doctor: Vec<Finding>,
     /// What the rules that judge by the trial alone answered, in the order of the table; none for
@@ -174,6 +176,7 @@ impl Entry {
                 })
                 .map(|quantile| quantile.name.to_owned())
                 .collect(),
+            overload: trial.context.overload,
             doctor: before(trial),
             answers,
         }

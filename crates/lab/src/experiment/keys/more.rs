@@ -1,7 +1,7 @@
 //! Keys of servers in their own words, and of loads that change, come from many addresses or share
 //! CPUs.
 
-use super::Kind::{Axis, Count, Settings, Table, Texts, Time, Word};
+use super::Kind::{Axis, Count, Settings, Table, Texts, Time, Truth, Word};
 use super::table::{NONE, key};
 use super::{Key, Section};
 
@@ -105,6 +105,24 @@ pub(super) const NETWORK: Key = key(
      devices between two network namespaces that the lab makes (it needs CAP_SYS_ADMIN and \
      CAP_NET_ADMIN); each of a list is a point. remote needs an agent on another machine, which \
      there is not yet.",
+);
+
+pub(super) const OVERLOAD: Key = key(
+    "overload",
+    Truth,
+    "false",
+    "overload = true",
+    "The load is meant to be more than servers can take: errors, connections that a server drops \
+     or closes, and its own limits are then results that are noted, and no reason to doubt them. \
+     Without a right answer a trial is invalid all the same.",
+);
+
+pub(super) const TIMEOUT: Key = key(
+    "timeout",
+    Time,
+    "\"5s\"",
+    "timeout = \"1s\"",
+    "How long an answer may take from the first byte sent to the last received.",
 );
 
 pub(super) const KEEP_ALIVE_TABLE: Section = Section {

@@ -5,8 +5,10 @@ use super::Kind::{
     Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
 };
 use super::asked::{ASKED, DEMANDS};
-use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, PIN, PLACEMENT};
-use super::more::{LOGS, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, WARMUP_MIN, WORKERS};
+use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
+use super::more::{
+    LOGS, PLACEMENT, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT, WARMUP_MIN, WORKERS,
+};
 use super::published::PUBLISHED;
 use super::tls::TLS;
 use super::{Key, Section};
@@ -458,13 +460,8 @@ pub const SECTIONS: &[Section] = &[
             WORKERS,
             PLACEMENT,
             NETWORK,
-            key(
-                "timeout",
-                Time,
-                "\"5s\"",
-                "timeout = \"1s\"",
-                "How long an answer may take from the first byte sent to the last received.",
-            ),
+            OVERLOAD,
+            TIMEOUT,
             key(
                 "protocol",
                 Axis(&PROTOCOLS),

@@ -3,6 +3,7 @@
 use model::experiment::{Network, Placement};
 use model::finding::{Claim, Severity};
 use model::point::{NETWORK, PLACEMENT, Value};
+use model::{Distribution, Outcome, OutcomeCounts};
 
 use super::*;
 
@@ -74,5 +75,37 @@ fn sharing_that_was_asked_for_is_told_and_strikes_nothing() {
     );
     // Nobody asked for this.
     let found = shared(Placement::Apart.name());
+    assert_eq!(found.worst(), Severity::Invalid);
+}
+
+/// One of a server that loses a tenth of its visitors and closes four connections for each request.
+fn overrun(asked: bool) -> Trial {
+    let mut trial = of_lab().swap_remove(0);
+    trial.context.overload = asked;
+    let total = &mut trial.record.total;
+    let right = total.outcomes[Outcome::Ok];
+    total.outcomes[Outcome::Read] += right / 10;
+    total.connections.closed_by_server = 4 * right;
+    trial
+}
+
+#[test]
+fn what_a_server_does_under_too_much_load_is_a_result_where_it_is_asked_for() {
+    for rule in ["HTTP-01", "HTTP-09"] {
+        let found = finding(&judge(&overrun(false)), rule).unwrap();
+        assert!(found.worst() > Severity::Note, "{rule}");
+        let asked = finding(&judge(&overrun(true)), rule).unwrap();
+        assert_eq!(asked.worst(), Severity::Note, "{rule}");
+        assert!(asked.say.starts_with(&found.say), "{}", asked.say);
+        assert!(asked.say.contains("experiment asks"), "{}", asked.say);
+        assert_eq!(asked.evidence, found.evidence);
+    }
+    let closed = finding(&judge(&overrun(true)), "HTTP-09").unwrap();
+    assert!(closed.say.contains("for each request"), "{}", closed.say);
+    // Nothing right came: there is no result, whatever was asked for.
+    let mut nothing = overrun(true);
+    nothing.record.total.outcomes = OutcomeCounts::default();
+    nothing.record.response_time = Distribution::default();
+    let found = finding(&judge(&nothing), "HTTP-01").unwrap();
     assert_eq!(found.worst(), Severity::Invalid);
 }
