@@ -94,10 +94,10 @@ fn a_slow_generator_is_late_and_says_so() {
     };
     let record = simulate_slowed(plan(), hello(MS), Span::from_us(200));
     let late = record.late_time.quantile(0.99).unwrap();
-    let response = record.response_time.quantile(0.5).unwrap();
+    let response = record.response_time.quantile(0.99).unwrap();
     assert!(
-        late > response,
-        "{late} late, {response} median: GEN-03 calls that invalid"
+        late * 2 > response,
+        "{late} late, {response} response: GEN-03 calls that invalid"
     );
     assert_eq!(record.blocked_time.quantile(0.9), Some(Span::ZERO));
     assert!(record.response_time.quantile(0.99).unwrap() >= late);
