@@ -2,7 +2,7 @@
 //! or a rule that there is.
 
 use model::Experiment;
-use model::experiment::Demand;
+use model::experiment::{Demand, Network, Placement};
 
 use super::known::Misnomer;
 use super::nearest;
@@ -72,7 +72,22 @@ fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
         "against_sources",
         demand.against_sources,
         experiment.sources(),
-    )
+    )?;
+    for (key, placement) in [
+        ("placement", demand.placement),
+        ("against_placement", demand.against_placement),
+    ] {
+        let there = experiment.placements().iter().map(|one| one.name());
+        named(key, placement.map(Placement::name), there)?;
+    }
+    for (key, network) in [
+        ("network", demand.network),
+        ("against_network", demand.against_network),
+    ] {
+        let there = experiment.networks().iter().map(|one| one.name());
+        named(key, network.map(Network::name), there)?;
+    }
+    Ok(())
 }
 
 /// A name is one of those that there are.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ServerVariant;
+use super::{Network, Placement, ServerVariant};
 
 /// `[[asked]]`: a demand, and where its answer is: a number of a point, the ratio of two points, a
 /// rule, or the reason why there is none.
@@ -28,6 +28,12 @@ pub struct Demand {
     /// Its source addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<u32>,
+    /// Where its generator runs; where nothing is said, on CPUs of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+    /// Its network; where nothing is said, loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// The answer is the ratio to the number of this server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
@@ -40,6 +46,12 @@ pub struct Demand {
     /// The answer is the ratio to the number with so many source addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_sources: Option<u32>,
+    /// The answer is the ratio to the number with the generator there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_placement: Option<Placement>,
+    /// The answer is the ratio to the number over this network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_network: Option<Network>,
     /// The answer is in how many trials this rule spoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
@@ -58,6 +70,8 @@ impl Demand {
             || self.against_workload.is_some()
             || self.against_connections.is_some()
             || self.against_sources.is_some()
+            || self.against_placement.is_some()
+            || self.against_network.is_some()
     }
 }
 

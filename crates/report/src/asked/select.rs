@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::experiment::{Demand, Shown};
-use model::point::SOURCES;
-use model::point::Value;
+use model::experiment::{Demand, Network, Placement, Shown};
+use model::point::{NETWORK, PLACEMENT, SOURCES, Value};
 use model::{Claim, Outcome, Status};
 use verdict::analysis::{Measure, Standing};
 use verdict::pairs::{Estimate, paired};
@@ -23,6 +22,8 @@ struct Place<'d> {
     workload: Option<&'d str>,
     connections: Option<u32>,
     sources: Option<u32>,
+    placement: Option<Placement>,
+    network: Option<Network>,
 }
 
 impl<'d> Place<'d> {
@@ -33,6 +34,8 @@ impl<'d> Place<'d> {
             workload: demand.workload.as_deref(),
             connections: demand.connections,
             sources: demand.sources,
+            placement: demand.placement,
+            network: demand.network,
         }
     }
 
@@ -44,10 +47,13 @@ impl<'d> Place<'d> {
             workload: demand.against_workload.as_deref().or(same.workload),
             connections: demand.against_connections.or(same.connections),
             sources: demand.against_sources.or(same.sources),
+            placement: demand.against_placement.or(same.placement),
+            network: demand.against_network.or(same.network),
         }
     }
 
-    /// Its cell: of several the one with the highest rate. Where there is none, why.
+    /// Its cell: of several the one with the highest rate, at home if nothing else is said. Where
+    /// there is none, why.
     fn cell<'r>(&self, run: &'r Run) -> Result<Cell<'r>, String> {
         let workloads = run.workloads();
         let named = self.workload.map(str::to_owned);
@@ -63,11 +69,29 @@ impl<'d> Place<'d> {
                     .connections
                     .is_none_or(|count| place.connections() == count)
                 && sources.is_none_or(|count| place.get(SOURCES) == Some(&count))
+                && self
+                    .placement
+                    .is_none_or(|it| is_on(cell, PLACEMENT, it.name()) == Some(true))
+                && self
+                    .network
+                    .is_none_or(|it| is_on(cell, NETWORK, it.name()) == Some(true))
         };
         let cells = run.cells(&workload).into_iter().filter(is_meant);
         let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
-        let best = cells.max_by(|one, other| rate(one).total_cmp(&rate(other)));
+        let best = cells.max_by(|one, other| {
+            let at_home = self.is_at_home(one).cmp(&self.is_at_home(other));
+            at_home.then(rate(one).total_cmp(&rate(other)))
+        });
         best.ok_or_else(|| self.why_not(run, label, &workload))
+    }
+
+    /// Whether a cell is over loopback, with a generator on CPUs of its own, as far as nothing
+    /// else is asked for.
+    fn is_at_home(&self, cell: &Cell<'_>) -> bool {
+        let apart = is_on(cell, PLACEMENT, Placement::Apart.name());
+        let loopback = is_on(cell, NETWORK, Network::Loopback.name());
+        (self.placement.is_some() || apart != Some(false))
+            && (self.network.is_some() || loopback != Some(false))
     }
 
     fn why_not(&self, run: &Run, label: &str, workload: &str) -> String {
@@ -83,12 +107,22 @@ impl<'d> Place<'d> {
                 place.push_str(&format!(", {count} {what}"));
             }
         }
+        let (placement, network) = (self.placement, self.network);
+        for word in [placement.map(Placement::name), network.map(Network::name)] {
+            place.extend(word.map(|word| format!(", {word}")));
+        }
         let cause = match run.is_scaled() {
             true => "left out to fit this machine or the budget",
             false => "no trial has this point",
         };
         format!("not measured here: {cause} ({place})")
     }
+}
+
+/// Whether a cell has `word` on `axis`; none where it has nothing there.
+fn is_on(cell: &Cell<'_>, axis: &str, word: &str) -> Option<bool> {
+    let value = cell.place().get(axis)?;
+    Some(value.to_string() == word)
 }
 
 /// A number of a cell, the claim that it rests on, and its unit.

@@ -1,11 +1,16 @@
+use model::Trial;
 use model::experiment::Gap;
 use model::fixture::first_heat;
+use model::point::{PLACEMENT, Value};
 use verdict::judge_set;
 
 use super::*;
 
 fn run() -> Run {
-    let mut trials = first_heat();
+    of_trials(first_heat())
+}
+
+fn of_trials(mut trials: Vec<Trial>) -> Run {
     let verdicts = judge_set(&trials);
     let mut run = Run::default();
     for (trial, verdict) in trials.iter_mut().zip(verdicts) {
@@ -177,4 +182,44 @@ fn the_section_links_each_number_to_its_trials() {
         let anchor = link.split('"').next().unwrap();
         assert!(page.contains(&format!("id=\"{anchor}\"")), "{anchor}");
     }
+}
+
+/// The same trials, and once more with the generator on the server's CPUs, where it is faster.
+fn over_both() -> Run {
+    let mut trials = first_heat();
+    for trial in &mut trials {
+        let id = &mut trial.point.as_mut().unwrap().id;
+        *id = id.clone().with(PLACEMENT, Value::Word("apart".to_owned()));
+    }
+    let mut shared = trials.clone();
+    for trial in &mut shared {
+        let id = &mut trial.point.as_mut().unwrap().id;
+        *id = id.clone().with(PLACEMENT, Value::Word("shared".to_owned()));
+        trial.record.achieved_rate *= 2.0;
+    }
+    trials.extend(shared);
+    of_trials(trials)
+}
+
+#[test]
+fn a_point_is_at_home_where_nothing_else_is_said() {
+    let mut run = over_both();
+    let of = |run: &mut Run, more: &str| {
+        let text = format!(r#""show": "rate", "server": "nginx", "workload": "seven-bytes"{more}"#);
+        number(run, &text)
+    };
+    let home = of(&mut run, "");
+    assert!(home.place.contains("apart"), "{}", home.place);
+    let shared = of(&mut run, r#", "placement": "shared""#);
+    assert!(shared.place.contains("shared"), "{}", shared.place);
+    let ratio = of(
+        &mut run,
+        r#", "placement": "shared", "against_placement": "apart""#,
+    );
+    assert_eq!(ratio.value, "2.00 ×");
+    let told = told(
+        &mut run,
+        r#""show": "rate", "server": "nginx", "workload": "seven-bytes", "network": "veth""#,
+    );
+    assert!(matches!(told, Told::Not(why) if why.contains("veth")));
 }

@@ -3,6 +3,7 @@
 use model::experiment::Shown;
 
 use super::Kind::{Count, Tables, Text, Word};
+use super::more::{NETWORKS, PLACEMENTS};
 use super::table::{MUST, NONE, key};
 use super::{Key, Section};
 
@@ -74,6 +75,20 @@ pub(super) const ASKED: Section = Section {
             "The source addresses of the point.",
         ),
         key(
+            "placement",
+            Word(PLACEMENTS),
+            "\"apart\"",
+            "placement = \"shared\"",
+            "Where the generator of the point runs.",
+        ),
+        key(
+            "network",
+            Word(NETWORKS),
+            "\"loopback\"",
+            "network = \"veth\"",
+            "The network of the point.",
+        ),
+        key(
             "against",
             Text,
             NONE,
@@ -100,6 +115,20 @@ pub(super) const ASKED: Section = Section {
             NONE,
             "against_sources = 64",
             "Makes the answer the ratio to the number with so many source addresses.",
+        ),
+        key(
+            "against_placement",
+            Word(PLACEMENTS),
+            NONE,
+            "against_placement = \"apart\"",
+            "Makes the answer the ratio to the number with the generator there.",
+        ),
+        key(
+            "against_network",
+            Word(NETWORKS),
+            NONE,
+            "against_network = \"loopback\"",
+            "Makes the answer the ratio to the number over this network.",
         ),
         key(
             "rule",

@@ -10,6 +10,9 @@ pub(super) const RESTARTS: super::Kind = Word(&["round", "trial"]);
 pub(super) const PROTOCOLS: super::Kind =
     Word(&["http1", "http1-tls", "http2", "http2-tls", "http3"]);
 
+pub(super) const PLACEMENTS: &[&str] = &["apart", "shared"];
+pub(super) const NETWORKS: &[&str] = &["loopback", "veth", "remote"];
+
 pub(super) const SETTINGS: Key = key(
     "settings",
     Settings,
@@ -89,7 +92,7 @@ pub(super) const WORKERS: Key = key(
 
 pub(super) const PLACEMENT: Key = key(
     "placement",
-    Axis(&Word(&["apart", "shared"])),
+    Axis(&Word(PLACEMENTS)),
     "\"apart\"",
     "placement = [\"apart\", \"shared\"]",
     "Whether the generator has CPUs of its own or shares those of the server; each of a list is a \
@@ -98,7 +101,7 @@ pub(super) const PLACEMENT: Key = key(
 
 pub(super) const NETWORK: Key = key(
     "network",
-    Axis(&Word(&["loopback", "veth", "remote"])),
+    Axis(&Word(NETWORKS)),
     "\"loopback\"",
     "network = [\"loopback\", \"veth\"]",
     "What lies between generator and servers: the loopback device, or a pair of virtual Ethernet \
