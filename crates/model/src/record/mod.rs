@@ -358,12 +358,26 @@ impl Record {
         self.interrupted && self.window.is_zero()
     }
 
-    /// The busiest worker, and its busy share.
+    /// The busiest worker, and its busy share. Of workers that are pinned to one CPU it is that of
+    /// all of them together, for none can be busy while another is.
     pub fn busiest_worker(&self) -> Option<(&Worker, f64)> {
+        let share = |worker: &Worker| {
+            let own = worker.busy_share()?;
+            let together: f64 = self.beside(worker).filter_map(Worker::busy_share).sum();
+            Some(together.min(1.0).max(own))
+        };
         self.workers
             .iter()
-            .filter_map(|worker| Some((worker, worker.busy_share()?)))
+            .filter_map(|worker| Some((worker, share(worker)?)))
             .max_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    /// The workers that are pinned to the CPU of `worker`, itself included; none where it is
+    /// pinned to none.
+    pub fn beside(&self, worker: &Worker) -> impl Iterator<Item = &Worker> {
+        let cpu = worker.cpu;
+        let workers = self.workers.iter();
+        workers.filter(move |other| cpu.is_some() && other.cpu == cpu)
     }
 
     /// Adds what another worker or machine measured over the same window.

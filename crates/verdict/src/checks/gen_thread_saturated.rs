@@ -33,11 +33,15 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     };
     let server_too = limit::of_trial(facts).is_some_and(|both| both.is_server_limit);
     let capacity = if server_too { Note } else { severity };
+    let together = facts.record.beside(worker).count();
+    let who = match worker.cpu.filter(|_| together > 1) {
+        Some(cpu) => format!("The generator's {together} threads on CPU {cpu} together were"),
+        None => format!("{} was", words::worker(worker.index, facts.record)),
+    };
     Found::new(
         &[(Capacity, capacity), (Latency, severity)],
         format!(
-            "{} was {} busy: response times include the queue in the generator.",
-            words::worker(worker.index, facts.record),
+            "{who} {} busy: response times include the queue in the generator.",
             words::share(busy)
         ),
     )

@@ -374,3 +374,35 @@ fn lateness_is_held_against_the_quantile_that_it_can_be_part_of() {
     seldom.record.late_time.record_n(late, count / 250);
     assert_eq!(finding(&crate::judge(&seldom), "GEN-03"), None);
 }
+
+/// Thirty-two threads on one CPU are idle most of the time, each of them.
+#[test]
+fn threads_that_share_a_cpu_are_busy_together() {
+    let mut trial = closed().swap_remove(0);
+    let one = trial.record.workers[0].clone();
+    let each = |share: u64| {
+        let mut worker = one.clone();
+        worker.cpu = Some(1);
+        worker.busy = Span::from_ns(worker.window.as_ns() * share / 3_200);
+        worker
+    };
+    trial.record.workers = vec![each(30); 32];
+    idle_server(&mut trial);
+    let busy = trial.record.busiest_worker().map(|(_, busy)| busy);
+    assert!((busy.unwrap() - 0.3).abs() < 1e-6, "{busy:?}");
+    trial.record.workers = vec![each(97); 32];
+    let verdict = crate::judge(&trial);
+    let found = finding(&verdict, "GEN-01").unwrap();
+    assert!(
+        found.say.contains("32 threads on CPU 1 together"),
+        "{}",
+        found.say
+    );
+    assert!(verdict.headroom.unwrap() < 1.1, "{:?}", verdict.headroom);
+    // Not pinned, each may have a CPU of its own.
+    for worker in &mut trial.record.workers {
+        worker.cpu = None;
+    }
+    let (_, alone) = trial.record.busiest_worker().unwrap();
+    assert!(alone < 0.04, "{alone}");
+}
