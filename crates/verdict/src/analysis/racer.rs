@@ -58,9 +58,9 @@ pub struct Racer {
     /// Whether the generator set the rate in some round that counts: then it is a lower bound.
     pub at_least: bool,
     /// By round and group, with the attempt that it is of.
-    values: BTreeMap<(u32, u32), (u32, f64)>,
+    values: Values,
     /// By round and group, what was measured first there, spoilt or not.
-    first: BTreeMap<(u32, u32), (u32, f64)>,
+    first: Values,
     /// The rounds and groups in which some attempt was struck: what was measured first there is no
     /// result either, for the server was the same.
     struck: BTreeSet<(u32, u32)>,
@@ -118,6 +118,10 @@ impl Racer {
             let sample = estimate.as_ref().map(|estimate| estimate.sample);
             sample.map_or(0, Sample::rounds)
         };
+        let within = match self.has_met(reference) {
+            true => beside,
+            false => in_one_round,
+        };
         let mut estimate = within(&self.values, &reference.values);
         let unspoilt = rounds(&estimate);
         if unspoilt < needed {
@@ -134,8 +138,20 @@ impl Racer {
         }
     }
 
+    /// Whether both stood in one group in some round, as rivals that may be alike in all but the
+    /// product do. Those that differ in what a group has in common never do.
+    fn has_met(&self, other: &Self) -> bool {
+        self.places()
+            .any(|place| other.places().any(|theirs| theirs == place))
+    }
+
+    fn places(&self) -> impl Iterator<Item = &(u32, u32)> {
+        let measured = self.values.keys().chain(self.first.keys());
+        measured.chain(&self.struck)
+    }
+
     /// All rounds as they were first measured, but those that hold no result.
-    fn all_rounds(&self) -> BTreeMap<(u32, u32), (u32, f64)> {
+    fn all_rounds(&self) -> Values {
         let mut first = self.first.clone();
         first.retain(|place, _| !self.struck.contains(place));
         first
@@ -187,12 +203,12 @@ impl Racer {
     }
 }
 
+/// By round and group, the attempt and its value.
+type Values = BTreeMap<(u32, u32), (u32, f64)>;
+
 /// Compares `ours` with `theirs` within the rounds in which both were measured next to each other,
 /// in the same attempt.
-fn within(
-    ours: &BTreeMap<(u32, u32), (u32, f64)>,
-    theirs: &BTreeMap<(u32, u32), (u32, f64)>,
-) -> Option<Estimate> {
+fn beside(ours: &Values, theirs: &Values) -> Option<Estimate> {
     let (mut one, mut other) = (BTreeMap::new(), BTreeMap::new());
     for (place, (attempt, value)) in ours {
         let beside = theirs.get(place);
@@ -203,6 +219,17 @@ fn within(
         }
     }
     paired(&one, &other)
+}
+
+/// Compares `ours` with `theirs` within rounds, wherever in them each was measured.
+fn in_one_round(ours: &Values, theirs: &Values) -> Option<Estimate> {
+    let by_round = |values: &Values| -> BTreeMap<u32, f64> {
+        let values = values.iter();
+        values
+            .map(|((round, _), (_, value))| (*round, *value))
+            .collect()
+    };
+    paired(&by_round(ours), &by_round(theirs))
 }
 
 impl Rival {

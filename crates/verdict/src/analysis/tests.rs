@@ -116,6 +116,32 @@ fn a_reference_that_two_groups_share_is_compared_within_each() {
     }
 }
 
+/// A server with its log on shares no group with one whose log is off, nor a reference with it.
+#[test]
+fn servers_that_never_stand_in_one_group_are_compared_within_rounds() {
+    let ids = servers();
+    let mut all = rounds(&ids, 8);
+    for round in all.iter_mut().filter(|it| it.id.server == "lighttpd") {
+        round.group = 1;
+        // It was measured again, and its round still is the round of the others.
+        round.attempt = u32::from(round.round == 3);
+    }
+    let comparison = compare(&all, Asked::default()).remove(0);
+    assert_eq!(
+        comparison.sentence(),
+        "small, at 64 connections: origin has 1.80 times the rate of nginx [1.80, 1.80]; lighttpd \
+         1.002 times [1.002, 1.002]."
+    );
+    assert_eq!(comparison.rivals[1].rounds(), 8);
+    // Where they meet, only where they meet.
+    let met = all
+        .iter_mut()
+        .find(|it| it.id.server == "lighttpd" && it.round == 5);
+    met.unwrap().group = 0;
+    let comparison = compare(&all, Asked::default()).remove(0);
+    assert_eq!(comparison.rivals[1].rounds(), 1);
+}
+
 #[test]
 fn struck_rounds_are_left_out_and_bounds_are_no_answers() {
     let ids = servers();
