@@ -1,5 +1,7 @@
 //! Then and now: what was published of an earlier study, beside what a run has at the same place.
 
+use std::cmp::Ordering;
+
 use model::experiment::Published;
 use verdict::analysis::Measure;
 
@@ -47,6 +49,15 @@ fn now<'r>(run: &'r Run, published: &Published) -> Option<(Cell<'r>, Measure)> {
     let workload = published.workload.as_deref()?;
     let cells = run.cells(workload).into_iter().filter(is_there);
     let rates = cells.filter_map(|cell| Some((cell.rate()?, cell)));
-    let best = rates.max_by(|(one, _), (other, _)| one.median.total_cmp(&other.median));
+    // At home, if it was measured there.
+    let merit = |(rate, cell): &(Measure, Cell<'_>)| {
+        let is_at_home = cell.is_apart() && cell.is_near();
+        (is_at_home, rate.median)
+    };
+    let best = rates.max_by(|one, other| {
+        merit(one)
+            .partial_cmp(&merit(other))
+            .unwrap_or(Ordering::Equal)
+    });
     best.map(|(rate, cell)| (cell, rate))
 }

@@ -83,7 +83,7 @@ pub enum Shown {
     Busy,
     /// The server's CPU time for a request.
     Cpu,
-    /// Exchanges that failed, in all rounds.
+    /// The share of requests that failed or were never sent.
     Failures,
     /// The generator's CPU time for a request.
     Generator,
@@ -130,7 +130,7 @@ impl Shown {
         match self {
             Self::Busy => "busy share of the generator",
             Self::Cpu => "CPU time of the server for a request",
-            Self::Failures => "failed exchanges in all rounds",
+            Self::Failures => "share of requests that failed or were never sent",
             Self::Generator => "CPU time of the generator for a request",
             Self::Goodput => "content per second",
             Self::Headroom => "headroom of the generator",

@@ -71,10 +71,10 @@ impl<'d> Place<'d> {
                 && sources.is_none_or(|count| place.get(SOURCES) == Some(&count))
                 && self
                     .placement
-                    .is_none_or(|it| is_on(cell, PLACEMENT, it.name()) == Some(true))
+                    .is_none_or(|it| cell.is_on(PLACEMENT, it.name()) == Some(true))
                 && self
                     .network
-                    .is_none_or(|it| is_on(cell, NETWORK, it.name()) == Some(true))
+                    .is_none_or(|it| cell.is_on(NETWORK, it.name()) == Some(true))
         };
         let cells = run.cells(&workload).into_iter().filter(is_meant);
         let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
@@ -85,13 +85,20 @@ impl<'d> Place<'d> {
         best.ok_or_else(|| self.why_not(run, label, &workload))
     }
 
+    /// Its cell at the connections of `one`, if none are named and there is such a cell.
+    fn cell_beside<'r>(&self, one: &Cell<'_>, run: &'r Run) -> Result<Cell<'r>, String> {
+        let connections = self.connections.or_else(|| Some(one.place().connections()));
+        let beside = Self {
+            connections,
+            ..*self
+        };
+        beside.cell(run).or_else(|_| self.cell(run))
+    }
+
     /// Whether a cell is over loopback, with a generator on CPUs of its own, as far as nothing
     /// else is asked for.
     fn is_at_home(&self, cell: &Cell<'_>) -> bool {
-        let apart = is_on(cell, PLACEMENT, Placement::Apart.name());
-        let loopback = is_on(cell, NETWORK, Network::Loopback.name());
-        (self.placement.is_some() || apart != Some(false))
-            && (self.network.is_some() || loopback != Some(false))
+        (self.placement.is_some() || cell.is_apart()) && (self.network.is_some() || cell.is_near())
     }
 
     fn why_not(&self, run: &Run, label: &str, workload: &str) -> String {
@@ -119,12 +126,6 @@ impl<'d> Place<'d> {
     }
 }
 
-/// Whether a cell has `word` on `axis`; none where it has nothing there.
-fn is_on(cell: &Cell<'_>, axis: &str, word: &str) -> Option<bool> {
-    let value = cell.place().get(axis)?;
-    Some(value.to_string() == word)
-}
-
 /// A number of a cell, the claim that it rests on, and its unit.
 fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
     let resources =
@@ -135,7 +136,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
     let (number, unit) = match shown {
         Shown::Busy => (capacity(|digest| digest.busy), Unit::Share),
         Shown::Cpu => (resources(|digest| digest.cpu_us), Unit::Microseconds),
-        Shown::Failures => (capacity(failures), Unit::Count),
+        Shown::Failures => (capacity(failures), Unit::Share),
         Shown::Generator => (resources(|digest| digest.generator_us), Unit::Microseconds),
         Shown::Goodput => (capacity(|digest| Some(digest.goodput)), Unit::Bytes),
         Shown::Headroom => (capacity(|digest| digest.headroom), Unit::Count),
@@ -164,7 +165,9 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
 
 #[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
 fn failures(digest: &crate::run::Digest) -> Option<f64> {
-    Some((digest.outcomes.failures() + digest.outcomes[Outcome::Shed]) as f64)
+    let lost = digest.outcomes.failures() + digest.outcomes[Outcome::Shed];
+    let all = lost + digest.outcomes[Outcome::Ok];
+    (all > 0).then(|| lost as f64 / all as f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
@@ -219,7 +222,7 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
 /// The ratio that a demand names.
 pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
     let one = Place::of(demand).cell(run)?;
-    let other = Place::against(demand).cell(run)?;
+    let other = Place::against(demand).cell_beside(&one, run)?;
     let (ours, claim, _) = measure(&one, shown);
     let (theirs, _, _) = measure(&other, shown);
     let missing = |cell: &Cell<'_>| format!("not known here: {} of {}", shown.name(), place(cell));

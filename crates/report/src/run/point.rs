@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::point::Values;
+use model::experiment::{Network, Placement};
+use model::point::{NETWORK, PLACEMENT, Values};
 use model::{Claim, Outcome, Status};
 use verdict::analysis::{Measure, Standing, worth};
 
@@ -52,6 +53,22 @@ impl<'a> Cell<'a> {
     /// Where on the grid it stands, its server apart.
     pub fn place(&self) -> &Values {
         &self.rounds[0].place
+    }
+
+    /// Whether it has `word` on `axis`; none where it has nothing there.
+    pub fn is_on(&self, axis: &str, word: &str) -> Option<bool> {
+        let value = self.place().get(axis)?;
+        Some(value.to_string() == word)
+    }
+
+    /// Whether the generator has CPUs of its own, as far as is said.
+    pub fn is_apart(&self) -> bool {
+        self.is_on(PLACEMENT, Placement::Apart.name()) != Some(false)
+    }
+
+    /// Whether it is over loopback, as far as is said.
+    pub fn is_near(&self) -> bool {
+        self.is_on(NETWORK, Network::Loopback.name()) != Some(false)
     }
 
     /// Right answers per second.

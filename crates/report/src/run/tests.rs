@@ -196,6 +196,16 @@ fn the_command_repeats_the_order_too() {
     let lab = ["triathlon", "lab", "x"];
     assert_eq!(manifest(None, &lab), "triathlon lab x seed=7");
     assert_eq!(manifest(Some(7), &lab), "triathlon lab x");
+    let placed = [
+        "./bin/triathlon",
+        "lab",
+        "x",
+        "--results",
+        "/home",
+        "--results=/home",
+        "b=1",
+    ];
+    assert_eq!(manifest(Some(7), &placed), "triathlon lab x b=1");
 }
 
 /// A run in which a round was struck, one was spoilt and measured again, and the generator was the

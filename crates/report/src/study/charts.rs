@@ -64,8 +64,12 @@ fn across(
         for (x, workload) in (0_u32..).zip(&workloads) {
             let cells = run.cells(workload).into_iter();
             let rates = cells.filter(|cell| cell.server() == label);
-            let rates = rates.filter_map(|cell| Some((cell.rate()?.median, cell)));
-            let best = rates.max_by(|(one, _), (other, _)| one.total_cmp(other));
+            let is_at_home = |cell: &Cell<'_>| cell.is_apart() && cell.is_near();
+            let rates =
+                rates.filter_map(|cell| Some(((is_at_home(&cell), cell.rate()?.median), cell)));
+            let best = rates.max_by(|(one, _): &((bool, f64), _), (other, _)| {
+                one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+            });
             if let Some(found) = best.and_then(|(_, cell)| measure(&cell)) {
                 // One for each point: no line joins workloads.
                 let mut series = Series::new(&label, look, Kind::Line);
