@@ -1,6 +1,10 @@
+use std::collections::BTreeSet;
+
 use model::fixture::Heat;
 use model::plan::Arrivals;
 use model::point::{CONNECTIONS, Value};
+use model::record::Interval;
+use model::units::Span;
 
 use super::*;
 
@@ -41,4 +45,37 @@ fn a_ceiling_stands_beside_each_rate_that_was_asked_for() {
     places.sort_by(f64::total_cmp);
     places.dedup();
     assert_eq!(places, [6_400.0, 25_600.0]);
+}
+
+#[test]
+fn no_server_is_left_out_where_there_are_many_lines() {
+    let mut trials = Heat {
+        servers: vec![
+            "nginx", "origin", "lighttpd", "apache", "h2o", "caddy", "varnish",
+        ],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: 10,
+        ..Heat::default()
+    }
+    .trials();
+    for trial in &mut trials {
+        let second = |start: u64| Interval {
+            tally: trial.record.total.clone(),
+            ..Interval::new(Span::from_s(start), Span::from_s(1))
+        };
+        trial.record.intervals = (0..6).map(second).collect();
+    }
+    let mut run = Run::default();
+    trials.iter().for_each(|trial| run.add(trial));
+    let subject = Subject {
+        run: &run,
+        workload: "seven-bytes",
+        position: 0,
+    };
+    let chart = time::plot(&subject).remove(0);
+    let servers: BTreeSet<&str> = chart.series.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(servers.len(), 7);
+    assert_eq!(chart.series.len(), 7 * 8);
+    assert!(chart.caption.ends_with("the first 8 rounds are drawn."));
 }

@@ -17,22 +17,28 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let Some(place) = Across::of(&cells).places.last().cloned() else {
         return Vec::new();
     };
-    let mut series: Vec<Series> = cells
+    let cells: Vec<&Cell<'_>> = cells.iter().filter(|cell| *cell.place() == place).collect();
+    let each = (LINES_MAX / cells.len().max(1)).max(1);
+    let most = cells.iter().map(|cell| cell.rounds.len()).max();
+    let cut = match most.filter(|most| *most > each) {
+        Some(_) => format!(" Of each server the first {each} rounds are drawn."),
+        None => String::new(),
+    };
+    let series: Vec<Series> = cells
         .iter()
-        .filter(|cell| *cell.place() == place)
-        .flat_map(|cell| traces(subject, cell))
+        .flat_map(|cell| traces(subject, cell).into_iter().take(each))
         .collect();
-    series.truncate(LINES_MAX);
     if series.is_empty() {
         return Vec::new();
     }
     vec![Chart {
         id: subject.id("time"),
         title: format!("Rate over time at {}", place.text()),
-        caption: "A line per round, from the start of the measured window. A line that climbs, \
-            falls or jumps is a server that had not settled, and its mean says less than it seems \
-            to."
-        .to_owned(),
+        caption: format!(
+            "A line per round, from the start of the measured window. A line that climbs, falls or \
+             jumps where the load does not is a server that had not settled, and its mean says \
+             less than it seems to.{cut}"
+        ),
         x: Axis {
             name: "time since the window began".to_owned(),
             unit: Unit::Seconds,

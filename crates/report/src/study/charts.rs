@@ -8,8 +8,11 @@ use crate::number::Unit;
 use crate::plots::{PLOTS, Subject, add};
 use crate::run::{Cell, Run};
 
+/// What shows most of an open loop: what came of the load over time, and how long answers took.
+const FIRST: [&str; 2] = ["time", "spectrum"];
+
 /// At most two. Where there are several workloads, rate and cost over all of them; of a single one
-/// the first two charts of its report, of an open loop those over time first.
+/// the first two charts of its report, of an open loop those over time and of response times first.
 pub(super) fn two(run: &Run) -> Vec<Chart> {
     let workloads = run.workloads();
     if workloads.len() > 1 {
@@ -45,7 +48,11 @@ pub(super) fn two(run: &Run) -> Vec<Chart> {
     let mut charts: Vec<Chart> = PLOTS.iter().flat_map(|plot| plot(&subject)).collect();
     charts.retain(|chart| !chart.is_empty());
     let is_open = run.digests().iter().any(|digest| digest.open_loop);
-    charts.sort_by_key(|chart| is_open && !chart.id.starts_with("time"));
+    let place = |chart: &Chart| match is_open {
+        true => FIRST.iter().position(|kind| chart.id.starts_with(kind)),
+        false => Some(0),
+    };
+    charts.sort_by_key(|chart| place(chart).unwrap_or(FIRST.len()));
     charts.truncate(2);
     charts
 }
