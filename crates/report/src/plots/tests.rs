@@ -61,7 +61,7 @@ fn no_server_is_left_out_where_there_are_many_lines() {
     .trials();
     for trial in &mut trials {
         let second = |start: u64| Interval {
-            tally: trial.record.total.clone(),
+            tally: trial.record.total,
             ..Interval::new(Span::from_s(start), Span::from_s(1))
         };
         trial.record.intervals = (0..6).map(second).collect();
