@@ -266,6 +266,10 @@ pub struct NegotiatedCount {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TlsRecord {
+    /// The library that made the handshakes, with what it calculates by; none in trials that do not
+    /// tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// Handshakes that succeeded, by what they came to.
     pub negotiated: Vec<NegotiatedCount>,
     /// Handshakes that did not.
@@ -323,6 +327,8 @@ impl TlsRecord {
         for one in other.negotiated {
             self.add(one.negotiated, one.count);
         }
+        // All workers have one; of several builds, the name that comes last in the alphabet.
+        self.library = self.library.take().max(other.library);
         self.failed += other.failed;
         self.closed_without_notify += other.closed_without_notify;
         self.not_resumed += other.not_resumed;

@@ -30,6 +30,7 @@ mod hostile;
 mod hostile_http2;
 mod http2;
 mod http3;
+mod judged;
 mod keys;
 mod lab;
 mod lab_exits;

@@ -14,7 +14,7 @@ use crate::set::{Entry, Peers, TrialSet};
 pub(crate) use causes::is_disturbed;
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
-pub const SET: &str = "7";
+pub const SET: &str = "8";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {

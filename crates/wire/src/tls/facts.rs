@@ -9,6 +9,9 @@ use super::connector::HTTP_2;
 use super::suites::{group_name, suite_name, version_name};
 use crate::h3::APPLICATION as HTTP_3;
 
+/// What makes handshakes here, with what it calculates by (`suites::provider`).
+const LIBRARY: &str = "rustls with aws-lc-rs";
+
 /// What a handshake came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Facts {
@@ -94,6 +97,7 @@ impl Tally {
 
     pub(crate) fn tell(&self) -> TlsRecord {
         let mut record = TlsRecord {
+            library: Some(LIBRARY.to_owned()),
             failed: self.failed,
             closed_without_notify: self.closed_without_notify,
             not_resumed: self.not_resumed,
