@@ -172,6 +172,15 @@ pub trait Client: Sized {
     /// the peer is told when a connection ends, because nothing else would tell it.
     const DATAGRAMS: bool = false;
 
+    /// Of how many who can be told apart connections are one each: 1 where they do not say who they
+    /// are, or all say the same.
+    fn identities(_: &Self::Shared) -> usize {
+        1
+    }
+
+    /// The next connections are of this one of them, from 0 on.
+    fn take_identity(_: &mut Self::Shared, _: usize) {}
+
     /// A connection on which nothing has happened yet.
     fn new(shared: &mut Self::Shared) -> Self;
 

@@ -97,6 +97,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// The connection in `place` leads to the server.
     pub(super) fn begin_protocol(&mut self, place: u32, at: Instant) {
+        let identities = C::identities(&self.shared);
+        if identities > 1 {
+            let turn = self.pool.identity(place, identities);
+            C::take_identity(&mut self.shared, turn);
+        }
         let client = C::new(&mut self.shared);
         if C::HANDSHAKES {
             return self.secure(place, client, at);

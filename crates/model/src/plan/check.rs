@@ -3,6 +3,7 @@
 use super::{
     Backend, PIPELINE_MAX, PlanError, PlanFile, Protocol, STREAMS_MAX, Stage, Stop, Url, field,
 };
+use crate::redact::REDACTED;
 use crate::tls::{TlsFile, TlsSuite, TlsVersion};
 use crate::units::{Rate, Span};
 
@@ -114,6 +115,19 @@ pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
             "a certificate and its private key go together",
         ));
     }
+    if tls.certificates_folder.is_some() && tls.certificate_file.is_some() {
+        return Err(field(
+            "tls.certificates_folder",
+            "a connection shows one certificate: give a folder of them, or one file",
+        ));
+    }
+    let mut paths = tls.identity_paths();
+    if paths.any(|path| path == REDACTED) {
+        return Err(field(
+            "tls.certificate_file",
+            "where the client's certificates lie was taken out when this was stored; give it again",
+        ));
+    }
     let is_of = |suite: &TlsSuite, version| {
         let is_new = suite.name().contains("_WITH_");
         (version == TlsVersion::Tls12) == is_new
@@ -182,4 +196,47 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
         "rate",
         "give more than 0",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture;
+    use crate::plan::Plan;
+    use crate::redact::REDACTED;
+    use crate::tls::TlsFile;
+
+    fn in_folder() -> TlsFile {
+        TlsFile {
+            certificates_folder: Some("clients".to_owned()),
+            ..TlsFile::default()
+        }
+    }
+
+    #[test]
+    fn certificates_of_clients_are_in_one_place_and_it_is_not_stored() {
+        let check = |tls: TlsFile, expected: &str| {
+            let mut file = fixture::plan("https://127.0.0.1:1/", &[]);
+            file.tls = Some(tls);
+            let read = Plan::try_from(file);
+            let said = read.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+            assert!(said.contains(expected), "{said}");
+        };
+        check(in_folder(), "ok");
+        let both = TlsFile {
+            certificate_file: Some("client.pem".to_owned()),
+            key_file: Some("client.key".to_owned()),
+            ..in_folder()
+        };
+        check(both.clone(), "give a folder of them, or one file");
+        let mut file = fixture::plan("https://127.0.0.1:1/", &[]);
+        file.tls = Some(both);
+        file.redact();
+        let mut tls = file.tls.unwrap();
+        let stored = Some(REDACTED.to_owned());
+        assert_eq!(tls.certificate_file, stored);
+        assert_eq!(tls.key_file, stored);
+        assert_eq!(tls.certificates_folder, stored);
+        tls.certificates_folder = None;
+        check(tls, "give it again");
+    }
 }

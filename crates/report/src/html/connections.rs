@@ -128,6 +128,7 @@ impl Spoken {
         };
         let mut notes = handshakes::not_as_drawn(tls);
         notes.extend(handshakes::cut(tls));
+        notes.extend(handshakes::by_certificate(tls));
         notes.join("; ")
     }
 

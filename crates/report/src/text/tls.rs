@@ -41,6 +41,9 @@ pub(super) fn tls(trial: &Trial, style: Style) -> String {
         text.push_str("; certificates were not verified");
     }
     let mut out = style.labelled("TLS", &text);
+    if let Some(line) = handshakes::by_certificate(tls) {
+        out.push_str(&style.labelled("", &line));
+    }
     for kind in &tls.negotiated {
         let line = format!(
             "{} of {}",

@@ -30,6 +30,7 @@ mod hostile;
 mod hostile_http2;
 mod http2;
 mod http3;
+mod identities;
 mod judged;
 mod keys;
 mod lab;

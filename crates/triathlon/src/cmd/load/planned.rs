@@ -6,12 +6,13 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 68] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 69] = [
     "backend",
     "bearer",
     "cacert",
     "capacity",
     "cert",
+    "certs",
     "compressed",
     "connect_to",
     "connections",
@@ -100,6 +101,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "timeout" => "--timeout",
         "tls" => "--cacert and other flags of TLS",
         "tls.certificate_file" => "--cert",
+        "tls.certificates_folder" => "--certs",
         "tls.handshakes" => "--handshakes",
         "tls.suites" => "--tls-suites",
         "workers" => "--threads",

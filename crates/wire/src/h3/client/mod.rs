@@ -54,7 +54,10 @@ pub enum QuicError {
 /// What the connections of one worker have in common.
 #[derive(Debug)]
 pub struct Shared {
-    setup: Arc<Setup>,
+    /// One, or one for each certificate of the client.
+    setups: Box<[Arc<Setup>]>,
+    /// Which of them the next connection has.
+    turn: usize,
     /// Exchanges at once that the plan wants on a connection.
     streams: u32,
     /// The longest head that is read.
@@ -74,13 +77,20 @@ impl Shared {
     ///
     /// QUIC wants TLS 1.3 and one suite that every peer has.
     pub fn new(connector: &Connector, streams: u32, head_bytes: usize) -> Result<Self, SetupError> {
-        let (config, name) = connector.for_quic(APPLICATION);
+        let (configs, name) = connector.for_quic(APPLICATION);
+        let setup = |config| {
+            let crypto = Arc::new(Crypto::new(config)?);
+            Ok(Arc::new(Setup::new(crypto, &name)))
+        };
+        let setups = configs.into_iter().map(setup);
+        let setups = setups.collect::<Result<Box<[_]>, SetupError>>()?;
         Ok(Self {
-            setup: Arc::new(Setup::new(Arc::new(Crypto::new(config)?), &name)),
+            tls: tls::Tally::of(setups.len()),
+            setups,
+            turn: 0,
             streams,
             head_bytes,
             tally: Tally::default(),
-            tls: tls::Tally::default(),
             text: Vec::with_capacity(4_096),
         })
     }
@@ -109,6 +119,8 @@ struct Slot {
 #[derive(Debug)]
 pub struct Connection {
     setup: Arc<Setup>,
+    /// Which certificate of the client it shows, of several.
+    certificate: usize,
     /// None until the first datagram is asked for.
     link: Option<Link>,
     is_established: bool,
@@ -142,7 +154,8 @@ impl Client for Connection {
 
     fn new(shared: &mut Shared) -> Self {
         Self {
-            setup: Arc::clone(&shared.setup),
+            setup: Arc::clone(&shared.setups[shared.turn]),
+            certificate: shared.turn,
             link: None,
             is_established: false,
             has_failed: false,
@@ -160,6 +173,14 @@ impl Client for Connection {
             known: Known::default(),
             is_told: false,
         }
+    }
+
+    fn identities(shared: &Shared) -> usize {
+        shared.setups.len()
+    }
+
+    fn take_identity(shared: &mut Shared, turn: usize) {
+        shared.turn = turn;
     }
 
     #[inline]
@@ -370,7 +391,7 @@ impl Connection {
         let facts = link.quic.crypto_session().handshake_data();
         let facts = facts.and_then(|facts| facts.downcast::<Facts>().ok());
         if let (Some(shared), Some(facts)) = (shared, facts) {
-            shared.tls.add(*facts);
+            shared.tls.add(*facts, self.certificate);
         }
         let mut streams = link.quic.streams();
         self.next = streams.open(Dir::Bi);
@@ -449,7 +470,9 @@ impl Connection {
 impl Shared {
     /// Draws of QUIC follow from `seed`.
     pub(super) fn seed(&mut self, seed: [u8; 32]) {
-        Arc::make_mut(&mut self.setup).seed = Some(seed);
+        for setup in &mut self.setups {
+            Arc::make_mut(setup).seed = Some(seed);
+        }
     }
 }
 
