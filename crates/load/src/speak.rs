@@ -1,7 +1,7 @@
 //! What the connections of a run speak: chosen once, before the loop, which is compiled for each.
 
 use model::Random;
-use model::plan::Plan;
+use model::plan::{Plan, ScriptFile};
 use sys::reactor::Settings;
 use wire::Client;
 use wire::h1::client::{Connection, HEAD_BYTES, Shared};
@@ -96,7 +96,8 @@ impl Speak for Http2InClear {
     type Client = h2::Connection;
 
     fn shared(&self, plan: &Plan, requests: &Requests, _: u32) -> h2::Shared {
-        h2::Shared::new(plan.file().streams, frames(plan, requests), HEAD_BYTES)
+        let piece = frames(plan, requests);
+        h2::Shared::new(plan.file().streams, piece, HEAD_BYTES).telling(reads_heads(plan))
     }
 
     fn settings(&self, connections: u32, plan: &Plan) -> Settings {
@@ -140,7 +141,8 @@ impl Speak for Http3 {
 
     fn shared(&self, plan: &Plan, _: &Requests, _: u32) -> h3::Shared {
         let made = h3::Shared::new(&self.0, plan.file().streams, HEAD_BYTES);
-        made.expect("one was made before the run")
+        let made = made.expect("one was made before the run");
+        made.telling(reads_heads(plan))
     }
 
     fn settings(&self, connections: u32, _: &Plan) -> Settings {
@@ -195,6 +197,12 @@ impl Speak for Connector {
 /// What says of which kind the handshakes of a worker are: other draws than those of its arrivals.
 const fn draws(plan: &Plan, worker: u32) -> Random {
     Random::stream(plan.file().seed, u64::MAX - worker as u64)
+}
+
+/// Whether somebody reads fields of answers.
+fn reads_heads(plan: &Plan) -> bool {
+    let script = plan.file().script.as_ref();
+    script.is_some_and(ScriptFile::is_stateful)
 }
 
 /// How much is handed over at once.

@@ -16,6 +16,7 @@ mod dictated;
 mod edges;
 mod endings;
 mod handshake;
+mod message;
 mod nap;
 mod phases;
 mod sending;
@@ -49,6 +50,7 @@ use crate::users::Users;
 use self::arrival::{Again, Arrival};
 pub(crate) use self::handshake::handshake_ended;
 use self::handshake::{hear, hear_late, secured_late};
+use self::message::message_of;
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 use self::tunnel::hear_proxy;
@@ -455,7 +457,18 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let is_last = self.share.requests_per_connection == Some(open.requests);
         let request = self.requests.of(class, is_last);
         let id = request.id();
-        let stream = open.client.begin(request).expect("it had room");
+        let users = self.users.as_ref();
+        let message = message_of::<C>(
+            self.sessions.as_mut(),
+            (place, id),
+            || users.map_or(0, |users| users.round(place)),
+            &mut self.out,
+        );
+        let begun = match message {
+            None => open.client.begin(request),
+            Some(message) => open.client.begin_as(request, message),
+        };
+        let stream = begun.expect("it had room");
         let sessions = self.sessions.as_ref();
         let reads = hears || sessions.is_some_and(|sessions| sessions.read_content(class));
         let compares = self.requests.begin(class) || reads;

@@ -50,6 +50,7 @@ mod scripts;
 mod secrets;
 mod serve;
 mod servers;
+mod sessions;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
 mod targets;

@@ -131,6 +131,7 @@ impl<C: Inner> Client for Tls<C> {
 
     const HANDSHAKES: bool = true;
     const MULTIPLEXES: bool = C::MULTIPLEXES;
+    const WRITES: bool = true;
 
     fn new(shared: &mut Shared<C>) -> Self {
         let wanted = shared.draw.as_mut().map(Draw::kind);
@@ -237,18 +238,18 @@ impl<C: Inner> Client for Tls<C> {
 
     #[inline]
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused> {
-        if self.is_over || self.is_finished || self.session.has_ended {
-            return Err(Refused::Closing);
-        }
-        if !self.may_ask() || self.sending.is_some() {
-            return Err(Refused::Busy);
-        }
+        self.check_room()?;
+        self.dictated.clear();
         self.inner.begin(request)
     }
 
-    fn dictate(&mut self, bytes: &[u8]) {
+    fn begin_as(&mut self, request: &Request, message: &[u8]) -> Result<StreamId, Refused> {
+        self.check_room()?;
         self.dictated.clear();
-        self.dictated.extend_from_slice(bytes);
+        if !C::WRITES {
+            self.dictated.extend_from_slice(message);
+        }
+        self.inner.begin_as(request, message)
     }
 
     fn handle_bytes(
@@ -378,6 +379,18 @@ impl<C: Inner> Tls<C> {
     #[inline]
     fn may_ask(&self) -> bool {
         (self.is_established || self.early == Early::MayBegin) && !self.is_finished
+    }
+
+    /// Whether an exchange may begin now, and why not.
+    #[inline]
+    fn check_room(&self) -> Result<(), Refused> {
+        if self.is_over || self.is_finished || self.session.has_ended {
+            Err(Refused::Closing)
+        } else if !self.may_ask() || self.sending.is_some() {
+            Err(Refused::Busy)
+        } else {
+            Ok(())
+        }
     }
 
     /// Sends a request behind the first message of the handshake.

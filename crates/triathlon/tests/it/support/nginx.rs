@@ -229,6 +229,22 @@ impl Nginx {
         Self::start_as(program, &[], &whole)
     }
 
+    /// One that listens as `settings` say and answers as `locations` do. It logs who asked for
+    /// what: protocol, method, target, and the fields X-Token, Cookie, Authorization and
+    /// Content-Length.
+    pub(crate) fn start_answering(program: &Path, settings: &str, locations: &str) -> Self {
+        let log = "log_format told '$server_protocol|$request_method|$request_uri|$http_x_token|'
+                   '$http_cookie|$http_authorization|$content_length';";
+        let server =
+            format!("server {{ listen ADDRESS{settings}; access_log asks.log told; {locations} }}");
+        let whole = CONFIGURATION.split_once("  server {").map(|(head, _)| head);
+        let whole = format!(
+            "{}\n{log}\n{server}\n}}\n",
+            whole.expect("there is a server")
+        );
+        Self::start_as(program, &[], &whole)
+    }
+
     fn start_with(program: &Path, files: &[(&str, &[u8])], settings: &str) -> Self {
         let configuration = CONFIGURATION.replace("ADDRESS", &format!("ADDRESS{settings}"));
         Self::start_as(program, files, &configuration)

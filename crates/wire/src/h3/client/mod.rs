@@ -7,6 +7,7 @@
 //!
 //! Cost: QUIC allocates for each datagram and each stream.
 
+mod asking;
 mod incoming;
 mod link;
 mod request;
@@ -24,6 +25,7 @@ use quinn_proto::{Dir, StreamId as Quic};
 pub use self::request::{Encoded, encode};
 
 use self::link::{Link, Setup, reason};
+use self::request::transcribed;
 use self::session::Crypto;
 use self::tally::Tally;
 use super::fields::Known;
@@ -62,6 +64,8 @@ pub struct Shared {
     streams: u32,
     /// The longest head that is read.
     head_bytes: usize,
+    /// Each head is told whole, also one like the one before.
+    tells_heads: bool,
     tally: Tally,
     /// What handshakes came to.
     tls: tls::Tally,
@@ -90,9 +94,19 @@ impl Shared {
             turn: 0,
             streams,
             head_bytes,
+            tells_heads: false,
             tally: Tally::default(),
             text: Vec::with_capacity(4_096),
         })
+    }
+
+    /// The same, which tells each head whole if it `tells_heads`, for whoever reads fields of it.
+    #[must_use]
+    pub fn telling(self, tells_heads: bool) -> Self {
+        Self {
+            tells_heads,
+            ..self
+        }
     }
 }
 
@@ -150,6 +164,7 @@ impl Client for Connection {
 
     const HANDSHAKES: bool = true;
     const MULTIPLEXES: bool = true;
+    const WRITES: bool = true;
     const DATAGRAMS: bool = true;
 
     fn new(shared: &mut Shared) -> Self {
@@ -225,28 +240,11 @@ impl Client for Connection {
     }
 
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused> {
-        if self.is_closing() {
-            return Err(Refused::Closing);
-        }
-        if self.free() == 0 {
-            return Err(Refused::Busy);
-        }
-        let (Some(link), Some(id)) = (&mut self.link, self.next.take()) else {
-            return Err(Refused::Busy);
-        };
-        let place = self.vacant.pop().ok_or(Refused::Busy)?;
-        self.slots[place as usize] = Slot {
-            id: Some(id),
-            is_head: request.is_head(),
-            rest: request.h3().bytes.clone(),
-            ..Slot::default()
-        };
-        self.next = link.quic.streams().open(Dir::Bi);
-        let stream = StreamId(place);
-        self.pending = Some(stream);
-        self.closing = request.closes();
-        self.write(place as usize);
-        Ok(stream)
+        self.ask(request, request.h3().bytes.clone())
+    }
+
+    fn begin_as(&mut self, request: &Request, message: &[u8]) -> Result<StreamId, Refused> {
+        self.ask(request, transcribed(message))
     }
 
     fn handle_bytes(
@@ -399,32 +397,6 @@ impl Connection {
             // A window that has no room for this makes a peer without use, which requests tell.
             let _written = link.quic.send_stream(control).write(&frame::greeting());
         }
-    }
-
-    /// Hands on what a request has left to be sent, as far as windows allow.
-    fn write(&mut self, place: usize) {
-        let slot = &mut self.slots[place];
-        let (Some(link), Some(id)) = (&mut self.link, slot.id) else {
-            return;
-        };
-        self.is_due = true;
-        let mut stream = link.quic.send_stream(id);
-        while !slot.rest.is_empty() {
-            let mut chunks = [std::mem::take(&mut slot.rest)];
-            let written = stream.write_chunks(&mut chunks);
-            let [rest] = chunks;
-            match written {
-                Ok(written) if written.chunks == 0 => slot.rest = rest,
-                Ok(_) => {}
-                Err(quinn_proto::WriteError::Blocked) => {
-                    slot.rest = rest;
-                    return;
-                }
-                // It wants no more of it: its answer says why.
-                Err(_) => return,
-            }
-        }
-        let _gone_already = stream.finish();
     }
 
     /// The place of the exchange on stream `id`.
