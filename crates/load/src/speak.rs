@@ -12,6 +12,7 @@ use wire::tls::{Connector, Tls};
 use crate::dictation;
 use crate::pool::CONNECTS_UNDER_WAY;
 use crate::preamble::Preamble;
+use crate::redirect;
 use crate::request::Requests;
 use crate::run::settings;
 use crate::session;
@@ -75,7 +76,7 @@ impl Speak for InClear {
         // Requests of users are written one by one.
         let bytes = match dictation::asks(plan) {
             true => dictation::COPIED,
-            false => session::longest(plan),
+            false => session::longest(plan).max(redirect::longest(plan)),
         };
         if bytes == 0 {
             return settings(connections);
@@ -202,7 +203,7 @@ const fn draws(plan: &Plan, worker: u32) -> Random {
 /// Whether somebody reads fields of answers.
 fn reads_heads(plan: &Plan) -> bool {
     let script = plan.file().script.as_ref();
-    script.is_some_and(ScriptFile::is_stateful)
+    script.is_some_and(ScriptFile::is_stateful) || plan.file().follow.is_some()
 }
 
 /// How much is handed over at once.

@@ -1,7 +1,8 @@
 //! What a plan cannot be.
 
 use super::{
-    Backend, PIPELINE_MAX, PlanError, PlanFile, Protocol, STREAMS_MAX, Stage, Stop, Url, field,
+    Backend, PIPELINE_MAX, PlanError, PlanFile, Protocol, REDIRECTS_MAX, STREAMS_MAX, Stage, Stop,
+    Url, field,
 };
 use crate::redact::REDACTED;
 use crate::tls::{TlsFile, TlsSuite, TlsVersion};
@@ -86,6 +87,28 @@ fn early_data(file: &PlanFile, tls: &TlsFile) -> &'static str {
         }
         () => "",
     }
+}
+
+/// Redirects are followed where one request is under way on a connection, and the plan knows it.
+pub(super) fn redirects(file: &PlanFile) -> Result<(), PlanError> {
+    let Some(most) = file.follow else {
+        return Ok(());
+    };
+    let why = match () {
+        () if !(1..=REDIRECTS_MAX).contains(&most) => "give 1 to 20",
+        () if file.at_once() > 1 => {
+            "redirects are followed where a connection has one request under way"
+        }
+        () if file.script.is_some() => {
+            "users of a script ask by steps of their own where an answer leads"
+        }
+        () if file.lua.is_some() => "a script in Lua asks by itself where an answer leads",
+        () if file.requests_per_connection == Some(0) => {
+            "0 requests per connection ask nothing, so nothing leads elsewhere"
+        }
+        () => return Ok(()),
+    };
+    Err(field("follow", why))
 }
 
 /// What TLS cannot be.
@@ -201,9 +224,27 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use crate::fixture;
-    use crate::plan::Plan;
+    use crate::plan::{LuaFile, Plan, PlanFile};
     use crate::redact::REDACTED;
     use crate::tls::TlsFile;
+
+    #[test]
+    fn redirects_are_followed_one_request_at_a_time() {
+        let check = |change: fn(&mut PlanFile), expected: &str| {
+            let mut file = fixture::plan("http://127.0.0.1:1/", &[]);
+            file.follow = Some(10);
+            change(&mut file);
+            let read = Plan::try_from(file);
+            let said = read.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+            assert!(said.contains(expected), "{said}");
+        };
+        check(|_| {}, "ok");
+        check(|file| file.follow = Some(0), "follow: give 1 to 20");
+        check(|file| file.follow = Some(21), "follow: give 1 to 20");
+        check(|file| file.pipeline = 2, "one request under way");
+        let lua = |file: &mut PlanFile| file.lua = Some(LuaFile::default());
+        check(lua, "follow: a script in Lua");
+    }
 
     fn in_folder() -> TlsFile {
         TlsFile {

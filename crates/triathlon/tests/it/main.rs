@@ -45,6 +45,7 @@ mod own;
 mod probe;
 mod proxies;
 mod publish;
+mod redirects;
 mod report;
 mod scripts;
 mod secrets;

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 69] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 70] = [
     "backend",
     "bearer",
     "cacert",
@@ -24,6 +24,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 69] = [
     "expect_length",
     "expect_sha256",
     "expect_status",
+    "follow",
     "forms",
     "har",
     "handshakes",
@@ -86,6 +87,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
     let flag = match *field {
         "connections" => "--connections",
         "expect.sha256" => "--expect-sha256",
+        "follow" => "--follow",
         "headers" => "-H/--header",
         "method" => "--request",
         "deadline" => "--deadline",
