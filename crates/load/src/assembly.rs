@@ -12,6 +12,7 @@ use crate::pool;
 use crate::preamble::Preamble;
 use crate::progress::Progress;
 use crate::recorder;
+use crate::redirect::Follower;
 use crate::reference::Findings;
 use crate::request::Requests;
 use crate::schedule::{Schedule, share};
@@ -140,6 +141,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         users: users(plan, index, dictation.is_some()),
         sessions: Sessions::new(plan, index),
         dictation,
+        follower: Follower::new(plan, plan.connections_of(index)),
         requests,
         reactor,
         stop,

@@ -10,6 +10,7 @@ use wire::{Broken, Head, ProtocolError, RequestId, Sink, StreamId};
 use crate::dictation::Dictation;
 use crate::exchange::{Cause, Exchange};
 use crate::recorder::Recorder;
+use crate::redirect::{Follower, Since, is_redirect};
 use crate::request::Requests;
 use crate::session::Sessions;
 
@@ -32,6 +33,8 @@ pub(crate) struct Flight {
     pub(crate) cause: Option<Cause>,
     /// The server has said that it did not process it, and will not.
     pub(crate) is_unprocessed: bool,
+    /// Its answer is a redirect that is followed.
+    leads: bool,
 }
 
 impl Flight {
@@ -56,7 +59,14 @@ impl Flight {
             is_early: false,
             cause: None,
             is_unprocessed: false,
+            leads: false,
         }
+    }
+
+    /// It is under way since then, and goes on where a redirect led.
+    pub(crate) const fn go_on(&mut self, since: Since) {
+        self.ready = since.ready;
+        self.sent = Some(since.sent);
     }
 
     /// Which request of the plan it is.
@@ -143,6 +153,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) sessions: Option<&'a mut Sessions>,
     /// Who is told the answers, if anybody is.
     pub(crate) dictation: Option<&'a mut Dictation>,
+    /// Who follows redirects, if anybody does.
+    follower: Option<&'a mut Follower>,
     pub(crate) place: u32,
     pub(crate) recorder: &'a mut Recorder,
     pub(crate) at: Instant,
@@ -166,6 +178,7 @@ impl<'a> Watch<'a> {
             requests,
             sessions: None,
             dictation: None,
+            follower: None,
             place,
             recorder,
             at,
@@ -188,9 +201,28 @@ impl<'a> Watch<'a> {
             ..self
         }
     }
+
+    /// The same, with redirects followed.
+    #[inline]
+    pub(crate) fn leading(self, follower: Option<&'a mut Follower>) -> Self {
+        Self { follower, ..self }
+    }
 }
 
 impl Watch<'_> {
+    /// The head of a redirect has come: whether it is followed.
+    #[cold]
+    fn redirected(&mut self, stream: StreamId, head: &Head<'_>) -> bool {
+        let Some(class) = self.flight(stream).map(|flight| flight.class()) else {
+            return false;
+        };
+        let place = self.place;
+        let follower = self.follower.as_mut();
+        let leads = follower.is_some_and(|follower| follower.hear(place, class, head));
+        self.recorder.redirected(self.at, leads);
+        leads
+    }
+
     /// The exchange that the protocol tells of; none if it was taken back, because the connection
     /// ended before it was sent.
     #[inline]
@@ -221,15 +253,22 @@ impl Sink for Watch<'_> {
         self.seen.close_announced |= !head.keep_alive;
         let requests = self.requests;
         let hears = self.dictation.as_ref().is_some_and(|author| author.hears());
+        let leads = is_redirect(head.status) && self.redirected(stream, head);
         let Some(flight) = self.flight(stream) else {
             return;
         };
         let expectation = requests.expectation(flight.class());
-        let cause = expectation.check_status(head.status);
-        let cause = cause.or_else(|| expectation.check_coding(head.coding));
+        // What leads on is no answer yet.
+        let cause = match leads {
+            true => None,
+            false => expectation
+                .check_status(head.status)
+                .or_else(|| expectation.check_coding(head.coding)),
+        };
+        flight.leads = leads;
         flight.coding = Some(head.coding);
         flight.cause = flight.cause.or(cause);
-        flight.compares &= cause.is_none() || hears;
+        flight.compares &= (cause.is_none() && !leads) || hears;
         // RFC 9110 §15.5.9: a server may say 408 before it closes a connection that was idle.
         if flight.is_early && head.status == 408 {
             flight.is_early = false;
@@ -285,6 +324,13 @@ impl Sink for Watch<'_> {
         let Some(mut flight) = place.take_if(|flight| flight.sent.is_some()) else {
             return;
         };
+        if flight.leads
+            && let Some(follower) = &mut self.follower
+        {
+            follower.hold(self.place, &flight);
+            self.seen.answered += 1;
+            return;
+        }
         // The length of an answer with another status says nothing more.
         if flight.cause.is_none() {
             let expectation = self.requests.expectation(flight.class());

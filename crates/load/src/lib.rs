@@ -21,6 +21,7 @@ mod preamble;
 pub mod progress;
 mod random;
 pub mod recorder;
+mod redirect;
 pub mod reference;
 pub mod request;
 mod run;

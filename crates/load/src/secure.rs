@@ -1,7 +1,7 @@
 //! From what a plan wants of TLS to connections that have it: files are read here, before the run.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use model::plan::Plan;
 use model::tls::TlsFile;
@@ -10,6 +10,9 @@ use wire::tls::pki_types::{CertificateDer, PrivateKeyDer};
 use wire::tls::{Connector, Demands, Identity};
 
 use crate::run::LoadError;
+
+/// The most certificates of one run: each has sessions of its own.
+const CERTIFICATES_MAX: usize = 10_000;
 
 /// What makes the connections of `plan`; none where they are in clear.
 pub(crate) fn connector(plan: &Plan) -> Result<Option<Connector>, LoadError> {
@@ -27,7 +30,7 @@ pub(crate) fn connector(plan: &Plan) -> Result<Option<Connector>, LoadError> {
             .as_deref()
             .unwrap_or(&plan.request().url.host),
         roots,
-        identity: identity(&tls)?,
+        identities: identities(&tls)?,
         versions: &tls.versions,
         suites: &tls.suites,
         groups: &tls.groups,
@@ -56,18 +59,63 @@ fn of_this_machine() -> Result<Vec<CertificateDer<'static>>, LoadError> {
     Ok(found.certs)
 }
 
-fn identity(tls: &TlsFile) -> Result<Option<Identity>, LoadError> {
-    let (Some(certificate), Some(key)) = (&tls.certificate_file, &tls.key_file) else {
-        return Ok(None);
+/// Who connections are: nobody, one for all, or those of a folder.
+fn identities(tls: &TlsFile) -> Result<Vec<Identity>, LoadError> {
+    if let Some(folder) = &tls.certificates_folder {
+        return of_folder(folder);
+    }
+    match (&tls.certificate_file, &tls.key_file) {
+        (Some(certificate), Some(key)) => Ok(vec![Identity {
+            chain: certificates("--cert", certificate)?,
+            key: private_key("--key", key)?,
+        }]),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Each certificate of a folder with its key, in the order of their names.
+fn of_folder(folder: &str) -> Result<Vec<Identity>, LoadError> {
+    let wrong = |why: String| LoadError::Tls(format!("--certs: {why}"));
+    let read = |folder| {
+        let entries = fs::read_dir(folder)?;
+        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        paths.collect::<io::Result<Vec<PathBuf>>>()
     };
-    Ok(Some(Identity {
-        chain: certificates("--cert", certificate)?,
-        key: PrivateKeyDer::from_pem_slice(&read("--key", key)?).map_err(|error| {
-            LoadError::Tls(format!(
-                "--key: {key} holds no private key in PEM ({error})"
-            ))
-        })?,
-    }))
+    let mut paths =
+        read(folder).map_err(|error| wrong(format!("cannot read {folder}: {error}")))?;
+    paths.retain(|path| {
+        let kind = path.extension();
+        kind.is_some_and(|kind| kind == "pem" || kind == "crt")
+    });
+    paths.sort();
+    match paths.len() {
+        0 => Err(wrong(format!(
+            "{folder} holds no certificate: put each as NAME.pem beside its key, NAME.key"
+        ))),
+        count if count > CERTIFICATES_MAX => Err(wrong(format!(
+            "{folder} holds {count} certificates, and a run shows {CERTIFICATES_MAX} at most"
+        ))),
+        _ => paths.iter().map(|path| of_path(path)).collect(),
+    }
+}
+
+/// The certificate at `path`, with the key beside it or in the same file.
+fn of_path(path: &Path) -> Result<Identity, LoadError> {
+    let beside = path.with_extension("key");
+    let key = if beside.exists() { &beside } else { path };
+    let text = |path: &Path| path.display().to_string();
+    Ok(Identity {
+        chain: certificates("--certs", &text(path))?,
+        key: private_key("--certs", &text(key))?,
+    })
+}
+
+fn private_key(flag: &str, path: &str) -> Result<PrivateKeyDer<'static>, LoadError> {
+    PrivateKeyDer::from_pem_slice(&read(flag, path)?).map_err(|error| {
+        LoadError::Tls(format!(
+            "{flag}: {path} holds no private key in PEM ({error})"
+        ))
+    })
 }
 
 fn certificates(flag: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, LoadError> {

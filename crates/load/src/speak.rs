@@ -1,7 +1,7 @@
 //! What the connections of a run speak: chosen once, before the loop, which is compiled for each.
 
 use model::Random;
-use model::plan::Plan;
+use model::plan::{Plan, ScriptFile};
 use sys::reactor::Settings;
 use wire::Client;
 use wire::h1::client::{Connection, HEAD_BYTES, Shared};
@@ -12,6 +12,7 @@ use wire::tls::{Connector, Tls};
 use crate::dictation;
 use crate::pool::CONNECTS_UNDER_WAY;
 use crate::preamble::Preamble;
+use crate::redirect;
 use crate::request::Requests;
 use crate::run::settings;
 use crate::session;
@@ -75,7 +76,7 @@ impl Speak for InClear {
         // Requests of users are written one by one.
         let bytes = match dictation::asks(plan) {
             true => dictation::COPIED,
-            false => session::longest(plan),
+            false => session::longest(plan).max(redirect::longest(plan)),
         };
         if bytes == 0 {
             return settings(connections);
@@ -96,7 +97,8 @@ impl Speak for Http2InClear {
     type Client = h2::Connection;
 
     fn shared(&self, plan: &Plan, requests: &Requests, _: u32) -> h2::Shared {
-        h2::Shared::new(plan.file().streams, frames(plan, requests), HEAD_BYTES)
+        let piece = frames(plan, requests);
+        h2::Shared::new(plan.file().streams, piece, HEAD_BYTES).telling(reads_heads(plan))
     }
 
     fn settings(&self, connections: u32, plan: &Plan) -> Settings {
@@ -140,7 +142,8 @@ impl Speak for Http3 {
 
     fn shared(&self, plan: &Plan, _: &Requests, _: u32) -> h3::Shared {
         let made = h3::Shared::new(&self.0, plan.file().streams, HEAD_BYTES);
-        made.expect("one was made before the run")
+        let made = made.expect("one was made before the run");
+        made.telling(reads_heads(plan))
     }
 
     fn settings(&self, connections: u32, _: &Plan) -> Settings {
@@ -195,6 +198,12 @@ impl Speak for Connector {
 /// What says of which kind the handshakes of a worker are: other draws than those of its arrivals.
 const fn draws(plan: &Plan, worker: u32) -> Random {
     Random::stream(plan.file().seed, u64::MAX - worker as u64)
+}
+
+/// Whether somebody reads fields of answers.
+fn reads_heads(plan: &Plan) -> bool {
+    let script = plan.file().script.as_ref();
+    script.is_some_and(ScriptFile::is_stateful) || plan.file().follow.is_some()
 }
 
 /// How much is handed over at once.

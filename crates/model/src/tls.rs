@@ -217,6 +217,9 @@ pub struct TlsFile {
     /// The file with its private key (PEM).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
+    /// A folder of certificates with their private keys (PEM), of which each connection shows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificates_folder: Option<String>,
     /// Whether a connection may resume the session of one before it; every handshake is then full.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_resumption: bool,
@@ -224,6 +227,28 @@ pub struct TlsFile {
     /// wherever there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshakes: Option<HandshakeMix>,
+}
+
+impl TlsFile {
+    /// Where certificates and keys of the client lie: names that may tell who somebody is.
+    pub(crate) fn identity_paths(&self) -> impl Iterator<Item = &String> {
+        let all = [
+            &self.certificate_file,
+            &self.key_file,
+            &self.certificates_folder,
+        ];
+        all.into_iter().flatten()
+    }
+
+    /// The same, to be taken out.
+    pub(crate) fn identity_paths_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let all = [
+            &mut self.certificate_file,
+            &mut self.key_file,
+            &mut self.certificates_folder,
+        ];
+        all.into_iter().flatten()
+    }
 }
 
 /// What a handshake came to.
@@ -266,6 +291,10 @@ pub struct NegotiatedCount {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TlsRecord {
+    /// The library that made the handshakes, with what it calculates by; none in trials that do not
+    /// tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// Handshakes that succeeded, by what they came to.
     pub negotiated: Vec<NegotiatedCount>,
     /// Handshakes that did not.
@@ -283,6 +312,11 @@ pub struct TlsRecord {
     /// Those that did, and whose server did not take it: the request was sent again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub early_refused: u64,
+    /// Where connections show different certificates: handshakes with each of them, in the order of
+    /// their files' names, which are not stored. One that resumes a session shows none, and belongs
+    /// to that of the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_certificate: Vec<u64>,
     /// How long full handshakes took, from the established connection on.
     #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub full_time: Distribution,
@@ -323,11 +357,18 @@ impl TlsRecord {
         for one in other.negotiated {
             self.add(one.negotiated, one.count);
         }
+        // All workers have one; of several builds, the name that comes last in the alphabet.
+        self.library = self.library.take().max(other.library);
         self.failed += other.failed;
         self.closed_without_notify += other.closed_without_notify;
         self.not_resumed += other.not_resumed;
         self.not_early += other.not_early;
         self.early_refused += other.early_refused;
+        let certificates = self.by_certificate.len().max(other.by_certificate.len());
+        self.by_certificate.resize(certificates, 0);
+        for (mine, theirs) in self.by_certificate.iter_mut().zip(other.by_certificate) {
+            *mine += theirs;
+        }
         self.full_time.merge(&other.full_time);
         self.resumed_time.merge(&other.resumed_time);
         self.early_time.merge(&other.early_time);
@@ -408,8 +449,10 @@ mod tests {
             not_resumed: 2,
             not_early: 3,
             early_refused: 5,
+            by_certificate: vec![4, 0, 2],
             ..TlsRecord::default()
         };
+        first.by_certificate = vec![1, 5];
         second.early_time.record(crate::Span::from_us(8));
         let early = Negotiated {
             early: true,
@@ -429,6 +472,7 @@ mod tests {
         assert_eq!(forward.full_and_resumed(), (7, 10));
         assert_eq!((forward.early(), forward.early_time.count()), (6, 1));
         assert_eq!((forward.not_early, forward.early_refused), (3, 5));
+        assert_eq!(forward.by_certificate, [5, 5, 2]);
         assert_eq!((forward.failed, forward.closed_without_notify), (1, 4));
         assert_eq!((forward.not_resumed, forward.full_time.count()), (2, 2));
     }

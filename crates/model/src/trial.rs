@@ -61,6 +61,12 @@ impl Trial {
         self.plan.think.is_some() || self.plan.script.is_some()
     }
 
+    /// Whether connections are inside TLS.
+    pub fn is_secure(&self) -> bool {
+        let is_secure = |url: &str| url.starts_with("https://");
+        self.plan.requests.iter().any(|one| is_secure(&one.url))
+    }
+
     /// The claims that a trial of this plan makes; none where it ended before its window began.
     pub fn claims(&self) -> Vec<Claim> {
         if self.record.measured_nothing() {

@@ -10,6 +10,7 @@ pub mod chart;
 pub mod compare;
 pub mod csv;
 pub mod doctor;
+mod handshakes;
 pub mod hdr;
 pub mod html;
 pub mod plots;

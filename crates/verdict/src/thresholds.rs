@@ -112,6 +112,9 @@ limits! {
     SOFTNET_DROPPED: "TCP-17", "dropped_share", None, Some(0.0), Some(1e-4), "Policy";
     /// How often a second a CPU had more packets than one turn of the kernel takes.
     SOFTNET_SQUEEZED: "TCP-17", "squeezed_per_s", Some(100.0), None, None, "Policy";
+    /// Datagrams that were dropped, or found no room to be sent.
+    DATAGRAMS_LOST: "TCP-18", "datagrams_lost", None, None, Some(0.0),
+        "Policy; the kernel does not say whose they were, and one is enough to wait for a timer";
     /// Segments sent again per data segment.
     RETRANSMITTED: "TCP-05", "retransmitted_share", Some(1e-4), Some(1e-3), Some(1e-2), "Policy";
     /// Entries that the firewall's table gained per connection of the plan.

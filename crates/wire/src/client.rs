@@ -168,9 +168,22 @@ pub trait Client: Sized {
     /// become free without the end of one.
     const MULTIPLEXES: bool = false;
 
+    /// Whether all that is sent is written here, so that nobody is asked for the bytes of a request
+    /// by [`Transmit::Fixed`].
+    const WRITES: bool = false;
+
     /// Whether what is sent and received are datagrams: each that comes is handled by itself, and
     /// the peer is told when a connection ends, because nothing else would tell it.
     const DATAGRAMS: bool = false;
+
+    /// Of how many who can be told apart connections are one each: 1 where they do not say who they
+    /// are, or all say the same.
+    fn identities(_: &Self::Shared) -> usize {
+        1
+    }
+
+    /// The next connections are of this one of them, from 0 on.
+    fn take_identity(_: &mut Self::Shared, _: usize) {}
 
     /// A connection on which nothing has happened yet.
     fn new(shared: &mut Self::Shared) -> Self;
@@ -237,10 +250,17 @@ pub trait Client: Sized {
     /// As many are in flight as may be, or the connection takes no more.
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused>;
 
-    /// The exchange that has just begun sends these bytes instead of those of its request. Where
-    /// requests are [`Transmit::Fixed`], whoever sends them knows that already.
+    /// Begins an exchange that sends this message, as HTTP/1.1 has it, instead of what `request`
+    /// was compiled to; the answer is one to `request`. Unless the protocol
+    /// [writes](Self::WRITES) requests, whoever sends the message has it already.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Client::begin`].
     #[inline]
-    fn dictate(&mut self, _: &[u8]) {}
+    fn begin_as(&mut self, request: &Request, _message: &[u8]) -> Result<StreamId, Refused> {
+        self.begin(request)
+    }
 
     /// Takes what was received. `bytes` may be changed in place (TLS) and are dead on return;
     /// `sink` gets heads, slices of content and ends: no copy.

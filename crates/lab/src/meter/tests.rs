@@ -133,17 +133,23 @@ fn counters_that_rules_read_are_there_even_at_zero() {
         ("TcpExt.ListenOverflows", 5),
         ("Tcp.InSegs", 1),
         ("Udp.InDatagrams", 3),
+        ("Udp.RcvbufErrors", 2),
     ]);
     let after = map(&[
         ("TcpExt.ListenOverflows", 5),
         ("Tcp.InSegs", 9),
         ("Udp.InDatagrams", 3),
+        ("Udp.RcvbufErrors", 2),
         ("Tcp.RetransSegs", 3),
     ]);
     let went = moved(&before, &after);
     assert_eq!(
         went,
-        map(&[("TcpExt.ListenOverflows", 0), ("Tcp.InSegs", 8)])
+        map(&[
+            ("TcpExt.ListenOverflows", 0),
+            ("Tcp.InSegs", 8),
+            ("Udp.RcvbufErrors", 0)
+        ])
     );
 }
 

@@ -295,6 +295,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         warmup: load.settle,
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,
+        follow: None,
         pipeline: 1,
         streams: match speaks.protocol {
             Protocol::Http1 => 1,

@@ -7,7 +7,7 @@ use wire::Client;
 use wire::tunnel::Opening;
 
 use super::connection::{Connection, Open, Securing};
-use super::{Owner, Pool};
+use super::{Owner, Pool, Settings};
 use crate::recorder::Recorder;
 
 impl<C: Client> Pool<C> {
@@ -18,6 +18,23 @@ impl<C: Client> Pool<C> {
             Connection::Connecting { key, opening, .. } => Some((*key, opening)),
             _ => None,
         }
+    }
+
+    /// Which of `count` identities the connection in `place` has. As with sources, it is that of
+    /// the place for as long as the run lasts; only where there are more than places has each new
+    /// connection another one. Those of all workers take turns.
+    pub(crate) fn identity(&mut self, place: u32, count: usize) -> usize {
+        let Settings {
+            worker,
+            workers,
+            connections,
+            ..
+        } = self.settings;
+        let turn = |number: usize| number * workers as usize + worker as usize;
+        let has_more = count > turn(connections as usize);
+        let number = if has_more { self.named } else { place as usize };
+        self.named += 1;
+        turn(number) % count
     }
 
     /// The connect of `place` succeeded at `at`, and the handshake begins.

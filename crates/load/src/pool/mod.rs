@@ -86,6 +86,8 @@ pub(crate) struct Pool<C> {
     connects_most: u32,
     /// Connects begun so far.
     dials: usize,
+    /// Connections so far whose identity was asked for.
+    named: usize,
     open: u32,
     /// When to dial again, because the reactor had no place.
     pub(crate) dial_again: Instant,
@@ -111,6 +113,7 @@ impl<C: Client> Pool<C> {
             connecting: 0,
             connects_most: (CONNECTS_UNDER_WAY / settings.workers).max(1),
             dials: 0,
+            named: 0,
             open: 0,
             dial_again: Instant::FAR_FUTURE,
             settings,

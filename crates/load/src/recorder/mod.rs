@@ -230,6 +230,13 @@ impl Recorder {
         &mut self.tally_at(at).connections
     }
 
+    /// A redirect came at `at`, and is followed or not.
+    pub fn redirected(&mut self, at: Instant, is_followed: bool) {
+        let tally = self.tally_at(at);
+        tally.redirects += 1;
+        tally.followed += u64::from(is_followed);
+    }
+
     /// An answer announced at `at` that its connection closes, though we had not asked.
     pub fn announce_close(&mut self, at: Instant) {
         self.tally_at(at).close_announced += 1;

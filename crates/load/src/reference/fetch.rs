@@ -14,6 +14,7 @@ use wire::{Broken, Client, End, Head, Request, Sink, StreamId};
 
 use crate::exchange::Cause;
 use crate::preamble::Preamble;
+use crate::redirect::Guide;
 use crate::worker::handshake_ended;
 
 /// Content that is kept to compare others with; of longer content only the start is compared.
@@ -84,15 +85,16 @@ pub(super) fn describe(answers: &[Answer], address: String) -> Reference {
     }
 }
 
-/// A request and where its bytes lie; none where a handshake is all.
-type Asks<'a> = Option<(&'a Request, Stored)>;
+/// A request, where its bytes lie, and what they are if not its own; none where a handshake is all.
+type Asks<'a> = Option<(&'a Request, Stored, Option<&'a [u8]>)>;
 
 /// How long a person waits at most until the wish to end is heard.
 const LOOK: Span = Span::from_ms(100);
 
 /// Fetches one after the other.
 pub(super) struct Fetcher<'a, R, C: Client> {
-    reactor: &'a mut R,
+    pub(super) reactor: &'a mut R,
+    pub(super) guide: Option<Guide>,
     shared: C::Shared,
     out: Vec<u8>,
     timeout: Span,
@@ -113,6 +115,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
     ) -> Self {
         Self {
             reactor,
+            guide: Guide::new(plan),
             shared,
             out: Vec::new(),
             timeout: plan.file().timeout,
@@ -161,22 +164,12 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         Ok([fetch()?, fetch()?])
     }
 
-    fn fetch(
-        &mut self,
-        request: &Request,
-        stored: Stored,
-        address: SocketAddr,
-    ) -> Result<Answer, Cause> {
-        self.talk(Some((request, stored)), address)
-            .map(Talk::answer)
-    }
-
     /// A handshake, and nothing else.
     pub(super) fn greet(&mut self, address: SocketAddr) -> Result<(), Cause> {
         self.talk(None, address).map(|_| ())
     }
 
-    fn talk(&mut self, asks: Asks<'_>, address: SocketAddr) -> Result<Talk<C>, Cause> {
+    pub(super) fn talk(&mut self, asks: Asks<'_>, address: SocketAddr) -> Result<Talk<C>, Cause> {
         self.tally.due += 1;
         self.tally.connections.asked += 1;
         let source = self
@@ -304,11 +297,15 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         if !talk.is_connected {
             return Ok(());
         }
-        if let Some((request, _)) = asks
+        if let Some((request, _, message)) = asks
             && !talk.is_asked
             && talk.client.free() > 0
         {
-            talk.client.begin(request).expect("it had room");
+            let begun = match message {
+                None => talk.client.begin(request),
+                Some(message) => talk.client.begin_as(request, message),
+            };
+            begun.expect("it had room");
             talk.is_asked = true;
             self.tally.sent += 1;
         }
@@ -317,7 +314,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             let now = self.reactor.now();
             let transmit = match talk.client.poll_transmit(now, &mut self.out) {
                 wire::Transmit::Fixed { .. } => {
-                    let (_, stored) = asks.expect("what is sent was asked");
+                    let (_, stored, _) = asks.expect("what is sent was asked");
                     Transmit::stored(stored)
                 }
                 wire::Transmit::Written { .. } => {
@@ -349,7 +346,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
 }
 
 /// One exchange under way.
-struct Talk<C> {
+pub(super) struct Talk<C> {
     client: C,
     collect: Collect,
     /// The tunnel that a proxy was asked for, as long as it has not answered.
@@ -426,7 +423,7 @@ impl<C: Client> Talk<C> {
         }
     }
 
-    fn answer(self) -> Answer {
+    pub(super) fn answer(self) -> Answer {
         let tls = self.client.negotiated();
         Answer {
             tls,

@@ -6,6 +6,7 @@
 //! nothing to measure.
 
 mod fetch;
+mod lead;
 
 use std::net::SocketAddr;
 

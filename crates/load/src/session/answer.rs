@@ -114,7 +114,7 @@ fn keep(value: &mut Vec<u8>, found: Option<&[u8]>) -> bool {
 }
 
 /// Names and values of the fields of a head as received.
-pub(super) fn fields(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+pub(crate) fn fields(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let lines = head.split(|byte| *byte == b'\n').skip(1);
     lines.filter_map(|line| {
         let colon = memchr::memchr(b':', line)?;

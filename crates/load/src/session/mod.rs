@@ -13,6 +13,7 @@ use model::random::Random;
 use wire::RequestId;
 
 use self::answer::Reads;
+pub(crate) use self::answer::fields;
 use self::jar::Jar;
 use self::template::Template;
 use crate::exchange::Cause;
@@ -142,7 +143,7 @@ impl Sessions {
         if self.cookies {
             let target = self.templates[usize::from(class)].as_ref();
             let path = target.map_or(&b"/"[..], Template::path);
-            for (name, value) in answer::fields(head) {
+            for (name, value) in fields(head) {
                 if name.eq_ignore_ascii_case(b"set-cookie") {
                     session.jar.take(value, path, self.seconds);
                 }

@@ -2,18 +2,26 @@
 
 use model::units::Instant;
 
+use crate::redirect::Since;
+
 /// An arrival that waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) due: Instant,
     /// The request that it is, if it began before.
     pub(super) class: Option<u16>,
+    /// Since when it is under way, if a redirect has sent it elsewhere.
+    pub(super) since: Option<Since>,
 }
 
 impl Arrival {
     /// One that has not begun.
     pub(super) const fn new(due: Instant) -> Self {
-        Self { due, class: None }
+        Self {
+            due,
+            class: None,
+            since: None,
+        }
     }
 }
 

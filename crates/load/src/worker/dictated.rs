@@ -32,8 +32,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         open.requests += 1;
-        let stream = open.client.begin(next.form).expect("it had room");
-        open.client.dictate(next.bytes);
+        let begun = open.client.begin_as(next.form, next.bytes);
+        let stream = begun.expect("it had room");
         let behind = next.behind;
         let id = next.form.id();
         let flight = Flight::new(arrival.due, ready, id, hears, open.connect.take());

@@ -97,6 +97,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// The connection in `place` leads to the server.
     pub(super) fn begin_protocol(&mut self, place: u32, at: Instant) {
+        let identities = C::identities(&self.shared);
+        if identities > 1 {
+            let turn = self.pool.identity(place, identities);
+            C::take_identity(&mut self.shared, turn);
+        }
         let client = C::new(&mut self.shared);
         if C::HANDSHAKES {
             return self.secure(place, client, at);
@@ -143,7 +148,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let was_full = open.client.free() == 0;
         let (requests, recorder) = (&self.requests, &mut self.recorder);
         let mut watch = Watch::new(flights, requests, recorder, (place, at))
-            .telling(self.sessions.as_mut(), self.dictation.as_mut());
+            .telling(self.sessions.as_mut(), self.dictation.as_mut())
+            .leading(self.follower.as_mut());
         open.client.handle_skipped(at, count, &mut watch);
         let seen = watch.seen;
         open.skipping = open.client.skippable() > 0;
@@ -196,7 +202,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let how = error.map_or(End::Finished, |_| End::Reset);
         let (requests, recorder) = (&self.requests, &mut self.recorder);
         let mut watch = Watch::new(flights, requests, recorder, (place, at))
-            .telling(self.sessions.as_mut(), self.dictation.as_mut());
+            .telling(self.sessions.as_mut(), self.dictation.as_mut())
+            .leading(self.follower.as_mut());
         watch.error = error;
         watch.write_error = open.write_error;
         open.client
@@ -374,7 +381,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let was_full = open.client.free() == 0;
             let (requests, recorder) = (&self.requests, &mut self.recorder);
             let mut watch = Watch::new(flights, requests, recorder, (place, now))
-                .telling(self.sessions.as_mut(), self.dictation.as_mut());
+                .telling(self.sessions.as_mut(), self.dictation.as_mut())
+                .leading(self.follower.as_mut());
             open.client.handle_timeout(now, &mut watch);
             let seen = watch.seen;
             self.follow(place, now, was_full, seen);

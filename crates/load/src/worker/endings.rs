@@ -6,6 +6,7 @@
 //! them: what was never handed in, and what stands behind an answer that announced the close
 //! (RFC 9112 §9.6), asks again on another connection, and is sent when it is sent there.
 
+use model::outcome::Outcome;
 use model::units::{Bytes, Instant, Span};
 use sys::reactor::Reactor;
 use wire::{Client, ProtocolError};
@@ -180,14 +181,20 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
-    /// Records an exchange that waited and was never sent.
+    /// Records an exchange that waited and was never sent, or that was to go on where a redirect
+    /// led.
     pub(super) fn never_sent(&mut self, arrival: Arrival, now: Instant, cause: Cause) {
-        let Arrival { due, class } = arrival;
+        let Arrival { due, class, since } = arrival;
         self.last_end = self.last_end.max(now);
+        let cause = match cause.outcome() {
+            // It is under way.
+            Outcome::Shed if since.is_some() => Cause::Unfinished,
+            _ => cause,
+        };
         self.recorder.end(&Exchange {
             due,
-            ready: now.max(due),
-            sent: None,
+            ready: since.map_or_else(|| now.max(due), |since| since.ready),
+            sent: since.map(|since| since.sent),
             first_byte: None,
             ended: now.max(due),
             content: Bytes::ZERO,

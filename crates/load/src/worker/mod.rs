@@ -16,6 +16,7 @@ mod dictated;
 mod edges;
 mod endings;
 mod handshake;
+mod message;
 mod nap;
 mod phases;
 mod sending;
@@ -40,6 +41,7 @@ use crate::flight::{Flight, Watch};
 use crate::pool::{Connection, Owner, Pool};
 use crate::preamble::Preamble;
 use crate::recorder::Recorder;
+use crate::redirect::Follower;
 use crate::request::Requests;
 use crate::schedule::Schedule;
 use crate::session::Sessions;
@@ -49,6 +51,7 @@ use crate::users::Users;
 use self::arrival::{Again, Arrival};
 pub(crate) use self::handshake::handshake_ended;
 use self::handshake::{hear, hear_late, secured_late};
+use self::message::message_of;
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 use self::tunnel::hear_proxy;
@@ -113,6 +116,8 @@ pub struct Worker<C: Client, R> {
     sessions: Option<Sessions>,
     /// Who makes the requests or hears the answers, if not the plan alone.
     dictation: Option<Dictation>,
+    /// Who follows redirects, if the plan wants that.
+    follower: Option<Follower>,
     recorder: Recorder,
     usage: ThreadUsage,
     nap: Nap,
@@ -265,7 +270,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 let was_full = open.client.free() == 0;
                 let (requests, recorder) = (&self.requests, &mut self.recorder);
                 let mut watch = Watch::new(flights, requests, recorder, (place, at))
-                    .telling(self.sessions.as_mut(), self.dictation.as_mut());
+                    .telling(self.sessions.as_mut(), self.dictation.as_mut())
+                    .leading(self.follower.as_mut());
                 let result = open
                     .client
                     .handle_bytes(&mut self.shared, at, bytes, &mut watch);
@@ -376,10 +382,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Takes what has waited for longest, before it what begins again.
     #[inline]
     fn take_waiting(&mut self) -> Option<Arrival> {
+        let led = self.follower.as_mut().and_then(Follower::take);
+        if let Some((due, class, since)) = led {
+            let (class, since) = (Some(class), Some(since));
+            return Some(Arrival { due, class, since });
+        }
         match self.again.pop_front() {
             Some(Again { due, class }) => Some(Arrival {
-                due,
                 class: Some(class),
+                ..Arrival::new(due)
             }),
             None => self.backlog.pop_front().map(Arrival::new),
         }
@@ -388,7 +399,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Whether something waits for a connection.
     #[inline]
     fn is_waited_for(&self) -> bool {
-        !self.backlog.is_empty() || !self.again.is_empty()
+        let is_led = self.follower.as_ref().is_some_and(Follower::has_waiting);
+        is_led || !self.backlog.is_empty() || !self.again.is_empty()
     }
 
     /// A closed loop's next exchange, due now, or when the user in `place` had thought, if there is
@@ -442,7 +454,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return self.begin_dictated(place, arrival, ready, now);
         }
         let hears = dictation.is_some_and(Dictation::hears);
-        let Arrival { due, class } = arrival;
+        let Arrival { due, class, since } = arrival;
         let class = class.unwrap_or_else(|| {
             let users = self.users.as_ref();
             let of_script = users.and_then(|users| users.class(place));
@@ -455,15 +467,30 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let is_last = self.share.requests_per_connection == Some(open.requests);
         let request = self.requests.of(class, is_last);
         let id = request.id();
-        let stream = open.client.begin(request).expect("it had room");
+        let users = self.users.as_ref();
+        let message = message_of::<C>(
+            (self.follower.as_mut(), self.sessions.as_mut()),
+            (place, request, since.is_some()),
+            || users.map_or(0, |users| users.round(place)),
+            &mut self.out,
+        );
+        let begun = match message {
+            None => open.client.begin(request),
+            Some(message) => open.client.begin_as(request, message),
+        };
+        let stream = begun.expect("it had room");
         let sessions = self.sessions.as_ref();
         let reads = hears || sessions.is_some_and(|sessions| sessions.read_content(class));
         let compares = self.requests.begin(class) || reads;
-        let flight = Flight::new(due, ready, id, compares, open.connect.take());
+        let mut flight = Flight::new(due, ready, id, compares, open.connect.take());
+        if let Some(since) = since {
+            flight.go_on(since);
+        }
+        let deadline = flight.deadline(self.share.timeout);
         let before = flights[stream.0 as usize].replace(flight);
         debug_assert!(before.is_none(), "a stream is free when its exchange ended");
         open.in_flight += 1;
-        self.pool.alarms.arm(place, ready + self.share.timeout);
+        self.pool.alarms.arm(place, deadline);
         self.transmit(place, now);
     }
 }

@@ -17,6 +17,7 @@ use crate::exchange::Cause;
 use crate::pool::{self, Pool};
 use crate::preamble::Preamble;
 use crate::recorder::{self, Recorder};
+use crate::redirect::Follower;
 use crate::request::Requests;
 use crate::schedule::Schedule;
 use crate::session::Sessions;
@@ -39,6 +40,7 @@ pub(crate) struct Parts<C: Client, R> {
     pub(crate) users: Option<Users>,
     pub(crate) sessions: Option<Sessions>,
     pub(crate) dictation: Option<Dictation>,
+    pub(crate) follower: Option<Follower>,
     pub(crate) recorder: recorder::Settings,
     pub(crate) pool: pool::Settings,
     pub(crate) stop: Arc<AtomicBool>,
@@ -58,6 +60,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             users,
             sessions,
             dictation,
+            follower,
             recorder,
             pool,
             stop,
@@ -103,6 +106,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             users,
             sessions,
             dictation,
+            follower,
             stop,
         }
     }

@@ -40,15 +40,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     (transmit, starts)
                 }
                 wire::Transmit::Fixed { request, starts } => {
+                    let follower = self.follower.as_ref();
+                    let led = follower.and_then(|follower| follower.message(place));
                     let users = self.users.as_ref();
                     let is_written = self.sessions.as_mut().is_some_and(|sessions| {
                         let round = users.map_or(0, |users| users.round(place));
                         sessions.write(place, round, request, &mut self.out)
                     });
-                    let transmit = if is_written {
-                        Transmit::copied(&self.out)
-                    } else {
-                        Transmit::stored(self.stored[usize::from(request.0)])
+                    let transmit = match led {
+                        Some(message) => Transmit::copied(message),
+                        None if is_written => Transmit::copied(&self.out),
+                        None => Transmit::stored(self.stored[usize::from(request.0)]),
                     };
                     (transmit, starts)
                 }

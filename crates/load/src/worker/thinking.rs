@@ -30,8 +30,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn arrival(&self, place: u32, due: Instant) -> Arrival {
         let users = self.users.as_ref();
         Arrival {
-            due,
             class: users.and_then(|users| users.class(place)),
+            ..Arrival::new(due)
         }
     }
 

@@ -12,6 +12,7 @@ mod mixture;
 mod models;
 mod overload;
 mod pipeline;
+mod redirects;
 mod reference;
 mod scripts;
 mod timing;

@@ -1,8 +1,10 @@
 //! What a plan cannot be.
 
 use super::{
-    Backend, PIPELINE_MAX, PlanError, PlanFile, Protocol, STREAMS_MAX, Stage, Stop, Url, field,
+    Backend, PIPELINE_MAX, PlanError, PlanFile, Protocol, REDIRECTS_MAX, STREAMS_MAX, Stage, Stop,
+    Url, field,
 };
+use crate::redact::REDACTED;
 use crate::tls::{TlsFile, TlsSuite, TlsVersion};
 use crate::units::{Rate, Span};
 
@@ -87,6 +89,28 @@ fn early_data(file: &PlanFile, tls: &TlsFile) -> &'static str {
     }
 }
 
+/// Redirects are followed where one request is under way on a connection, and the plan knows it.
+pub(super) fn redirects(file: &PlanFile) -> Result<(), PlanError> {
+    let Some(most) = file.follow else {
+        return Ok(());
+    };
+    let why = match () {
+        () if !(1..=REDIRECTS_MAX).contains(&most) => "give 1 to 20",
+        () if file.at_once() > 1 => {
+            "redirects are followed where a connection has one request under way"
+        }
+        () if file.script.is_some() => {
+            "users of a script ask by steps of their own where an answer leads"
+        }
+        () if file.lua.is_some() => "a script in Lua asks by itself where an answer leads",
+        () if file.requests_per_connection == Some(0) => {
+            "0 requests per connection ask nothing, so nothing leads elsewhere"
+        }
+        () => return Ok(()),
+    };
+    Err(field("follow", why))
+}
+
 /// What TLS cannot be.
 pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
     handshakes_alone(file, url)?;
@@ -112,6 +136,19 @@ pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         return Err(field(
             "tls.certificate_file",
             "a certificate and its private key go together",
+        ));
+    }
+    if tls.certificates_folder.is_some() && tls.certificate_file.is_some() {
+        return Err(field(
+            "tls.certificates_folder",
+            "a connection shows one certificate: give a folder of them, or one file",
+        ));
+    }
+    let mut paths = tls.identity_paths();
+    if paths.any(|path| path == REDACTED) {
+        return Err(field(
+            "tls.certificate_file",
+            "where the client's certificates lie was taken out when this was stored; give it again",
         ));
     }
     let is_of = |suite: &TlsSuite, version| {
@@ -182,4 +219,65 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
         "rate",
         "give more than 0",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture;
+    use crate::plan::{LuaFile, Plan, PlanFile};
+    use crate::redact::REDACTED;
+    use crate::tls::TlsFile;
+
+    #[test]
+    fn redirects_are_followed_one_request_at_a_time() {
+        let check = |change: fn(&mut PlanFile), expected: &str| {
+            let mut file = fixture::plan("http://127.0.0.1:1/", &[]);
+            file.follow = Some(10);
+            change(&mut file);
+            let read = Plan::try_from(file);
+            let said = read.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+            assert!(said.contains(expected), "{said}");
+        };
+        check(|_| {}, "ok");
+        check(|file| file.follow = Some(0), "follow: give 1 to 20");
+        check(|file| file.follow = Some(21), "follow: give 1 to 20");
+        check(|file| file.pipeline = 2, "one request under way");
+        let lua = |file: &mut PlanFile| file.lua = Some(LuaFile::default());
+        check(lua, "follow: a script in Lua");
+    }
+
+    fn in_folder() -> TlsFile {
+        TlsFile {
+            certificates_folder: Some("clients".to_owned()),
+            ..TlsFile::default()
+        }
+    }
+
+    #[test]
+    fn certificates_of_clients_are_in_one_place_and_it_is_not_stored() {
+        let check = |tls: TlsFile, expected: &str| {
+            let mut file = fixture::plan("https://127.0.0.1:1/", &[]);
+            file.tls = Some(tls);
+            let read = Plan::try_from(file);
+            let said = read.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+            assert!(said.contains(expected), "{said}");
+        };
+        check(in_folder(), "ok");
+        let both = TlsFile {
+            certificate_file: Some("client.pem".to_owned()),
+            key_file: Some("client.key".to_owned()),
+            ..in_folder()
+        };
+        check(both.clone(), "give a folder of them, or one file");
+        let mut file = fixture::plan("https://127.0.0.1:1/", &[]);
+        file.tls = Some(both);
+        file.redact();
+        let mut tls = file.tls.unwrap();
+        let stored = Some(REDACTED.to_owned());
+        assert_eq!(tls.certificate_file, stored);
+        assert_eq!(tls.key_file, stored);
+        assert_eq!(tls.certificates_folder, stored);
+        tls.certificates_folder = None;
+        check(tls, "give it again");
+    }
 }

@@ -39,6 +39,9 @@ pub const PIPELINE_MAX: u32 = 64;
 /// The most exchanges in flight on one connection of HTTP/2.
 pub const STREAMS_MAX: u32 = 1_000;
 
+/// The most redirects of one exchange that are followed.
+pub const REDIRECTS_MAX: u32 = 20;
+
 /// The most requests in one plan.
 pub const REQUESTS_MAX: usize = 10_000;
 
@@ -109,6 +112,10 @@ pub struct PlanFile {
     /// nothing is asked, and each exchange is the handshake of TLS on a connection of its own.
     #[serde(default)]
     pub requests_per_connection: Option<u32>,
+    /// So many redirects of an exchange are followed, as long as they lead to the same server: it
+    /// is over with the answer that they lead to. None: a redirect is an answer as any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow: Option<u32>,
     /// Exchanges in flight on one connection of HTTP/1.1.
     #[serde(default = "one")]
     pub pipeline: u32,
@@ -458,6 +465,7 @@ impl TryFrom<PlanFile> for Plan {
         check::pace(&file)?;
         script::check(&file)?;
         lua::check(&file)?;
+        check::redirects(&file)?;
         check::tls(&file, first)?;
         way::check(&file, first)?;
         Ok(Self { file, requests })

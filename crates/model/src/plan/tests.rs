@@ -21,6 +21,7 @@ fn file() -> PlanFile {
         warmup: Span::ZERO,
         connections: 64,
         requests_per_connection: None,
+        follow: None,
         pipeline: 1,
         streams: 1,
         timeout: Span::from_s(5),

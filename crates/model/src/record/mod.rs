@@ -76,10 +76,24 @@ pub struct Tally {
     pub connections: ConnectionCounts,
     /// Answers that asked to close the connection (`Connection: close` or HTTP/1.0).
     pub close_announced: u64,
+    /// Answers that sent elsewhere (301, 302, 303, 307 and 308), by when they came.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub redirects: u64,
+    /// Of those, how many were followed: their exchanges went on.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub followed: u64,
     /// Open loop: what passed in this phase, whenever it was due. In a closed loop an exchange is
     /// of the phase in which it ended, so that the counts above say it already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<Passed>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What passed between generator and server in a phase, whenever it was due: rates, and costs per
@@ -145,6 +159,8 @@ impl Tally {
         self.bytes_content += other.bytes_content;
         self.connections.merge(&other.connections);
         self.close_announced += other.close_announced;
+        self.redirects += other.redirects;
+        self.followed += other.followed;
         if let Some(passed) = &other.passed {
             self.passed.get_or_insert_default().merge(passed);
         }

@@ -1,4 +1,5 @@
-//! What must not leave the machine with a result: credentials in header fields and URLs.
+//! What must not leave the machine with a result: credentials in header fields and URLs, and where
+//! certificates and keys of clients lie.
 //!
 //! One list of names, one mark in the place of a value. A plan that goes to the generator is whole;
 //! what is stored, printed or shown to other users has the mark, unless somebody asked to keep it.
@@ -8,6 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::plan::{PlanFile, SourceFile};
+use crate::tls::TlsFile;
 use crate::trial::Trial;
 
 mod text;
@@ -75,6 +77,9 @@ impl PlanFile {
             if let Cow::Owned(redacted) = url(&request.url) {
                 request.url = redacted;
             }
+        }
+        for path in self.tls.iter_mut().flat_map(TlsFile::identity_paths_mut) {
+            REDACTED.clone_into(path);
         }
         let variables = self
             .script

@@ -9,8 +9,8 @@ use verdict::summary::{Reading, read};
 use verdict::words;
 
 use super::table::Table;
-use crate::number;
 use crate::run::{Digest, Run};
+use crate::{handshakes, number};
 
 /// What connections of one server came to, over all its trials.
 #[derive(Default)]
@@ -39,26 +39,32 @@ pub(super) fn section(run: &Run) -> String {
         return String::new();
     }
     servers.sort_by_key(|(label, _)| *label);
-    let mut table = Table::new(
-        "What was negotiated, over all trials of a server",
-        &[
-            "server",
-            "protocol",
-            "TLS",
-            "#handshakes",
-            "#full: median",
-            "#p99",
-            "#resumed",
-            "#resumed: median",
-            "#p99",
-            "#failed",
-            "streams and QUIC",
-        ],
-    );
+    let has_early = servers.iter().any(|(_, spoken)| spoken.has_early());
+    let has_notes = servers.iter().any(|(_, spoken)| !spoken.notes().is_empty());
+    let mut columns = vec![
+        "server",
+        "protocol",
+        "TLS",
+        "#handshakes",
+        "#full: median",
+        "#p99",
+        "#resumed",
+        "#resumed: median",
+        "#p99",
+    ];
+    if has_early {
+        columns.extend(["#early (0-RTT)", "#early: median", "#p99"]);
+    }
+    columns.push("#failed");
+    if has_notes {
+        columns.push("notes on handshakes");
+    }
+    columns.push("streams and QUIC");
+    let mut table = Table::new("What was negotiated, over all trials of a server", &columns);
     for (label, spoken) in &servers {
         let tls = spoken.tls.as_ref();
         let (full, resumed) = tls.map_or((0, 0), TlsRecord::full_and_resumed);
-        table
+        let row = table
             .row()
             .text(label)
             .text(spoken.protocol())
@@ -68,13 +74,21 @@ pub(super) fn section(run: &Run) -> String {
             .number(&time_of(tls.map(|tls| &tls.full_time), 0.99))
             .number(&number::count(resumed))
             .number(&time_of(tls.map(|tls| &tls.resumed_time), 0.5))
-            .number(&time_of(tls.map(|tls| &tls.resumed_time), 0.99))
-            .number(&number::count(tls.map_or(0, |tls| tls.failed)))
-            .text(&match (&spoken.http2, &spoken.quic) {
-                (Some(http2), _) => streams(http2),
-                (None, Some(quic)) => datagrams(quic),
-                (None, None) => String::new(),
-            });
+            .number(&time_of(tls.map(|tls| &tls.resumed_time), 0.99));
+        if has_early {
+            row.number(&number::count(tls.map_or(0, TlsRecord::early)))
+                .number(&time_of(tls.map(|tls| &tls.early_time), 0.5))
+                .number(&time_of(tls.map(|tls| &tls.early_time), 0.99));
+        }
+        row.number(&number::count(tls.map_or(0, |tls| tls.failed)));
+        if has_notes {
+            row.text(&spoken.notes());
+        }
+        row.text(&match (&spoken.http2, &spoken.quic) {
+            (Some(http2), _) => streams(http2),
+            (None, Some(quic)) => datagrams(quic),
+            (None, None) => String::new(),
+        });
     }
     table.finish()
 }
@@ -99,6 +113,23 @@ impl Spoken {
         if let Some(quic) = &digest.quic {
             self.quic.get_or_insert_default().merge(quic.clone());
         }
+    }
+
+    /// Whether requests went out before the end of handshakes, or were to.
+    fn has_early(&self) -> bool {
+        let tls = self.tls.as_ref();
+        tls.is_some_and(|tls| tls.early() + tls.not_early + tls.early_refused > 0)
+    }
+
+    /// What handshakes and ends of connections did not come to.
+    fn notes(&self) -> String {
+        let Some(tls) = &self.tls else {
+            return String::new();
+        };
+        let mut notes = handshakes::not_as_drawn(tls);
+        notes.extend(handshakes::cut(tls));
+        notes.extend(handshakes::by_certificate(tls));
+        notes.join("; ")
     }
 
     const fn protocol(&self) -> &'static str {
@@ -211,6 +242,46 @@ mod tests {
             [&tls.full_time, &tls.resumed_time].map(|times| time_of(Some(times), 0.5));
         assert_ne!(full, resumed);
         check(&told(Some(tls), None), &[&full, &resumed]);
+    }
+
+    /// A trial that drew kinds of handshakes, and what they came to.
+    #[test]
+    fn it_tells_of_early_requests_and_of_what_did_not_come_as_drawn() {
+        let mut tls = TlsRecord {
+            not_resumed: 5,
+            not_early: 3,
+            early_refused: 2,
+            closed_without_notify: 1,
+            ..TlsRecord::default()
+        };
+        let resumed = Negotiated {
+            version: "1.3".to_owned(),
+            resumed: true,
+            ..Negotiated::default()
+        };
+        let early = Negotiated {
+            early: true,
+            ..resumed.clone()
+        };
+        tls.add(resumed, 40);
+        tls.add(early, 7);
+        tls.early_time.record_n(model::Span::from_us(300), 2_000);
+        let time = time_of(Some(&tls.early_time), 0.5);
+        let notes = "5 full for want of a session; 3 without an early request, for want of a \
+                     session that allows one; 2 whose early request the server did not take, and \
+                     which was sent again; 1 connection closed by the server without close_notify";
+        let html = told(Some(tls), None);
+        check(&html, &["47", "7", &time, notes]);
+        let heads = |html: &str, words: &[&str], expected: bool| {
+            for head in words {
+                let is_there = html.contains(&format!(">{head}</th>"));
+                assert_eq!(is_there, expected, "{head}: {html}");
+            }
+        };
+        let words = ["early (0-RTT)", "early: median", "notes on handshakes"];
+        heads(&html, &words, true);
+        // Where there is nothing of the kind, there are no columns for it.
+        heads(&told(Some(TlsRecord::default()), None), &words, false);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod http2;
 mod lab;
 mod latency;
 mod quic;
+mod redirects;
 mod result;
 mod thresholds;
 mod times;

@@ -5,6 +5,7 @@ use model::tls::Negotiated;
 use verdict::words;
 
 use super::Style;
+use crate::handshakes;
 
 /// Handshakes of each kind, and what went wrong with TLS. Nothing where connections are in clear.
 pub(super) fn tls(trial: &Trial, style: Style) -> String {
@@ -25,39 +26,24 @@ pub(super) fn tls(trial: &Trial, style: Style) -> String {
     }
     if let Some(mix) = trial.plan.tls.as_ref().and_then(|tls| tls.handshakes) {
         text.push_str(&format!(" (drawn by {mix}"));
-        if tls.not_resumed > 0 {
-            text.push_str(&format!(
-                "; {} full for want of a session",
-                words::count(tls.not_resumed)
-            ));
-        }
-        if tls.not_early > 0 {
-            text.push_str(&format!(
-                "; {} without an early request, for want of a session that allows one",
-                words::count(tls.not_early)
-            ));
-        }
-        if tls.early_refused > 0 {
-            text.push_str(&format!(
-                "; {} whose early request the server did not take, and which was sent again",
-                words::count(tls.early_refused)
-            ));
+        for part in handshakes::not_as_drawn(tls) {
+            text.push_str(&format!("; {part}"));
         }
         text.push(')');
     }
     if tls.failed > 0 {
         text.push_str(&format!(", {} failed", words::count(tls.failed)));
     }
-    if tls.closed_without_notify > 0 {
-        text.push_str(&format!(
-            "; {} closed by the server without close_notify",
-            words::plural(tls.closed_without_notify, "connection")
-        ));
+    if let Some(part) = handshakes::cut(tls) {
+        text.push_str(&format!("; {part}"));
     }
     if trial.plan.tls.as_ref().is_some_and(|tls| tls.insecure) {
         text.push_str("; certificates were not verified");
     }
     let mut out = style.labelled("TLS", &text);
+    if let Some(line) = handshakes::by_certificate(tls) {
+        out.push_str(&style.labelled("", &line));
+    }
     for kind in &tls.negotiated {
         let line = format!(
             "{} of {}",

@@ -14,6 +14,7 @@ mod connection_capacity;
 mod conntrack_active;
 mod content_coding;
 mod debug_build;
+mod early_data;
 mod environment_changed;
 mod error_log_growth;
 mod errors;
@@ -48,10 +49,12 @@ mod status;
 mod steal;
 mod swap;
 mod syn_cookies;
+mod tls_library;
 mod tls_params;
 mod too_few_rounds;
 mod too_few_samples;
 mod two_sided_limit;
+mod udp_drops;
 mod uneven_load;
 mod unexplained_limit;
 mod virtualised;
@@ -81,6 +84,7 @@ pub(crate) static ALL: &[&Check] = &[
     &syn_cookies::CHECK,
     &retransmits::CHECK,
     &softnet_drop::CHECK,
+    &udp_drops::CHECK,
     &conntrack_active::CHECK,
     &link_saturated::CHECK,
     &loopback::CHECK,
@@ -108,6 +112,8 @@ pub(crate) static ALL: &[&Check] = &[
     &h2_goaway::CHECK,
     &tls_params::CHECK,
     &resumption::CHECK,
+    &early_data::CHECK,
+    &tls_library::CHECK,
     &request_parity::CHECK,
     &too_few_samples::CHECK,
     &too_few_rounds::CHECK,

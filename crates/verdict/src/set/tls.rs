@@ -30,8 +30,7 @@ pub(crate) struct Tls {
 impl Tls {
     /// None where connections are in clear.
     pub(crate) fn of(trial: &Trial) -> Option<Self> {
-        let is_secure = |url: &str| url.starts_with("https://");
-        if !trial.plan.requests.iter().any(|one| is_secure(&one.url)) {
+        if !trial.is_secure() {
             return None;
         }
         let record = trial.record.tls.as_ref();

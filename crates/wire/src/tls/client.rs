@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+use model::Instant;
 use model::http2::Http2Record;
-use model::tls::{HandshakeKind, HandshakeMix, Negotiated, TlsRecord};
-use model::{Instant, Random};
+use model::tls::{HandshakeKind, Negotiated, TlsRecord};
+use rustls::HandshakeKind as Kind;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, HandshakeKind as Kind};
 
 use super::connector::HTTP_1;
 use super::error::TlsError;
 use super::facts::{Facts, Tally};
+use super::offer::{Draw, Offer};
 use super::session::{OVERHEAD, Session, Stop};
-use super::store::Store;
 use crate::client::{Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 use crate::message::{Request, RequestId};
 
@@ -38,51 +38,6 @@ pub trait Inner: Client {
     ) -> Result<(), ProtocolError>;
 }
 
-/// Says of each connection of which kind its handshake is to be.
-#[derive(Debug)]
-pub(super) struct Draw {
-    full_below: usize,
-    resumed_below: usize,
-    all: usize,
-    /// For full ones.
-    full: Arc<ClientConfig>,
-    /// For those that begin with a request.
-    early: Arc<ClientConfig>,
-    /// What sessions are lent from.
-    store: Arc<Store>,
-    random: Random,
-}
-
-impl Draw {
-    pub(super) fn new(
-        mix: HandshakeMix,
-        full: ClientConfig,
-        early: ClientConfig,
-        store: Arc<Store>,
-        random: Random,
-    ) -> Self {
-        let [full_below, resumed, begun] =
-            [mix.full, mix.resumed, mix.early].map(|weight| weight as usize);
-        Self {
-            full_below,
-            resumed_below: full_below + resumed,
-            all: full_below + resumed + begun,
-            full: Arc::new(full),
-            early: Arc::new(early),
-            store,
-            random,
-        }
-    }
-
-    fn kind(&mut self) -> HandshakeKind {
-        match self.random.below(self.all) {
-            drawn if drawn < self.full_below => HandshakeKind::Full,
-            drawn if drawn < self.resumed_below => HandshakeKind::Resumed,
-            _ => HandshakeKind::Early,
-        }
-    }
-}
-
 /// What becomes of a request that goes out before the handshake is over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Early {
@@ -102,7 +57,10 @@ enum Early {
 #[derive(Debug)]
 pub struct Shared<C: Client> {
     inner: C::Shared,
-    config: Arc<ClientConfig>,
+    /// One, or one for each certificate of the client.
+    offers: Box<[Offer]>,
+    /// Which of them the next connection makes.
+    turn: usize,
     draw: Option<Draw>,
     name: ServerName<'static>,
     /// The bytes of each request, by its id.
@@ -117,7 +75,7 @@ pub struct Shared<C: Client> {
 impl<C: Client> Shared<C> {
     pub(super) fn new(
         inner: C::Shared,
-        config: Arc<ClientConfig>,
+        offers: Box<[Offer]>,
         draw: Option<Draw>,
         name: ServerName<'static>,
         requests: Arc<[Box<[u8]>]>,
@@ -127,13 +85,14 @@ impl<C: Client> Shared<C> {
         let lengths = requests.iter().map(|request| request.len());
         Self {
             inner,
-            config,
+            tally: Tally::of(offers.len()),
+            offers,
+            turn: 0,
             draw,
             name,
             longest: lengths.max().unwrap_or(0),
             requests,
             piece,
-            tally: Tally::default(),
         }
     }
 }
@@ -154,6 +113,8 @@ pub struct Tls<C> {
     dictated: Vec<u8>,
     /// The handshake is over, and counted.
     is_established: bool,
+    /// Which certificate of the client it shows, of several.
+    certificate: usize,
     /// Of which kind it was to be; none: as it comes.
     wanted: Option<HandshakeKind>,
     early: Early,
@@ -170,20 +131,17 @@ impl<C: Inner> Client for Tls<C> {
 
     const HANDSHAKES: bool = true;
     const MULTIPLEXES: bool = C::MULTIPLEXES;
+    const WRITES: bool = true;
 
     fn new(shared: &mut Shared<C>) -> Self {
         let wanted = shared.draw.as_mut().map(Draw::kind);
-        let config = match (&shared.draw, wanted) {
-            (Some(draw), Some(HandshakeKind::Full)) => &draw.full,
-            (Some(draw), Some(HandshakeKind::Early)) => &draw.early,
-            _ => &shared.config,
-        };
-        let (config, name) = (Arc::clone(config), shared.name.clone());
+        let offer = &shared.offers[shared.turn];
+        let (config, name) = (Arc::clone(offer.config(wanted)), shared.name.clone());
         let side = UnbufferedClientConnection::new(config, name);
         let mut session = Session::new(side.expect("one was made before the run"));
-        if let (Some(draw), Some(HandshakeKind::Early)) = (&shared.draw, wanted) {
+        if wanted == Some(HandshakeKind::Early) {
             let fits = shared.longest + OVERHEAD <= shared.piece;
-            session.holds = fits && shared.longest <= draw.store.early_bytes();
+            session.holds = fits && shared.longest <= offer.early_bytes(wanted);
         }
         let begun = session.begin();
         Self {
@@ -191,6 +149,7 @@ impl<C: Inner> Client for Tls<C> {
                 true => Early::MayBegin,
                 false => Early::No,
             },
+            certificate: shared.turn,
             wanted,
             said: Vec::new(),
             session: Box::new(session),
@@ -205,6 +164,14 @@ impl<C: Inner> Client for Tls<C> {
             is_finished: false,
             is_over: begun.is_err(),
         }
+    }
+
+    fn identities(shared: &Shared<C>) -> usize {
+        shared.offers.len()
+    }
+
+    fn take_identity(shared: &mut Shared<C>, turn: usize) {
+        shared.turn = turn;
     }
 
     #[inline]
@@ -271,18 +238,18 @@ impl<C: Inner> Client for Tls<C> {
 
     #[inline]
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused> {
-        if self.is_over || self.is_finished || self.session.has_ended {
-            return Err(Refused::Closing);
-        }
-        if !self.may_ask() || self.sending.is_some() {
-            return Err(Refused::Busy);
-        }
+        self.check_room()?;
+        self.dictated.clear();
         self.inner.begin(request)
     }
 
-    fn dictate(&mut self, bytes: &[u8]) {
+    fn begin_as(&mut self, request: &Request, message: &[u8]) -> Result<StreamId, Refused> {
+        self.check_room()?;
         self.dictated.clear();
-        self.dictated.extend_from_slice(bytes);
+        if !C::WRITES {
+            self.dictated.extend_from_slice(message);
+        }
+        self.inner.begin_as(request, message)
     }
 
     fn handle_bytes(
@@ -414,6 +381,18 @@ impl<C: Inner> Tls<C> {
         (self.is_established || self.early == Early::MayBegin) && !self.is_finished
     }
 
+    /// Whether an exchange may begin now, and why not.
+    #[inline]
+    fn check_room(&self) -> Result<(), Refused> {
+        if self.is_over || self.is_finished || self.session.has_ended {
+            Err(Refused::Closing)
+        } else if !self.may_ask() || self.sending.is_some() {
+            Err(Refused::Busy)
+        } else {
+            Ok(())
+        }
+    }
+
     /// Sends a request behind the first message of the handshake.
     fn say_early(&mut self, now: Instant, out: &mut Vec<u8>) -> Transmit {
         if !out.is_empty() && out.len() + self.longest + OVERHEAD > self.piece {
@@ -454,7 +433,7 @@ impl<C: Inner> Tls<C> {
         };
         let mut facts = Facts::of(&self.session.side);
         facts.is_early = self.early == Early::Taken;
-        tally.add(facts);
+        tally.add(facts, self.certificate);
         match (self.wanted, self.early) {
             (Some(HandshakeKind::Early), Early::Refused) => tally.early_refused += 1,
             (Some(HandshakeKind::Early), Early::No) => tally.not_early += 1,

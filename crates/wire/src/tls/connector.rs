@@ -10,11 +10,13 @@ use rustls::client::{
 };
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::client::{Draw, Inner, Shared};
+use super::client::{Inner, Shared};
+use super::offer::{Draw, Kinds, Offer};
 use super::store::{Keeping, Store};
 use super::suites;
 use crate::message::Request;
@@ -39,8 +41,8 @@ pub struct Demands<'a> {
     pub name: &'a str,
     /// Whose signature on a certificate is trusted; none: any certificate will do.
     pub roots: Option<Vec<CertificateDer<'static>>>,
-    /// Who the client is.
-    pub identity: Option<Identity>,
+    /// Who the client is: nobody, somebody, or another one on each connection.
+    pub identities: Vec<Identity>,
     /// What is offered; empty: all that is usual.
     pub versions: &'a [TlsVersion],
     /// The same of suites.
@@ -75,7 +77,8 @@ pub enum SetupError {
 /// Makes the connections of a plan.
 #[derive(Clone, Debug)]
 pub struct Connector {
-    config: ClientConfig,
+    /// One, or one for each certificate of the client.
+    configs: Box<[ClientConfig]>,
     name: ServerName<'static>,
     resumes: bool,
     mix: Option<HandshakeMix>,
@@ -85,6 +88,7 @@ impl Connector {
     /// Fails where `demands` cannot be met by anyone.
     pub fn new(demands: Demands<'_>) -> Result<Self, SetupError> {
         let provider = Arc::new(suites::provider(demands.suites, demands.groups));
+        let own = Arc::clone(&provider);
         let verifier = verifier(demands.roots, &provider)?;
         let versions = suites::versions(demands.versions, demands.suites);
         let builder = ClientConfig::builder_with_provider(provider)
@@ -92,32 +96,43 @@ impl Connector {
             .map_err(SetupError::Tls)?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
-        let mut config = match demands.identity {
-            Some(Identity { chain, key }) => builder
-                .with_client_auth_cert(chain, key)
-                .map_err(SetupError::Tls)?,
-            None => builder.with_no_client_auth(),
-        };
+        let mut config = builder.with_no_client_auth();
         config.resumption = Resumption::disabled();
         let name = ServerName::try_from(demands.name.to_owned())
             .map_err(|_| SetupError::Name(demands.name.to_owned()))?;
         // What no connection can be made with is found out here, and not in the loop.
         UnbufferedClientConnection::new(Arc::new(config.clone()), name.clone())
             .map_err(SetupError::Tls)?;
+        let showing = |Identity { chain, key }| {
+            let certified = CertifiedKey::from_der(chain, key, &own).map_err(SetupError::Tls)?;
+            let mut config = config.clone();
+            config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(certified));
+            Ok(config)
+        };
+        let identities = demands.identities.into_iter();
+        let configs = identities.map(showing).collect::<Result<Box<[_]>, _>>()?;
         Ok(Self {
-            config,
+            configs: match configs.is_empty() {
+                true => [config].into(),
+                false => configs,
+            },
             name,
             resumes: demands.resumes,
             mix: demands.mix,
         })
     }
 
-    /// The same inside QUIC, for the protocol of that name: settings, and whom to ask for. Each
-    /// handshake is a full one, because nobody could tell one that resumes.
-    pub(crate) fn for_quic(&self, application: &[u8]) -> (ClientConfig, String) {
-        let mut config = self.config.clone();
-        config.alpn_protocols = vec![application.to_vec()];
-        (config, self.name.to_str().into_owned())
+    /// The same inside QUIC, for the protocol of that name: settings for each certificate of the
+    /// client, and whom to ask for. Each handshake is a full one, because nobody could tell one
+    /// that resumes.
+    pub(crate) fn for_quic(&self, application: &[u8]) -> (Vec<ClientConfig>, String) {
+        let for_one = |config: &ClientConfig| {
+            let mut config = config.clone();
+            config.alpn_protocols = vec![application.to_vec()];
+            config
+        };
+        let configs = self.configs.iter().map(for_one);
+        (configs.collect(), self.name.to_str().into_owned())
     }
 
     /// What the connections of one worker have in common: they send `requests`, by their ids, and
@@ -129,33 +144,40 @@ impl Connector {
         piece: usize,
         random: Random,
     ) -> Shared<C> {
-        let mut config = self.config.clone();
-        config.alpn_protocols = vec![C::APPLICATION.to_vec()];
-        let mut draw = None;
-        if self.resumes {
-            let store = Arc::<Store>::default();
-            let resumption = |resumption: Resumption| {
-                resumption.tls12_resumption(Tls12Resumption::SessionIdOrTickets)
-            };
-            let keeping = Resumption::store(Arc::new(Keeping(Arc::clone(&store))));
-            let mut full = config.clone();
-            full.resumption = resumption(keeping);
-            config.resumption = resumption(Resumption::store(Arc::clone(&store) as _));
-            draw = self.mix.map(|mix| {
-                let mut early = config.clone();
-                early.enable_early_data = true;
-                Draw::new(mix, full, early, store, random)
-            });
-        }
+        let offers = self.configs.iter();
+        let offers = offers.map(|config| self.offer(config, C::APPLICATION));
+        let draw = self.mix.filter(|_| self.resumes);
         let bytes = requests.map(|request| request.h1_bytes().into());
         Shared::new(
             inner,
-            Arc::new(config),
-            draw,
+            offers.collect(),
+            draw.map(|mix| Draw::new(mix, random)),
             self.name.clone(),
             bytes.collect(),
             piece,
         )
+    }
+
+    /// What connections offer that show the certificate of `config`. Sessions belong to it: one
+    /// that showed another certificate resumes none of them.
+    fn offer(&self, config: &ClientConfig, application: &[u8]) -> Offer {
+        let mut config = config.clone();
+        config.alpn_protocols = vec![application.to_vec()];
+        if !self.resumes {
+            return Offer::of(config, None);
+        }
+        let store = Arc::<Store>::default();
+        let resumption = |resumption: Resumption| {
+            resumption.tls12_resumption(Tls12Resumption::SessionIdOrTickets)
+        };
+        let keeping = Resumption::store(Arc::new(Keeping(Arc::clone(&store))));
+        let mut full = config.clone();
+        full.resumption = resumption(keeping);
+        config.resumption = resumption(Resumption::store(Arc::clone(&store) as _));
+        let mut early = config.clone();
+        early.enable_early_data = true;
+        let kinds = self.mix.map(|_| Kinds::new(full, early, store));
+        Offer::of(config, kinds)
     }
 }
 

@@ -9,6 +9,9 @@ use super::connector::HTTP_2;
 use super::suites::{group_name, suite_name, version_name};
 use crate::h3::APPLICATION as HTTP_3;
 
+/// What makes handshakes here, with what it calculates by (`suites::provider`).
+const LIBRARY: &str = "rustls with aws-lc-rs";
+
 /// What a handshake came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Facts {
@@ -82,10 +85,25 @@ pub(crate) struct Tally {
     pub(super) not_resumed: u64,
     pub(super) not_early: u64,
     pub(super) early_refused: u64,
+    /// Handshakes with each certificate of the client, where there are several.
+    by_certificate: Box<[u64]>,
 }
 
 impl Tally {
-    pub(crate) fn add(&mut self, facts: Facts) {
+    /// For a client that has so many certificates.
+    pub(crate) fn of(certificates: usize) -> Self {
+        let several = if certificates > 1 { certificates } else { 0 };
+        Self {
+            by_certificate: vec![0; several].into(),
+            ..Self::default()
+        }
+    }
+
+    /// One more handshake is over, on a connection with that certificate.
+    pub(crate) fn add(&mut self, facts: Facts, certificate: usize) {
+        if let Some(count) = self.by_certificate.get_mut(certificate) {
+            *count += 1;
+        }
         match self.seen.iter_mut().find(|(known, _)| *known == facts) {
             Some((_, count)) => *count += 1,
             None => self.seen.push((facts, 1)),
@@ -94,11 +112,13 @@ impl Tally {
 
     pub(crate) fn tell(&self) -> TlsRecord {
         let mut record = TlsRecord {
+            library: Some(LIBRARY.to_owned()),
             failed: self.failed,
             closed_without_notify: self.closed_without_notify,
             not_resumed: self.not_resumed,
             not_early: self.not_early,
             early_refused: self.early_refused,
+            by_certificate: self.by_certificate.to_vec(),
             ..TlsRecord::default()
         };
         for (facts, count) in &self.seen {

@@ -12,6 +12,7 @@ mod client;
 mod connector;
 mod error;
 mod facts;
+mod offer;
 mod server;
 mod session;
 mod store;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
 use super::pace::Think;
-use super::{PlanError, PlanFile, Protocol, field};
+use super::{PlanError, PlanFile, field};
 use crate::redact::REDACTED;
 use crate::request::RequestFile;
 
@@ -288,20 +288,9 @@ fn check_values(file: &PlanFile, script: &ScriptFile) -> Result<(), PlanError> {
                         return wrong(format!("'{pattern}' is no regular expression: {error}"));
                     }
                 }
-                FromFile::Header(_) if file.protocol != Protocol::Http1 => {
-                    return wrong("values are taken from fields only over HTTP/1.1".to_owned());
-                }
                 FromFile::Header(_) | FromFile::Json(_) => {}
             }
         }
-    }
-    let is_secure = |request: &RequestFile| request.url.starts_with("https:");
-    let is_plain = file.protocol == Protocol::Http1 && !file.requests.iter().any(is_secure);
-    if !is_plain && !file.requests.iter().all(|request| script.is_fixed(request)) {
-        return wrong(
-            "cookies and variables in requests work only over HTTP/1.1 in clear (http://)"
-                .to_owned(),
-        );
     }
     Ok(())
 }

@@ -100,8 +100,17 @@ pub fn processes_begun(root: &Path) -> Option<u64> {
 /// when the last of those processes has ended.
 #[derive(Debug, Default)]
 pub struct Networks {
-    /// Of each namespace, the files of pairs and the file of links.
-    open: Vec<(Vec<File>, Option<File>)>,
+    open: Vec<Network>,
+}
+
+/// The files of one namespace.
+#[derive(Debug)]
+struct Network {
+    /// Those with a line of names and a line of values for each protocol.
+    pairs: Vec<File>,
+    /// That with a line for each counter of IPv6.
+    ipv6: Option<File>,
+    links: Option<File>,
 }
 
 impl Networks {
@@ -109,9 +118,12 @@ impl Networks {
     /// nothing.
     pub fn of(root: &Path, processes: &[u32]) -> Self {
         let open = |network: PathBuf| {
-            let pairs = ["snmp", "netstat"].map(|file| File::open(network.join(file)).ok());
-            let links = File::open(network.join("dev")).ok();
-            (pairs.into_iter().flatten().collect(), links)
+            let open = |file: &str| File::open(network.join(file)).ok();
+            Network {
+                pairs: ["snmp", "netstat"].into_iter().filter_map(open).collect(),
+                ipv6: open("snmp6"),
+                links: open("dev"),
+            }
         };
         Self {
             open: networks(root, processes).into_iter().map(open).collect(),
@@ -124,9 +136,12 @@ impl Networks {
 /// network are sums over `networks`. A missing file contributes nothing.
 pub fn counters(root: &Path, networks: &Networks) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
-    for (pairs, links) in &networks.open {
+    for Network { pairs, ipv6, links } in &networks.open {
         for text in pairs.iter().filter_map(|file| reread(file).ok()) {
             parse_pairs(&text, &mut all);
+        }
+        if let Some(text) = ipv6.as_ref().and_then(|file| reread(file).ok()) {
+            parse_udp6(&text, &mut all);
         }
         if let Some(text) = links.as_ref().and_then(|file| reread(file).ok()) {
             parse_links(&text, &mut all);
@@ -207,6 +222,19 @@ fn parse_links(text: &str, into: &mut BTreeMap<String, u64>) {
                     .or_default();
                 *sum = sum.saturating_add(value);
             }
+        }
+    }
+}
+
+/// One line per counter, of which those of UDP have no others beside them: `Udp6InErrors 3`.
+fn parse_udp6(text: &str, into: &mut BTreeMap<String, u64>) {
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let name = words.next().and_then(|name| name.strip_prefix("Udp6"));
+        let value = words.next().and_then(|value| value.parse().ok());
+        if let (Some(name), Some(value)) = (name, value) {
+            let sum: &mut u64 = into.entry(format!("Udp6.{name}")).or_default();
+            *sum = sum.saturating_add(value);
         }
     }
 }

@@ -47,6 +47,11 @@ fn counters_have_their_protocols_name() {
             "net/netstat",
             "TcpExt: ListenOverflows ListenDrops\nTcpExt: 1 2\n",
         ),
+        (
+            "net/snmp6",
+            "Ip6InReceives                   \t9\nUdp6RcvbufErrors                \t5\n\
+             UdpLite6InErrors                \t1\n",
+        ),
         ("vmstat", "pswpin 0\npswpout 4\n"),
         (
             "net/softnet_stat",
@@ -61,6 +66,11 @@ fn counters_have_their_protocols_name() {
     assert_eq!(all.get("Tcp.RetransSegs"), Some(&7));
     assert_eq!(all.get("Tcp.MaxConn"), None);
     assert_eq!(all.get("TcpExt.ListenDrops"), Some(&2));
+    assert_eq!(all.get("Udp6.RcvbufErrors"), Some(&5));
+    assert!(
+        all.keys()
+            .all(|name| !name.starts_with("Ip6") && !name.starts_with("UdpLite6"))
+    );
     assert_eq!(all.get("vmstat.pswpout"), Some(&4));
     let softnet = ["processed", "dropped", "squeezed"].map(|name| all[&format!("softnet.{name}")]);
     assert_eq!(softnet, [26, 1, 3]);

@@ -118,6 +118,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIGEST")]
     expect_sha256: Option<String>,
 
+    /// Follow up to N redirects of each exchange, within the server of the URL [N: 10 unless
+    /// given]. The exchange is then over with the answer that they lead to: its response time, its
+    /// service time and --timeout are for all its requests together. What leads to another server
+    /// is the answer, and nothing is sent there. Redirects are counted with and without this
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "10"
+    )]
+    follow: Option<u32>,
+
     /// How long the same load runs before anything counts [default: 1s; 0 with --requests]
     #[arg(long, value_name = "TIME")]
     warmup: Option<Span>,
@@ -302,6 +315,7 @@ pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
         warmup: args.warmup.unwrap_or(warmup),
         connections: args.connections,
         requests_per_connection: args.requests_per_connection,
+        follow: args.follow,
         pipeline: args.pace.pipeline.max(handed),
         streams: args.pace.streams,
         timeout: args.timeout,

@@ -6,12 +6,13 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 68] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 70] = [
     "backend",
     "bearer",
     "cacert",
     "capacity",
     "cert",
+    "certs",
     "compressed",
     "connect_to",
     "connections",
@@ -23,6 +24,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 68] = [
     "expect_length",
     "expect_sha256",
     "expect_status",
+    "follow",
     "forms",
     "har",
     "handshakes",
@@ -85,6 +87,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
     let flag = match *field {
         "connections" => "--connections",
         "expect.sha256" => "--expect-sha256",
+        "follow" => "--follow",
         "headers" => "-H/--header",
         "method" => "--request",
         "deadline" => "--deadline",
@@ -100,6 +103,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "timeout" => "--timeout",
         "tls" => "--cacert and other flags of TLS",
         "tls.certificate_file" => "--cert",
+        "tls.certificates_folder" => "--certs",
         "tls.handshakes" => "--handshakes",
         "tls.suites" => "--tls-suites",
         "workers" => "--threads",

@@ -40,6 +40,13 @@ pub(super) struct Flags {
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<String>,
 
+    /// A folder of client certificates (PEM): NAME.pem or NAME.crt with its private key beside it
+    /// in NAME.key, or in the same file. Each connection shows one of them, in the order of their
+    /// names; where there are more than connections, each new connection shows the next. Results
+    /// count handshakes by certificate, and hold no key and no name
+    #[arg(long, value_name = "DIR", conflicts_with = "cert")]
+    certs: Option<String>,
+
     /// Make each handshake a full one [default: sessions are resumed where the server allows it]
     #[arg(long)]
     no_resumption: bool,
@@ -62,6 +69,7 @@ impl Flags {
             groups: self.tls_groups.clone(),
             certificate_file: self.cert.clone(),
             key_file: self.key.clone(),
+            certificates_folder: self.certs.clone(),
             no_resumption: self.no_resumption,
             handshakes: self.handshakes,
         };

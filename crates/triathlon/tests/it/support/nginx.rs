@@ -39,6 +39,21 @@ http {
 const EARLY: &str = "set $early $ssl_early_data;";
 const EARLY_LOG: &str = "log_format early '$early $status'; access_log early.log early;";
 
+/// The same of whose certificate a connection has.
+const CLIENTS_LOG: &str = "log_format clients '$connection|$ssl_session_reused|$status|\
+                           $ssl_client_s_dn'; access_log clients.log clients;";
+
+/// A request, and whose certificate its connection has.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) connection: u64,
+    /// The handshake resumed a session.
+    pub(crate) is_resumed: bool,
+    pub(crate) status: u16,
+    /// The name in the certificate.
+    pub(crate) client: String,
+}
+
 /// It runs until dropped.
 pub(crate) struct Nginx {
     folder: tempfile::TempDir,
@@ -134,6 +149,42 @@ impl Nginx {
         Self::start_with(program, files, &settings)
     }
 
+    /// The same, which writes of each request whose certificate its connection has.
+    pub(crate) fn start_naming_clients(
+        program: &Path,
+        files: &[(&str, &[u8])],
+        certificate: &Path,
+        key: &Path,
+        clients: &Path,
+    ) -> Self {
+        let settings = format!(
+            " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {}; ssl_certificate_key {}; \
+             ssl_client_certificate {}; ssl_verify_client on",
+            certificate.display(),
+            key.display(),
+            clients.display()
+        );
+        let configuration = CONFIGURATION
+            .replace("  server {", &format!("  {CLIENTS_LOG}\n  server {{"))
+            .replace("ADDRESS", &format!("ADDRESS{settings}"));
+        Self::start_as(program, files, &configuration)
+    }
+
+    /// Lets it finish what it does, and reads whose certificates it saw.
+    pub(crate) fn quit_and_name(self) -> Vec<Seen> {
+        let log = self.log_in("clients.log");
+        let seen = log.lines().map(|line| {
+            let fields: Vec<&str> = line.split('|').collect();
+            Seen {
+                connection: fields[0].parse().expect("a number in the log"),
+                is_resumed: fields[1] == "r",
+                status: fields[2].parse().expect("a status in the log"),
+                client: fields[3].to_owned(),
+            }
+        });
+        seen.collect()
+    }
+
     /// The same over HTTP/2, in clear or with a certificate and its key.
     pub(crate) fn start_http2(
         program: &Path,
@@ -175,6 +226,22 @@ impl Nginx {
         );
         let whole = CONFIGURATION.split_once("  server {").map(|(head, _)| head);
         let whole = format!("{}\n{server}\n}}\n", whole.expect("there is a server"));
+        Self::start_as(program, &[], &whole)
+    }
+
+    /// One that listens as `settings` say and answers as `locations` do. It logs who asked for
+    /// what: protocol, method, target, and the fields X-Token, Cookie, Authorization and
+    /// Content-Length.
+    pub(crate) fn start_answering(program: &Path, settings: &str, locations: &str) -> Self {
+        let log = "log_format told '$server_protocol|$request_method|$request_uri|$http_x_token|'
+                   '$http_cookie|$http_authorization|$content_length';";
+        let server =
+            format!("server {{ listen ADDRESS{settings}; access_log asks.log told; {locations} }}");
+        let whole = CONFIGURATION.split_once("  server {").map(|(head, _)| head);
+        let whole = format!(
+            "{}\n{log}\n{server}\n}}\n",
+            whole.expect("there is a server")
+        );
         Self::start_as(program, &[], &whole)
     }
 

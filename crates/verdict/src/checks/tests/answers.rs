@@ -57,6 +57,25 @@ fn streams(wanted: u32, allowed: u32) -> Vec<model::Trial> {
     trials
 }
 
+/// One of them with a thread more and without a ceiling, with sessions that allow a request before
+/// the end of a handshake, where the plan wants such requests.
+fn begun_early() -> Vec<model::Trial> {
+    let mut trials = vec![secure("RSA 2048").swap_remove(0)];
+    let trial = &mut trials[0];
+    trial.record.workers.push(trial.record.workers[0].clone());
+    trial.context.ceiling = None;
+    trial.plan.tls = Some(model::tls::TlsFile {
+        handshakes: "full:1,early:1".parse().ok(),
+        ..model::tls::TlsFile::default()
+    });
+    let tls = trial.record.tls.as_mut().unwrap();
+    let mut early = tls.negotiated[0].negotiated.clone();
+    (early.resumed, early.early) = (true, true);
+    tls.library = Some("rustls with aws-lc-rs".to_owned());
+    tls.add(early, 60);
+    trials
+}
+
 /// Connections for one request each: 1,000 full handshakes, and so many that resumed a session.
 fn handshakes(resumed: u64) -> Vec<model::Trial> {
     let mut trials = secure("RSA 2048");
@@ -76,7 +95,41 @@ fn handshakes(resumed: u64) -> Vec<model::Trial> {
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = of_one_server();
     cases.extend(across_servers());
+    cases.extend(of_handshakes());
     cases
+}
+
+fn of_handshakes() -> Vec<Case> {
+    vec![
+        Case {
+            rule: "HTTP-15",
+            base: begun_early,
+            provoke: |t| t[0].plan.tls.as_mut().unwrap().handshakes = None,
+            silent: |_| {},
+            missing: Some((|t| t[0].record.tls = None, "before their end")),
+        },
+        Case {
+            rule: "HTTP-16",
+            base: begun_early,
+            provoke: |t| {
+                let tls = t[0].record.tls.as_mut().unwrap();
+                tls.library = Some("OpenSSL 3.0.17".to_owned());
+            },
+            // A ceiling that was measured with it has such waits in it.
+            silent: |t| {
+                let tls = t[0].record.tls.as_mut().unwrap();
+                tls.library = Some("OpenSSL 3.0.17".to_owned());
+                t[0].context.ceiling = Some(model::trial::Ceiling {
+                    rate: 900_000.0,
+                    ..model::trial::Ceiling::default()
+                });
+            },
+            missing: Some((
+                |t| t[0].record.tls.as_mut().unwrap().library = None,
+                "library",
+            )),
+        },
+    ]
 }
 
 fn across_servers() -> Vec<Case> {
@@ -291,6 +344,44 @@ fn a_point_of_resumed_handshakes_has_no_others() {
         trial.record.tls = other.record.tls;
     }
     assert_eq!(said(trials, "resumed"), "");
+}
+
+#[test]
+fn early_requests_that_nobody_declared_make_every_claim_invalid() {
+    let mut trial = begun_early().remove(0);
+    assert_eq!(super::finding(&crate::judge(&trial), "HTTP-15"), None);
+    // That sessions are to be resumed does not say that requests may come before.
+    let tls = trial.plan.tls.as_mut().unwrap();
+    tls.handshakes = "full:1,resumed:1".parse().ok();
+    let verdict = crate::judge(&trial);
+    let found = super::finding(&verdict, "HTTP-15").expect("it objects");
+    assert!(verdict.nothing_left(), "{found:?}");
+    assert!(found.say.starts_with("48 % of the handshakes"), "{found:?}");
+    // Connections in clear have none.
+    "http://127.0.0.1:8080/7".clone_into(&mut trial.plan.requests[0].url);
+    (trial.plan.tls, trial.record.tls) = (None, None);
+    let verdict = crate::judge(&trial);
+    assert_eq!(verdict.coverage.unknown.get("HTTP-15"), None);
+}
+
+#[test]
+fn one_thread_waits_for_no_lock_of_its_library() {
+    let mut trial = begun_early().remove(0);
+    trial.record.tls.as_mut().unwrap().library = Some("OpenSSL 3.0.17".to_owned());
+    let doubts = |trial: &model::Trial| {
+        let found = super::finding(&crate::judge(trial), "HTTP-16");
+        found.is_some()
+    };
+    assert!(doubts(&trial));
+    // A ceiling against the same server says nothing.
+    trial.context.ceiling = Some(model::trial::Ceiling {
+        rate: 900_000.0,
+        same_server: true,
+        ..model::trial::Ceiling::default()
+    });
+    assert!(doubts(&trial));
+    trial.record.workers.truncate(1);
+    assert!(!doubts(&trial));
 }
 
 /// A lab that is continued in the middle of a round makes its certificate anew.

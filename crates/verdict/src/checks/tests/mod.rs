@@ -3,6 +3,7 @@
 //! The wording of each provoked finding is reviewed as a snapshot.
 
 mod answers;
+mod datagrams;
 mod generator;
 mod machine;
 mod page;
@@ -42,6 +43,7 @@ fn cases() -> Vec<Case> {
     [
         generator::cases(),
         machine::cases(),
+        datagrams::cases(),
         answers::cases(),
         statistics::cases(),
     ]

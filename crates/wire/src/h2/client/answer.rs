@@ -27,6 +27,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// The next head is read whatever it is.
+    pub(super) fn forget(&mut self) {
+        self.block.clear();
+    }
+
     /// Reads `block`, and writes it to `text` as HTTP/1.1 would have it, unless it is the one of
     /// before: then `text` is empty.
     pub(super) fn read(

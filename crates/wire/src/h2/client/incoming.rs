@@ -175,6 +175,9 @@ impl Connection {
                 None => Ok(()),
             };
         };
+        if shared.tells_heads {
+            self.known.forget();
+        }
         let (most, text) = (shared.head_bytes, &mut shared.text);
         let fields = self.known.read(block, &mut self.decoder, most, text)?;
         let slot = &mut self.slots[place];

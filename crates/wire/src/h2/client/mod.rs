@@ -20,6 +20,7 @@ use model::http2::Http2Record;
 pub use self::request::{Encoded, encode};
 
 use self::answer::Known;
+use self::request::transcribe;
 use self::tally::Tally;
 use super::PREFACE;
 use super::frame::{self, Code, PAYLOAD, flag};
@@ -48,6 +49,8 @@ pub struct Shared {
     piece: usize,
     /// The longest head that is read.
     head_bytes: usize,
+    /// Each head is told whole, also one like the one before.
+    tells_heads: bool,
     tally: Tally,
     /// The last head that was read, as HTTP/1.1 would have it.
     text: Vec<u8>,
@@ -61,8 +64,18 @@ impl Shared {
             streams,
             piece,
             head_bytes,
+            tells_heads: false,
             tally: Tally::default(),
             text: Vec::with_capacity(4_096),
+        }
+    }
+
+    /// The same, which tells each head whole if it `tells_heads`, for whoever reads fields of it.
+    #[must_use]
+    pub fn telling(self, tells_heads: bool) -> Self {
+        Self {
+            tells_heads,
+            ..self
         }
     }
 }
@@ -147,6 +160,7 @@ impl Client for Connection {
     type Shared = Shared;
 
     const MULTIPLEXES: bool = true;
+    const WRITES: bool = true;
 
     fn new(shared: &mut Shared) -> Self {
         let mut out = Vec::with_capacity(512);
@@ -201,56 +215,29 @@ impl Client for Connection {
     }
 
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused> {
-        if self.closing {
-            return Err(Refused::Closing);
-        }
-        if self.free() == 0 {
-            return Err(Refused::Busy);
-        }
-        let place = self.vacant.pop().ok_or(Refused::Busy)?;
         let encoded = request.h2();
-        let id = self.next;
-        self.next += 2;
-        let content = encoded
-            .content
-            .clone()
-            .filter(|content| !content.is_empty());
-        let flags = if content.is_none() {
-            flag::END_STREAM
-        } else {
-            0
-        };
-        if content.is_some() {
-            self.uploads.push(place);
-        }
-        self.slots[place as usize] = Slot {
-            id,
-            is_head: request.is_head(),
-            content,
-            window: i64::from(self.settings.window),
-            ..Slot::default()
-        };
-        let stream = StreamId(place);
-        self.pending = Some((stream, self.out.len()));
+        let content = encoded.content.clone();
+        let stream = self.take_place(request, content)?;
         let block = match self.table {
             Table::Filled => &encoded.again,
             Table::New => &encoded.first,
             Table::None | Table::Shrunk => &encoded.plain,
         };
-        if self.table == Table::Shrunk {
-            let mut told = Vec::with_capacity(block.len() + 1);
-            hpack::resize(&mut told, 0);
-            told.extend_from_slice(block);
-            frame::headers(&mut self.out, id, &told, flags);
-        } else {
-            frame::headers(&mut self.out, id, block, flags);
+        self.write_head(stream, block);
+        if self.table == Table::New {
+            self.table = Table::Filled;
         }
-        self.table = match self.table {
-            Table::New => Table::Filled,
-            Table::Shrunk => Table::None,
-            table => table,
-        };
-        self.closing = request.closes() || self.next > LAST_STREAM;
+        Ok(stream)
+    }
+
+    fn begin_as(&mut self, request: &Request, message: &[u8]) -> Result<StreamId, Refused> {
+        let mut block = Vec::with_capacity(message.len());
+        let from = transcribe(message, request.h2().is_secure, |name, value| {
+            hpack::field(&mut block, name, value, hpack::Form::Plain);
+        });
+        let content = Some(&message[from..]).filter(|content| !content.is_empty());
+        let stream = self.take_place(request, content.map(Arc::from))?;
+        self.write_head(stream, &block);
         Ok(stream)
     }
 
@@ -354,6 +341,56 @@ impl Inner for Connection {
 }
 
 impl Connection {
+    /// A place and a stream for a request that begins now.
+    fn take_place(
+        &mut self,
+        request: &Request,
+        content: Option<Arc<[u8]>>,
+    ) -> Result<StreamId, Refused> {
+        if self.closing {
+            return Err(Refused::Closing);
+        }
+        if self.free() == 0 {
+            return Err(Refused::Busy);
+        }
+        let place = self.vacant.pop().ok_or(Refused::Busy)?;
+        let id = self.next;
+        self.next += 2;
+        let content = content.filter(|content| !content.is_empty());
+        if content.is_some() {
+            self.uploads.push(place);
+        }
+        self.slots[place as usize] = Slot {
+            id,
+            is_head: request.is_head(),
+            content,
+            window: i64::from(self.settings.window),
+            ..Slot::default()
+        };
+        let stream = StreamId(place);
+        self.pending = Some((stream, self.out.len()));
+        self.closing = request.closes() || self.next > LAST_STREAM;
+        Ok(stream)
+    }
+
+    /// Writes the head of the request that has just begun.
+    fn write_head(&mut self, stream: StreamId, block: &[u8]) {
+        let slot = &self.slots[stream.0 as usize];
+        let flags = match slot.content {
+            None => flag::END_STREAM,
+            Some(_) => 0,
+        };
+        if self.table == Table::Shrunk {
+            let mut told = Vec::with_capacity(block.len() + 1);
+            hpack::resize(&mut told, 0);
+            told.extend_from_slice(block);
+            frame::headers(&mut self.out, slot.id, &told, flags);
+            self.table = Table::None;
+        } else {
+            frame::headers(&mut self.out, slot.id, block, flags);
+        }
+    }
+
     /// Exchanges under way.
     #[inline]
     fn in_flight(&self) -> u32 {

@@ -190,6 +190,9 @@ impl Connection {
             self.slots[place].is_past_content = true;
             return self.known.read_trailer(block);
         }
+        if shared.tells_heads {
+            self.known.forget();
+        }
         let fields = self
             .known
             .read(block, shared.head_bytes, &mut shared.text)?;

@@ -7,6 +7,7 @@
 //!
 //! Cost: QUIC allocates for each datagram and each stream.
 
+mod asking;
 mod incoming;
 mod link;
 mod request;
@@ -24,6 +25,7 @@ use quinn_proto::{Dir, StreamId as Quic};
 pub use self::request::{Encoded, encode};
 
 use self::link::{Link, Setup, reason};
+use self::request::transcribed;
 use self::session::Crypto;
 use self::tally::Tally;
 use super::fields::Known;
@@ -54,11 +56,16 @@ pub enum QuicError {
 /// What the connections of one worker have in common.
 #[derive(Debug)]
 pub struct Shared {
-    setup: Arc<Setup>,
+    /// One, or one for each certificate of the client.
+    setups: Box<[Arc<Setup>]>,
+    /// Which of them the next connection has.
+    turn: usize,
     /// Exchanges at once that the plan wants on a connection.
     streams: u32,
     /// The longest head that is read.
     head_bytes: usize,
+    /// Each head is told whole, also one like the one before.
+    tells_heads: bool,
     tally: Tally,
     /// What handshakes came to.
     tls: tls::Tally,
@@ -74,15 +81,32 @@ impl Shared {
     ///
     /// QUIC wants TLS 1.3 and one suite that every peer has.
     pub fn new(connector: &Connector, streams: u32, head_bytes: usize) -> Result<Self, SetupError> {
-        let (config, name) = connector.for_quic(APPLICATION);
+        let (configs, name) = connector.for_quic(APPLICATION);
+        let setup = |config| {
+            let crypto = Arc::new(Crypto::new(config)?);
+            Ok(Arc::new(Setup::new(crypto, &name)))
+        };
+        let setups = configs.into_iter().map(setup);
+        let setups = setups.collect::<Result<Box<[_]>, SetupError>>()?;
         Ok(Self {
-            setup: Arc::new(Setup::new(Arc::new(Crypto::new(config)?), &name)),
+            tls: tls::Tally::of(setups.len()),
+            setups,
+            turn: 0,
             streams,
             head_bytes,
+            tells_heads: false,
             tally: Tally::default(),
-            tls: tls::Tally::default(),
             text: Vec::with_capacity(4_096),
         })
+    }
+
+    /// The same, which tells each head whole if it `tells_heads`, for whoever reads fields of it.
+    #[must_use]
+    pub fn telling(self, tells_heads: bool) -> Self {
+        Self {
+            tells_heads,
+            ..self
+        }
     }
 }
 
@@ -109,6 +133,8 @@ struct Slot {
 #[derive(Debug)]
 pub struct Connection {
     setup: Arc<Setup>,
+    /// Which certificate of the client it shows, of several.
+    certificate: usize,
     /// None until the first datagram is asked for.
     link: Option<Link>,
     is_established: bool,
@@ -138,11 +164,13 @@ impl Client for Connection {
 
     const HANDSHAKES: bool = true;
     const MULTIPLEXES: bool = true;
+    const WRITES: bool = true;
     const DATAGRAMS: bool = true;
 
     fn new(shared: &mut Shared) -> Self {
         Self {
-            setup: Arc::clone(&shared.setup),
+            setup: Arc::clone(&shared.setups[shared.turn]),
+            certificate: shared.turn,
             link: None,
             is_established: false,
             has_failed: false,
@@ -160,6 +188,14 @@ impl Client for Connection {
             known: Known::default(),
             is_told: false,
         }
+    }
+
+    fn identities(shared: &Shared) -> usize {
+        shared.setups.len()
+    }
+
+    fn take_identity(shared: &mut Shared, turn: usize) {
+        shared.turn = turn;
     }
 
     #[inline]
@@ -204,28 +240,11 @@ impl Client for Connection {
     }
 
     fn begin(&mut self, request: &Request) -> Result<StreamId, Refused> {
-        if self.is_closing() {
-            return Err(Refused::Closing);
-        }
-        if self.free() == 0 {
-            return Err(Refused::Busy);
-        }
-        let (Some(link), Some(id)) = (&mut self.link, self.next.take()) else {
-            return Err(Refused::Busy);
-        };
-        let place = self.vacant.pop().ok_or(Refused::Busy)?;
-        self.slots[place as usize] = Slot {
-            id: Some(id),
-            is_head: request.is_head(),
-            rest: request.h3().bytes.clone(),
-            ..Slot::default()
-        };
-        self.next = link.quic.streams().open(Dir::Bi);
-        let stream = StreamId(place);
-        self.pending = Some(stream);
-        self.closing = request.closes();
-        self.write(place as usize);
-        Ok(stream)
+        self.ask(request, request.h3().bytes.clone())
+    }
+
+    fn begin_as(&mut self, request: &Request, message: &[u8]) -> Result<StreamId, Refused> {
+        self.ask(request, transcribed(message))
     }
 
     fn handle_bytes(
@@ -370,7 +389,7 @@ impl Connection {
         let facts = link.quic.crypto_session().handshake_data();
         let facts = facts.and_then(|facts| facts.downcast::<Facts>().ok());
         if let (Some(shared), Some(facts)) = (shared, facts) {
-            shared.tls.add(*facts);
+            shared.tls.add(*facts, self.certificate);
         }
         let mut streams = link.quic.streams();
         self.next = streams.open(Dir::Bi);
@@ -378,32 +397,6 @@ impl Connection {
             // A window that has no room for this makes a peer without use, which requests tell.
             let _written = link.quic.send_stream(control).write(&frame::greeting());
         }
-    }
-
-    /// Hands on what a request has left to be sent, as far as windows allow.
-    fn write(&mut self, place: usize) {
-        let slot = &mut self.slots[place];
-        let (Some(link), Some(id)) = (&mut self.link, slot.id) else {
-            return;
-        };
-        self.is_due = true;
-        let mut stream = link.quic.send_stream(id);
-        while !slot.rest.is_empty() {
-            let mut chunks = [std::mem::take(&mut slot.rest)];
-            let written = stream.write_chunks(&mut chunks);
-            let [rest] = chunks;
-            match written {
-                Ok(written) if written.chunks == 0 => slot.rest = rest,
-                Ok(_) => {}
-                Err(quinn_proto::WriteError::Blocked) => {
-                    slot.rest = rest;
-                    return;
-                }
-                // It wants no more of it: its answer says why.
-                Err(_) => return,
-            }
-        }
-        let _gone_already = stream.finish();
     }
 
     /// The place of the exchange on stream `id`.
@@ -449,7 +442,9 @@ impl Connection {
 impl Shared {
     /// Draws of QUIC follow from `seed`.
     pub(super) fn seed(&mut self, seed: [u8; 32]) {
-        Arc::make_mut(&mut self.setup).seed = Some(seed);
+        for setup in &mut self.setups {
+            Arc::make_mut(setup).seed = Some(seed);
+        }
     }
 }
 

@@ -107,7 +107,7 @@ impl World {
         let connector = Connector::new(Demands {
             name: "localhost",
             roots: Some(vec![root.into()]),
-            identity: None,
+            identities: Vec::new(),
             versions: &[],
             suites: &[],
             groups: &[],

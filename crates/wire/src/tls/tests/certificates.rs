@@ -163,10 +163,10 @@ fn what_cannot_be_is_refused_before_the_run() {
     let (one, other) = (authority.site(), authority.site());
     check(
         Demands {
-            identity: Some(Identity {
+            identities: vec![Identity {
                 chain: one.chain,
                 key: other.key,
-            }),
+            }],
             ..demands(&authority)
         },
         "keys",
@@ -184,4 +184,25 @@ fn a_certificate_is_replaced_while_connections_go_on() {
     let inner = H1::new(1, 1, HEAD_BYTES);
     pair.shared = connector.shared(inner, pair.requests.iter(), 1_000, Random::new(7));
     assert_eq!(pair.negotiate().key_type.as_deref(), Some("Ed25519"));
+}
+
+/// Who resumes a session is who it was made for.
+#[test]
+fn each_certificate_of_the_client_has_sessions_of_its_own() {
+    let authority = Authority::new("ours");
+    let demands = Demands {
+        identities: vec![authority.site(), authority.site()],
+        ..demands(&authority)
+    };
+    let hello = request(0, "GET", "/", None);
+    let mut pair = Pair::new(demands, authority.site(), vec![hello]);
+    assert_eq!(Secure::identities(&pair.shared), 2);
+    let resumed = [0, 0, 1, 1, 0].map(|turn| {
+        Secure::take_identity(&mut pair.shared, turn);
+        pair.negotiate().resumed
+    });
+    assert_eq!(resumed, [false, true, false, true, true]);
+    let record = Secure::tell(&pair.shared).unwrap();
+    assert_eq!(record.by_certificate, [3, 2]);
+    assert_eq!(record.full_and_resumed(), (2, 3));
 }

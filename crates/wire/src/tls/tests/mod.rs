@@ -69,7 +69,7 @@ fn demands(authority: &Authority) -> Demands<'static> {
     Demands {
         name: "site.test",
         roots: Some(vec![authority.root()]),
-        identity: None,
+        identities: Vec::new(),
         versions: &[],
         suites: &[],
         groups: &[],

@@ -1,0 +1,148 @@
+//! Users of a script who know something, over HTTP/1.1, HTTP/2 and HTTP/3, in clear and over TLS.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use model::Outcome;
+
+use crate::support::need;
+use crate::support::nginx::Nginx;
+use crate::support::process::{Run, triathlon};
+use crate::support::wait_until;
+use crate::tls::{Files, https};
+
+/// A shop: who logs in gets a cookie and a token, and who buys has both.
+const SHOP: &str = "
+    location = /login {
+        add_header Set-Cookie 'id=$arg_user; Path=/';
+        add_header X-Token t-$arg_user;
+        return 200 'in';
+    }
+    location /buy/ {
+        if ($cookie_id = '') { return 403; }
+        return 200 'thank you';
+    }";
+
+/// What its users do.
+const USERS: &str = "
+    cookies = true
+    [variables]
+    user = { list = ['ann', 'bob', 'cid'], once = true }
+    count = { counter = 10 }
+    [[step]]
+    get = '/login?user=${user}'
+    take = { token = { header = 'X-Token' } }
+    [[step]]
+    name = 'buy'
+    post = '/buy/${count}'
+    headers = [['X-Token', '${token}']]
+    body = 'count=${count}'
+    contains = 'thank you'
+";
+
+fn run(url: &str, script: &str, flags: &str) -> Run {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("script.toml");
+    fs::write(&path, script).expect("a file");
+    let path = path.display().to_string();
+    let words = ["load", url, "--script", &path, "--json", "-"];
+    triathlon(words.into_iter().chain(flags.split_whitespace()))
+}
+
+#[track_caller]
+fn check(run: &Run, count: u64) {
+    let outcomes = run.trial().record.total.outcomes;
+    assert_eq!(outcomes[Outcome::Ok], count, "{run:#?}");
+    assert_eq!(outcomes.total(), count, "{run:#?}");
+}
+
+#[test]
+fn users_log_in_over_each_protocol() {
+    let Some([nginx]) = need("sessions::users_log_in_over_each_protocol", ["nginx"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
+    let tls = |http2: &str| {
+        format!(
+            " ssl{http2}; ssl_certificate {}; ssl_certificate_key {}",
+            certificate.display(),
+            key.display()
+        )
+    };
+    let trust = files.trust();
+    for (settings, flags, protocol) in [
+        (String::new(), String::new(), "HTTP/1.1"),
+        (tls(""), trust.clone(), "HTTP/1.1"),
+        (
+            tls(""),
+            format!("{trust} --requests-per-connection 3"),
+            "HTTP/1.1",
+        ),
+        (
+            " http2".to_owned(),
+            "--http2-prior-knowledge".to_owned(),
+            "HTTP/2.0",
+        ),
+        (tls(" http2"), format!("{trust} --http2"), "HTTP/2.0"),
+    ] {
+        let server = Nginx::start_answering(&nginx, &settings, SHOP);
+        let url = match settings.contains("ssl") {
+            true => server.https_url(""),
+            false => server.url(""),
+        };
+        let flags = format!("{flags} -n 120 -c 3 -t 1 --timeout 10s");
+        check(&run(&url, USERS, &flags).expect_measured(), 120);
+        let mut counts = BTreeSet::new();
+        let mut users = BTreeSet::new();
+        for line in server.quit_and_list() {
+            assert_eq!(line[0], protocol, "{line:?}");
+            let Some(count) = line[2].strip_prefix("/buy/") else {
+                continue;
+            };
+            assert_eq!(line[1], "POST", "{line:?}");
+            let user = line[4].strip_prefix("id=").expect("a cookie");
+            assert_eq!(line[3], format!("t-{user}"), "{line:?}");
+            assert_eq!(line[6], (6 + count.len()).to_string(), "{line:?}");
+            users.insert(user.to_owned());
+            assert!(counts.insert(count.to_owned()), "{count} comes twice");
+        }
+        let expected = ["ann", "bob", "cid"].map(str::to_owned);
+        assert_eq!(users, BTreeSet::from(expected), "{flags}");
+        assert!(
+            (57..=63).contains(&counts.len()),
+            "{flags}: {}",
+            counts.len()
+        );
+    }
+}
+
+#[test]
+fn paths_of_users_reach_origin_over_http3() {
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let pages: [(&str, &[u8]); 3] = [("item-1", b"one"), ("item-2", b"two"), ("item-3", b"three")];
+    let served = files.serve("site", &pages, "--http3 --access-log log");
+    let script = "
+        [variables]
+        item = { list = ['1', '2', '3'] }
+        [[step]]
+        get = '/item-${item}'
+        take = { seen = { header = 'Content-Length' } }
+        [[step]]
+        get = '/item-${item}?seen=${seen}'
+    ";
+    let flags = format!("{} --http3 -n 60 -c 3 -t 1 --timeout 10s", files.trust());
+    check(
+        &run(&https(&served.url("/")), script, &flags).expect_measured(),
+        60,
+    );
+    let read = || fs::read_to_string(served.path().join("log")).expect("a log");
+    wait_until("the log is whole", || read().lines().count() == 60);
+    let log = read();
+    for (item, length) in [(1, 3), (2, 3), (3, 5)] {
+        let asked = format!("\"GET /item-{item}?seen={length} HTTP/3.0\" 200 {length}");
+        assert!(log.contains(&asked), "no {asked}: {log}");
+    }
+}
