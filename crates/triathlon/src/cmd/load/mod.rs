@@ -193,6 +193,7 @@ fn measure(
         verdict: model::Verdict::default(),
         void: None,
         thresholds: Vec::new(),
+        agents: Vec::new(),
     };
     // Before anything else reads it: no finding can repeat what is not there.
     if !args.keep_secrets {
