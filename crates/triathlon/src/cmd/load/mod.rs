@@ -38,6 +38,7 @@ use self::arguments::Chosen;
 use self::meter::Meter;
 use self::metrics::Metrics;
 use self::output::Output;
+pub(crate) use self::server::is_ours;
 use crate::exit::{Exit, UsageError};
 use crate::lua::Script;
 use crate::{out, tools};
