@@ -6,7 +6,8 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 68] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 71] = [
+    "agents",
     "backend",
     "bearer",
     "cacert",
@@ -16,6 +17,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 68] = [
     "connect_to",
     "connections",
     "cpus",
+    "creds",
     "data",
     "deadline",
     "duration",
@@ -40,6 +42,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 68] = [
     "lua",
     "lua_args",
     "metrics",
+    "nats",
     "no_resumption",
     "order",
     "pipeline",
