@@ -51,6 +51,7 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("nghttp2-client", "h2load", "a stranger that drives origin"),
     ("hey", "hey", "a stranger whose output ours is held against"),
     ("curl", "curl", "a stranger that drives origin"),
+    ("nats-server", "nats-server", "the broker of agents"),
     ("python3", "python3", "a stranger that drives origin"),
     (
         "python3-pip",
@@ -77,7 +78,7 @@ const PYTHON_PACKAGES: &[(&str, &str, &str)] = &[(
 )];
 
 /// The services that these packages bring.
-const SERVICES: [&str; 11] = [
+const SERVICES: [&str; 12] = [
     "nginx",
     "apache2",
     "lighttpd",
@@ -88,6 +89,7 @@ const SERVICES: [&str; 11] = [
     "haproxy",
     "trafficserver",
     "mini-httpd",
+    "nats-server",
     "webfs",
 ];
 

@@ -47,6 +47,7 @@ fn stored_trials_obey_the_schema() {
     };
     trials.extend(heat.trials());
     trials[0].record.response_time.record_censored();
+    trials[1].agents = vec![fixture::share("gen1", 0..1, fixture::open())];
     for trial in trials {
         let value = serde_json::to_value(&trial).unwrap();
         let errors = validate(&schema, &schema, &value, "trial");

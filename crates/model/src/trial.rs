@@ -4,6 +4,7 @@
 //! want from elsewhere is copied into [`Context`] when the trial is stored.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::plan::PlanFile;
 use crate::point::Point;
 use crate::record::Record;
 use crate::threshold::Judged;
+use crate::units::Span;
 use crate::usage::Usage;
 
 /// Plan + environment + record + usage, and what they are worth.
@@ -44,9 +46,60 @@ pub struct Trial {
     /// The conditions that it had to meet, each with the value it met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Judged>,
+    /// The shares of the agents that made the load, where they did; together they are the record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Share>,
+}
+
+/// The share of a load that one agent made, on a machine of its own.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Share {
+    /// The agent's name.
+    pub agent: String,
+    /// Which of the plan's workers were its own.
+    pub workers: Range<u32>,
+    /// How far its clock was ahead of the clock of whoever asked for the load.
+    pub clock_offset_ns: i64,
+    /// How far that may be wrong, to either side.
+    #[serde(rename = "clock_offset_within_ns")]
+    pub clock_offset_within: Span,
+    /// Where it ran.
+    pub environment: Environment,
+    /// What it measured.
+    pub record: Record,
+    /// What it cost there.
+    pub usage: Usage,
+    /// What rules need to know from outside.
+    #[serde(default)]
+    pub context: Context,
+    /// What it is worth, by the rules of the program that stored it.
+    pub verdict: Verdict,
 }
 
 impl Trial {
+    /// The share of one agent as a trial of its own, for judging. Its workers are counted from 0.
+    #[must_use]
+    pub fn of_share(&self, share: &Share) -> Self {
+        let mut record = share.record.clone();
+        for worker in &mut record.workers {
+            worker.index = worker.index.saturating_sub(share.workers.start);
+        }
+        Self {
+            format: self.format,
+            point: self.point.clone(),
+            plan: self.plan.share(&share.workers),
+            environment: share.environment.clone(),
+            record,
+            usage: share.usage.clone(),
+            context: share.context.clone(),
+            verdict: share.verdict.clone(),
+            void: None,
+            thresholds: Vec::new(),
+            agents: Vec::new(),
+        }
+    }
+
     /// Exchanges that may be in flight at once, over all connections: as many on each as the plan
     /// wants and the server allowed. A server's limit of streams over HTTP/3 is not known here.
     pub fn places(&self) -> u64 {

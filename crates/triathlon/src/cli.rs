@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Abc(tools::Words),
     /// Make a range of addresses this machine's own, for load from many sources, and take it back.
     Addresses(cmd::addresses::Args),
+    /// Make load for others: an agent on this machine takes orders over NATS.
+    Agent(cmd::agent::Args),
     /// Compare two results: ratios with intervals, and answers.
     Compare(cmd::compare::Args),
     /// Examine this machine, or a file of kernel settings, before anyone believes a number.
@@ -64,6 +66,7 @@ impl Command {
             Self::Ab(words) => tools::run("ab", &words),
             Self::Abc(words) => tools::run("abc", &words),
             Self::Addresses(args) => cmd::addresses::run(&args),
+            Self::Agent(args) => cmd::agent::run(&args),
             Self::Compare(args) => cmd::compare::run(&args),
             Self::Doctor(args) => cmd::doctor::run(&args),
             Self::Generate(args) => cmd::generate::run(&args, &Cli::command()),

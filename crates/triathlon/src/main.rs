@@ -7,7 +7,6 @@ mod cmd;
 mod exit;
 mod lua;
 mod out;
-mod prefix;
 mod secrets;
 mod tool;
 mod tools;

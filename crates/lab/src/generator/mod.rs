@@ -4,7 +4,10 @@
 
 mod local;
 
-use model::{Event, PlanFile, Trial};
+use std::fmt;
+use std::ops::Range;
+
+use model::{Event, Instant, PlanFile, Trial};
 
 pub use local::Local;
 
@@ -20,3 +23,31 @@ pub trait Generator {
 
 /// Sees the events of a run.
 pub type Watch<'a> = dyn FnMut(&Event, Option<Group<'_>>) + 'a;
+
+/// A part of a plan, of which others have the rest.
+pub struct Part<'a> {
+    /// Which of the plan's workers.
+    pub workers: Range<u32>,
+    /// Asked again and again, with whether the workers are ready: what they are told.
+    pub told: &'a mut dyn FnMut(bool) -> Told,
+}
+
+impl fmt::Debug for Part<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Part")
+            .field("workers", &self.workers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a part of a load is told by whoever has all of them begin together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Told {
+    /// Nothing new.
+    Nothing,
+    /// The first exchange may be at this instant of the machine's monotonic clock. It is heard once
+    /// the workers are ready, and once.
+    Begin(Instant),
+    /// To come to an end now.
+    Stop,
+}

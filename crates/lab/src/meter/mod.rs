@@ -8,6 +8,7 @@
 //! a second without a control group it is unknown.
 
 mod others;
+mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -22,6 +23,7 @@ use sys::counters::{process, system};
 use sys::process::{Leaf, LeafCpu};
 
 pub use others::{Census, look};
+pub use window::Meters;
 
 /// Shorter windows have too few ticks for /proc to split user from system.
 const SPLIT_MIN: Span = Span::from_s(1);

@@ -6,20 +6,19 @@ mod sources;
 
 use std::path::Path;
 
-use model::event::Phase;
 use model::experiment::{ArrivalKind, Asked, Content, Workload};
 use model::plan::{Arrivals, Expectation, FORMAT, Level, Protocol, Stage, Stop, pace};
 use model::point::Point;
 use model::request::RequestFile;
 use model::trial::Context;
 use model::units::Rate;
-use model::{Condition, Environment, Event, Experiment, Outcome, PlanFile, Span, Trial, Usage};
+use model::{Condition, Environment, Experiment, Outcome, PlanFile, Span, Trial};
 use verdict::words;
 
 use crate::condition;
 use crate::error::LabError;
 use crate::generator::Generator;
-use crate::meter::{self, Group, Reading};
+use crate::meter::Meters;
 use crate::server::Running;
 use crate::site::{Document, Site, made_at};
 use crate::sweep::{Cell, Racer, settle};
@@ -412,60 +411,6 @@ pub fn measure(
     trial.void = verdict::void(&trial);
     trial.verdict = verdict::judge(&trial);
     Ok(trial)
-}
-
-/// Meters that are read when the phase changes, so that usage covers exactly the window.
-#[derive(Default)]
-struct Meters {
-    /// Looked at when the generator begins, before it opens connections.
-    first: Option<meter::Before>,
-    before: Option<Reading>,
-    usage: Option<Usage>,
-}
-
-impl Meters {
-    fn see(&mut self, event: &Event, generator: Option<Group<'_>>, server: Option<Group<'_>>) {
-        let Event::Phase {
-            phase,
-            monotonic_ns: edge,
-        } = event
-        else {
-            return;
-        };
-        let root = Path::new("/proc");
-        let groups: Vec<Group<'_>> = generator.into_iter().chain(server).collect();
-        let first = self
-            .first
-            .get_or_insert_with(|| meter::Before::look(root, &groups));
-        match phase {
-            Phase::Measurement => {
-                self.before = Some(meter::read(root, *edge, generator, server));
-            }
-            // A plan that ends after a count has no drain of its own.
-            Phase::Drain | Phase::Done if self.usage.is_none() => {
-                let since = |before: &Reading| {
-                    let after = before.again(root, *edge, generator, server);
-                    meter::between(before, &after)
-                };
-                let mut usage = self.before.as_ref().map(since).unwrap_or_default();
-                for (group, usage) in [
-                    (server, &mut usage.server),
-                    (generator, &mut usage.generator),
-                ] {
-                    if let (Some(group), Some(usage)) = (group, usage) {
-                        meter::memory(root, group, usage);
-                    }
-                }
-                first.complete(root, &groups, &mut usage);
-                self.usage = Some(usage);
-            }
-            _ => {}
-        }
-    }
-
-    fn usage(self) -> Usage {
-        self.usage.unwrap_or_default()
-    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod check;
 mod lua;
 pub mod pace;
 mod script;
+mod share;
 mod url;
 mod way;
 

@@ -101,8 +101,14 @@ impl Trial {
     pub fn redact(&mut self) {
         self.plan.redact();
         self.environment.redact();
-        if let Some(reference) = &mut self.record.reference {
-            fields(&mut reference.headers);
+        for share in &mut self.agents {
+            share.environment.redact();
+        }
+        let shares = self.agents.iter_mut().map(|share| &mut share.record);
+        for record in [&mut self.record].into_iter().chain(shares) {
+            if let Some(reference) = &mut record.reference {
+                fields(&mut reference.headers);
+            }
         }
         // Somebody else's process, whose arguments may hold anything; a server that the lab started
         // is known by its point.

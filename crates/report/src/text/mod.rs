@@ -4,6 +4,7 @@
 //! whole experiment, [`analysis()`] its answers and numbers alone. Colour is the caller's choice:
 //! only the door knows whether it speaks to a terminal.
 
+mod agents;
 mod encoding;
 mod http2;
 mod lab;

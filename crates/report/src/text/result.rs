@@ -39,6 +39,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     out.push_str(&super::http2::http2(trial, style));
     out.push_str(&super::quic::quic(trial, style));
     out.push_str(&costs(trial, style));
+    out.push_str(&super::agents::agents(trial, style));
     out.push('\n');
     out.push_str(&remarks(trial, style));
     out.push_str(&notes(&trial.verdict, style));

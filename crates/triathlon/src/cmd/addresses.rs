@@ -9,10 +9,10 @@ use std::net::IpAddr;
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
+use model::prefix::{Prefix, to_bits};
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
-use crate::prefix::{Prefix, to_bits};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,6 +1,7 @@
 //! One file per subcommand: its arguments, and the wiring of the rooms it needs.
 
 pub(crate) mod addresses;
+pub(crate) mod agent;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod generate;

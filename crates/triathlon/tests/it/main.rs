@@ -12,6 +12,7 @@
 )]
 
 mod addresses;
+mod agents;
 mod bad_input;
 mod calls;
 mod ci;

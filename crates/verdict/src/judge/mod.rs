@@ -1,5 +1,6 @@
 //! Lets every rule have its say and puts their answers together, claim by claim.
 
+mod agents;
 mod causes;
 
 use std::collections::BTreeMap;
@@ -14,11 +15,21 @@ use crate::set::{Entry, Peers, TrialSet};
 pub(crate) use causes::is_disturbed;
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
-pub const SET: &str = "8";
+pub const SET: &str = "9";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {
-    verdict(&Peers::none(&Entry::of(trial)))
+    let entry = Entry::of(trial);
+    let whole = verdict(&Peers::none(&entry));
+    if trial.agents.is_empty() {
+        return whole;
+    }
+    let answers = checks::ALL.iter().zip(&entry.answers);
+    let heard = answers.filter_map(|(check, answer)| match answer {
+        Some(Judgement::Found(_) | Judgement::Silent) => Some(check.id),
+        _ => None,
+    });
+    agents::together(whole, &heard.collect(), trial)
 }
 
 /// What each trial of an experiment is worth, with the rules that look across rounds and points.

@@ -3,18 +3,22 @@
 //! It leads a session of its own, so that Ctrl-C at the terminal reaches the lab alone, which then
 //! ends it.
 
+mod lines;
+
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use model::plan::Stop;
 use model::{Event, PlanFile, Trial};
 use sys::process::{Child, Confinement, Interrupt, Leaf, Readiness, Signal, wait_readable};
 
-use super::{Generator, Watch};
+use self::lines::{LOOK, Lines, Next};
+use super::{Generator, Part, Told, Watch};
 use crate::error::LabError;
 use crate::meter::Group;
 use crate::pair::Pair;
@@ -24,10 +28,6 @@ use crate::scratch::Scratch;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long one that was told to stop may take.
 const STOP_LIMIT: Duration = Duration::from_secs(2);
-/// A line longer than this is not from our generator.
-const LINE_MAX: usize = 1 << 30;
-/// Waits end this often to look whether a person wants to stop.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// Starts a child process for each plan.
 #[derive(Debug)]
@@ -73,13 +73,37 @@ impl<'a> Local<'a> {
         self
     }
 
-    fn start(&self, plan: &PlanFile, leaf: Option<&Leaf>) -> Result<Child, LabError> {
+    /// Runs a part of `plan`, of which others have the rest: it begins when `part` is told to, and
+    /// where that is told to stop, what was measured until then is kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`Generator::run`].
+    pub fn run_part(
+        &mut self,
+        plan: &PlanFile,
+        part: Part<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Trial, LabError> {
+        self.make(plan, Some(part), watch)
+    }
+
+    fn start(
+        &self,
+        plan: &PlanFile,
+        workers: Option<&Range<u32>>,
+        leaf: Option<&Leaf>,
+    ) -> Result<Child, LabError> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(workers) = workers {
+            command.arg("--part");
+            command.arg(format!("{}..{}", workers.start, workers.end));
+        }
         let confinement = Confinement {
             // A plan may want it on the server's.
             cpus: match plan.cpus.as_slice() {
@@ -108,35 +132,38 @@ impl<'a> Local<'a> {
     fn is_interrupted(&self) -> bool {
         self.interrupt.is_some_and(Interrupt::is_raised)
     }
-}
 
-impl Generator for Local<'_> {
-    fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
+    /// Makes the load of `plan`, or a part of it.
+    fn make(
+        &self,
+        plan: &PlanFile,
+        part: Option<Part<'_>>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Trial, LabError> {
         let leaf = self.scratch.leaf();
-        let mut child = self.start(plan, leaf.as_ref())?;
-        let mut text = serde_json::to_vec(plan).map_err(|error| failed(error.to_string()))?;
-        text.push(b'\n');
-        let written = child
-            .take_stdin()
-            .expect("its standard input is a pipe")
-            .write_all(&text);
-        if let Err(error) = written
-            && error.kind() != io::ErrorKind::BrokenPipe
-        {
-            return Err(failed(format!("it does not take its plan: {error}")));
-        }
+        let workers = part.as_ref().map(|part| part.workers.clone());
+        let mut child = self.start(plan, workers.as_ref(), leaf.as_ref())?;
+        let mut stdin = child.take_stdin().expect("its standard input is a pipe");
+        hand_in(plan, &mut stdin)?;
+        // Whoever has the whole plan reads to the end of it.
+        let mut baton = part.map(|part| Baton::new(part, stdin));
         let group = Group {
             pid: child.pid(),
             leaf: leaf.as_ref(),
         };
         let output = child.take_stdout().expect("its standard output is a pipe");
-        let until =
-            Instant::now() + span(plan.warmup) + window(plan) + span(plan.timeout) + PATIENCE;
+        let mut until = Instant::now() + longest(plan);
         let mut lines = Lines::new(output);
         loop {
             if self.is_interrupted() {
                 child.stop(Signal::Terminate, STOP_LIMIT, leaf.as_ref());
                 return Err(LabError::Interrupted);
+            }
+            if let Some(longer) = baton
+                .as_mut()
+                .and_then(|baton| baton.pass(plan, &mut child))
+            {
+                until = Instant::now() + longer;
             }
             match lines
                 .next(until)
@@ -149,7 +176,12 @@ impl Generator for Local<'_> {
                         return Ok(*trial);
                     }
                     Event::Failed { error } => return Err(failed(error)),
-                    event => watch(&event, Some(group)),
+                    event => {
+                        if let (Event::Ready, Some(baton)) = (&event, &mut baton) {
+                            baton.is_ready = true;
+                        }
+                        watch(&event, Some(group));
+                    }
                 },
                 Next::Silence => {}
                 Next::End => {
@@ -171,6 +203,65 @@ impl Generator for Local<'_> {
     }
 }
 
+impl Generator for Local<'_> {
+    fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
+        self.make(plan, None, watch)
+    }
+}
+
+fn hand_in(plan: &PlanFile, stdin: &mut ChildStdin) -> Result<(), LabError> {
+    let mut text = serde_json::to_vec(plan).map_err(|error| failed(error.to_string()))?;
+    text.push(b'\n');
+    match stdin.write_all(&text) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(failed(format!("it does not take its plan: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is between a part of a load and whoever says when all parts begin.
+struct Baton<'a> {
+    part: Part<'a>,
+    /// None once there is nothing left to say.
+    stdin: Option<ChildStdin>,
+    is_ready: bool,
+    is_stopped: bool,
+}
+
+impl<'a> Baton<'a> {
+    const fn new(part: Part<'a>, stdin: ChildStdin) -> Self {
+        Self {
+            part,
+            stdin: Some(stdin),
+            is_ready: false,
+            is_stopped: false,
+        }
+    }
+
+    /// Passes on what the part is told; how long it may take from now, where that changes.
+    fn pass(&mut self, plan: &PlanFile, child: &mut Child) -> Option<Duration> {
+        match (self.part.told)(self.is_ready) {
+            Told::Nothing => None,
+            Told::Begin(start) => {
+                let mut stdin = self.stdin.take_if(|_| self.is_ready)?;
+                // One that is gone is noticed by its silence.
+                drop(writeln!(stdin, "{}", start.as_ns()));
+                Some(longest(plan))
+            }
+            Told::Stop if self.is_stopped => None,
+            Told::Stop => {
+                self.is_stopped = true;
+                // A signal that could not be sent is noticed by the time that it takes.
+                drop(child.signal(Signal::Terminate));
+                // It waits for its start no longer.
+                self.stdin = None;
+                Some(span(plan.timeout) + PATIENCE)
+            }
+        }
+    }
+}
+
 fn failed(why: String) -> LabError {
     LabError::Generator { why }
 }
@@ -186,66 +277,16 @@ const fn span(span: model::Span) -> Duration {
     Duration::from_nanos(span.as_ns())
 }
 
+/// How long a run may take in all.
+fn longest(plan: &PlanFile) -> Duration {
+    span(plan.warmup) + window(plan) + span(plan.timeout) + PATIENCE
+}
+
 /// How long the measured part may take. A count at an unknown rate may take its time.
 fn window(plan: &PlanFile) -> Duration {
     match plan.stop {
         Stop::Count(count) => span(plan.timeout) * u32::try_from(count.min(1_000)).unwrap_or(1_000),
         Stop::DurationNs(length) => span(length),
-    }
-}
-
-/// What came next.
-enum Next {
-    Line(Vec<u8>),
-    Silence,
-    End,
-    TooLate,
-}
-
-/// Lines of a pipe, read without ever waiting longer than a look.
-struct Lines<R> {
-    input: R,
-    buffer: Vec<u8>,
-    /// Bytes of the buffer that hold no line end.
-    searched: usize,
-}
-
-impl<R: io::Read + std::os::fd::AsRawFd> Lines<R> {
-    const fn new(input: R) -> Self {
-        Self {
-            input,
-            buffer: Vec::new(),
-            searched: 0,
-        }
-    }
-
-    fn next(&mut self, until: Instant) -> io::Result<Next> {
-        let mut chunk = [0; 64 * 1024];
-        loop {
-            let fresh = &self.buffer[self.searched..];
-            if let Some(at) = fresh.iter().position(|byte| *byte == b'\n') {
-                let rest = self.buffer.split_off(self.searched + at + 1);
-                let line = std::mem::replace(&mut self.buffer, rest);
-                self.searched = 0;
-                return Ok(Next::Line(line));
-            }
-            self.searched = self.buffer.len();
-            if self.buffer.len() > LINE_MAX {
-                return Err(io::Error::other("it wrote a line without an end"));
-            }
-            if Instant::now() > until {
-                return Ok(Next::TooLate);
-            }
-            if wait_readable(self.input.as_raw_fd(), LOOK)? == Readiness::NotYet {
-                return Ok(Next::Silence);
-            }
-            match self.input.read(&mut chunk) {
-                Ok(0) => return Ok(Next::End),
-                Ok(count) => self.buffer.extend_from_slice(&chunk[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
     }
 }
 

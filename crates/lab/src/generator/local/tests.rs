@@ -56,6 +56,45 @@ fn a_generator_that_breaks_off_is_told_with_its_last_words() {
     );
 }
 
+/// Runs a part with a child that tells how it was started and what it was told, as a failure.
+fn run_part(script: &str, told: &mut dyn FnMut(bool) -> Told) -> String {
+    let arguments = ["-c", script, "sh"].map(str::to_owned).to_vec();
+    let scratch = scratch();
+    let mut local = Local::new(PathBuf::from("/bin/sh"), vec![0], None, &scratch);
+    local = local.with_arguments(arguments);
+    let part = Part {
+        workers: 2..5,
+        told,
+    };
+    let result = local.run_part(&plan(), part, &mut |_, _| ());
+    result.unwrap_err().to_string()
+}
+
+#[test]
+fn a_part_begins_once_it_is_ready_and_was_told_to() {
+    let script = r#"read plan; echo '{"event":"ready"}'; read start
+        echo '{"event":"failed","error":"'"$* $start"'"}'"#;
+    let mut asked_before = false;
+    let said = run_part(script, &mut |is_ready| {
+        asked_before |= !is_ready;
+        Told::Begin(model::Instant::from_ns(77))
+    });
+    assert_eq!(said, "the generator failed: --part 2..5 77");
+    assert!(asked_before, "it was told before it was ready, and held on");
+}
+
+#[test]
+fn a_part_that_is_to_stop_waits_for_its_start_no_longer() {
+    let script = r#"trap 'heard=TERM' TERM; read plan; echo '{"event":"ready"}'
+        until [ -n "$heard" ]; do read start || sleep 0.01; done
+        echo '{"event":"failed","error":"'"heard $heard"'"}'"#;
+    let said = run_part(script, &mut |is_ready| match is_ready {
+        true => Told::Stop,
+        false => Told::Nothing,
+    });
+    assert_eq!(said, "the generator failed: heard TERM");
+}
+
 #[test]
 fn nonsense_is_no_event() {
     let (result, _) = run("read plan; echo hello");

@@ -517,6 +517,7 @@ impl Generator for Killer {
             verdict: model::Verdict::default(),
             void: None,
             thresholds: Vec::new(),
+            agents: Vec::new(),
         })
     }
 }

@@ -54,6 +54,8 @@ Examples:
       16,382 clients, as a server sees them that trusts the PROXY protocol
   triathlon load http://127.0.0.1:8080/ --capacity 'p(99)<5ms,errors<0.1%'
       the highest rate at which both hold, as an interval (some minutes)
+  triathlon load http://192.0.2.10/ -R 50k --agents gen1,gen2 --nats nats://198.51.100.1:4222
+      a load that two other machines make together (docs/agents.md)
 
 Exit codes: 0 measured, 1 something failed (no server, no permission), 2 wrong usage,
 3 measured but every claim the run makes is invalid, 4 a threshold failed, 130 interrupted (what was
@@ -203,6 +205,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     lua: super::lua::Lua,
 
+    #[command(flatten)]
+    pub(super) fleet: super::agents::Fleet,
+
     /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last. The
     /// plan says everything: flags that would say it otherwise are refused
     #[arg(long, value_name = "FILE|-", conflicts_with_all = SAID_BY_THE_PLAN)]
@@ -275,13 +280,13 @@ pub(super) struct Chosen {
     pub(super) script: Option<Script>,
 }
 
-/// The plan that the flags mean.
-pub(super) fn choose(args: &Args) -> anyhow::Result<Chosen> {
+/// The plan that the flags mean; one that is made `elsewhere`, on so many CPUs, names none of them.
+pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Chosen> {
     let mut asks = args.targets.read()?;
-    let (asked, choice) = choose_cpus(args, &asks)?;
+    let (asked, choice) = choose_cpus(args, &asks, elsewhere.is_some())?;
     let mut cpus = choice.cpus;
     let workers = args.threads.unwrap_or_else(|| {
-        u32::try_from(cpus.len())
+        u32::try_from(elsewhere.unwrap_or(cpus.len()))
             .unwrap_or(u32::MAX)
             .max(load::workers_needed(args.connections))
             .min(args.connections.max(1))
@@ -385,7 +390,10 @@ fn check_names(thresholds: &[Threshold], plan: &Plan) -> Result<(), UsageError> 
 }
 
 /// Who is asked, and the CPUs to ask from.
-fn choose_cpus(args: &Args, asks: &Asks) -> anyhow::Result<(Asked, Choice)> {
+fn choose_cpus(args: &Args, asks: &Asks, is_elsewhere: bool) -> anyhow::Result<(Asked, Choice)> {
+    if is_elsewhere {
+        return Ok((Asked::Elsewhere, Choice::default()));
+    }
     let asked = match &asks.unix_socket {
         None => Asked::at(&asks.place, args.pace.protocol(&asks.place)?),
         Some(path) => Asked::at_socket(Path::new(path)),

@@ -1,5 +1,6 @@
 //! `triathlon load`: makes load and says what came of it.
 
+mod agents;
 mod arguments;
 mod capacity;
 mod exports;
@@ -33,11 +34,13 @@ use model::{Trial, trial};
 use sys::clock;
 use sys::process::Interrupt;
 
+use self::agents::Agents;
 pub(crate) use self::arguments::Args;
 use self::arguments::Chosen;
 use self::meter::Meter;
 use self::metrics::Metrics;
 use self::output::Output;
+pub(crate) use self::server::is_ours;
 use crate::exit::{Exit, UsageError};
 use crate::lua::Script;
 use crate::{out, tools};
@@ -59,7 +62,7 @@ pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<(Trial
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     tell_of_lab();
-    let mut chosen = arguments::choose(args)?;
+    let mut chosen = arguments::choose(args, None)?;
     let script = chosen.script.take();
     let output = Output::new(args);
     let trial = measure(chosen, script.as_ref(), &interrupt, &output, args, most)?;
@@ -83,6 +86,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     Output::try_out(args)?;
     let output = Output::new(args);
+    if let Some(agents) = args.fleet.gather()? {
+        return run_elsewhere(args, &agents, &interrupt, &output);
+    }
     let mut chosen = match &args.plan {
         Some(path) => Chosen {
             plan: read_plan(path, args.part.is_some())?,
@@ -92,7 +98,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         },
         None => {
             tell_of_lab();
-            arguments::choose(args)?
+            arguments::choose(args, None)?
         }
     };
     if !args.pace.capacity.is_empty() {
@@ -121,6 +127,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// The same where agents make the load.
+fn run_elsewhere(
+    args: &Args,
+    agents: &Agents,
+    interrupt: &Interrupt,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let chosen = arguments::choose(args, Some(agents.cpus()))?;
+    let trial = agents.measure(chosen, args, interrupt)?;
+    let exit = exit_of(&trial);
+    output.finish(args, trial)?;
+    Ok(exit)
 }
 
 /// From a line of standard input where more lines follow, as with a part.
@@ -193,6 +213,7 @@ fn measure(
         verdict: model::Verdict::default(),
         void: None,
         thresholds: Vec::new(),
+        agents: Vec::new(),
     };
     // Before anything else reads it: no finding can repeat what is not there.
     if !args.keep_secrets {

@@ -6,7 +6,8 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 70] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 73] = [
+    "agents",
     "backend",
     "bearer",
     "cacert",
@@ -17,6 +18,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 70] = [
     "connect_to",
     "connections",
     "cpus",
+    "creds",
     "data",
     "deadline",
     "duration",
@@ -42,6 +44,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 70] = [
     "lua",
     "lua_args",
     "metrics",
+    "nats",
     "no_resumption",
     "order",
     "pipeline",

@@ -29,6 +29,7 @@ pub(super) enum Asked {
 }
 
 /// CPUs for the generator's threads, and how they were come by.
+#[derive(Default)]
 pub(super) struct Choice {
     pub(super) cpus: Vec<u32>,
     pub(super) words: String,
@@ -125,7 +126,7 @@ impl Asked {
 }
 
 /// Whether a socket can be bound to the address: then it is one of this machine's.
-fn is_ours(address: SocketAddr) -> bool {
+pub(crate) fn is_ours(address: SocketAddr) -> bool {
     address.ip().is_loopback() || UdpSocket::bind((address.ip(), 0)).is_ok()
 }
 

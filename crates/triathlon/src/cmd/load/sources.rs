@@ -6,10 +6,13 @@ use std::str::FromStr;
 
 use anyhow::Context as _;
 use model::plan::{ProxyProtocol, ProxyVersion};
+use model::prefix::{Prefix, from_bits, to_bits};
 use model::random::Random;
 
 use crate::exit::UsageError;
-use crate::prefix::{MOST, Prefix, from_bits, to_bits};
+
+/// The most addresses that a range may have, each of which is named.
+const MOST: u128 = 65_536;
 
 /// Where connections come from.
 #[derive(clap::Args, Debug)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::plan::Url;
-use model::redact;
+use model::{Trial, redact};
 
 /// Names that say nothing about anybody, or that are words of the results themselves.
 const COMMON: [&str; 25] = [
@@ -130,7 +130,7 @@ impl Collector {
         words
     }
 
-    /// Looks for homes in a text, and for the hosts of URLs.
+    /// Looks for homes in a text, for the hosts of URLs, and for agents.
     pub(super) fn read(&mut self, text: &str) {
         for root in HOME_FOLDERS.map(|folder| format!("/{folder}/")) {
             for (at, _) in text.match_indices(&root) {
@@ -152,6 +152,14 @@ impl Collector {
             let url = &rest[..rest.find(is_end).unwrap_or(rest.len())];
             if let Ok(url) = Url::parse(&redact_user(url)) {
                 self.host(&url.host);
+            }
+        }
+        // Agents have the names of their machines, unless they were given others.
+        if text.contains("\"clock_offset_ns\"")
+            && let Ok(trial) = serde_json::from_str::<Trial>(text)
+        {
+            for share in trial.agents {
+                self.host(&share.agent);
             }
         }
     }
@@ -370,6 +378,8 @@ fn redact_user(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::fixture;
+
     use super::*;
 
     /// Paths of homes are written so that no test names one of a machine.
@@ -410,6 +420,16 @@ mod tests {
             assert_eq!(clean, at_home(expected), "{given}");
             assert_eq!(words.replace(&clean), clean, "again: {given}");
         }
+    }
+
+    #[test]
+    fn agents_are_hosts() {
+        let mut trial = fixture::closed();
+        trial.agents = vec![fixture::share("rack7-left", 0..1, fixture::closed())];
+        let mut words = Collector::default();
+        words.read(&serde_json::to_string(&trial).unwrap());
+        let clean = words.finish().replace("Agent rack7-left: slow");
+        assert_eq!(clean, "Agent host-1: slow");
     }
 
     #[test]

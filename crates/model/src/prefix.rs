@@ -4,12 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// The most addresses that a range may have where each of them is named.
-pub(crate) const MOST: u128 = 65_536;
-
 /// A range of addresses by its first bits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Prefix {
+pub struct Prefix {
     /// Its lowest address.
     first: IpAddr,
     /// How many bits are shared.
@@ -17,7 +14,7 @@ pub(crate) struct Prefix {
 }
 
 /// An address as a number.
-pub(crate) fn to_bits(address: IpAddr) -> u128 {
+pub fn to_bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()),
         IpAddr::V6(address) => address.to_bits(),
@@ -25,7 +22,7 @@ pub(crate) fn to_bits(address: IpAddr) -> u128 {
 }
 
 /// The address of this number, of the family of `like`.
-pub(crate) fn from_bits(bits: u128, like: IpAddr) -> IpAddr {
+pub fn from_bits(bits: u128, like: IpAddr) -> IpAddr {
     match like {
         IpAddr::V4(_) => {
             u32::try_from(bits).map_or(like, |bits| IpAddr::V4(Ipv4Addr::from_bits(bits)))
@@ -53,20 +50,20 @@ impl Prefix {
     }
 
     /// Whether `address` is in it.
-    pub(crate) fn has(self, address: IpAddr) -> bool {
+    pub fn has(self, address: IpAddr) -> bool {
         let (first, last) = self.ends();
         let bits = to_bits(address);
         self.first.is_ipv4() == address.is_ipv4() && first <= bits && bits <= last
     }
 
     /// Whether its addresses are of version 6.
-    pub(crate) const fn is_six(self) -> bool {
+    pub const fn is_six(self) -> bool {
         self.first.is_ipv6()
     }
 
     /// The lowest and the highest address that a host can have: all, but for the first, which
     /// stands for the network, and the last of version 4, which means everyone in it.
-    pub(crate) fn hosts(self) -> (IpAddr, IpAddr) {
+    pub fn hosts(self) -> (IpAddr, IpAddr) {
         let (first, last) = self.ends();
         if self.free() < 2 {
             return (self.first, from_bits(last, self.first));

@@ -1,0 +1,328 @@
+//! An agent: it listens, lets its [`Desk`] decide, and has the work done by whoever started it, on
+//! a thread of its own. While a load runs it says nothing of it (ADR 0011).
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use model::{Environment, Trial};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::broker::{Access, Broker, Message, runtime};
+use crate::desk::{Desk, Job, Limits, Step};
+use crate::error::FleetError;
+use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, subject_of};
+
+/// So often it is looked whether a person wants the agent to end.
+const LOOK: Duration = Duration::from_millis(250);
+/// Workers that are ready wait so long for the time to begin. Whoever ordered them is gone then.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// What an agent's program does for it.
+pub trait Host: Send + Sync + 'static {
+    /// Its machine, with what the doctor finds.
+    fn environment(&self) -> Environment;
+    /// CPUs for workers.
+    fn cpus(&self) -> Vec<u32>;
+    /// The addresses of a name.
+    ///
+    /// # Errors
+    ///
+    /// It has none, in a sentence.
+    fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String>;
+    /// Makes a part of a load, and asks `line` again and again what it is told.
+    ///
+    /// # Errors
+    ///
+    /// Nothing could be measured: why, in a sentence.
+    fn run(&self, job: &Job, line: &Line) -> Result<Trial, String>;
+    /// Whether a person wants the agent to end.
+    fn is_interrupted(&self) -> bool;
+    /// Tells whoever watches.
+    fn note(&self, text: &str);
+}
+
+/// What the thread that makes a load hears and says.
+#[derive(Debug)]
+pub struct Line {
+    /// In nanoseconds since 1970; 0: not said yet.
+    start: AtomicU64,
+    is_stopped: AtomicBool,
+    ready_since: OnceLock<Instant>,
+    news: UnboundedSender<News>,
+}
+
+/// What a load is told.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Heard {
+    /// Nothing yet.
+    Nothing,
+    /// To begin at this time of the machine's clock, in nanoseconds since 1970.
+    Begin(u64),
+    /// To come to its end.
+    Stop,
+}
+
+/// What is new of a load.
+#[derive(Debug)]
+enum News {
+    Ready,
+    Ended(Result<Box<Trial>, String>),
+}
+
+impl Line {
+    const fn new(news: UnboundedSender<News>) -> Self {
+        Self {
+            start: AtomicU64::new(0),
+            is_stopped: AtomicBool::new(false),
+            ready_since: OnceLock::new(),
+            news,
+        }
+    }
+
+    /// What the load is told; `is_ready` says whether its workers are ready to begin.
+    pub fn listen(&self, is_ready: bool) -> Heard {
+        let since = is_ready.then(|| {
+            *self.ready_since.get_or_init(|| {
+                // Without the agent nobody wants to know.
+                drop(self.news.send(News::Ready));
+                Instant::now()
+            })
+        });
+        let is_alone = || since.is_some_and(|since| since.elapsed() > START_LIMIT);
+        match self.start.load(Ordering::Relaxed) {
+            _ if self.is_stopped.load(Ordering::Relaxed) => Heard::Stop,
+            0 if is_alone() => Heard::Stop,
+            0 => Heard::Nothing,
+            at => Heard::Begin(at),
+        }
+    }
+}
+
+/// Serves as an agent until a person wants it to end.
+///
+/// # Errors
+///
+/// The broker cannot be reached.
+pub fn serve(
+    access: &Access,
+    name: Name,
+    labels: BTreeMap<String, String>,
+    limits: Limits,
+    host: Arc<dyn Host>,
+) -> Result<(), FleetError> {
+    let announcement = Announcement {
+        name,
+        version: limits.version.clone(),
+        role: limits.role,
+        labels,
+        targets: limits.targets.iter().map(ToString::to_string).collect(),
+        may_start_servers: limits.may_start_servers,
+        cpus: host.cpus(),
+        busy: None,
+        environment: host.environment(),
+    };
+    let (news, received) = unbounded_channel();
+    runtime()?.block_on(async {
+        let agent = Agent {
+            broker: Broker::connect(access).await?,
+            now: access.now,
+            announcement,
+            desk: Desk::new(limits),
+            host,
+            line: None,
+            news,
+        };
+        agent.work(received).await
+    })
+}
+
+/// Whom a message is to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum To {
+    Everyone,
+    This,
+}
+
+struct Agent {
+    broker: Broker,
+    now: fn() -> u64,
+    announcement: Announcement,
+    desk: Desk,
+    host: Arc<dyn Host>,
+    /// To the load that is being made.
+    line: Option<Arc<Line>>,
+    news: UnboundedSender<News>,
+}
+
+impl Agent {
+    async fn work(mut self, mut received: UnboundedReceiver<News>) -> Result<(), FleetError> {
+        let name = self.announcement.name.clone();
+        let mut everyone = self.broker.listen(EVERYONE).await?;
+        let mut own = self.broker.listen(&subject_of(&name)).await?;
+        self.broker.settle().await?;
+        self.host.note(&format!("agent {name} waits for orders"));
+        loop {
+            let done = tokio::select! {
+                Some(message) = everyone.next() => self.hear(&message, To::Everyone).await,
+                Some(message) = own.next() => self.hear(&message, To::This).await,
+                Some(news) = received.recv() => self.learn(news).await,
+                () = tokio::time::sleep(LOOK) => Ok(()),
+            };
+            if let Err(error) = done {
+                self.host.note(&error.to_string());
+            }
+            if self.host.is_interrupted() {
+                if self.desk.busy().is_none() {
+                    return Ok(());
+                }
+                self.stop();
+            }
+        }
+    }
+
+    /// Somebody says something to one agent or to all.
+    async fn hear(&mut self, message: &Message, whom: To) -> Result<(), FleetError> {
+        let to = message.reply.as_ref().map(ToString::to_string);
+        let ask: Ask = match self.broker.read(message).await {
+            // All are asked who they are, and nothing else: an order has one agent.
+            Ok(ask) if whom == To::Everyone && ask != Ask::Hello => return Ok(()),
+            Ok(ask) => ask,
+            Err(error) => {
+                let Some(to) = to else {
+                    return Err(error);
+                };
+                let refused = Tell::Refused {
+                    order: String::new(),
+                    why: match error {
+                        FleetError::Broker { why, .. } => why,
+                        error => error.to_string(),
+                    },
+                };
+                return self.broker.say(&to, None, &refused).await;
+            }
+        };
+        let host = Arc::clone(&self.host);
+        let resolve = |name: &str, port: u16| host.resolve(name, port);
+        let steps = self.desk.hear(ask, to.as_deref(), (self.now)(), &resolve);
+        self.take(steps).await
+    }
+
+    /// The load that is being made has something to say.
+    async fn learn(&mut self, news: News) -> Result<(), FleetError> {
+        let steps = match news {
+            News::Ready => self.desk.ready(),
+            News::Ended(result) => {
+                self.line = None;
+                let how = match &result {
+                    Ok(_) => "the order has ended".to_owned(),
+                    Err(why) => format!("the order came to nothing: {why}"),
+                };
+                self.host.note(&how);
+                self.desk.ended(result)
+            }
+        };
+        self.take(steps).await
+    }
+
+    /// Does all of it, also where something cannot be said.
+    async fn take(&mut self, steps: Vec<Step>) -> Result<(), FleetError> {
+        let mut done = Ok(());
+        for step in steps {
+            let said = match step {
+                Step::Announce { to } => {
+                    let busy = self.desk.busy().map(str::to_owned);
+                    let announcement = Announcement {
+                        busy,
+                        ..self.announcement.clone()
+                    };
+                    let hello = Tell::Hello(Box::new(announcement));
+                    self.broker.say(&to, None, &hello).await
+                }
+                Step::Begin(at) => {
+                    if let Some(line) = &self.line {
+                        line.start.store(at, Ordering::Relaxed);
+                    }
+                    Ok(())
+                }
+                Step::Start(job) => {
+                    self.start(*job);
+                    Ok(())
+                }
+                Step::Stop => {
+                    self.stop();
+                    Ok(())
+                }
+                Step::Tell { to, tell } => self.tell(&to, *tell).await,
+            };
+            done = done.and(said);
+        }
+        done
+    }
+
+    /// Says it. A record that cannot be sent is told as that: somebody waits for it.
+    async fn tell(&self, to: &str, tell: Tell) -> Result<(), FleetError> {
+        let said = self.broker.say(to, None, &tell).await;
+        if let (Err(error), Tell::Trial { order, .. }) = (&said, tell) {
+            let why = error.to_string();
+            let failed = Tell::Failed { order, why };
+            self.broker.say(to, None, &failed).await?;
+        }
+        said
+    }
+
+    /// Makes the load on a thread of its own.
+    fn start(&mut self, job: Job) {
+        self.host.note(&format!(
+            "order {}: workers {} to {} of {}",
+            job.order,
+            job.workers.start,
+            job.workers.end.saturating_sub(1),
+            job.plan.workers
+        ));
+        let line = Arc::new(Line::new(self.news.clone()));
+        self.line = Some(Arc::clone(&line));
+        let host = Arc::clone(&self.host);
+        let made = thread::Builder::new()
+            .name("order".to_owned())
+            .spawn(move || {
+                let result = host.run(&job, &line).map(Box::new);
+                drop(line.news.send(News::Ended(result)));
+            });
+        if let Err(error) = made {
+            let why = format!("no thread can be started: {error}");
+            drop(self.news.send(News::Ended(Err(why))));
+        }
+    }
+
+    fn stop(&self) {
+        if let Some(line) = &self.line {
+            line.is_stopped.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_hears_its_start_and_its_end_and_tells_once_that_it_is_ready() {
+        let (news, mut received) = unbounded_channel();
+        let line = Line::new(news);
+        assert_eq!(line.listen(false), Heard::Nothing);
+        assert!(received.try_recv().is_err(), "it is not ready");
+        assert_eq!(line.listen(true), Heard::Nothing);
+        assert!(matches!(received.try_recv(), Ok(News::Ready)));
+        line.start.store(7, Ordering::Relaxed);
+        assert_eq!(line.listen(true), Heard::Begin(7));
+        line.is_stopped.store(true, Ordering::Relaxed);
+        assert_eq!(line.listen(true), Heard::Stop);
+        assert!(received.try_recv().is_err(), "once is enough");
+    }
+}

@@ -1,0 +1,307 @@
+//! The connection to NATS: the only file that knows its client.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_nats::jetstream::object_store::{Config, ObjectStore};
+use async_nats::jetstream::{self, Context};
+use async_nats::{Client, ConnectOptions, Event, ServerAddr, StatusCode};
+pub(crate) use async_nats::{Message, Subscriber};
+use futures_util::StreamExt as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::AsyncReadExt as _;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::FleetError;
+use crate::message::{LARGEST, decode, elsewhere, encode, encode_elsewhere};
+
+/// Where messages lie that are too large to be sent.
+const BUCKET: &str = "triathlon";
+/// They are taken out when they are read; what nobody reads goes after a day.
+const KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// Nobody takes more into memory.
+const OBJECT_LARGEST: usize = 256 << 20;
+/// What is said to oneself comes back within this time.
+const ECHO: Duration = Duration::from_secs(10);
+
+/// How the broker is reached.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// `nats://HOST:PORT` or `tls://HOST:PORT`, several divided by commas.
+    pub url: String,
+    /// The file of credentials, as `nsc` writes it.
+    pub credentials: Option<PathBuf>,
+    /// What the broker calls this connection in its lists.
+    pub name: String,
+    /// The time of this machine in nanoseconds since 1970.
+    pub now: fn() -> u64,
+}
+
+/// A connection that makes itself again when it is lost.
+#[derive(Debug)]
+pub(crate) struct Broker {
+    client: Client,
+    url: String,
+    /// What it objected to last.
+    objection: Arc<Mutex<Option<String>>>,
+}
+
+/// An event loop of one thread.
+pub(crate) fn runtime() -> Result<Runtime, FleetError> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| FleetError::Runtime(error.to_string()))
+}
+
+impl Broker {
+    /// Connects, once.
+    pub(crate) async fn connect(access: &Access) -> Result<Self, FleetError> {
+        let parts: Vec<&str> = access.url.split(',').map(str::trim).collect();
+        let shown: Vec<_> = parts.iter().map(|one| model::redact::url(one)).collect();
+        let url = shown.join(",");
+        let failed = |why: String| FleetError::Connect {
+            url: url.clone(),
+            why,
+        };
+        let server = |one: &&str| {
+            let parsed = one.parse::<ServerAddr>();
+            parsed.map_err(|error| failed(error.to_string()))
+        };
+        let servers: Vec<ServerAddr> = parts.iter().map(server).collect::<Result<_, _>>()?;
+        let objection = Arc::new(Mutex::new(None));
+        let heard = Arc::clone(&objection);
+        let mut options = ConnectOptions::new()
+            .name(&access.name)
+            .event_callback(move |event| {
+                if let (Event::ServerError(said), Ok(mut heard)) = (event, heard.lock()) {
+                    *heard = Some(said.to_string());
+                }
+                std::future::ready(())
+            });
+        // The client leaves what stands before the host unread.
+        if let Some((user, password)) = servers.iter().find_map(user_of) {
+            options = match password {
+                Some(password) => options.user_and_password(user, password),
+                None => options.token(user),
+            };
+        }
+        if let Some(path) = &access.credentials {
+            let with_them = options.credentials_file(path).await;
+            options = with_them.map_err(|error| FleetError::Credentials {
+                path: path.display().to_string(),
+                why: error.to_string(),
+            })?;
+        }
+        let client = options.connect(servers).await;
+        let client = client.map_err(|error| failed(error.to_string()))?;
+        Ok(Self {
+            client,
+            url,
+            objection,
+        })
+    }
+
+    /// A subject that nobody else has.
+    pub(crate) fn new_inbox(&self) -> String {
+        self.client.new_inbox()
+    }
+
+    /// Listens to a subject.
+    pub(crate) async fn listen(&self, subject: &str) -> Result<Subscriber, FleetError> {
+        let subscriber = self.client.subscribe(subject.to_owned()).await;
+        let subscriber = subscriber.map_err(|error| self.failed(error))?;
+        self.flush().await?;
+        Ok(subscriber)
+    }
+
+    /// Waits until the broker has done all that it was asked for so far: what was listened to is
+    /// heard from now on.
+    pub(crate) async fn settle(&self) -> Result<(), FleetError> {
+        let inbox = self.new_inbox();
+        let mut echo = self.listen(&inbox).await?;
+        let said = self.client.publish(inbox, Vec::<u8>::new().into()).await;
+        said.map_err(|error| self.failed(error))?;
+        match tokio::time::timeout(ECHO, echo.next()).await {
+            Ok(Some(_)) => Ok(()),
+            _ => Err(self.failed("it gives nothing back")),
+        }
+    }
+
+    /// Says `message`; answers go to `reply`.
+    pub(crate) async fn say<T: Serialize>(
+        &self,
+        to: &str,
+        reply: Option<&str>,
+        message: &T,
+    ) -> Result<(), FleetError> {
+        let bytes = self.packed(encode(message)).await?;
+        let to = to.to_owned();
+        let said = match reply {
+            Some(reply) => {
+                let reply = reply.to_owned();
+                self.client
+                    .publish_with_reply(to, reply, bytes.into())
+                    .await
+            }
+            None => self.client.publish(to, bytes.into()).await,
+        };
+        said.map_err(|error| self.failed(error))?;
+        self.flush().await
+    }
+
+    /// Says `message` and waits for the answer; none if nobody listens there.
+    pub(crate) async fn ask<T: Serialize, A: DeserializeOwned>(
+        &self,
+        to: &str,
+        message: &T,
+    ) -> Result<Option<A>, FleetError> {
+        use async_nats::client::RequestErrorKind::NoResponders;
+        let bytes = self.packed(encode(message)).await?;
+        match self.client.request(to.to_owned(), bytes.into()).await {
+            Ok(answer) => self.read(&answer).await.map(Some),
+            Err(error) if error.kind() == NoResponders => Ok(None),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// What a message says.
+    pub(crate) async fn read<T: DeserializeOwned>(
+        &self,
+        message: &Message,
+    ) -> Result<T, FleetError> {
+        let said = match elsewhere(&message.payload) {
+            None => decode(&message.payload),
+            Some(object) => decode(&self.fetch(&object).await?),
+        };
+        said.map_err(|error| self.failed(error))
+    }
+
+    async fn flush(&self) -> Result<(), FleetError> {
+        let flushed = self.client.flush().await;
+        flushed.map_err(|error| self.failed(error))
+    }
+
+    /// The bytes, or what stands for them where they are too many.
+    async fn packed(&self, bytes: Vec<u8>) -> Result<Vec<u8>, FleetError> {
+        let most = LARGEST.min(self.client.server_info().max_payload);
+        if bytes.len() <= most {
+            return Ok(bytes);
+        }
+        let inbox = self.new_inbox();
+        let object = inbox.rsplit('.').next().unwrap_or(&inbox);
+        let put = self
+            .bucket()
+            .await?
+            .put(object, &mut bytes.as_slice())
+            .await;
+        put.map_err(|error| self.failed(error))?;
+        Ok(encode_elsewhere(object))
+    }
+
+    /// What lies in the object store under this name. It is taken out.
+    async fn fetch(&self, name: &str) -> Result<Vec<u8>, FleetError> {
+        let bucket = self.bucket().await?;
+        let found = bucket.get(name).await;
+        let mut object = found.map_err(|error| self.failed(error))?;
+        if object.info.size > OBJECT_LARGEST {
+            let why = format!("a message of {} bytes is too large", object.info.size);
+            return Err(self.failed(why));
+        }
+        let mut bytes = Vec::with_capacity(object.info.size);
+        let read = object.read_to_end(&mut bytes).await;
+        read.map_err(|error| self.failed(error))?;
+        // What cannot be taken out goes in a day.
+        drop(bucket.delete(name).await);
+        Ok(bytes)
+    }
+
+    /// The object store of all messages.
+    async fn bucket(&self) -> Result<ObjectStore, FleetError> {
+        let context: Context = jetstream::new(self.client.clone());
+        if let Ok(there) = context.get_object_store(BUCKET).await {
+            return Ok(there);
+        }
+        let config = Config {
+            bucket: BUCKET.to_owned(),
+            description: Some("plans and records that are too large for a message".to_owned()),
+            max_age: KEPT,
+            ..Config::default()
+        };
+        let made = context.create_object_store(config).await;
+        made.map_err(|error| {
+            self.failed(format!(
+                "a plan or a record is larger than a message, and it has no object store: start it \
+                 with JetStream, nats-server -js ({error})"
+            ))
+        })
+    }
+
+    /// What went wrong, and what the broker objected to, if anything.
+    pub(crate) fn failed(&self, why: impl ToString) -> FleetError {
+        let mut why = why.to_string();
+        if let Some(objection) = self.objection() {
+            why = format!("{why} ({objection})");
+        }
+        FleetError::Broker {
+            url: self.url.clone(),
+            why,
+        }
+    }
+
+    /// What the broker objected to last, as to a subject that this user may not use.
+    pub(crate) fn objection(&self) -> Option<String> {
+        self.objection.lock().ok()?.clone()
+    }
+}
+
+/// The user that a URL names, with the password; one alone is a token, as NATS has it.
+fn user_of(server: &ServerAddr) -> Option<(String, Option<String>)> {
+    Some((decoded(server.username()?), server.password().map(decoded)))
+}
+
+/// Without the percent-encoding (RFC 3986 §2.1) that a URL needs for some letters.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        let byte = rest.get(at + 1..at + 3);
+        let (byte, length) = match byte.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => (byte, 3),
+            None => (b'%', 1),
+        };
+        bytes.push(byte);
+        rest = &rest[at + length..];
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether the message says that nobody listens where its question went.
+pub(crate) fn is_nobody(message: &Message) -> bool {
+    message.status == Some(StatusCode::NO_RESPONDERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_may_name_a_user_a_token_or_nobody() {
+        let check = |url: &str, expected: Option<(&str, Option<&str>)>| {
+            let user = user_of(&url.parse().unwrap());
+            let user = user
+                .as_ref()
+                .map(|(user, word)| (user.as_str(), word.as_deref()));
+            assert_eq!(user, expected, "{url}");
+        };
+        check("nats://127.0.0.1:4222", None);
+        check("nats://me:secret@127.0.0.1", Some(("me", Some("secret"))));
+        check("tls://token@broker.test", Some(("token", None)));
+        check("nats://m%40e:50%25%2f@h", Some(("m@e", Some("50%/"))));
+        check("nats://me:%zz%@h", Some(("me", Some("%zz%"))));
+    }
+}

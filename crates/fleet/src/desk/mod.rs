@@ -1,0 +1,320 @@
+//! What an agent does about each message, decided without a network, a clock or a process.
+//!
+//! An agent works on one order at a time. A message that comes twice, or late, changes nothing. An
+//! order is examined before anything starts: who asks has the same version, its plan can be read,
+//! and leads to addresses that the agent's owner has named.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::ops::Range;
+
+use model::plan::{FORMAT, FORMAT_OLDEST};
+use model::{Plan, PlanFile, Prefix, Span, Trial};
+
+use crate::message::{Ask, Order, Role, Tell};
+
+/// So many orders that have ended are remembered, so that nothing that comes late begins them anew.
+const REMEMBERED: usize = 256;
+
+/// A load may begin so far ahead. A time farther ahead is one of another clock.
+const AHEAD_MOST: Span = Span::from_s(60);
+
+/// What an agent's owner allows, and what it is.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The version of its program.
+    pub version: String,
+    /// What it is for.
+    pub role: Role,
+    /// The addresses that it may load.
+    pub targets: Vec<Prefix>,
+    /// Whether it may start servers.
+    pub may_start_servers: bool,
+}
+
+/// A part of a load that is to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The order that asks for it.
+    pub order: String,
+    /// The whole plan. Its addresses are those that were examined.
+    pub plan: PlanFile,
+    /// Which of its workers.
+    pub workers: Range<u32>,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Say who the agent is.
+    Announce {
+        /// To whom.
+        to: String,
+    },
+    /// Let the load begin at this time of our clock, in nanoseconds since 1970.
+    Begin(u64),
+    /// Start the generator.
+    Start(Box<Job>),
+    /// Let the generator come to its end.
+    Stop,
+    /// Say this.
+    Tell {
+        /// To whom.
+        to: String,
+        /// What.
+        tell: Box<Tell>,
+    },
+}
+
+/// How a name leads to addresses.
+pub type Resolve<'a> = dyn Fn(&str, u16) -> Result<Vec<SocketAddr>, String> + 'a;
+
+/// Where an agent is with its work.
+#[derive(Debug)]
+pub struct Desk {
+    limits: Limits,
+    work: Option<Work>,
+    /// Orders that have ended, the latest last.
+    ended: VecDeque<String>,
+}
+
+/// An order that is worked on.
+#[derive(Debug)]
+struct Work {
+    order: String,
+    /// Who asked for it.
+    to: String,
+    stage: Stage,
+    /// Why it comes to nothing, whatever is measured yet.
+    objection: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Stage {
+    Preparing,
+    Ready,
+    Begun,
+    Stopped,
+}
+
+impl Desk {
+    /// An agent that has nothing to do.
+    pub const fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            work: None,
+            ended: VecDeque::new(),
+        }
+    }
+
+    /// The order that is worked on.
+    pub fn busy(&self) -> Option<&str> {
+        self.work.as_ref().map(|work| work.order.as_str())
+    }
+
+    /// Somebody asks, who wants to be answered at `to`. It is `now`, in nanoseconds since 1970.
+    pub fn hear(
+        &mut self,
+        ask: Ask,
+        to: Option<&str>,
+        now: u64,
+        resolve: &Resolve<'_>,
+    ) -> Vec<Step> {
+        let to = to.map(str::to_owned);
+        match ask {
+            Ask::Clock => tell(to, Tell::Clock { unix_ns: now }),
+            Ask::Hello => to.map(|to| Step::Announce { to }).into_iter().collect(),
+            Ask::Order(order) => match to {
+                Some(to) => self.take(*order, to, resolve),
+                // Nobody would be told.
+                None => Vec::new(),
+            },
+            Ask::Begin { order, at_unix_ns } => self.begin(&order, at_unix_ns, now),
+            Ask::Stop { order } => match self.work_on(&order) {
+                Some(work) if work.stage < Stage::Stopped => {
+                    work.stage = Stage::Stopped;
+                    vec![Step::Stop]
+                }
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// The workers have all they need.
+    pub fn ready(&mut self) -> Vec<Step> {
+        let Some(work) = &mut self.work else {
+            return Vec::new();
+        };
+        if work.stage != Stage::Preparing {
+            return Vec::new();
+        }
+        work.stage = Stage::Ready;
+        let order = work.order.clone();
+        tell(Some(work.to.clone()), Tell::Ready { order })
+    }
+
+    /// The generator has ended.
+    pub fn ended(&mut self, result: Result<Box<Trial>, String>) -> Vec<Step> {
+        let Some(work) = self.work.take() else {
+            return Vec::new();
+        };
+        if self.ended.len() == REMEMBERED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(work.order.clone());
+        let order = work.order;
+        let said = match (work.objection, result) {
+            (Some(why), _) | (None, Err(why)) => Tell::Failed { order, why },
+            (None, Ok(trial)) => Tell::Trial { order, trial },
+        };
+        tell(Some(work.to), said)
+    }
+
+    fn work_on(&mut self, order: &str) -> Option<&mut Work> {
+        self.work.as_mut().filter(|work| work.order == order)
+    }
+
+    fn take(&mut self, order: Order, to: String, resolve: &Resolve<'_>) -> Vec<Step> {
+        let id = order.id.clone();
+        if self.busy() == Some(id.as_str()) || self.ended.contains(&id) {
+            return Vec::new();
+        }
+        match self.examine(order, resolve) {
+            Err(why) => tell(Some(to), Tell::Refused { order: id, why }),
+            Ok(job) => {
+                self.work = Some(Work {
+                    order: id.clone(),
+                    to: to.clone(),
+                    stage: Stage::Preparing,
+                    objection: None,
+                });
+                let mut steps = tell(Some(to), Tell::Accepted { order: id });
+                steps.push(Step::Start(Box::new(job)));
+                steps
+            }
+        }
+    }
+
+    fn begin(&mut self, order: &str, at: u64, now: u64) -> Vec<Step> {
+        let Some(work) = self.work_on(order) else {
+            return Vec::new();
+        };
+        if work.stage != Stage::Ready {
+            return Vec::new();
+        }
+        let why = match at.checked_sub(now).map(Span::from_ns) {
+            Some(ahead) if ahead <= AHEAD_MOST => {
+                work.stage = Stage::Begun;
+                return vec![Step::Begin(at)];
+            }
+            Some(ahead) => format!("the load is to begin in {} by this clock", ahead.people()),
+            None => {
+                let late = Span::from_ns(now.saturating_sub(at));
+                format!("the load was to begin {} ago by this clock", late.people())
+            }
+        };
+        work.stage = Stage::Stopped;
+        work.objection = Some(format!(
+            "{why}: the network was too slow, or a clock has been set meanwhile"
+        ));
+        vec![Step::Stop]
+    }
+
+    /// What is to be made for `order`, or why it is not.
+    fn examine(&self, order: Order, resolve: &Resolve<'_>) -> Result<Job, String> {
+        let Limits { version, role, .. } = &self.limits;
+        if order.version != *version {
+            return Err(format!(
+                "it is of version {version}, and the order of version {}: install the same version \
+                 of triathlon on both",
+                order.version
+            ));
+        }
+        if self.work.is_some() {
+            return Err("it works on another order: wait until that has ended".to_owned());
+        }
+        if *role == Role::Server {
+            return Err("it makes no load (--role server)".to_owned());
+        }
+        let mut plan = read_plan(order.plan)?;
+        let workers = order.workers;
+        if workers.is_empty() || workers.end > plan.workers {
+            return Err(format!(
+                "the plan has workers 0 to {}, and the order is for {} to {}",
+                plan.workers.saturating_sub(1),
+                workers.start,
+                workers.end.saturating_sub(1)
+            ));
+        }
+        plan.addresses = self.allowed(&plan, resolve)?;
+        // They are those of another machine.
+        plan.cpus.clear();
+        Ok(Job {
+            order: order.id,
+            plan,
+            workers,
+        })
+    }
+
+    /// The addresses that `plan` leads to, all of which the owner has named.
+    fn allowed(&self, plan: &PlanFile, resolve: &Resolve<'_>) -> Result<Vec<SocketAddr>, String> {
+        if plan.unix_socket.is_some() || plan.http_proxy.is_some() {
+            return Err(
+                "the plan leads to a Unix socket or through a proxy, and an agent loads only \
+                 addresses that its owner has named"
+                    .to_owned(),
+            );
+        }
+        let meant = Plan::try_from(plan.clone()).map_err(|error| error.to_string())?;
+        let url = &meant.request().url;
+        let addresses = match plan.addresses.as_slice() {
+            [] => resolve(&url.host, url.port)?,
+            written => written.to_vec(),
+        };
+        if addresses.is_empty() {
+            return Err(format!("{} has no address here", url.host));
+        }
+        let targets = &self.limits.targets;
+        let is_named = |address: &&SocketAddr| {
+            let ip = address.ip().to_canonical();
+            targets.iter().any(|prefix| prefix.has(ip))
+        };
+        match addresses.iter().find(|address| !is_named(address)) {
+            None => Ok(addresses),
+            Some(address) => {
+                let named: Vec<String> = targets.iter().map(ToString::to_string).collect();
+                Err(format!(
+                    "it may not load {}: its owner allows {} (--targets)",
+                    address.ip(),
+                    named.join(", ")
+                ))
+            }
+        }
+    }
+}
+
+/// A plan of this version. That of another one may have any form, so its number is read first.
+fn read_plan(written: serde_json::Value) -> Result<PlanFile, String> {
+    let format = written.get("format").and_then(serde_json::Value::as_u64);
+    let is_known = |format: &u64| {
+        u32::try_from(*format).is_ok_and(|format| (FORMAT_OLDEST..=FORMAT).contains(&format))
+    };
+    if let Some(other) = format.filter(|format| !is_known(format)) {
+        return Err(format!(
+            "the plan is version {other}, and it reads versions {FORMAT_OLDEST} to {FORMAT}: \
+             install the same version of triathlon on both"
+        ));
+    }
+    serde_json::from_value(written).map_err(|error| format!("the order has no plan: {error}"))
+}
+
+fn tell(to: Option<String>, tell: Tell) -> Vec<Step> {
+    let step = |to| Step::Tell {
+        to,
+        tell: Box::new(tell),
+    };
+    to.map(step).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests;

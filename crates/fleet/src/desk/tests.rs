@@ -1,0 +1,309 @@
+use model::fixture;
+use model::plan::HttpProxy;
+
+use super::*;
+
+const NOW: u64 = 1_800_000_000_000_000_000;
+
+fn limits() -> Limits {
+    Limits {
+        version: "1.2.3".to_owned(),
+        role: Role::Load,
+        targets: vec!["127.0.0.0/8".parse().unwrap(), "fd00::/64".parse().unwrap()],
+        may_start_servers: false,
+    }
+}
+
+fn plan() -> PlanFile {
+    PlanFile {
+        connections: 8,
+        workers: 4,
+        ..fixture::plan("http://server.test/", &["127.0.0.1:80".parse().unwrap()])
+    }
+}
+
+fn order(id: &str, plan: &PlanFile) -> Order {
+    Order {
+        id: id.to_owned(),
+        version: "1.2.3".to_owned(),
+        workers: 2..4,
+        plan: serde_json::to_value(plan).unwrap(),
+    }
+}
+
+/// Nobody has this name.
+fn nowhere(host: &str, _port: u16) -> Result<Vec<SocketAddr>, String> {
+    Err(format!("cannot find '{host}'"))
+}
+
+fn hear(desk: &mut Desk, ask: Ask) -> Vec<Step> {
+    desk.hear(ask, Some("inbox"), NOW, &nowhere)
+}
+
+fn give(desk: &mut Desk, order: Order) -> Vec<Step> {
+    hear(desk, Ask::Order(Box::new(order)))
+}
+
+fn told(steps: &[Step]) -> Vec<&Tell> {
+    let tells = steps.iter().filter_map(|step| match step {
+        Step::Tell { to, tell } => {
+            assert_eq!(to, "inbox");
+            Some(&**tell)
+        }
+        _ => None,
+    });
+    tells.collect()
+}
+
+/// A desk whose order `o` is ready to begin.
+fn ready() -> Desk {
+    let mut desk = Desk::new(limits());
+    let steps = give(&mut desk, order("o", &plan()));
+    assert!(matches!(
+        steps.as_slice(),
+        [Step::Tell { .. }, Step::Start(_)]
+    ));
+    assert!(matches!(*told(&desk.ready())[0], Tell::Ready { .. }));
+    desk
+}
+
+fn begin(order: &str, at_unix_ns: u64) -> Ask {
+    Ask::Begin {
+        order: order.to_owned(),
+        at_unix_ns,
+    }
+}
+
+fn stop(order: &str) -> Ask {
+    Ask::Stop {
+        order: order.to_owned(),
+    }
+}
+
+#[test]
+fn an_order_goes_its_way() {
+    let mut desk = Desk::new(limits());
+    assert_eq!(desk.busy(), None);
+    let steps = give(&mut desk, order("o", &plan()));
+    let accepted = Tell::Accepted {
+        order: "o".to_owned(),
+    };
+    assert_eq!(told(&steps), [&accepted]);
+    let Some(Step::Start(job)) = steps.last() else {
+        panic!("{steps:?}");
+    };
+    assert_eq!((job.order.as_str(), job.workers.clone()), ("o", 2..4));
+    assert_eq!(desk.busy(), Some("o"));
+    assert!(matches!(*told(&desk.ready())[0], Tell::Ready { .. }));
+    let at = NOW + 1_000_000_000;
+    assert_eq!(hear(&mut desk, begin("o", at)), [Step::Begin(at)]);
+    let trial = Box::new(fixture::closed());
+    let told_trial = Tell::Trial {
+        order: "o".to_owned(),
+        trial: trial.clone(),
+    };
+    assert_eq!(told(&desk.ended(Ok(trial))), [&told_trial]);
+    assert_eq!(desk.busy(), None);
+}
+
+#[test]
+fn a_second_order_is_refused_while_the_first_is_worked_on() {
+    let mut desk = ready();
+    let steps = give(&mut desk, order("p", &plan()));
+    let [Tell::Refused { order: of, why }] = told(&steps)[..] else {
+        panic!("{steps:?}");
+    };
+    assert_eq!(of, "p");
+    assert!(why.contains("works on another order"), "{why}");
+    assert_eq!((steps.len(), desk.busy()), (1, Some("o")));
+    desk.ended(Err("it broke".to_owned()));
+    let steps = give(&mut desk, order("p", &plan()));
+    assert!(matches!(steps[1], Step::Start(_)), "now it is taken");
+}
+
+#[test]
+fn what_comes_twice_or_late_changes_nothing() {
+    let mut desk = ready();
+    let silent = |desk: &mut Desk, ask: Ask| {
+        let said = format!("{ask:?}");
+        assert_eq!(hear(desk, ask), [], "{said}");
+    };
+    let again = || Ask::Order(Box::new(order("o", &plan())));
+    silent(&mut desk, again());
+    silent(&mut desk, begin("another", NOW));
+    silent(&mut desk, stop("another"));
+    assert_eq!(desk.ready(), []);
+    assert_eq!(hear(&mut desk, begin("o", NOW)), [Step::Begin(NOW)]);
+    silent(&mut desk, begin("o", NOW + 5));
+    silent(&mut desk, again());
+    assert_eq!(hear(&mut desk, stop("o")), [Step::Stop]);
+    silent(&mut desk, stop("o"));
+    silent(&mut desk, begin("o", NOW + 9));
+    assert_eq!(desk.ended(Ok(Box::new(fixture::closed()))).len(), 1);
+    silent(&mut desk, again());
+    silent(&mut desk, begin("o", NOW));
+    silent(&mut desk, stop("o"));
+    assert_eq!(desk.ended(Err("late".to_owned())), []);
+    assert_eq!(desk.ready(), []);
+    assert_eq!(desk.busy(), None);
+}
+
+#[test]
+fn a_load_does_not_begin_before_its_workers_are_ready() {
+    let mut desk = Desk::new(limits());
+    give(&mut desk, order("o", &plan()));
+    assert_eq!(hear(&mut desk, begin("o", NOW)), []);
+}
+
+#[test]
+fn what_was_measured_until_it_was_stopped_is_kept() {
+    let mut desk = ready();
+    hear(&mut desk, begin("o", NOW));
+    assert_eq!(hear(&mut desk, stop("o")), [Step::Stop]);
+    let steps = desk.ended(Ok(Box::new(fixture::closed())));
+    assert!(
+        matches!(told(&steps)[..], [Tell::Trial { .. }]),
+        "{steps:?}"
+    );
+}
+
+#[test]
+fn a_start_that_another_clock_has_said_is_none() {
+    let check = |at: u64, words: &str| {
+        let mut desk = ready();
+        assert_eq!(hear(&mut desk, begin("o", at)), [Step::Stop]);
+        // Whatever it measures until it has heard of that.
+        let steps = desk.ended(Ok(Box::new(fixture::closed())));
+        let [Tell::Failed { why, .. }] = told(&steps)[..] else {
+            panic!("{steps:?}");
+        };
+        assert!(why.contains(words), "{why}");
+    };
+    let hour = 3_600_000_000_000;
+    check(NOW + hour, "to begin in 1 h by this clock");
+    check(NOW - hour, "to begin 1 h ago by this clock");
+}
+
+#[test]
+fn orders_that_cannot_be_are_refused_in_a_sentence() {
+    let check = |change: &dyn Fn(&mut Order), words: &[&str]| {
+        let mut desk = Desk::new(limits());
+        let mut wanted = order("o", &plan());
+        change(&mut wanted);
+        let steps = give(&mut desk, wanted);
+        let [Tell::Refused { why, .. }] = told(&steps)[..] else {
+            panic!("{words:?}: {steps:?}");
+        };
+        for word in words {
+            assert!(why.contains(word), "no '{word}' in {why}");
+        }
+        assert_eq!((steps.len(), desk.busy()), (1, None), "nothing started");
+    };
+    let with_plan = |change: &dyn Fn(&mut PlanFile)| {
+        let mut plan = plan();
+        change(&mut plan);
+        serde_json::to_value(plan).unwrap()
+    };
+    check(
+        &|order| "1.2.4".clone_into(&mut order.version),
+        &["version 1.2.3", "version 1.2.4", "the same version"],
+    );
+    check(
+        &|order| order.plan = serde_json::json!({ "format": 99, "dances": [1] }),
+        &["version 99", "versions 1 to 2"],
+    );
+    check(&|order| order.plan = serde_json::json!("x"), &["no plan"]);
+    check(
+        &|order| order.plan = with_plan(&|plan| plan.connections = 0),
+        &["connections: give at least 1"],
+    );
+    check(&|order| order.workers = 3..5, &["workers 0 to 3", "3 to 4"]);
+    check(&|order| order.workers = 3..3, &["workers 0 to 3"]);
+    check(
+        &|order| {
+            let addresses = vec![
+                "127.0.0.1:80".parse().unwrap(),
+                "10.0.0.1:80".parse().unwrap(),
+            ];
+            order.plan = with_plan(&|plan| plan.addresses.clone_from(&addresses));
+        },
+        &[
+            "may not load 10.0.0.1",
+            "127.0.0.0/8, fd00::/64",
+            "--targets",
+        ],
+    );
+    check(
+        &|order| order.plan = with_plan(&|plan| plan.addresses.clear()),
+        &["cannot find 'server.test'"],
+    );
+    check(
+        &|order| order.plan = with_plan(&|plan| plan.unix_socket = Some("/run/x".to_owned())),
+        &["Unix socket"],
+    );
+    let proxy = HttpProxy {
+        url: "http://127.0.0.1:3128".to_owned(),
+        tunnel: false,
+    };
+    check(
+        &|order| order.plan = with_plan(&|plan| plan.http_proxy = Some(proxy.clone())),
+        &["through a proxy"],
+    );
+}
+
+#[test]
+fn an_agent_that_is_for_servers_makes_no_load() {
+    let mut desk = Desk::new(Limits {
+        role: Role::Server,
+        ..limits()
+    });
+    let steps = give(&mut desk, order("o", &plan()));
+    let [Tell::Refused { why, .. }] = told(&steps)[..] else {
+        panic!("{steps:?}");
+    };
+    assert!(why.contains("--role server"), "{why}");
+}
+
+/// What is examined is what is loaded: the generator does not look for the name again.
+#[test]
+fn a_name_is_looked_up_once_and_its_addresses_are_examined() {
+    let mut plan = plan();
+    plan.addresses.clear();
+    plan.cpus = vec![7];
+    let check = |found: &str, is_allowed: bool| {
+        let mut desk = Desk::new(limits());
+        let found: SocketAddr = found.parse().unwrap();
+        let resolve = |host: &str, port: u16| {
+            assert_eq!((host, port), ("server.test", 80));
+            Ok(vec![found])
+        };
+        let ask = Ask::Order(Box::new(order("o", &plan)));
+        let steps = desk.hear(ask, Some("inbox"), NOW, &resolve);
+        let started = steps.iter().find_map(|step| match step {
+            Step::Start(job) => Some(job),
+            _ => None,
+        });
+        let addresses = started.map(|job| job.plan.addresses.clone());
+        assert_eq!(addresses, is_allowed.then(|| vec![found]), "{found}");
+        if let Some(job) = started {
+            assert!(job.plan.cpus.is_empty(), "they are CPUs of another machine");
+        }
+    };
+    check("127.9.9.9:80", true);
+    check("[fd00::1]:80", true);
+    // The same address in other clothes.
+    check("[::ffff:127.0.0.1]:80", true);
+    check("192.0.2.1:80", false);
+    check("[::ffff:192.0.2.1]:80", false);
+}
+
+#[test]
+fn questions_are_answered_at_any_time() {
+    let mut desk = ready();
+    let to = "inbox".to_owned();
+    assert_eq!(hear(&mut desk, Ask::Hello), [Step::Announce { to }]);
+    let clock = Tell::Clock { unix_ns: NOW };
+    assert_eq!(told(&hear(&mut desk, Ask::Clock)), [&clock]);
+    // Nobody wants to know.
+    assert_eq!(desk.hear(Ask::Hello, None, NOW, &nowhere), []);
+}

@@ -1,0 +1,24 @@
+//! Load from other machines: agents take parts of a plan from a coordinator and give back what they
+//! measured, over NATS (ADR 0011, ADR 0035).
+//!
+//! What is said are the existing file forms, before and after a run, and nothing during it. Whether
+//! an agent obeys is decided by [`desk`], which knows no network; this crate measures nothing, and
+//! is handed the function that runs a plan. Start reading at [`message`].
+
+#![forbid(unsafe_code)]
+
+pub mod agent;
+mod broker;
+pub mod clock;
+pub mod coordinator;
+pub mod desk;
+pub mod division;
+mod error;
+pub mod message;
+
+pub use agent::{Host, Line, serve};
+pub use broker::Access;
+pub use coordinator::{Coordinator, Member, Seen, Wanted};
+pub use desk::{Job, Limits};
+pub use error::FleetError;
+pub use message::{Announcement, Name, Role};

@@ -1,0 +1,382 @@
+//! What a coordinator and its agents say to each other: JSON, with plans, trials and environments
+//! as their files have them.
+//!
+//! Each message names the version of this language first, so that one of another version is refused
+//! by a sentence, whatever else stands in it. A message larger than [`LARGEST`] lies in the object
+//! store of the broker, and a small one says where.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use model::{Environment, Trial};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The version of this language.
+pub const PROTOCOL: u32 = 1;
+
+/// The largest message in bytes: what a NATS server takes unless it is told otherwise.
+pub const LARGEST: usize = 1 << 20;
+
+/// What all agents listen to.
+pub const EVERYONE: &str = "triathlon.agents";
+
+/// What the agent of this name listens to.
+pub fn subject_of(agent: &Name) -> String {
+    format!("triathlon.agent.{agent}")
+}
+
+/// The name of an agent: a part of the subject that it listens to.
+#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Name(String);
+
+impl Name {
+    /// The name that is nearest to `text`, as of a machine.
+    pub fn like(text: &str) -> Self {
+        let letters = text.trim().chars().take(NAME_MOST);
+        let fit = |c: char| if is_of_names(c) { c } else { '-' };
+        let name: String = letters.map(fit).collect();
+        match name.is_empty() {
+            true => Self("agent".to_owned()),
+            false => Self(name),
+        }
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The longest name.
+const NAME_MOST: usize = 64;
+
+const fn is_of_names(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
+}
+
+impl FromStr for Name {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() || text.len() > NAME_MOST || !text.chars().all(is_of_names) {
+            return Err(format!(
+                "'{text}' is no name of an agent: write 1 to {NAME_MOST} letters, digits, - and _"
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Name> for String {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// What an agent is for.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It makes load, and starts servers.
+    Both,
+    /// It makes load.
+    Load,
+    /// It starts servers.
+    Server,
+}
+
+impl Role {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::Load => "load",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// What is said to an agent.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// What time is it?
+    Clock,
+    /// Who are you?
+    Hello,
+    /// Make this part of a load.
+    Order(Box<Order>),
+    /// The load begins at this time of the agent's own clock.
+    Begin {
+        /// Which order.
+        order: String,
+        /// In nanoseconds since 1970.
+        at_unix_ns: u64,
+    },
+    /// End it now; what was measured is kept.
+    Stop {
+        /// Which order.
+        order: String,
+    },
+}
+
+/// A part of a load.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Order {
+    /// What it is called in all that follows: no two orders have one name.
+    pub id: String,
+    /// The version of the program that asks.
+    pub version: String,
+    /// Which of the plan's workers.
+    pub workers: Range<u32>,
+    /// The whole plan, as its file has it. Read once the version is known to be the same.
+    pub plan: serde_json::Value,
+}
+
+/// What an agent says.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tell {
+    /// It works on the order.
+    Accepted {
+        /// Which.
+        order: String,
+    },
+    /// What time it is.
+    Clock {
+        /// In nanoseconds since 1970.
+        unix_ns: u64,
+    },
+    /// The order came to nothing.
+    Failed {
+        /// Which.
+        order: String,
+        /// One sentence.
+        why: String,
+    },
+    /// Who it is.
+    Hello(Box<Announcement>),
+    /// Its workers have all they need, and wait for the time to begin.
+    Ready {
+        /// Which order.
+        order: String,
+    },
+    /// It does not work on the order.
+    Refused {
+        /// Which.
+        order: String,
+        /// One sentence.
+        why: String,
+    },
+    /// What it measured. Nothing follows.
+    Trial {
+        /// Which order.
+        order: String,
+        /// Of its part.
+        trial: Box<Trial>,
+    },
+}
+
+/// Who an agent is.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Announcement {
+    /// Its name.
+    pub name: Name,
+    /// The version of its program.
+    pub version: String,
+    /// What it is for.
+    pub role: Role,
+    /// What its owner says of it.
+    pub labels: BTreeMap<String, String>,
+    /// The addresses that it may load.
+    pub targets: Vec<String>,
+    /// Whether it may start servers.
+    pub may_start_servers: bool,
+    /// CPUs for its workers.
+    pub cpus: Vec<u32>,
+    /// The order that it works on.
+    pub busy: Option<String>,
+    /// Its machine when it began, with what the doctor found.
+    pub environment: Environment,
+}
+
+/// What goes over the wire.
+#[derive(Deserialize, Serialize)]
+struct Envelope<T> {
+    protocol: u32,
+    message: T,
+}
+
+/// What stands for a message that is too large.
+#[derive(Deserialize, Serialize)]
+struct Elsewhere {
+    protocol: u32,
+    /// Its name in the object store.
+    object: String,
+}
+
+/// Why a message cannot be read.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Unreadable {
+    /// Another version.
+    #[error(
+        "it speaks version {0} of the agents' language, this program version {PROTOCOL}: install \
+         the same version of triathlon on both"
+    )]
+    Protocol(u32),
+    /// Not of this language.
+    #[error("it is no message of an agent: {0}")]
+    Nonsense(String),
+}
+
+/// A message as it goes over the wire.
+pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
+    let envelope = Envelope {
+        protocol: PROTOCOL,
+        message,
+    };
+    serde_json::to_vec(&envelope).expect("messages have no maps with other keys than text")
+}
+
+/// Reads one.
+///
+/// # Errors
+///
+/// It is of another version, or none at all.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
+    #[derive(Deserialize)]
+    struct Version {
+        protocol: u32,
+    }
+    let nonsense = |error: serde_json::Error| Unreadable::Nonsense(error.to_string());
+    let Version { protocol } = serde_json::from_slice(bytes).map_err(nonsense)?;
+    if protocol != PROTOCOL {
+        return Err(Unreadable::Protocol(protocol));
+    }
+    let envelope: Envelope<T> = serde_json::from_slice(bytes).map_err(nonsense)?;
+    Ok(envelope.message)
+}
+
+/// What stands for a message that lies in the object store under this name.
+pub fn encode_elsewhere(object: &str) -> Vec<u8> {
+    let elsewhere = Elsewhere {
+        protocol: PROTOCOL,
+        object: object.to_owned(),
+    };
+    serde_json::to_vec(&elsewhere).expect("it is a number and a text")
+}
+
+/// The name in the object store that stands for the message; none where this is the message.
+pub fn elsewhere(bytes: &[u8]) -> Option<String> {
+    const LONGEST: usize = 1_024;
+    let bytes = Some(bytes).filter(|bytes| bytes.len() <= LONGEST)?;
+    let elsewhere: Elsewhere = serde_json::from_slice(bytes).ok()?;
+    (elsewhere.protocol == PROTOCOL).then_some(elsewhere.object)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+
+    use super::*;
+
+    #[test]
+    fn what_was_said_is_what_is_heard() {
+        let check_ask = |ask: Ask| assert_eq!(decode::<Ask>(&encode(&ask)), Ok(ask));
+        check_ask(Ask::Clock);
+        check_ask(Ask::Hello);
+        check_ask(Ask::Begin {
+            order: "o".to_owned(),
+            at_unix_ns: u64::MAX,
+        });
+        let plan = fixture::plan("http://127.0.0.1/", &[]);
+        check_ask(Ask::Order(Box::new(Order {
+            id: "o".to_owned(),
+            version: "0.0.0".to_owned(),
+            workers: 2..4,
+            plan: serde_json::to_value(plan).unwrap(),
+        })));
+        let check_tell = |tell: Tell| assert_eq!(decode::<Tell>(&encode(&tell)), Ok(tell));
+        // Its environment has a map whose keys are numbers.
+        check_tell(Tell::Trial {
+            order: "o".to_owned(),
+            trial: Box::new(fixture::closed()),
+        });
+        check_tell(Tell::Hello(Box::new(Announcement {
+            name: "a".parse().unwrap(),
+            version: "0.0.0".to_owned(),
+            role: Role::Load,
+            labels: BTreeMap::new(),
+            targets: vec!["127.0.0.0/8".to_owned()],
+            may_start_servers: false,
+            cpus: vec![0, 1],
+            busy: None,
+            environment: fixture::environment(),
+        })));
+    }
+
+    #[test]
+    fn another_version_is_told_by_its_number_whatever_else_it_says() {
+        let check = |text: &str, expected: Unreadable| {
+            assert_eq!(decode::<Ask>(text.as_bytes()), Err(expected), "{text}");
+        };
+        check(
+            r#"{"protocol":2,"message":{"dance":7}}"#,
+            Unreadable::Protocol(2),
+        );
+        check(r#"{"protocol":9}"#, Unreadable::Protocol(9));
+        let nonsense = |text: &str| {
+            let said = decode::<Ask>(text.as_bytes()).unwrap_err();
+            assert!(matches!(said, Unreadable::Nonsense(_)), "{text}: {said}");
+        };
+        nonsense("");
+        nonsense("hello");
+        nonsense(r#"{"message":"hello"}"#);
+        nonsense(r#"{"protocol":1,"message":{"dance":7}}"#);
+    }
+
+    #[test]
+    fn a_message_that_lies_elsewhere_is_told_from_one_that_does_not() {
+        let named = encode_elsewhere("record-7");
+        assert_eq!(elsewhere(&named), Some("record-7".to_owned()));
+        assert_eq!(elsewhere(&encode(&Ask::Hello)), None);
+        assert_eq!(elsewhere(br#"{"protocol":2,"object":"x"}"#), None);
+    }
+
+    #[test]
+    fn names_are_parts_of_a_subject() {
+        let good = |text: &str| assert_eq!(text.parse::<Name>().unwrap().as_str(), text);
+        good("a");
+        good("gen-01_B");
+        let bad = |text: &str| assert!(text.parse::<Name>().is_err(), "{text}");
+        bad("");
+        bad("a.b");
+        bad("a b");
+        bad("*");
+        bad(">");
+        bad(&"a".repeat(65));
+        assert_eq!(
+            Name::like("gen1.example.net\n").as_str(),
+            "gen1-example-net"
+        );
+        assert_eq!(Name::like("").as_str(), "agent");
+    }
+}

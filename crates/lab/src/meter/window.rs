@@ -1,0 +1,65 @@
+//! Meters that are read when the phase of a trial changes, so that usage covers exactly the window.
+
+use std::path::Path;
+
+use model::event::Phase;
+use model::{Event, Usage};
+
+use super::{Before, Group, Reading, between, memory, read};
+
+/// The meters of one trial.
+#[derive(Debug, Default)]
+pub struct Meters {
+    /// Looked at when the generator begins, before it opens connections.
+    first: Option<Before>,
+    before: Option<Reading>,
+    usage: Option<Usage>,
+}
+
+impl Meters {
+    /// An event of the generator came; where it changes the phase, the meters of its process tree
+    /// and of the server's are read.
+    pub fn see(&mut self, event: &Event, generator: Option<Group<'_>>, server: Option<Group<'_>>) {
+        let Event::Phase {
+            phase,
+            monotonic_ns: edge,
+        } = event
+        else {
+            return;
+        };
+        let root = Path::new("/proc");
+        let groups: Vec<Group<'_>> = generator.into_iter().chain(server).collect();
+        let first = self
+            .first
+            .get_or_insert_with(|| Before::look(root, &groups));
+        match phase {
+            Phase::Measurement => {
+                self.before = Some(read(root, *edge, generator, server));
+            }
+            // A plan that ends after a count has no drain of its own.
+            Phase::Drain | Phase::Done if self.usage.is_none() => {
+                let since = |before: &Reading| {
+                    let after = before.again(root, *edge, generator, server);
+                    between(before, &after)
+                };
+                let mut usage = self.before.as_ref().map(since).unwrap_or_default();
+                for (group, usage) in [
+                    (server, &mut usage.server),
+                    (generator, &mut usage.generator),
+                ] {
+                    if let (Some(group), Some(usage)) = (group, usage) {
+                        memory(root, group, usage);
+                    }
+                }
+                first.complete(root, &groups, &mut usage);
+                self.usage = Some(usage);
+            }
+            _ => {}
+        }
+    }
+
+    /// What was consumed over the window.
+    pub fn usage(self) -> Usage {
+        self.usage.unwrap_or_default()
+    }
+}

@@ -1,0 +1,159 @@
+//! What an agent has done on its machine: `triathlon load` as a child process with meters on, as a
+//! lab has it done.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::Context as _;
+use fleet::agent::Heard;
+use fleet::{Host, Job, Line};
+use lab::condition::{self, Roots};
+use lab::generator::{Local, Part, Told};
+use lab::meter::Meters;
+use lab::scratch::Scratch;
+use model::plan::Spin;
+use model::trial::Context;
+use model::{Environment, Instant, Span, Trial, Verdict};
+use sys::clock;
+use sys::process::Interrupt;
+use verdict::doctor::examine;
+
+use crate::cmd::load::is_ours;
+use crate::out;
+
+/// The machine of an agent.
+pub(super) struct Machine {
+    interrupt: Interrupt,
+    cpus: Vec<u32>,
+    environment: Environment,
+    scratch: Scratch,
+}
+
+impl Machine {
+    pub(super) fn new(interrupt: Interrupt) -> anyhow::Result<Self> {
+        let environment = lab::environment::of_this_machine(crate::tool::this());
+        let condition = condition::read(&Roots::default(), environment, Path::new("."), None);
+        let examination = examine(&condition);
+        let mut environment = condition.environment;
+        environment.doctor = examination.findings();
+        environment.doctor_unknown = examination.unknown;
+        Ok(Self {
+            interrupt,
+            cpus: sys::cpu::allowed().context("cannot read which CPUs may be used")?,
+            environment,
+            scratch: Scratch::create()?,
+        })
+    }
+}
+
+impl Host for Machine {
+    fn environment(&self) -> Environment {
+        self.environment.clone()
+    }
+
+    fn cpus(&self) -> Vec<u32> {
+        self.cpus.clone()
+    }
+
+    fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+        let found = (host, port)
+            .to_socket_addrs()
+            .map_err(|error| format!("cannot find '{host}' here: {error}"))?;
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for address in found {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        Ok(addresses)
+    }
+
+    fn run(&self, job: &Job, line: &Line) -> Result<Trial, String> {
+        let program = std::env::current_exe()
+            .map_err(|error| format!("cannot find the program of this agent: {error}"))?;
+        let mut plan = job.plan.clone();
+        plan.cpus = cpus_of(&job.workers, plan.workers, &self.cpus);
+        let is_here = plan.addresses.iter().any(|address| is_ours(*address));
+        // A thread that polls would take the CPU of a server that is here, too.
+        if is_here && plan.spin == Spin::Auto {
+            plan.spin = Spin::Never;
+        }
+        let cpus = self.cpus.clone();
+        let mut generator = Local::new(program, cpus, Some(self.interrupt), &self.scratch);
+        let mut meters = Meters::default();
+        let part = Part {
+            workers: job.workers.clone(),
+            told: &mut |is_ready| match line.listen(is_ready) {
+                Heard::Nothing => Told::Nothing,
+                Heard::Begin(at) => Told::Begin(here(at)),
+                Heard::Stop => Told::Stop,
+            },
+        };
+        let made = generator.run_part(&plan, part, &mut |event, group| {
+            meters.see(event, group, None);
+        });
+        let mut trial = made.map_err(|error| error.to_string())?;
+        trial.environment = Environment {
+            time: Some(lab::environment::rfc3339(clock::realtime())),
+            ..self.environment.clone()
+        };
+        trial.usage = meters.usage();
+        trial.context = Context {
+            cpu_choice: Some("all that the agent may use".to_owned()),
+            shared_cpus: (!is_here).then(Vec::new),
+            ..Context::default()
+        };
+        // It is a share, which whoever has the whole plan judges.
+        trial.verdict = Verdict::default();
+        Ok(trial)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
+    fn note(&self, text: &str) {
+        out::note(text);
+    }
+}
+
+/// The instant of the monotonic clock at which the machine's clock shows `unix_ns`.
+fn here(unix_ns: u64) -> Instant {
+    let ahead = unix_ns.saturating_sub(clock::realtime().as_ns());
+    clock::monotonic() + Span::from_ns(ahead)
+}
+
+/// The CPUs of a plan that has `all` workers, such that `workers` have those of this machine in
+/// turn: a plan gives them out by the position of a worker among all.
+fn cpus_of(workers: &Range<u32>, all: u32, cpus: &[u32]) -> Vec<u32> {
+    if workers.len() > cpus.len() {
+        return cpus.to_vec();
+    }
+    let own = |worker: u32| worker.saturating_sub(workers.start) as usize % cpus.len();
+    (0..all).map(|worker| cpus[own(worker)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_worker_of_a_part_has_a_cpu_of_its_own_where_there_are_enough() {
+        let check = |workers: Range<u32>, all: u32, cpus: &[u32], expected: &[u32]| {
+            let given = cpus_of(&workers, all, cpus);
+            let of_part: Vec<u32> = workers
+                .clone()
+                .map(|worker| given[worker as usize % given.len()])
+                .collect();
+            assert_eq!(of_part, expected, "{workers:?} of {all} on {cpus:?}");
+            // A worker polls only where each has its own.
+            let are_enough = workers.len() <= cpus.len();
+            assert_eq!(given.len() >= all as usize, are_enough);
+        };
+        check(0..2, 4, &[0, 1], &[0, 1]);
+        check(2..4, 4, &[0, 1], &[0, 1]);
+        check(3..5, 6, &[4, 6, 8], &[4, 6]);
+        check(1..4, 4, &[0, 1], &[1, 0, 1]);
+    }
+}

@@ -1,0 +1,220 @@
+//! `triathlon agent`: makes parts of loads for whoever a NATS server lets ask, as far as its flags
+//! allow.
+
+mod host;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use fleet::{Access, Coordinator, Limits, Name, Role, Seen};
+use model::{Prefix, Span};
+use sys::process::Interrupt;
+
+use self::host::Machine;
+use crate::exit::{Exit, UsageError};
+use crate::out;
+
+const EXAMPLES: &str = "\
+Examples:
+  triathlon agent --nats nats://198.51.100.1:4222 --targets 192.0.2.0/24
+      an agent that loads servers at 192.0.2.0 to 192.0.2.255 and nobody else
+  triathlon agent --nats tls://broker.test:4222 --creds agent.creds --name gen1 --labels rack=7 \\
+      --targets 192.0.2.10/32
+      the same over TLS, with credentials, under a name and with a label
+  triathlon agent list --nats nats://198.51.100.1:4222
+      the agents that are there
+  triathlon load http://192.0.2.10/ --agents gen1,gen2 --nats nats://198.51.100.1:4222
+      a load that two of them make together
+
+An agent obeys whoever the NATS server lets publish to triathlon.agent.NAME; docs/agents.md says how
+to let nobody else. It works on one order at a time, until Ctrl-C.";
+
+/// Make load for others: an agent on this machine takes orders over NATS.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    broker: Broker,
+
+    /// Its name, in letters, digits, - and _ [default: the name of this machine]
+    #[arg(long, value_name = "NAME")]
+    name: Option<Name>,
+
+    /// What is to be known of it, by which load --agents can choose it
+    #[arg(long, value_name = "KEY=VALUE,...", value_delimiter = ',', value_parser = label)]
+    labels: Vec<(String, String)>,
+
+    /// What it is for
+    #[arg(long, value_name = "ROLE", value_enum, default_value_t = For::Load)]
+    role: For,
+
+    /// The addresses that it may load, as in 192.0.2.0/24 or 192.0.2.10/32; may be given several
+    /// times. 0.0.0.0/0 and ::/0 are all there are
+    #[arg(long, value_name = "CIDR")]
+    targets: Vec<Prefix>,
+
+    /// Let it start servers
+    #[arg(long)]
+    may_start_servers: bool,
+}
+
+/// What else `agent` does.
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    /// List the agents that are there
+    List {
+        #[command(flatten)]
+        broker: Broker,
+    },
+}
+
+/// How the broker is reached.
+#[derive(clap::Args, Debug)]
+struct Broker {
+    /// The NATS server: nats://HOST:PORT, or tls://HOST:PORT to insist on TLS; several of a cluster
+    /// divided by commas
+    #[arg(long, value_name = "URL", required = true)]
+    nats: Option<String>,
+
+    /// The file of credentials for it, as nsc writes them
+    #[arg(long, value_name = "FILE")]
+    creds: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+enum For {
+    /// Making load
+    Load,
+    /// Starting servers
+    Server,
+    /// Both
+    Both,
+}
+
+impl From<For> for Role {
+    fn from(purpose: For) -> Self {
+        match purpose {
+            For::Both => Self::Both,
+            For::Load => Self::Load,
+            For::Server => Self::Server,
+        }
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(format!("'{text}' is no label: write KEY=VALUE")),
+    }
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    match &args.action {
+        Some(Action::List { broker }) => list(broker),
+        None => serve(args),
+    }
+}
+
+/// How the broker at `url` is reached.
+pub(crate) fn access(url: &str, creds: Option<PathBuf>, name: &str) -> Access {
+    Access {
+        url: url.to_owned(),
+        credentials: creds,
+        name: format!("triathlon {name}"),
+        now: || sys::clock::realtime().as_ns(),
+    }
+}
+
+impl Broker {
+    fn access(&self, name: &str) -> Access {
+        let url = self.nats.as_deref().unwrap_or_default();
+        access(url, self.creds.clone(), name)
+    }
+}
+
+fn serve(args: &Args) -> anyhow::Result<Exit> {
+    let role = Role::from(args.role);
+    if args.targets.is_empty() && role != Role::Server {
+        let why = "--targets: name the addresses that this agent may load, as in --targets \
+                   192.0.2.0/24";
+        return Err(UsageError(why.to_owned()).into());
+    }
+    let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
+    sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
+    let name = args.name.clone().unwrap_or_else(of_this_machine);
+    let labels: BTreeMap<String, String> = args.labels.iter().cloned().collect();
+    let limits = Limits {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        role,
+        targets: args.targets.clone(),
+        may_start_servers: args.may_start_servers,
+    };
+    let access = args.broker.access(&format!("agent {name}"));
+    let host = Arc::new(Machine::new(interrupt)?);
+    fleet::serve(&access, name, labels, limits, host)?;
+    Ok(Exit::Done)
+}
+
+fn of_this_machine() -> Name {
+    Name::like(&std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default())
+}
+
+fn list(broker: &Broker) -> anyhow::Result<Exit> {
+    let coordinator =
+        Coordinator::connect(&broker.access("agent list"), env!("CARGO_PKG_VERSION"))?;
+    let seen = coordinator.list()?;
+    if seen.is_empty() {
+        out::note("there is no agent: start one with triathlon agent --nats URL --targets CIDR");
+    }
+    for one in &seen {
+        out::line(line(one))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// One agent, for people.
+fn line(seen: &Seen) -> String {
+    let one = &seen.announcement;
+    let mut parts = vec![
+        format!("role {}", one.role.name()),
+        verdict::words::plural(one.cpus.len() as u64, "CPU"),
+        match &one.busy {
+            None => "idle".to_owned(),
+            Some(order) => format!("at work on {order}"),
+        },
+        format!("version {}", one.version),
+    ];
+    parts.extend(one.environment.kernel.clone());
+    let found = one.environment.doctor.len() as u64;
+    if found > 0 {
+        let found = verdict::words::plural(found, "finding");
+        parts.push(format!("{found} of the doctor"));
+    }
+    let may = match one.targets.is_empty() {
+        true => "no address".to_owned(),
+        false => one.targets.join(" "),
+    };
+    parts.push(format!("may load {may}"));
+    if one.may_start_servers {
+        parts.push("may start servers".to_owned());
+    }
+    parts.extend(
+        one.labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}")),
+    );
+    let sign = if seen.clock.offset_ns < 0 { '-' } else { '+' };
+    let away = Span::from_ns(seen.clock.offset_ns.unsigned_abs());
+    parts.push(format!("clock {sign}{away} within {}", seen.clock.within));
+    format!("{}: {}", one.name, parts.join(", "))
+}

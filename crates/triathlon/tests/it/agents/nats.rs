@@ -1,0 +1,124 @@
+//! A private nats-server, agents that listen to it, and a client of it that shares nothing with
+//! theirs.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::process::{Run, Running, command};
+use crate::support::{LIMIT, reserve, wait_until};
+
+/// It runs until dropped.
+pub(super) struct Nats {
+    _folder: tempfile::TempDir,
+    address: SocketAddr,
+    _running: Running,
+}
+
+impl Nats {
+    /// Starts `program` with an object store, and with `more` in its configuration.
+    pub(super) fn start(program: &Path, more: &str) -> Self {
+        let store = "jetstream { store_dir: \"STORE\" }";
+        Self::start_as(program, &format!("{store}\n{more}\n"))
+    }
+
+    /// The same without an object store.
+    pub(super) fn start_without_store(program: &Path) -> Self {
+        Self::start_as(program, "")
+    }
+
+    /// The same as the page about agents says.
+    pub(super) fn start_as_documented(program: &Path) -> Self {
+        let text = include_str!("../../../../../docs/agents/broker.conf");
+        Self::start_as(program, &text.replace("/var/lib/nats/triathlon", "STORE"))
+    }
+
+    /// STORE stands for a folder.
+    fn start_as(program: &Path, configuration: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = folder.path().join("store").display().to_string();
+        let configuration = configuration.replace("STORE", &store);
+        let reserved = reserve();
+        let address = reserved.address;
+        let path = folder.path().join("nats.conf");
+        fs::write(&path, configuration).expect("a file");
+        let mut command = Command::new(program);
+        command.arg("-c").arg(&path);
+        // These hold, whatever the configuration says.
+        command.args(["-a", &address.ip().to_string()]);
+        command.args(["-p", &address.port().to_string()]);
+        let mut running = Running::start(&mut command);
+        wait_until("nats-server listens", || {
+            assert!(!running.ended(), "it ended: {}", running.stderr());
+            TcpStream::connect(address).is_ok()
+        });
+        Self {
+            _folder: folder,
+            address,
+            _running: running,
+        }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("nats://{}", self.address)
+    }
+
+    /// The same with the name and the password of a user.
+    pub(super) fn url_of(&self, user: &str) -> String {
+        format!("nats://{user}@{}", self.address)
+    }
+
+    /// Says `payload` to whoever listens to `subject`, and returns what comes back.
+    pub(super) fn ask(&self, subject: &str, payload: &str) -> String {
+        let stream = TcpStream::connect(self.address).expect("nats-server listens");
+        stream.set_read_timeout(Some(LIMIT)).expect("a limit");
+        let mut writer = stream.try_clone().expect("a copy of a descriptor");
+        let length = payload.len();
+        let text = format!(
+            "CONNECT {{\"verbose\":false}}\r\nSUB here 1\r\nPUB {subject} here {length}\r\n\
+             {payload}\r\n"
+        );
+        writer.write_all(text.as_bytes()).expect("it listens");
+        let mut reader = BufReader::new(stream);
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).expect("an answer");
+            assert!(!line.starts_with("-ERR") && !line.is_empty(), "{line}");
+            if line.starts_with("MSG ") {
+                let length = line.split_whitespace().next_back();
+                let length = length.and_then(|word| word.parse().ok());
+                let mut answer = vec![0; length.expect("a length")];
+                reader.read_exact(&mut answer).expect("a whole answer");
+                return String::from_utf8(answer).expect("it is JSON");
+            }
+        }
+    }
+}
+
+/// An agent that waits for orders.
+pub(super) fn agent(url: &str, name: &str, flags: &str) -> Running {
+    let words = ["agent", "--nats", url, "--name", name];
+    let mut agent = Running::start(&mut command(
+        words.into_iter().chain(flags.split_whitespace()),
+    ));
+    wait_until("the agent waits for orders", || {
+        assert!(!agent.ended(), "it ended: {}", agent.stderr());
+        agent.stderr().contains("waits for orders")
+    });
+    agent
+}
+
+/// Starts a load of `server` by agents that listen to the broker at `url`.
+pub(super) fn start_load(server: &str, url: &str, flags: &str) -> Running {
+    let words = ["load", server, "--nats", url];
+    Running::start(&mut command(
+        words.into_iter().chain(flags.split_whitespace()),
+    ))
+}
+
+/// The same to its end.
+pub(super) fn load_by(server: &str, url: &str, flags: &str) -> Run {
+    start_load(server, url, flags).finish()
+}

@@ -1,0 +1,269 @@
+//! What a load is worth that several agents made.
+//!
+//! A rule that can read the sum judges the sum: counts, quantiles, drift, the busiest thread of
+//! all. A rule that cannot, because it reads a machine, judges each agent's share, and the load is
+//! worth no more than the worst of them. A finding names the agents that it is about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Trial;
+use model::finding::{Finding, Severity, Status, Verdict};
+
+use super::GENERATOR_LIMITS;
+use crate::words;
+
+/// `whole`, the verdict on the sum by the rules that were `heard`, together with what the others
+/// say of the shares of `trial`.
+pub(super) fn together(mut whole: Verdict, heard: &BTreeSet<&str>, trial: &Trial) -> Verdict {
+    let judged = |share| super::judge(&trial.of_share(share));
+    let shares: Vec<(&str, Verdict)> = trial
+        .agents
+        .iter()
+        .map(|share| (share.agent.as_str(), judged(share)))
+        .collect();
+    findings(&mut whole, heard, &shares);
+    claims(&mut whole, &shares);
+    let is_unread = |rule: &str| {
+        let mut shares = shares.iter();
+        shares.any(|(_, share)| share.coverage.unknown.contains_key(rule))
+    };
+    let before = whole.coverage.unknown.len();
+    whole.coverage.unknown.retain(|rule, _| is_unread(rule));
+    let read = before - whole.coverage.unknown.len();
+    whole.coverage.evaluated += u32::try_from(read).unwrap_or(0);
+    whole.generator_limited = whole.findings.iter().any(|finding| {
+        finding.worst() == Severity::Invalid && GENERATOR_LIMITS.contains(&finding.rule.as_str())
+    });
+    let worst = whole.claims.values().map(|claim| claim.status).max();
+    whole.status = worst.unwrap_or_default();
+    whole
+}
+
+/// What each claim is worth by all findings, and where there are none, by what could be read.
+fn claims(whole: &mut Verdict, shares: &[(&str, Verdict)]) {
+    for (claim, worth) in &mut whole.claims {
+        let of_shares = || {
+            shares
+                .iter()
+                .filter_map(|(_, share)| share.claims.get(claim))
+        };
+        worth.partial = of_shares().any(|share| share.partial);
+        let about = whole.findings.iter();
+        let about: Vec<(Severity, &str)> = about
+            .filter_map(|one| Some((*one.severity.get(claim)?, one.rule.as_str())))
+            .collect();
+        let worst = about.iter().map(|(severity, _)| *severity).max();
+        worth.status = match worst {
+            Some(Severity::Invalid) => Status::Invalid,
+            Some(Severity::Suspect) => Status::Suspect,
+            _ if of_shares().any(|share| share.status == Status::Unknown) => Status::Unknown,
+            _ => Status::Valid,
+        };
+        let because = about
+            .iter()
+            .filter(|(severity, _)| worst == Some(*severity) && *severity > Severity::Note);
+        worth.because = because.map(|(_, rule)| (*rule).to_owned()).collect();
+    }
+}
+
+/// A finding about shares: the worst of its rule, and whom it is about, beginning with the agent
+/// that it tells of.
+struct Told<'a> {
+    finding: Finding,
+    agents: Vec<&'a str>,
+}
+
+/// Adds what rules found of shares that could not read the sum, each once.
+fn findings(whole: &mut Verdict, heard: &BTreeSet<&str>, shares: &[(&str, Verdict)]) {
+    let mut told: BTreeMap<&str, Told<'_>> = BTreeMap::new();
+    for (agent, share) in shares {
+        for finding in &share.findings {
+            let Some(one) = told.get_mut(finding.rule.as_str()) else {
+                let first = Told {
+                    finding: finding.clone(),
+                    agents: vec![*agent],
+                };
+                told.insert(&finding.rule, first);
+                continue;
+            };
+            if one.agents.contains(agent) {
+                continue;
+            }
+            let is_worse = finding.worst() > one.finding.worst();
+            one.agents
+                .insert(if is_worse { 0 } else { one.agents.len() }, *agent);
+            if is_worse {
+                one.finding = finding.clone();
+            }
+        }
+    }
+    for finding in &mut whole.findings {
+        // What is said of the sum is said of an agent where it is not found of all.
+        if let Some(one) = told.get(finding.rule.as_str())
+            && one.agents.len() < shares.len()
+        {
+            let noun = if one.agents.len() == 1 {
+                "Agent"
+            } else {
+                "Agents"
+            };
+            finding.say = format!("{noun} {}: {}", words::list(&one.agents), finding.say);
+            name(finding, &one.agents);
+        }
+    }
+    for (rule, Told { finding, agents }) in told {
+        if heard.contains(rule) || whole.findings.iter().any(|one| one.rule == rule) {
+            continue;
+        }
+        let mut finding = finding;
+        finding.say = format!("Agent {}: {}", agents[0], finding.say);
+        if agents.len() > 1 {
+            let others = words::list(&agents[1..]);
+            finding
+                .say
+                .push_str(&format!(" The same rule objects to {others}."));
+        }
+        name(&mut finding, &agents);
+        whole.findings.push(finding);
+    }
+    whole
+        .findings
+        .sort_by_key(|finding| std::cmp::Reverse(finding.worst()));
+}
+
+fn name(finding: &mut Finding, agents: &[&str]) {
+    let agents: Vec<serde_json::Value> = agents.iter().map(|one| (*one).into()).collect();
+    finding.evidence.insert("agents".to_owned(), agents.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture::{self, Shaped};
+    use model::plan::Arrivals;
+    use model::{Claim, Rate, Record, Span, Usage};
+
+    use crate::judge;
+
+    use super::*;
+
+    /// A load whose two shares are each the closed fixture, changed by `spoil`.
+    fn of_two(spoil: impl Fn(&str, &mut Trial)) -> Trial {
+        together_of(&fixture::closed(), spoil)
+    }
+
+    /// The same where each share is `one`.
+    fn together_of(one: &Trial, spoil: impl Fn(&str, &mut Trial)) -> Trial {
+        let share = |agent: &str, worker: u32| {
+            let mut trial = one.clone();
+            spoil(agent, &mut trial);
+            fixture::share(agent, worker..worker + 1, trial)
+        };
+        let mut whole = one.clone();
+        whole.plan.workers = 2;
+        whole.plan.connections *= 2;
+        if let Arrivals::Fixed { rate_per_1000_s } = &mut whole.plan.arrivals {
+            *rate_per_1000_s = Rate::per_1000_s(rate_per_1000_s.as_per_1000_s() * 2);
+        }
+        whole.environment = model::Environment {
+            tool: whole.environment.tool,
+            ..model::Environment::default()
+        };
+        whole.usage = Usage::default();
+        whole.agents = vec![share("a", 0), share("b", 1)];
+        whole.record = Record::default();
+        for share in &whole.agents {
+            whole.record.merge(share.record.clone());
+        }
+        whole
+    }
+
+    #[test]
+    fn a_load_is_as_good_as_its_shares() {
+        let alone = judge(&fixture::closed());
+        let trial = of_two(|_, _| ());
+        let both = judge(&trial);
+        assert_eq!(both.status, alone.status, "{:#?}", both.findings);
+        assert_eq!(
+            both.coverage.unknown, alone.coverage.unknown,
+            "what each share could read is read"
+        );
+        assert!(!both.generator_limited);
+    }
+
+    #[test]
+    fn one_saturated_agent_makes_the_rate_a_lower_bound() {
+        let trial = of_two(|agent, trial| {
+            if agent == "b" {
+                for worker in &mut trial.record.workers {
+                    worker.busy = worker.window;
+                    worker.cpu_time = Some(worker.window);
+                }
+            }
+        });
+        let verdict = judge(&trial);
+        assert!(verdict.generator_limited);
+        assert!(crate::is_bound(&verdict), "{:#?}", verdict.claims);
+        let capacity = &verdict.claims[&Claim::Capacity];
+        assert_eq!(capacity.status, Status::Invalid);
+        let finding = verdict.findings.iter().find(|one| one.rule == "GEN-01");
+        let finding = finding.expect("a thread was busy all the time");
+        assert!(finding.say.starts_with("Agent b: "), "{}", finding.say);
+        assert_eq!(finding.evidence["agents"], serde_json::json!(["b"]));
+    }
+
+    /// Who took the CPUs of a machine is read of that machine alone.
+    #[test]
+    fn what_machines_suffer_is_said_of_them() {
+        let steal = |trial: &mut Trial, share: f64| {
+            let system = trial.usage.system.as_mut().unwrap();
+            for cpu in &mut system.cpus {
+                cpu.steal = share;
+            }
+        };
+        let alone = |share: f64| {
+            let mut trial = fixture::closed();
+            steal(&mut trial, share);
+            judge(&trial).findings.into_iter().next().unwrap()
+        };
+        let (some, more) = (alone(0.03), alone(0.3));
+        assert_eq!(some.rule, more.rule);
+        assert!(some.worst() < more.worst(), "{some:#?} {more:#?}");
+        let one = judge(&of_two(|agent, trial| {
+            steal(trial, if agent == "b" { 0.3 } else { 0.0 });
+        }));
+        assert_eq!(one.findings[0].say, format!("Agent b: {}", more.say));
+        assert_eq!(one.findings[0].evidence["agents"], serde_json::json!(["b"]));
+        let both = judge(&of_two(|agent, trial| {
+            steal(trial, if agent == "b" { 0.3 } else { 0.03 });
+        }));
+        let said = format!("Agent b: {} The same rule objects to a.", more.say);
+        assert_eq!(both.findings[0].say, said);
+        assert_eq!(both.findings[0].worst(), more.worst());
+        assert_eq!(both.claims[&Claim::Capacity].because, [more.rule]);
+    }
+
+    /// A share has fewer answers than the sum, and no quantile is read of it alone.
+    #[test]
+    fn the_sum_is_judged_by_its_own_size() {
+        let few = Shaped {
+            intended_rate: Some(100),
+            rate: 100.0,
+            window: Span::from_s(60),
+            service: Some(Span::from_us(34)),
+            ..Shaped::default()
+        };
+        let trial = together_of(&few.trial(), |_, _| ());
+        let rule = |verdict: &Verdict, rule: &str| {
+            let found = verdict.findings.iter().find(|one| one.rule == rule);
+            found.map(|one| one.say.clone())
+        };
+        let whole = judge(&trial);
+        let said = rule(&whole, "STA-01");
+        let share = rule(&judge(&trial.of_share(&trial.agents[0])), "STA-01");
+        assert!(share.is_some_and(|say| say.starts_with("6,000 ")));
+        assert!(
+            said.is_none_or(|say| say.starts_with("12,000 ")),
+            "{whole:#?}"
+        );
+    }
+}
