@@ -50,10 +50,7 @@ fn now<'r>(run: &'r Run, published: &Published) -> Option<(Cell<'r>, Measure)> {
     let cells = run.cells(workload).into_iter().filter(is_there);
     let rates = cells.filter_map(|cell| Some((cell.rate()?, cell)));
     // At home, if it was measured there.
-    let merit = |(rate, cell): &(Measure, Cell<'_>)| {
-        let is_at_home = cell.is_apart() && cell.is_near();
-        (is_at_home, rate.median)
-    };
+    let merit = |(rate, cell): &(Measure, Cell<'_>)| (cell.is_at_home(), rate.median);
     let best = rates.max_by(|one, other| {
         merit(one)
             .partial_cmp(&merit(other))

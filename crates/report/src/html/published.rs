@@ -35,7 +35,7 @@ pub(super) fn section(run: &Run) -> String {
     }
     format!(
         "<p><strong>{WARNING}</strong> From this run each row shows the best point of its server \
-         and workload.</p>\n{}",
+         and workload, over loopback and with CPUs apart where there is one.</p>\n{}",
         table.finish()
     )
 }

@@ -8,6 +8,20 @@ use model::units::Span;
 
 use super::*;
 
+fn of(trials: &[model::Trial]) -> Run {
+    let mut run = Run::default();
+    trials.iter().for_each(|trial| run.add(trial));
+    run
+}
+
+fn subject(run: &Run) -> Subject<'_> {
+    Subject {
+        run,
+        workload: "seven-bytes",
+        position: 0,
+    }
+}
+
 /// The ceiling is measured in a closed loop, whatever rate the servers are asked for.
 #[test]
 fn a_ceiling_stands_beside_each_rate_that_was_asked_for() {
@@ -28,13 +42,8 @@ fn a_ceiling_stands_beside_each_rate_that_was_asked_for() {
             };
         }
     }
-    let mut run = Run::default();
-    trials.iter().for_each(|trial| run.add(trial));
-    let subject = Subject {
-        run: &run,
-        workload: "seven-bytes",
-        position: 0,
-    };
+    let run = of(&trials);
+    let subject = subject(&run);
     let chart = rate::plot(&subject).remove(0);
     assert_eq!(chart.title, "Rate against intended load");
     let ceiling = chart
@@ -66,13 +75,8 @@ fn no_server_is_left_out_where_there_are_many_lines() {
         };
         trial.record.intervals = (0..6).map(second).collect();
     }
-    let mut run = Run::default();
-    trials.iter().for_each(|trial| run.add(trial));
-    let subject = Subject {
-        run: &run,
-        workload: "seven-bytes",
-        position: 0,
-    };
+    let run = of(&trials);
+    let subject = subject(&run);
     let chart = time::plot(&subject).remove(0);
     let servers: BTreeSet<&str> = chart.series.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(servers.len(), 7);

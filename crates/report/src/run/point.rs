@@ -71,6 +71,11 @@ impl<'a> Cell<'a> {
         self.is_on(NETWORK, Network::Loopback.name()) != Some(false)
     }
 
+    /// Whether it is where points are unless an experiment says otherwise.
+    pub fn is_at_home(&self) -> bool {
+        self.is_apart() && self.is_near()
+    }
+
     /// Right answers per second.
     pub fn rate(&self) -> Option<Measure> {
         self.measure(|digest| Some(digest.rate), Digest::rate_standing)

@@ -71,9 +71,8 @@ fn across(
         for (x, workload) in (0_u32..).zip(&workloads) {
             let cells = run.cells(workload).into_iter();
             let rates = cells.filter(|cell| cell.server() == label);
-            let is_at_home = |cell: &Cell<'_>| cell.is_apart() && cell.is_near();
             let rates =
-                rates.filter_map(|cell| Some(((is_at_home(&cell), cell.rate()?.median), cell)));
+                rates.filter_map(|cell| Some(((cell.is_at_home(), cell.rate()?.median), cell)));
             let best = rates.max_by(|(one, _): &((bool, f64), _), (other, _)| {
                 one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
             });
@@ -88,7 +87,8 @@ fn across(
     Chart {
         id: format!("study-{id}"),
         title: format!("{name}, by workload"),
-        caption: "The best point of each server: each dot is a round, the mark their median, the \
+        caption: "The best point of each server, over loopback and with CPUs apart where there is \
+                  one: each dot is a round, the mark their median, the \
                   stroke its 95 % interval. A cross marks a number that does not count, an arrow \
                   one that the generator set."
             .to_owned(),
