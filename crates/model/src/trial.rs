@@ -84,6 +84,7 @@ impl Trial {
         let mut record = share.record.clone();
         for worker in &mut record.workers {
             worker.index = worker.index.saturating_sub(share.workers.start);
+            worker.agent = None;
         }
         Self {
             format: self.format,

@@ -388,12 +388,13 @@ impl Record {
             .max_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 
-    /// The workers that are pinned to the CPU of `worker`, itself included; none where it is
-    /// pinned to none.
-    pub fn beside(&self, worker: &Worker) -> impl Iterator<Item = &Worker> {
-        let cpu = worker.cpu;
+    /// The workers that are pinned to the CPU of `worker`, on the same machine, itself included;
+    /// none where it is pinned to none.
+    pub fn beside<'a>(&'a self, worker: &'a Worker) -> impl Iterator<Item = &'a Worker> {
         let workers = self.workers.iter();
-        workers.filter(move |other| cpu.is_some() && other.cpu == cpu)
+        workers.filter(|other| {
+            worker.cpu.is_some() && (other.cpu, &other.agent) == (worker.cpu, &worker.agent)
+        })
     }
 
     /// Adds what another worker or machine measured over the same window.

@@ -12,6 +12,9 @@ use crate::units::Span;
 pub struct Worker {
     /// Its position among the workers, from 0.
     pub index: u32,
+    /// The agent on whose machine it ran; none: on this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The CPU it was pinned to.
     pub cpu: Option<u32>,
     /// Its thread id, so that meters find it.

@@ -135,7 +135,10 @@ fn told(crew: &[Member]) -> String {
 fn together(chosen: &Chosen, crew: &[Member], trials: Vec<Trial>) -> Trial {
     let mut record = Record::default();
     let mut agents = Vec::with_capacity(crew.len());
-    for (member, trial) in crew.iter().zip(trials) {
+    for (member, mut trial) in crew.iter().zip(trials) {
+        for worker in &mut trial.record.workers {
+            worker.agent = Some(member.name.to_string());
+        }
         record.merge(trial.record.clone());
         agents.push(Share {
             agent: member.name.to_string(),
