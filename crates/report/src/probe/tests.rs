@@ -246,8 +246,8 @@ fn question(asked: &str) -> model::probe::ProbesFile {
     serde_json::from_str(&text).unwrap()
 }
 
-#[test]
-fn demands_of_probes_have_a_number_or_a_reason() {
+/// What is told of a demand: a value and of what it is, or why there is none.
+fn told_of(asked: &str) -> Result<(String, String), String> {
     let download = ProbeResult {
         kind: AxisKind::Progress,
         variant: Some("alone".to_owned()),
@@ -259,70 +259,79 @@ fn demands_of_probes_have_a_number_or_a_reason() {
         population: 1_000,
         ..result("bind", 10)
     };
+    let file = question(&format!(r#"{{ "who": "ours", "demand": "?", {asked} }}"#));
     let results = [result("socket", 5), ended, download];
-    let check = |asked: &str, expected: Result<(&str, &str), &str>| {
-        let file = question(&format!(r#"{{ "who": "ours", "demand": "?", {asked} }}"#));
-        let answers = asked::answers(&file, &results);
-        match (&answers[0].told, expected) {
-            (crate::asked::Told::Number(found), Ok((value, place))) => {
-                assert_eq!((found.value.as_str(), found.place.as_str()), (value, place));
-            }
-            (crate::asked::Told::Not(found), Err(why)) => assert_eq!(found, why),
-            (told, _) => panic!("{asked}: {told:?}"),
-        }
+    match asked::answers(&file, &results).remove(0).told {
+        crate::asked::Told::Number(found) => Ok((found.value, found.place)),
+        crate::asked::Told::Not(why) => Err(why),
+    }
+}
+
+#[test]
+fn demands_of_probes_have_a_number() {
+    let check = |asked: &str, (value, place): (&str, &str)| {
+        let expected = (value.to_owned(), place.to_owned());
+        assert_eq!(told_of(asked), Ok(expected), "{asked}");
     };
     check(
         r#""show": "growth", "probe": "socket""#,
-        Ok((
+        (
             "linear",
             "class of growth, socket, 3 passes: linear: 480 ns and more",
-        )),
+        ),
     );
     check(
         r#""show": "beginning", "probe": "socket""#,
-        Ok((
+        (
             "490 ns",
             "cost of a call at the beginning, socket, 3 passes",
-        )),
+        ),
     );
     check(
         r#""show": "ratio", "probe": "socket""#,
-        Ok((
+        (
             "3.00 ×",
             "the end in terms of the beginning, socket, 3 passes: linear: 480 ns and more",
-        )),
+        ),
     );
     check(
         r#""show": "beginning", "probe": "bind", "against": "socket""#,
-        Ok((
+        (
             "1.000 ×",
             "cost of a call at the beginning, bind socket, in terms of socket, 3 passes",
-        )),
+        ),
     );
     check(
         r#""show": "speed", "probe": "download:alone""#,
-        Ok((
+        (
             "2,057,613 MB/s",
             "median speed, download-alone socket, 3 passes",
-        )),
+        ),
     );
     check(
         r#""show": "population", "probe": "bind""#,
-        Ok(("1,000", "open sockets, of 2,000 asked for: no more files")),
+        ("1,000", "open sockets, of 2,000 asked for: no more files"),
     );
+}
+
+#[test]
+fn a_demand_of_probes_without_a_number_has_a_reason() {
+    let check = |asked: &str, why: &str| {
+        assert_eq!(told_of(asked), Err(why.to_owned()), "{asked}");
+    };
     check(
         r#""show": "growth", "probe": "download:alone""#,
-        Err("download-alone socket has no class of growth"),
+        "download-alone socket has no class of growth",
     );
     check(
         r#""show": "growth", "probe": "fork""#,
-        Err("fork was not measured here"),
+        "fork was not measured here",
     );
     check(
         r#""show": "growth", "probe": "bind", "operation": "reap""#,
-        Err("bind has no operation 'reap'; it has socket"),
+        "bind has no operation 'reap'; it has socket",
     );
-    check(r#""not": "one system""#, Err("one system"));
+    check(r#""not": "one system""#, "one system");
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub struct Study {
 const NAMED: usize = 6;
 
 /// What every page says of itself.
-const MADE: &str = "This page is made from stored trials by `cargo xtask studies`. Change its notes \
-                    or make its record anew, and then make it again.\n";
+const MADE: &str = "This page is made from stored trials by `cargo xtask studies`. Change its \
+                    notes or make its record anew, and then make it again.\n";
 /// The heading of what was written by hand.
 const NOTES: &str = "\n## What the original got right and wrong\n\n";
 
@@ -62,7 +62,7 @@ pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, 
     page.push_str(&doubts(run));
     if !notes.trim().is_empty() {
         let filled = notes::fill(notes, &|placeholder| notes::number(run, placeholder))?;
-        let _ = write!(page, "{NOTES}{}\n", filled.trim());
+        let _ = writeln!(page, "{NOTES}{}", filled.trim());
     }
     Ok(Study { page, drawings })
 }

@@ -13,8 +13,8 @@ use crate::number::{Unit, plural, rounded};
 use crate::probe::{Side, asked, operations};
 use crate::published::WARNING;
 
-/// Makes the page called `name`. `record` says where the results lie, as a link; `notes` is what was
-/// written by hand, and may be empty.
+/// Makes the page called `name`. `record` says where the results lie, as a link; `notes` is what
+/// was written by hand, and may be empty.
 pub fn of_probes(
     file: &ProbesFile,
     results: &[ProbeResult],
@@ -60,7 +60,7 @@ pub fn of_probes(
     page.push_str(&doubts(results));
     if !notes.trim().is_empty() {
         let filled = notes::fill(notes, &|placeholder| number(results, placeholder))?;
-        let _ = write!(page, "{}{}\n", super::NOTES, filled.trim());
+        let _ = writeln!(page, "{}{}", super::NOTES, filled.trim());
     }
     Ok(Study { page, drawings })
 }

@@ -466,8 +466,8 @@ fn where_others_do_not_log(ours: &[(&str, &str)], of: &str) -> Option<Finding> {
     super::finding(&verdict, "SRV-06")
 }
 
-/// In a lab the access log is an axis of each point, and servers that differ in it are rivals all the
-/// same.
+/// In a lab the access log is an axis of each point, and servers that differ in it are rivals all
+/// the same.
 #[test]
 fn servers_of_a_lab_that_log_differently_do_not_compare() {
     let found = where_others_do_not_log(&[("nginx", "on")], "nginx").unwrap();
