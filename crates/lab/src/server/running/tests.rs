@@ -534,6 +534,7 @@ impl Generator for Killer {
             verdict: model::Verdict::default(),
             void: None,
             thresholds: Vec::new(),
+            recovery: None,
             agents: Vec::new(),
         })
     }
