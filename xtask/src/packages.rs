@@ -32,6 +32,11 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("mighttpd2", "mighty", "a server under test"),
     ("webfs", "webfsd", "a server under test"),
     (
+        "jetty9",
+        "/usr/share/jetty9/start.jar",
+        "a server under test, in Java",
+    ),
+    (
         "libapache2-mod-perl2",
         "/usr/lib/apache2/modules/mod_perl.so",
         "answers inside Apache",
@@ -78,7 +83,7 @@ const PYTHON_PACKAGES: &[(&str, &str, &str)] = &[(
 )];
 
 /// The services that these packages bring.
-const SERVICES: [&str; 12] = [
+const SERVICES: [&str; 13] = [
     "nginx",
     "apache2",
     "lighttpd",
@@ -91,6 +96,7 @@ const SERVICES: [&str; 12] = [
     "mini-httpd",
     "nats-server",
     "webfs",
+    "jetty9",
 ];
 
 /// Programs that Debian puts where a plain PATH does not look.

@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::finding::{Cause, Claim, Finding, Verdict};
 use crate::plan::PlanFile;
 use crate::point::Point;
-use crate::record::Record;
+use crate::record::{Record, Recovery};
 use crate::threshold::Judged;
 use crate::units::Span;
 use crate::usage::Usage;
@@ -46,6 +46,9 @@ pub struct Trial {
     /// The conditions that it had to meet, each with the value it met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Judged>,
+    /// How long answers took as before once a crowd had gone, where the plan has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// The shares of the agents that made the load, where they did; together they are the record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<Share>,
@@ -97,6 +100,7 @@ impl Trial {
             verdict: share.verdict.clone(),
             void: None,
             thresholds: Vec::new(),
+            recovery: None,
             agents: Vec::new(),
         }
     }

@@ -60,6 +60,7 @@ fn trial(connections: u32, rate: f64, responder_busy: f64, generator_busy_ms: u6
         verdict: Verdict::default(),
         void: None,
         thresholds: Vec::new(),
+        recovery: None,
         agents: Vec::new(),
     }
 }

@@ -176,7 +176,7 @@ connections = 1000
             "show = \"hedroom\"",
             "x.toml:17: asked[0].show: write \"busy\", \"cpu\", \"failures\", \"generator\", \
              \"goodput\", \"headroom\", \"memory\", \"p50\", \"p99\", \"per_connection\", \
-             \"rate\", \"system\" or \"user\", not \"hedroom\"; did you mean 'headroom'?",
+             \"rate\", \"recovery\", \"system\" or \"user\", not \"hedroom\"; did you mean 'headroom'?",
         );
         check(
             "show = \"headroom\"",
@@ -205,6 +205,7 @@ connections = 1000
         assert_eq!(
             names,
             [
+                "handshakes",
                 "real-load-2022",
                 "revisited-2005",
                 "rootusers-2016",

@@ -104,6 +104,7 @@ impl Generator for Fake {
             verdict: model::Verdict::default(),
             void: None,
             thresholds: Vec::new(),
+            recovery: None,
             agents: Vec::new(),
         })
     }

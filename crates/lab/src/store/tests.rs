@@ -52,6 +52,7 @@ fn trial(sequence: u32) -> Trial {
         verdict: Verdict::default(),
         void: None,
         thresholds: Vec::new(),
+        recovery: None,
         agents: Vec::new(),
     }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use model::experiment::{ArrivalKind, Asked, Content, Workload};
 use model::plan::{Arrivals, Expectation, FORMAT, Level, Protocol, Stage, Stop, pace};
 use model::point::Point;
+use model::record::Recovery;
 use model::request::RequestFile;
 use model::trial::Context;
 use model::units::Rate;
@@ -308,15 +309,20 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         backend: model::plan::Backend::Auto,
         expect,
         samples: 0,
-        interval: interval(stop),
+        interval: interval(stop, load.stages.is_empty()),
     }
 }
 
-/// A second; in shorter windows a tenth of them, so that there is something to see.
-fn interval(stop: Stop) -> Span {
+/// A second; in shorter windows a tenth of them, so that there is something to see. Where the rate
+/// changes, it is a sixtieth: what is looked for is when answers are as before.
+fn interval(stop: Stop, is_constant: bool) -> Span {
+    let parts = if is_constant { 10 } else { 60 };
     match stop {
         Stop::Count(_) => Span::from_s(1),
-        Stop::DurationNs(length) => Span::from_ms((length.as_ns() / 10_000_000).clamp(10, 1_000)),
+        Stop::DurationNs(length) => {
+            let ms = length.as_ns() / 1_000_000 / parts;
+            Span::from_ms(ms.clamp(10, 1_000))
+        }
     }
 }
 
@@ -408,6 +414,7 @@ pub fn measure(
         overload: surroundings.overload,
         server: (!running.is_elsewhere()).then_some(facts),
     };
+    trial.recovery = Recovery::of(&trial.record.intervals);
     trial.void = verdict::void(&trial);
     trial.verdict = verdict::judge(&trial);
     Ok(trial)

@@ -73,7 +73,7 @@ fn trials_never_share_a_source_address() {
 
 #[test]
 fn short_windows_are_cut_into_tenths() {
-    let check = |stop, expected| assert_eq!(interval(stop), expected);
+    let check = |stop, expected| assert_eq!(interval(stop, true), expected);
     check(Stop::DurationNs(Span::from_ms(350)), Span::from_ms(35));
     check(Stop::DurationNs(Span::from_ms(20)), Span::from_ms(10));
     check(Stop::DurationNs(Span::from_s(60)), Span::from_s(1));

@@ -101,6 +101,8 @@ pub enum Shown {
     PerConnection,
     /// Right answers per second.
     Rate,
+    /// How long until answers took as before, once a crowd had gone.
+    Recovery,
     /// The part of the server's CPU time that is spent in the kernel.
     System,
     /// The part that is not.
@@ -121,6 +123,7 @@ impl Shown {
         "p99",
         "per_connection",
         "rate",
+        "recovery",
         "system",
         "user",
     ];
@@ -139,6 +142,7 @@ impl Shown {
             Self::P99 => "p99 of response time",
             Self::PerConnection => "exchanges on a connection",
             Self::Rate => "right answers",
+            Self::Recovery => "time until answers took as before, once the crowd had gone",
             Self::System => "CPU time in the kernel for a request",
             Self::User => "CPU time in user code for a request",
         }

@@ -4,6 +4,7 @@
 //! commutative, so the order in which workers or machines report does not matter.
 
 mod interval;
+mod recovery;
 mod thin;
 mod worker;
 
@@ -18,6 +19,7 @@ use crate::tls::{Negotiated, TlsRecord};
 use crate::units::{Bytes, Span};
 
 pub use interval::{Interval, coarsen};
+pub use recovery::Recovery;
 pub use worker::{Outage, Worker};
 
 /// At most so many intervals are kept; when full, neighbours merge and the interval doubles.

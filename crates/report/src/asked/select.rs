@@ -145,6 +145,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         Shown::P99 => (response(P99), Unit::Microseconds),
         Shown::PerConnection => (capacity(per_connection), Unit::Count),
         Shown::Rate => (cell.rate(), Unit::PerSecond),
+        Shown::Recovery => (cell.recovery(), Unit::Seconds),
         Shown::System => (resources(|digest| digest.system_us), Unit::Microseconds),
         Shown::User => (resources(|digest| digest.user_us), Unit::Microseconds),
     };
@@ -152,7 +153,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         Shown::Cpu | Shown::Generator | Shown::Memory | Shown::System | Shown::User => {
             Claim::Resources
         }
-        Shown::P50 | Shown::P99 => cell.response_claim(),
+        Shown::P50 | Shown::P99 | Shown::Recovery => cell.response_claim(),
         Shown::Busy
         | Shown::Failures
         | Shown::Goodput

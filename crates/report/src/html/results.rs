@@ -125,6 +125,11 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
         "#right answers",
         "#memory",
     ];
+    // Only a crowd leaves something to recover from.
+    let with_recovery = cells.iter().any(|cell| cell.recovery().is_some());
+    let columns = columns.iter().copied();
+    let further = with_recovery.then_some("#recovery");
+    let columns: Vec<&str> = columns.chain(further).collect();
     let mut table = Table::new("Each server at each load that was asked for", &columns);
     let mut cells: Vec<&Cell<'_>> = cells.iter().collect();
     let p50 = |cell: &Cell<'_>| {
@@ -153,8 +158,16 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
             .number(&cost(cell))
             .number(&show(Unit::PerSecond, cell.rate()))
             .number(&memory(cell));
+        if with_recovery {
+            table.number(&show(Unit::Seconds, cell.recovery()));
+        }
     }
+    let recovery = match with_recovery {
+        true => RECOVERY,
+        false => "",
+    };
     table.finish()
+        + recovery
         + "<p class=\"note\">The rate was asked for: servers differ by how long their answers take \
            and by what they cost. The order is that of the medians. The answer above says which \
            differences are more than chance.</p>\n"
@@ -179,6 +192,12 @@ const P99: usize = 4;
 fn none() -> String {
     "<span class=\"none\">–</span>".to_owned()
 }
+
+/// What the recovery of a server is.
+const RECOVERY: &str = "<p class=\"note\">Recovery is the time from when the schedule is back at \
+                        its rate of the beginning until 9 of 10 requests are answered rightly \
+                        within twice the time that 9 of 10 answers took before. “At least” is \
+                        said where that did not come within the window.</p>\n";
 
 fn show(unit: Unit, measure: Option<Measure>) -> String {
     measure.map_or_else(none, |measure| {

@@ -2,6 +2,7 @@
 //! run, or none where the trials do not hold what it needs.
 
 mod cost;
+mod crowd;
 mod memory;
 mod rate;
 mod spectrum;
@@ -28,13 +29,14 @@ pub struct Subject<'a> {
 }
 
 /// All charts, in the order in which a reader meets them.
-pub const PLOTS: [fn(&Subject<'_>) -> Vec<Chart>; 6] = [
+pub const PLOTS: [fn(&Subject<'_>) -> Vec<Chart>; 7] = [
     rate::plot,
     cost::plot,
     tail::plot,
     spectrum::plot,
     memory::plot,
     time::plot,
+    crowd::plot,
 ];
 
 impl<'a> Subject<'a> {

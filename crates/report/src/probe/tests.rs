@@ -235,3 +235,137 @@ fn what_falls_is_called_so_everywhere() {
         "{text}"
     );
 }
+
+fn question(asked: &str) -> model::probe::ProbesFile {
+    let text = format!(
+        r#"{{ "experiment": {{ "name": "small", "question": "Does it grow?" }},
+            "probe": [{{ "name": "socket" }}],
+            "published": [{{ "probe": "socket", "then": "O(1) | on Linux" }}],
+            "asked": [{asked}] }}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+/// What is told of a demand: a value and of what it is, or why there is none.
+fn told_of(asked: &str) -> Result<(String, String), String> {
+    let download = ProbeResult {
+        kind: AxisKind::Progress,
+        variant: Some("alone".to_owned()),
+        growth: Vec::new(),
+        ..result("download", 0)
+    };
+    let ended = ProbeResult {
+        note: Some("no more files".to_owned()),
+        population: 1_000,
+        ..result("bind", 10)
+    };
+    let file = question(&format!(r#"{{ "who": "ours", "demand": "?", {asked} }}"#));
+    let results = [result("socket", 5), ended, download];
+    match asked::answers(&file, &results).remove(0).told {
+        crate::asked::Told::Number(found) => Ok((found.value, found.place)),
+        crate::asked::Told::Not(why) => Err(why),
+    }
+}
+
+#[test]
+fn demands_of_probes_have_a_number() {
+    let check = |asked: &str, (value, place): (&str, &str)| {
+        let expected = (value.to_owned(), place.to_owned());
+        assert_eq!(told_of(asked), Ok(expected), "{asked}");
+    };
+    check(
+        r#""show": "growth", "probe": "socket""#,
+        (
+            "linear",
+            "class of growth, socket, 3 passes: linear: 480 ns and more",
+        ),
+    );
+    check(
+        r#""show": "beginning", "probe": "socket""#,
+        (
+            "490 ns",
+            "cost of a call at the beginning, socket, 3 passes",
+        ),
+    );
+    check(
+        r#""show": "ratio", "probe": "socket""#,
+        (
+            "3.00 ×",
+            "the end in terms of the beginning, socket, 3 passes: linear: 480 ns and more",
+        ),
+    );
+    check(
+        r#""show": "beginning", "probe": "bind", "against": "socket""#,
+        (
+            "1.000 ×",
+            "cost of a call at the beginning, bind socket, in terms of socket, 3 passes",
+        ),
+    );
+    check(
+        r#""show": "speed", "probe": "download:alone""#,
+        (
+            "2,057,613 MB/s",
+            "median speed, download-alone socket, 3 passes",
+        ),
+    );
+    check(
+        r#""show": "population", "probe": "bind""#,
+        ("1,000", "open sockets, of 2,000 asked for: no more files"),
+    );
+}
+
+#[test]
+fn a_demand_of_probes_without_a_number_has_a_reason() {
+    let check = |asked: &str, why: &str| {
+        assert_eq!(told_of(asked), Err(why.to_owned()), "{asked}");
+    };
+    check(
+        r#""show": "growth", "probe": "download:alone""#,
+        "download-alone socket has no class of growth",
+    );
+    check(
+        r#""show": "growth", "probe": "fork""#,
+        "fork was not measured here",
+    );
+    check(
+        r#""show": "growth", "probe": "bind", "operation": "reap""#,
+        "bind has no operation 'reap'; it has socket",
+    );
+    check(r#""not": "one system""#, "one system");
+}
+
+#[test]
+fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
+    let results = [result("socket", 5)];
+    let file =
+        question(r#"{ "who": "ours", "demand": "Does it?", "show": "growth", "probe": "socket" }"#);
+    let html = crate::html::probes_asked(&file, &results);
+    for wanted in [
+        "O(1) | on Linux",
+        "linear; 490 ns at the beginning",
+        "Does it?",
+        "1 of 1 demand answered",
+    ] {
+        assert!(html.contains(wanted), "{wanted}");
+    }
+    let notes = "It grows: {{growth | probe = socket}}, by {{ratio | probe = socket}}.";
+    let made = crate::study::of_probes(&file, &results, "small", "../x.pack", notes).unwrap();
+    for wanted in [
+        "# small\n\nDoes it grow?\n",
+        "triathlon lab small\n",
+        "| socket | linear (97 %) | 490 ns | 1.43 µs | 3.00 \\[2.90, 3.10\\] |",
+        "](small-1.svg)",
+        "| socket | O(1) \\| on Linux | linear; 490 ns at the beginning, 1.43 µs at the end |",
+        "| ours | Does it? | linear | class of growth, socket, 3 passes: linear: 480 ns and more |",
+        "It grows: linear, by 3.00 × [2.90, 3.10].",
+    ] {
+        assert!(made.page.contains(wanted), "{wanted}\n{}", made.page);
+    }
+    assert_eq!(made.drawings.len(), 1);
+    let wrong = crate::study::of_probes(&file, &results, "small", "x", "{{growth | probe = bind}}");
+    let said = wrong.unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "line 1: {{growth | probe = bind}}: bind was not measured here"
+    );
+}

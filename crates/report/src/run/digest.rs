@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::distribution::Shape;
 use model::finding::Cause;
 use model::http2::Http2Record;
 use model::point::{
@@ -12,7 +13,7 @@ use model::quic::QuicRecord;
 use model::record::{Example, Interval};
 use model::tls::TlsRecord;
 use model::trial::Ceiling;
-use model::{Claim, Distribution, OutcomeCounts, Span, Status, Trial, Verdict};
+use model::{Claim, Distribution, Outcome, OutcomeCounts, Span, Status, Trial, Verdict};
 use verdict::analysis::{Counting, Round, Standing};
 use verdict::cause::takers;
 use verdict::is_bound;
@@ -35,6 +36,21 @@ pub const QUANTILES: [(f64, &str); 9] = [
 
 /// At most so many stretches of a trial are drawn; neighbours are added up.
 const STRETCHES_MAX: usize = 60;
+
+/// A stretch of the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// Its middle, in seconds from the start of the window.
+    pub middle_s: f64,
+    /// Right answers per second.
+    pub rate: f64,
+    /// Requests per second that failed or were never sent.
+    pub lost: f64,
+    /// The rate that was asked for, where the plan changes it.
+    pub scheduled: Option<f64>,
+    /// The median response time of its right answers, in microseconds.
+    pub p50_us: Option<f64>,
+}
 
 /// One trial, boiled down.
 #[derive(Clone, Debug)]
@@ -102,8 +118,11 @@ pub struct Digest {
     pub http2: Option<Http2Record>,
     /// What QUIC did, where they speak HTTP/3.
     pub quic: Option<QuicRecord>,
-    /// Right answers per second over stretches of the window, with their middle in seconds.
-    pub stretches: Vec<(f64, f64)>,
+    /// What happened in stretches of the window.
+    pub stretches: Vec<Stretch>,
+    /// Seconds from when a crowd had gone until answers took as before, and whether they ever did
+    /// within the window; if not, how long that was watched.
+    pub recovery: Option<(f64, bool)>,
     /// What it is worth in all.
     pub status: Status,
     /// What each claim is worth.
@@ -182,6 +201,10 @@ impl Digest {
             http2: record.http2.clone(),
             quic: record.quic.clone(),
             stretches: stretches(trial),
+            recovery: trial.recovery.map(|found| {
+                let seconds = found.took.unwrap_or(found.watched).as_s_f64();
+                (seconds, found.took.is_some())
+            }),
             status: Status::Unknown,
             claims: BTreeMap::new(),
             because: BTreeMap::new(),
@@ -394,7 +417,7 @@ fn same_name(one: &str, other: &str) -> bool {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of answers")]
-fn stretches(trial: &Trial) -> Vec<(f64, f64)> {
+fn stretches(trial: &Trial) -> Vec<Stretch> {
     let intervals = &trial.record.intervals;
     let together = intervals.len().div_ceil(STRETCHES_MAX).max(1);
     let mut chunks: Vec<&[Interval]> = intervals.chunks(together).collect();
@@ -407,13 +430,34 @@ fn stretches(trial: &Trial) -> Vec<(f64, f64)> {
         chunks.truncate(chunks.len() - 2);
         chunks.push(&intervals[rest..]);
     }
-    chunks
-        .into_iter()
-        .filter_map(|chunk| {
-            let start = chunk.first()?.start.as_s_f64();
-            let length = length(chunk);
-            let ok: u64 = chunk.iter().map(|one| one.tally.right_in_it()).sum();
-            (length > 0.0).then(|| (start + length / 2.0, ok as f64 / length))
+    let stretch = |chunk: &[Interval]| {
+        let start = chunk.first()?.start.as_s_f64();
+        let length = length(chunk);
+        let per_second = |count: fn(&Interval) -> u64| {
+            let count: u64 = chunk.iter().map(count).sum();
+            count as f64 / length
+        };
+        let scheduled: Option<f64> = chunk.iter().map(scheduled).sum();
+        let mut times = Distribution::new(Shape::INTERVAL);
+        for interval in chunk {
+            times.merge(&interval.response_time);
+        }
+        (length > 0.0).then(|| Stretch {
+            middle_s: start + length / 2.0,
+            rate: per_second(|one| one.tally.right_in_it()),
+            lost: per_second(|one| {
+                let outcomes = &one.tally.outcomes;
+                outcomes.failures() + outcomes[Outcome::Shed]
+            }),
+            scheduled: scheduled.map(|requests| requests / length),
+            p50_us: times.quantile(0.5).map(Span::as_us_f64),
         })
-        .collect()
+    };
+    chunks.into_iter().filter_map(stretch).collect()
+}
+
+/// How many requests were to be sent in it.
+fn scheduled(interval: &Interval) -> Option<f64> {
+    let rate = interval.scheduled?.as_per_second_f64();
+    Some(rate * interval.length.as_s_f64())
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use across::Across;
 pub(crate) use across::per_second;
 pub(crate) use checked::checked;
-pub use digest::{Digest, QUANTILES};
+pub use digest::{Digest, QUANTILES, Stretch};
 pub use point::{Cell, Response};
 
 use model::environment::Environment;

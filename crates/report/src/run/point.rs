@@ -103,6 +103,19 @@ impl<'a> Cell<'a> {
         })
     }
 
+    /// Seconds until answers took as before, once a crowd had gone. Where they did not within the
+    /// window, it is at least as long as that was watched.
+    pub fn recovery(&self) -> Option<Measure> {
+        let claim = self.response_claim();
+        self.measure(
+            |digest| digest.recovery.map(|(seconds, _)| seconds),
+            |digest| match digest.recovery {
+                Some((_, false)) => digest.standing(claim).max(Standing::AtLeast),
+                _ => digest.standing(claim),
+            },
+        )
+    }
+
     /// Where no round counts, it is that of all rounds as they were first measured, as it is in a
     /// comparison.
     fn measure(

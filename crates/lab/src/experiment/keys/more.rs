@@ -2,7 +2,7 @@
 //! CPUs.
 
 use super::Kind::{Axis, Count, Settings, Table, Texts, Time, Truth, Word};
-use super::table::{NONE, key};
+use super::table::{MUST, NONE, key};
 use super::{Key, Section};
 
 pub(super) const LOGS: super::Kind = Word(&["off", "on", "buffered"]);
@@ -147,6 +147,25 @@ pub(super) const KEEP_ALIVE_TABLE: Section = Section {
             "as in its preset",
             "idle = \"60s\"",
             "How long it keeps a connection on which nothing comes, in whole seconds.",
+        ),
+    ],
+};
+
+/// What `connections` may be instead of a list.
+pub(super) const EVEN_POINTS: Section = Section {
+    path: "load.connections",
+    written: "connections = { ... }",
+    meaning: "Evenly spaced points, instead of a list.",
+    keys: &[
+        key("from", Count(1), MUST, "from = 10", "The first."),
+        key("to", Count(1), MUST, "to = 1000", "The last."),
+        key("step", Count(1), MUST, "step = 10", "From one to the next."),
+        key(
+            "also",
+            Axis(&Count(1)),
+            NONE,
+            "also = [1, 2, 4]",
+            "Points beside these.",
         ),
     ],
 };

@@ -7,7 +7,8 @@ use super::Kind::{
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
 use super::more::{
-    LOGS, PLACEMENT, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT, WARMUP_MIN, WORKERS,
+    EVEN_POINTS, LOGS, PLACEMENT, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
+    WARMUP_MIN, WORKERS,
 };
 use super::published::PUBLISHED;
 use super::tls::TLS;
@@ -479,16 +480,7 @@ pub const SECTIONS: &[Section] = &[
             ),
         ],
     },
-    Section {
-        path: "load.connections",
-        written: "connections = { ... }",
-        meaning: "Evenly spaced points, instead of a list.",
-        keys: &[
-            key("from", Count(1), MUST, "from = 10", "The first."),
-            key("to", Count(1), MUST, "to = 1000", "The last."),
-            key("step", Count(1), MUST, "step = 10", "From one to the next."),
-        ],
-    },
+    EVEN_POINTS,
     TLS,
     KEEP_ALIVE_TABLE,
     PUBLISHED,

@@ -15,8 +15,8 @@ use crate::server::{Search, installed};
 use crate::site::Site;
 use crate::trial::{self, Load, Surroundings, Target, Wanted};
 
-/// Not a server by itself; servers that take as long to start as all of the others; and one that
-/// bears no blanks in its paths.
+/// Not a server by itself; servers that take as long to start as all of the others, of which one
+/// has a test of its own; and one that bears no blanks in its paths.
 const LEFT_OUT: [&str; 4] = ["custom", "jetty", "mighttpd2", "tomcat"];
 
 /// The products of this machine that are not this program. Those that are missing are told, as far
@@ -128,38 +128,55 @@ fn files_in(folder: &Path) -> Vec<String> {
 #[test]
 fn every_server_starts_answers_and_leaves_nothing_behind() {
     for installed in strangers() {
-        for preset in [Preset::Tuned, Preset::Stock] {
-            let name = installed.product.name();
-            let place = place();
-            let mut running = Running::start(&start(&place, &installed, preset)).unwrap();
-            for length in [7, 102_400] {
-                let document = place.site.document(model::Bytes::new(length));
-                let (head, content) = fetch(running.port(), &document.path);
-                assert!(head.starts_with("HTTP/1.1 200 "), "{name}: {head}");
-                let file = place.site.root().join(&document.path[1..]);
-                assert_eq!(content, fs::read(file).unwrap(), "{name}");
-            }
-            running.look_before();
-            let facts = running.look_after();
-            assert_eq!(facts.listener_is_ours, Some(true), "{name}: {facts:?}");
-            assert_eq!(facts.listener_owner, None);
-            assert_eq!(facts.cpus_allowed.as_deref(), Some(&[0][..]), "{name}");
-            // It has a process for each connection, and one may not have ended yet.
-            if name != "mini-httpd" {
-                assert_eq!(facts.processes_before, facts.processes_after, "{name}");
-            }
-            assert!(facts.listen_backlog > Some(100), "{name}: {facts:?}");
-            assert!(facts.open_files_limit > Some(100), "{name}");
-            assert_eq!((facts.exit, facts.error_log_lines), (None, 0), "{name}");
-            let pid = running.pid().unwrap();
-            running.stop();
-            assert_eq!(
-                process::session_members(Path::new("/proc"), pid),
-                Vec::<u32>::new(),
-                "{name}"
-            );
-            assert_eq!(files_in(place.scratch.path()), ["www"], "{name}");
+        starts_answers_and_leaves_nothing_behind(&installed, 100);
+    }
+}
+
+/// It takes seconds to start, so it takes part in this alone.
+#[test]
+fn a_server_in_java_starts_answers_and_leaves_nothing_behind() {
+    let search = Search::of_system(PathBuf::from("/no/triathlon"));
+    let jetty = search.catalogue.product("jetty").unwrap();
+    match installed(jetty, &search) {
+        // As it is delivered, 50 connections wait to be accepted.
+        Ok(jetty) => starts_answers_and_leaves_nothing_behind(&jetty, 49),
+        Err(absent) => crate::testing::not_run(&absent.why),
+    }
+}
+
+/// In both presets, with more connections than `backlog` that may wait to be accepted.
+fn starts_answers_and_leaves_nothing_behind(installed: &Installed, backlog: u32) {
+    for preset in [Preset::Tuned, Preset::Stock] {
+        let name = installed.product.name();
+        let place = place();
+        let mut running = Running::start(&start(&place, installed, preset)).unwrap();
+        for length in [7, 102_400] {
+            let document = place.site.document(model::Bytes::new(length));
+            let (head, content) = fetch(running.port(), &document.path);
+            assert!(head.starts_with("HTTP/1.1 200 "), "{name}: {head}");
+            let file = place.site.root().join(&document.path[1..]);
+            assert_eq!(content, fs::read(file).unwrap(), "{name}");
         }
+        running.look_before();
+        let facts = running.look_after();
+        assert_eq!(facts.listener_is_ours, Some(true), "{name}: {facts:?}");
+        assert_eq!(facts.listener_owner, None);
+        assert_eq!(facts.cpus_allowed.as_deref(), Some(&[0][..]), "{name}");
+        // It has a process for each connection, and one may not have ended yet.
+        if name != "mini-httpd" {
+            assert_eq!(facts.processes_before, facts.processes_after, "{name}");
+        }
+        assert!(facts.listen_backlog > Some(backlog), "{name}: {facts:?}");
+        assert!(facts.open_files_limit > Some(100), "{name}");
+        assert_eq!((facts.exit, facts.error_log_lines), (None, 0), "{name}");
+        let pid = running.pid().unwrap();
+        running.stop();
+        assert_eq!(
+            process::session_members(Path::new("/proc"), pid),
+            Vec::<u32>::new(),
+            "{name}"
+        );
+        assert_eq!(files_in(place.scratch.path()), ["www"], "{name}");
     }
 }
 
@@ -517,6 +534,7 @@ impl Generator for Killer {
             verdict: model::Verdict::default(),
             void: None,
             thresholds: Vec::new(),
+            recovery: None,
             agents: Vec::new(),
         })
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use fleet::{Coordinator, Member, Seen, Wanted, division};
 use model::plan::FORMAT;
-use model::record::Record;
+use model::record::{Record, Recovery};
 use model::trial::{Context, Share};
 use model::{Trial, Usage, Verdict};
 use sys::process::Interrupt;
@@ -162,6 +162,7 @@ fn together(chosen: &Chosen, crew: &[Member], trials: Vec<Trial>) -> Trial {
         let shared = share.context.shared_cpus.as_ref();
         shared.is_some_and(Vec::is_empty)
     };
+    let recovery = Recovery::of(&record.intervals);
     Trial {
         format: FORMAT,
         point: None,
@@ -177,6 +178,7 @@ fn together(chosen: &Chosen, crew: &[Member], trials: Vec<Trial>) -> Trial {
         verdict: Verdict::default(),
         void: None,
         thresholds: Vec::new(),
+        recovery,
         agents,
     }
 }

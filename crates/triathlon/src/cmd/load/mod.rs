@@ -28,7 +28,7 @@ use load::{LoadError, Notice, Part};
 use model::event::{Event, Phase};
 use model::finding::Status;
 use model::plan::{Plan, PlanFile};
-use model::record::Record;
+use model::record::{Record, Recovery};
 use model::units::{Instant, Span};
 use model::{Trial, trial};
 use sys::clock;
@@ -202,6 +202,7 @@ fn measure(
     }
     // Whoever gave a limit was not interrupted by it.
     record.interrupted &= interrupt.is_raised() || !limit.is_over(None);
+    let recovery = Recovery::of(&record.intervals);
     let mut trial = Trial {
         format: model::plan::FORMAT,
         point: None,
@@ -213,6 +214,7 @@ fn measure(
         verdict: model::Verdict::default(),
         void: None,
         thresholds: Vec::new(),
+        recovery,
         agents: Vec::new(),
     };
     // Before anything else reads it: no finding can repeat what is not there.
