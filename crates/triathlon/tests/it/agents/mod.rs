@@ -2,6 +2,8 @@
 
 mod nats;
 mod refused;
+mod same;
+mod secure;
 
 use std::fs;
 
@@ -9,7 +11,7 @@ use model::{Outcome, Record, Span, Trial};
 
 use self::nats::{Nats, agent, load_by};
 use crate::support::nginx::Nginx;
-use crate::support::process::{load, triathlon};
+use crate::support::process::triathlon;
 use crate::support::stub::{Next, RIGHT, Stub, send};
 use crate::support::{need, wait_until};
 
@@ -75,35 +77,6 @@ fn two_agents_make_one_load() {
     let record = &trial.record;
     let sent = record.reference_phase.sent + record.total.sent + record.drain_phase.sent;
     assert_eq!(nginx.quit().len() as u64, sent, "{:#?}", record.total);
-}
-
-/// Arrivals follow from the plan, the seed and the position of a worker among all of them, wherever
-/// it runs.
-#[test]
-fn two_agents_make_the_arrivals_of_one_process() {
-    let name = "two_agents_make_the_arrivals_of_one_process";
-    let Some([nats]) = need(name, ["nats-server"]) else {
-        return;
-    };
-    let (nats, server) = (Nats::start(&nats, ""), right());
-    let _agents = ["a", "b"].map(|name| agent(&nats.url(), name, "--targets 127.0.0.1/32"));
-    let flags = "-t 4 -c 8 -R 400 --poisson --seed 7 -d 2s --warmup 500ms --spin never";
-    let here = load(&server.url(), flags).expect_measured().trial();
-    let flags = format!("{flags} --agents a,b --json -");
-    let there = load_by(&server.url(), &nats.url(), &flags);
-    let there = there.expect_measured().trial();
-    shares_add_up(&there);
-    let due = |trial: &Trial| -> Vec<u64> {
-        let intervals = trial.record.intervals.iter();
-        intervals.map(|interval| interval.tally.due).collect()
-    };
-    assert_eq!(due(&there), due(&here));
-    assert_eq!(there.record.total.due, here.record.total.due);
-    let connections = |trial: &Trial| -> Vec<u32> {
-        let workers = trial.record.workers.iter();
-        workers.map(|worker| worker.connections).collect()
-    };
-    assert_eq!(connections(&there), connections(&here));
 }
 
 #[test]

@@ -25,8 +25,8 @@ impl Nats {
     }
 
     /// The same without an object store.
-    pub(super) fn start_without_store(program: &Path) -> Self {
-        Self::start_as(program, "")
+    pub(super) fn start_bare(program: &Path, more: &str) -> Self {
+        Self::start_as(program, more)
     }
 
     /// The same as the page about agents says.
@@ -99,10 +99,18 @@ impl Nats {
 
 /// An agent that waits for orders.
 pub(super) fn agent(url: &str, name: &str, flags: &str) -> Running {
+    agent_with(url, name, flags, &[])
+}
+
+/// The same with these files named in its environment.
+pub(super) fn agent_with(
+    url: &str,
+    name: &str,
+    flags: &str,
+    environment: &[(&str, &Path)],
+) -> Running {
     let words = ["agent", "--nats", url, "--name", name];
-    let mut agent = Running::start(&mut command(
-        words.into_iter().chain(flags.split_whitespace()),
-    ));
+    let mut agent = start(&words, flags, environment);
     wait_until("the agent waits for orders", || {
         assert!(!agent.ended(), "it ended: {}", agent.stderr());
         agent.stderr().contains("waits for orders")
@@ -112,13 +120,27 @@ pub(super) fn agent(url: &str, name: &str, flags: &str) -> Running {
 
 /// Starts a load of `server` by agents that listen to the broker at `url`.
 pub(super) fn start_load(server: &str, url: &str, flags: &str) -> Running {
-    let words = ["load", server, "--nats", url];
-    Running::start(&mut command(
-        words.into_iter().chain(flags.split_whitespace()),
-    ))
+    load_with(server, url, flags, &[])
+}
+
+/// The same with these files named in its environment.
+pub(super) fn load_with(
+    server: &str,
+    url: &str,
+    flags: &str,
+    environment: &[(&str, &Path)],
+) -> Running {
+    start(&["load", server, "--nats", url], flags, environment)
 }
 
 /// The same to its end.
 pub(super) fn load_by(server: &str, url: &str, flags: &str) -> Run {
     start_load(server, url, flags).finish()
+}
+
+fn start(words: &[&str], flags: &str, environment: &[(&str, &Path)]) -> Running {
+    let flags = flags.split_whitespace();
+    let mut command = command(words.iter().copied().chain(flags));
+    command.envs(environment.iter().copied());
+    Running::start(&mut command)
 }
