@@ -1,5 +1,6 @@
 //! Agents and whoever asks them for load, with a real broker between: nats-server on loopback.
 
+mod broker;
 mod nats;
 mod refused;
 mod same;
@@ -85,17 +86,17 @@ fn a_record_that_is_larger_than_a_message_comes_back_whole() {
     let Some([nats]) = need(name, ["nats-server"]) else {
         return;
     };
-    // By the users of the documented configuration, who may do what this needs and no more.
-    let (nats, server) = (Nats::start_as_documented(&nats), right());
-    let (theirs, ours) = ("agent:change-me", "me:change-me-too");
-    let _agent = agent(&nats.url_of(theirs), "a", "--targets 127.0.0.0/8");
+    // By the users that the program gives a broker, who may do what this needs and no more.
+    let (_nats, [theirs, ours]) = Nats::start_as_written(&nats, "");
+    let server = right();
+    let _agent = agent(&theirs, "a", "--targets 127.0.0.0/8");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("samples");
     let flags = format!("--agents a -t 1 -c 4 -n 20000 --samples {}", path.display());
-    load_by(&server.url(), &nats.url_of(ours), &flags).expect_measured();
+    load_by(&server.url(), &ours, &flags).expect_measured();
     // An agent's user can give no orders.
     let words = "--agents a -t 1 -c 1 -n 1";
-    let refused = load_by(&server.url(), &nats.url_of(theirs), words);
+    let refused = load_by(&server.url(), &theirs, words);
     let words = ["this user may not ask agents", "permissions violation"];
     refused.expect_code(1).expect_complaint(&words);
     let samples = fs::read_to_string(&path).expect("samples are written");

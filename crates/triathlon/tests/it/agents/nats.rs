@@ -7,12 +7,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::process::{Run, Running, command};
+use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{LIMIT, reserve, wait_until};
 
 /// It runs until dropped.
 pub(super) struct Nats {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     address: SocketAddr,
     _running: Running,
 }
@@ -29,10 +29,28 @@ impl Nats {
         Self::start_as(program, more)
     }
 
-    /// The same as the page about agents says.
-    pub(super) fn start_as_documented(program: &Path) -> Self {
-        let text = include_str!("../../../../../docs/agents/broker.conf");
-        Self::start_as(program, &text.replace("/var/lib/nats/triathlon", "STORE"))
+    /// Starts one as `triathlon agent broker` says, with the URLs of an agent and of a coordinator.
+    pub(super) fn start_as_written(program: &Path, flags: &str) -> (Self, [String; 2]) {
+        let reserved = reserve();
+        let address = reserved.address;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("broker").display().to_string();
+        let listen = address.to_string();
+        let words = ["agent", "broker", &path, "--listen", &listen];
+        let told = triathlon(words.into_iter().chain(flags.split_whitespace())).expect_code(0);
+        let of = |mark: &str| {
+            let line = told.stdout.lines().find(|line| line.contains(mark));
+            let words = line.map(str::split_whitespace);
+            words.unwrap_or_else(|| panic!("no '{mark}' in {told:#?}"))
+        };
+        let url = |mark: &str| {
+            let url = of(mark).skip_while(|word| *word != "--nats").nth(1);
+            url.expect("it names a URL").to_owned()
+        };
+        let urls = [url("triathlon agent "), url("triathlon load ")];
+        let mut command = Command::new(program);
+        command.args(of("nats-server -c").skip(1));
+        (Self::run(folder, address, &mut command), urls)
     }
 
     /// STORE stands for a folder.
@@ -49,16 +67,25 @@ impl Nats {
         // These hold, whatever the configuration says.
         command.args(["-a", &address.ip().to_string()]);
         command.args(["-p", &address.port().to_string()]);
-        let mut running = Running::start(&mut command);
+        Self::run(folder, address, &mut command)
+    }
+
+    fn run(folder: tempfile::TempDir, address: SocketAddr, command: &mut Command) -> Self {
+        let mut running = Running::start(command);
         wait_until("nats-server listens", || {
             assert!(!running.ended(), "it ended: {}", running.stderr());
             TcpStream::connect(address).is_ok()
         });
         Self {
-            _folder: folder,
+            folder,
             address,
             _running: running,
         }
+    }
+
+    /// Where its files are.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     pub(super) fn url(&self) -> String {
