@@ -16,12 +16,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::broker::{Access, Broker, Message, runtime};
 use crate::desk::{Desk, Job, Limits, Step};
 use crate::error::FleetError;
-use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, subject_of};
+use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, kept_as, subject_of};
 
 /// So often it is looked whether a person wants the agent to end.
 const LOOK: Duration = Duration::from_millis(250);
 /// Workers that are ready wait so long for the time to begin. Whoever ordered them is gone then.
 const START_LIMIT: Duration = Duration::from_secs(120);
+/// A broker that is being started again is waited for so long.
+const KEEP_LIMIT: Duration = Duration::from_secs(600);
+/// So often something is tried that should work.
+const KEEP_TRIES: u32 = 3;
 
 /// What an agent's program does for it.
 pub trait Host: Send + Sync + 'static {
@@ -166,6 +170,12 @@ impl Agent {
         let mut everyone = self.broker.listen(EVERYONE).await?;
         let mut own = self.broker.listen(&subject_of(&name)).await?;
         self.broker.settle().await?;
+        if !self.broker.has_store() {
+            self.host.note(
+                "the NATS server keeps nothing (start it with JetStream, nats-server -js): a \
+                 record is lost where whoever asked for it has gone",
+            );
+        }
         self.host.note(&format!("agent {name} waits for orders"));
         loop {
             let done = tokio::select! {
@@ -265,15 +275,47 @@ impl Agent {
         done
     }
 
-    /// Says it. A record that cannot be sent is told as that: somebody waits for it.
+    /// Says it. How an order ended stays with the broker, too, so that whoever asked for it may be
+    /// gone. A record that cannot be sent is told as that: somebody waits for it.
     async fn tell(&self, to: &str, tell: Tell) -> Result<(), FleetError> {
-        let said = self.broker.say(to, None, &tell).await;
+        let kept = match tell.ended() {
+            Some(order) => self.keep(order, &tell).await,
+            None => None,
+        };
+        let said = match kept {
+            Some(name) => self.broker.say_kept(to, &tell, &name).await,
+            None => self.broker.say(to, None, &tell).await,
+        };
         if let (Err(error), Tell::Trial { order, .. }) = (&said, tell) {
             let why = error.to_string();
             let failed = Tell::Failed { order, why };
             self.broker.say(to, None, &failed).await?;
         }
         said
+    }
+
+    /// Puts how an order ended where it stays; its name there, or none where that cannot be.
+    async fn keep(&self, order: &str, tell: &Tell) -> Option<String> {
+        if !self.broker.has_store() {
+            return None;
+        }
+        let name = kept_as(order, &self.announcement.name);
+        let until = Instant::now() + KEEP_LIMIT;
+        let mut tries = 0;
+        loop {
+            let Err(error) = self.broker.keep(&name, tell).await else {
+                return Some(name);
+            };
+            // Only a broker that is there counts.
+            tries += u32::from(self.broker.is_connected());
+            let is_over = tries == KEEP_TRIES || Instant::now() > until;
+            if is_over || self.host.is_interrupted() {
+                let lost = "the record is lost if nobody waits for it";
+                self.host.note(&format!("{lost}: {error}"));
+                return None;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Makes the load on a thread of its own.

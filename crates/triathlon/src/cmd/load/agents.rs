@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use fleet::{Coordinator, Member, Seen, Wanted, division};
+use fleet::{Coordinator, Member, Seen, Wanted, Wish, division};
 use model::plan::FORMAT;
 use model::record::Record;
 use model::trial::{Context, Share};
-use model::{Trial, Usage, Verdict};
+use model::{PlanFile, Trial, Usage, Verdict};
 use sys::process::Interrupt;
 use verdict::words;
 
@@ -27,30 +27,88 @@ pub(super) struct Fleet {
         long,
         value_name = "NAME|KEY=VALUE,...",
         value_delimiter = ',',
+        group = "elsewhere",
         requires = "nats",
         conflicts_with_all = ["capacity", "cpus", "lua", "metrics", "proxy", "unix_socket"]
     )]
     agents: Vec<Wanted>,
 
-    /// With --agents: the NATS server that they listen to, nats://HOST:PORT or tls://HOST:PORT
-    #[arg(long, value_name = "URL", requires = "agents")]
+    /// Tell the result of a load by agents whose `triathlon load` has gone meanwhile: the ID that
+    /// it gave when it began. The NATS server keeps it for a day, or until it has been told
+    #[arg(
+        long,
+        value_name = "ID",
+        group = "elsewhere",
+        requires = "nats",
+        conflicts_with_all = ["capacity", "duration", "lua", "plan", "requests", "urls"]
+    )]
+    resume: Option<String>,
+
+    /// With --agents and --resume: the NATS server that they listen to, nats://HOST:PORT or
+    /// tls://HOST:PORT
+    #[arg(long, value_name = "URL", requires = "elsewhere")]
     nats: Option<String>,
 
-    /// With --agents: the file of credentials for the NATS server
-    #[arg(long, value_name = "FILE", requires = "agents")]
+    /// With --agents and --resume: the file of credentials for the NATS server
+    #[arg(long, value_name = "FILE", requires = "elsewhere")]
     creds: Option<PathBuf>,
 }
 
 impl Fleet {
     /// The agents that are to make the load; none where this machine makes it.
     pub(super) fn gather(&self) -> anyhow::Result<Option<Agents>> {
-        let Some(url) = self.nats.as_deref().filter(|_| !self.agents.is_empty()) else {
+        if self.agents.is_empty() {
             return Ok(None);
-        };
-        let access = access(url, self.creds.clone(), "load");
-        let coordinator = Coordinator::connect(&access, env!("CARGO_PKG_VERSION"))?;
+        }
+        let coordinator = self.connect()?;
         let seen = coordinator.gather(&self.agents)?;
         Ok(Some(Agents { coordinator, seen }))
+    }
+
+    /// Whether the result of a load that somebody else has asked for is wanted.
+    pub(super) const fn is_resumed(&self) -> bool {
+        self.resume.is_some()
+    }
+
+    /// That result.
+    pub(super) fn resume(&self, args: &Args, interrupt: &Interrupt) -> anyhow::Result<Elsewhere> {
+        let order = self.resume.as_deref().unwrap_or_default();
+        let coordinator = self.connect()?;
+        let (sheet, made) = coordinator.resume(order, &|| interrupt.is_raised())?;
+        let trial = judged(together(sheet.plan, &sheet.crew, made.trials), args);
+        Ok(Elsewhere {
+            coordinator,
+            order: made.order,
+            crew: sheet.crew,
+            trial,
+        })
+    }
+
+    fn connect(&self) -> anyhow::Result<Coordinator> {
+        let url = self.nats.as_deref().unwrap_or_default();
+        let access = access(url, self.creds.clone(), "load");
+        Ok(Coordinator::connect(&access, env!("CARGO_PKG_VERSION"))?)
+    }
+}
+
+/// What agents made, kept by the broker until it has been told.
+pub(super) struct Elsewhere {
+    coordinator: Coordinator,
+    order: String,
+    crew: Vec<Member>,
+    trial: Trial,
+}
+
+impl Elsewhere {
+    /// Has `tell` tell it.
+    pub(super) fn told(self, tell: impl FnOnce(Trial) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        tell(self.trial)?;
+        self.coordinator.forget(&self.order, &self.crew);
+        Ok(())
+    }
+
+    pub(super) const fn trial(&self) -> &Trial {
+        &self.trial
     }
 }
 
@@ -71,32 +129,39 @@ impl Agents {
 
     /// Has the load made, and puts the trial together.
     pub(super) fn measure(
-        &self,
-        chosen: Chosen,
+        self,
+        chosen: &Chosen,
         args: &Args,
         interrupt: &Interrupt,
-    ) -> anyhow::Result<Trial> {
+    ) -> anyhow::Result<Elsewhere> {
         let plan = chosen.plan.file();
         let crew = self.divide(plan.workers)?;
         out::note(format_args!("{} make the load", told(&crew)));
-        let is_interrupted = || interrupt.is_raised();
-        let trials = self.coordinator.run(&crew, plan, &is_interrupted)?;
-        let mut trial = together(&chosen, &crew, trials);
-        // Before anything else reads it: no finding can repeat what is not there.
+        let mut shown = plan.clone();
         if !args.keep_secrets {
-            trial.redact();
+            shown.redact();
         }
-        let verdicts = trial.agents.iter();
-        let verdicts: Vec<Verdict> = verdicts
-            .map(|share| verdict::judge(&trial.of_share(share)))
-            .collect();
-        for (share, verdict) in trial.agents.iter_mut().zip(verdicts) {
-            share.verdict = verdict;
-        }
-        trial.verdict = verdict::judge(&trial);
-        let thresholds = args.thresholds.iter();
-        trial.thresholds = thresholds.map(|one| one.judge(&trial.record)).collect();
-        Ok(trial)
+        let wish = Wish {
+            crew: &crew,
+            plan,
+            shown: &shown,
+        };
+        let begun = |order: &str| {
+            out::note(format_args!(
+                "it is load {order}; should this program be lost, triathlon load --resume {order} \
+                 --nats URL tells the result"
+            ));
+        };
+        let made = self
+            .coordinator
+            .run(&wish, &|| interrupt.is_raised(), &begun)?;
+        let trial = judged(together(plan.clone(), &crew, made.trials), args);
+        Ok(Elsewhere {
+            coordinator: self.coordinator,
+            order: made.order,
+            crew,
+            trial,
+        })
     }
 
     fn divide(&self, workers: u32) -> Result<Vec<Member>, UsageError> {
@@ -131,8 +196,27 @@ fn told(crew: &[Member]) -> String {
     words::list(&each)
 }
 
+/// With the verdicts of all shares and of the whole.
+fn judged(mut trial: Trial, args: &Args) -> Trial {
+    // Before anything else reads it: no finding can repeat what is not there.
+    if !args.keep_secrets {
+        trial.redact();
+    }
+    let verdicts = trial.agents.iter();
+    let verdicts: Vec<Verdict> = verdicts
+        .map(|share| verdict::judge(&trial.of_share(share)))
+        .collect();
+    for (share, verdict) in trial.agents.iter_mut().zip(verdicts) {
+        share.verdict = verdict;
+    }
+    trial.verdict = verdict::judge(&trial);
+    let thresholds = args.thresholds.iter();
+    trial.thresholds = thresholds.map(|one| one.judge(&trial.record)).collect();
+    trial
+}
+
 /// One trial of what all measured.
-fn together(chosen: &Chosen, crew: &[Member], trials: Vec<Trial>) -> Trial {
+fn together(plan: PlanFile, crew: &[Member], trials: Vec<Trial>) -> Trial {
     let mut record = Record::default();
     let mut agents = Vec::with_capacity(crew.len());
     for (member, mut trial) in crew.iter().zip(trials) {
@@ -165,7 +249,7 @@ fn together(chosen: &Chosen, crew: &[Member], trials: Vec<Trial>) -> Trial {
     Trial {
         format: FORMAT,
         point: None,
-        plan: chosen.plan.file().clone(),
+        plan,
         environment,
         record,
         usage: Usage::default(),

@@ -14,7 +14,8 @@ use crate::support::{LIMIT, reserve, wait_until};
 pub(super) struct Nats {
     folder: tempfile::TempDir,
     address: SocketAddr,
-    _running: Running,
+    command: Command,
+    running: Running,
 }
 
 impl Nats {
@@ -50,7 +51,7 @@ impl Nats {
         let urls = [url("triathlon agent "), url("triathlon load ")];
         let mut command = Command::new(program);
         command.args(of("nats-server -c").skip(1));
-        (Self::run(folder, address, &mut command), urls)
+        (Self::run(folder, address, command), urls)
     }
 
     /// STORE stands for a folder.
@@ -67,20 +68,28 @@ impl Nats {
         // These hold, whatever the configuration says.
         command.args(["-a", &address.ip().to_string()]);
         command.args(["-p", &address.port().to_string()]);
-        Self::run(folder, address, &mut command)
+        Self::run(folder, address, command)
     }
 
-    fn run(folder: tempfile::TempDir, address: SocketAddr, command: &mut Command) -> Self {
-        let mut running = Running::start(command);
-        wait_until("nats-server listens", || {
-            assert!(!running.ended(), "it ended: {}", running.stderr());
-            TcpStream::connect(address).is_ok()
-        });
+    fn run(folder: tempfile::TempDir, address: SocketAddr, mut command: Command) -> Self {
+        let running = listening(&mut command, address);
         Self {
             folder,
             address,
-            _running: running,
+            command,
+            running,
         }
+    }
+
+    /// Ends it as a crash would.
+    pub(super) fn kill(&mut self) {
+        self.running.signal("KILL");
+        wait_until("nats-server has ended", || self.running.ended());
+    }
+
+    /// Starts it again, where it was and with what it had.
+    pub(super) fn start_again(&mut self) {
+        self.running = listening(&mut self.command, self.address);
     }
 
     /// Where its files are.
@@ -122,6 +131,15 @@ impl Nats {
             }
         }
     }
+}
+
+fn listening(command: &mut Command, address: SocketAddr) -> Running {
+    let mut running = Running::start(command);
+    wait_until("nats-server listens", || {
+        assert!(!running.ended(), "it ended: {}", running.stderr());
+        TcpStream::connect(address).is_ok()
+    });
+    running
 }
 
 /// An agent that waits for orders.
