@@ -1,5 +1,6 @@
 //! One load from its orders to its records.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -9,7 +10,7 @@ use tokio::time::timeout;
 
 use super::missing::Missing;
 use super::roll::Roll;
-use super::{Coordinator, LOOK, Member, Sheet, Wish};
+use super::{Coordinator, Ears, Edge, LOOK, Member, Sheet, Wish};
 use crate::broker::{Subscriber, is_nobody};
 use crate::error::FleetError;
 use crate::message::{Ask, Order, Tell, subject_of};
@@ -37,7 +38,9 @@ pub(super) struct Load<'a> {
     news: Subscriber,
     roll: Roll<'a>,
     missing: Missing,
-    is_interrupted: &'a dyn Fn() -> bool,
+    ears: &'a mut dyn Ears,
+    /// What is still to be heard of its window, by this machine's clock in nanoseconds since 1970.
+    edges: VecDeque<(Edge, u64)>,
     is_stopped: bool,
     /// How often the connection had been lost when it began.
     losses: u64,
@@ -58,7 +61,7 @@ impl<'a> Load<'a> {
     pub(super) async fn new(
         coordinator: &'a Coordinator,
         wish: &'a Wish<'a>,
-        is_interrupted: &'a dyn Fn() -> bool,
+        ears: &'a mut dyn Ears,
     ) -> Result<Self, FleetError> {
         let broker = &coordinator.broker;
         let inbox = broker.new_inbox();
@@ -70,7 +73,8 @@ impl<'a> Load<'a> {
             inbox,
             roll: Roll::new(wish.crew),
             missing: Missing::new(wish.crew.len()),
-            is_interrupted,
+            ears,
+            edges: VecDeque::new(),
             is_stopped: false,
             losses: broker.losses(),
             looked: Instant::now(),
@@ -83,7 +87,7 @@ impl<'a> Load<'a> {
     }
 
     /// Has it made; what each agent measured.
-    pub(super) async fn make(&mut self, begun: &dyn Fn(&str)) -> Result<Vec<Trial>, FleetError> {
+    pub(super) async fn make(&mut self) -> Result<Vec<Trial>, FleetError> {
         let plan = self.wish.plan;
         let written = serde_json::to_value(plan)
             .map_err(|error| FleetError::Agents(format!("the plan cannot be written: {error}")))?;
@@ -110,7 +114,7 @@ impl<'a> Load<'a> {
         // Who was stopped before the start has measured nothing, and says so.
         if !self.is_stopped {
             if self.keep().await {
-                begun(&self.order);
+                self.ears.kept(&self.order);
             }
             self.begin().await?;
         }
@@ -129,8 +133,9 @@ impl<'a> Load<'a> {
         broker.has_store() && broker.keep(&self.order, &sheet).await.is_ok()
     }
 
-    async fn begin(&self) -> Result<(), FleetError> {
+    async fn begin(&mut self) -> Result<(), FleetError> {
         let start = (self.coordinator.now)().saturating_add(LEAD.as_ns());
+        self.edges = edges(self.wish.plan, start);
         for member in self.wish.crew {
             let begin = Ask::Begin {
                 order: self.order.clone(),
@@ -167,7 +172,7 @@ impl<'a> Load<'a> {
         let start = Instant::now();
         let (mut until, mut quiet) = (start + time.most, time.quiet.map(|time| start + time));
         while !is_far(&self.roll) {
-            if (self.is_interrupted)() && !self.is_stopped {
+            if self.ears.is_interrupted() && !self.is_stopped {
                 self.stop().await?;
                 let now = Instant::now();
                 until = until.min(now + STOP_PATIENCE);
@@ -191,11 +196,29 @@ impl<'a> Load<'a> {
                     }
                 }
             }
-            if let Ok(news) = timeout(LOOK, self.news.next()).await {
+            let next = self.tell_edges();
+            if let Ok(news) = timeout(LOOK.min(next), self.news.next()).await {
                 self.hear(news).await?;
             }
         }
         Ok(())
+    }
+
+    /// Tells the edges of the window that have been reached, and how far the next one is.
+    fn tell_edges(&mut self) -> Duration {
+        let now = (self.coordinator.now)();
+        if self.is_stopped {
+            // They are elsewhere now.
+            self.edges.clear();
+        }
+        while let Some((edge, at)) = self.edges.pop_front() {
+            if at > now {
+                self.edges.push_front((edge, at));
+                return Duration::from_nanos(at - now);
+            }
+            self.ears.edge(edge, at);
+        }
+        LOOK
     }
 
     async fn hear(&mut self, news: Option<crate::broker::Message>) -> Result<(), FleetError> {
@@ -245,6 +268,17 @@ impl<'a> Load<'a> {
     }
 }
 
+/// When the window of a plan that starts then begins and ends. Where a count ends it, nobody but
+/// its agents knows when.
+fn edges(plan: &PlanFile, start: u64) -> VecDeque<(Edge, u64)> {
+    let Stop::DurationNs(length) = plan.stop else {
+        return VecDeque::new();
+    };
+    let begin = start.saturating_add(plan.warmup.as_ns());
+    let end = begin.saturating_add(length.as_ns());
+    [(Edge::Begin, begin), (Edge::End, end)].into()
+}
+
 /// How long a load may take from its start to the last record.
 fn time_of(plan: &PlanFile) -> Time {
     let of = |span: Span| Duration::from_nanos(span.as_ns());
@@ -288,5 +322,9 @@ mod tests {
         check(Stop::DurationNs(Span::from_s(10)), 16, Some(16));
         check(Stop::Count(5), 21, None);
         check(Stop::Count(u64::MAX), 3_006, None);
+        let ends = |stop: Stop| edges(&plan(stop), 7_000_000_000);
+        let ten = [(Edge::Begin, 9_000_000_000), (Edge::End, 19_000_000_000)];
+        assert_eq!(ends(Stop::DurationNs(Span::from_s(10))), ten);
+        assert!(ends(Stop::Count(5)).is_empty());
     }
 }

@@ -8,7 +8,7 @@ mod roll;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use model::{PlanFile, Trial};
@@ -28,6 +28,8 @@ use crate::message::{Announcement, Ask, EVERYONE, Name, Role, Tell, kept_as, sub
 const HELLO: Duration = Duration::from_secs(1);
 /// So many round trips bound the offset of a clock: the shortest of them decides.
 const TRIPS: usize = 16;
+/// An agent that was told to stop is free again within this time.
+const FREE: Duration = Duration::from_secs(20);
 /// So often it is looked whether a person wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -93,6 +95,27 @@ pub struct Wish<'a> {
     pub plan: &'a PlanFile,
     /// The same as a result may show it.
     pub shown: &'a PlanFile,
+}
+
+/// Who asked for a load, while it is made.
+pub trait Ears {
+    /// Whether a person wants it to end: from the first yes on, always yes.
+    fn is_interrupted(&self) -> bool;
+
+    /// It begins, and the broker keeps its result under this name.
+    fn kept(&mut self, order: &str);
+
+    /// Its window begins or ends, by this machine's clock in nanoseconds since 1970.
+    fn edge(&mut self, edge: Edge, at: u64);
+}
+
+/// An edge of the measured window.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Edge {
+    /// It begins.
+    Begin,
+    /// It ends.
+    End,
 }
 
 /// What came of a load.
@@ -167,33 +190,54 @@ impl Coordinator {
             let mut seen = Vec::new();
             for announcement in select(self.greet().await?, wanted)? {
                 self.check(&announcement)?;
-                let one = self.look(announcement).await?;
-                if let Some(why) = one.clock.objection() {
-                    return Err(FleetError::agent(one.announcement.name.as_str(), why));
-                }
-                seen.push(one);
+                seen.push(self.look(announcement).await?);
             }
+            seen.iter().try_for_each(in_time)?;
             Ok(seen)
         })
     }
 
-    /// Has `wish` made; what each of its crew measured, in their order. Where `is_interrupted`, all
-    /// come to their end, and what they measured until then is kept. `begun` hears under which name
-    /// somebody else can take the result, where the broker keeps it.
+    /// Those of `seen` again, each of which can make load now: where one works on another order,
+    /// that is waited for a while.
+    ///
+    /// # Errors
+    ///
+    /// One of them has gone, or cannot.
+    pub fn gather_again(&self, seen: &[Seen]) -> Result<Vec<Seen>, FleetError> {
+        self.runtime.block_on(async {
+            let mut again = Vec::with_capacity(seen.len());
+            for one in seen {
+                let name = &one.announcement.name;
+                let until = Instant::now() + FREE;
+                let announcement = loop {
+                    let answer = self.broker.ask(&subject_of(name), &Ask::Hello).await?;
+                    let Some(Tell::Hello(hello)) = answer else {
+                        return Err(FleetError::agent(name.as_str(), "it has gone"));
+                    };
+                    if hello.busy.is_none() || Instant::now() > until {
+                        break *hello;
+                    }
+                    sleep(LOOK).await;
+                };
+                self.check(&announcement)?;
+                again.push(self.look(announcement).await?);
+            }
+            again.iter().try_for_each(in_time)?;
+            Ok(again)
+        })
+    }
+
+    /// Has `wish` made; what each of its crew measured, in their order. Where a person interrupts
+    /// it, all come to their end, and what they measured until then is kept.
     ///
     /// # Errors
     ///
     /// One of them cannot do its part: then none does.
-    pub fn run(
-        &self,
-        wish: &Wish<'_>,
-        is_interrupted: &dyn Fn() -> bool,
-        begun: &dyn Fn(&str),
-    ) -> Result<Made, FleetError> {
+    pub fn run(&self, wish: &Wish<'_>, ears: &mut dyn Ears) -> Result<Made, FleetError> {
         self.runtime.block_on(async {
-            let mut load = Load::new(self, wish, is_interrupted).await?;
+            let mut load = Load::new(self, wish, ears).await?;
             let order = load.order().to_owned();
-            match load.make(begun).await {
+            match load.make().await {
                 Ok(trials) => Ok(Made { order, trials }),
                 Err(error) => {
                     // Who is gone hears nothing, and ends by itself.
@@ -356,6 +400,14 @@ impl Coordinator {
         };
         Err(FleetError::agent(one.name.as_str(), why))
     }
+}
+
+/// Its clock is near enough for a common start.
+fn in_time(seen: &Seen) -> Result<(), FleetError> {
+    let why = seen.clock.objection();
+    why.map_or(Ok(()), |why| {
+        Err(FleetError::agent(seen.announcement.name.as_str(), why))
+    })
 }
 
 /// Those of `found` that are wanted.

@@ -2,6 +2,7 @@
 //! allow.
 
 mod broker;
+pub(crate) mod crew;
 mod host;
 
 use std::collections::BTreeMap;

@@ -3,17 +3,14 @@
 
 use std::path::PathBuf;
 
-use fleet::{Coordinator, Member, Seen, Wanted, Wish, division};
-use model::plan::FORMAT;
-use model::record::Record;
-use model::trial::{Context, Share};
-use model::{PlanFile, Trial, Usage, Verdict};
+use fleet::{Coordinator, Ears, Edge, Member, Seen, Wanted, Wish};
+use model::Trial;
 use sys::process::Interrupt;
 use verdict::words;
 
 use super::arguments::Chosen;
 use super::{Args, output};
-use crate::cmd::agent::access;
+use crate::cmd::agent::{access, crew};
 use crate::exit::UsageError;
 use crate::out;
 
@@ -75,7 +72,13 @@ impl Fleet {
         let order = self.resume.as_deref().unwrap_or_default();
         let coordinator = self.connect()?;
         let (sheet, made) = coordinator.resume(order, &|| interrupt.is_raised())?;
-        let trial = judged(together(sheet.plan, &sheet.crew, made.trials), args);
+        let trial = crew::together(
+            sheet.plan,
+            &sheet.crew,
+            made.trials,
+            output::environment(true),
+        );
+        let trial = judged(trial, args);
         Ok(Elsewhere {
             coordinator,
             order: made.order,
@@ -146,16 +149,9 @@ impl Agents {
             plan,
             shown: &shown,
         };
-        let begun = |order: &str| {
-            out::note(format_args!(
-                "it is load {order}; should this program be lost, triathlon load --resume {order} \
-                 --nats URL tells the result"
-            ));
-        };
-        let made = self
-            .coordinator
-            .run(&wish, &|| interrupt.is_raised(), &begun)?;
-        let trial = judged(together(plan.clone(), &crew, made.trials), args);
+        let made = self.coordinator.run(&wish, &mut Waiting(interrupt))?;
+        let trial = crew::together(plan.clone(), &crew, made.trials, output::environment(true));
+        let trial = judged(trial, args);
         Ok(Elsewhere {
             coordinator: self.coordinator,
             order: made.order,
@@ -165,23 +161,33 @@ impl Agents {
     }
 
     fn divide(&self, workers: u32) -> Result<Vec<Member>, UsageError> {
-        let cpus = self.seen.iter().map(|one| one.announcement.cpus.len());
-        let cpus: Vec<usize> = cpus.collect();
-        let parts = division::divide(workers, &cpus).ok_or_else(|| {
+        crew::divide(&self.seen, workers).ok_or_else(|| {
             UsageError(format!(
                 "--agents: {} for {}: each needs one at least, and each thread a connection \
                  (-t, -c)",
                 words::plural(u64::from(workers), "thread"),
-                words::plural(cpus.len() as u64, "agent")
+                words::plural(self.seen.len() as u64, "agent")
             ))
-        })?;
-        let members = self.seen.iter().zip(parts).map(|(one, workers)| Member {
-            name: one.announcement.name.clone(),
-            workers,
-            clock: one.clock,
-        });
-        Ok(members.collect())
+        })
     }
+}
+
+/// Whoever waits for a load at a terminal.
+struct Waiting<'a>(&'a Interrupt);
+
+impl Ears for Waiting<'_> {
+    fn is_interrupted(&self) -> bool {
+        self.0.is_raised()
+    }
+
+    fn kept(&mut self, order: &str) {
+        out::note(format_args!(
+            "it is load {order}; should this program be lost, triathlon load --resume {order} \
+             --nats URL tells the result"
+        ));
+    }
+
+    fn edge(&mut self, _edge: Edge, _at: u64) {}
 }
 
 /// Who makes what, for whoever watches.
@@ -202,88 +208,9 @@ fn judged(mut trial: Trial, args: &Args) -> Trial {
     if !args.keep_secrets {
         trial.redact();
     }
-    let verdicts = trial.agents.iter();
-    let verdicts: Vec<Verdict> = verdicts
-        .map(|share| verdict::judge(&trial.of_share(share)))
-        .collect();
-    for (share, verdict) in trial.agents.iter_mut().zip(verdicts) {
-        share.verdict = verdict;
-    }
+    verdict::judge_shares(&mut trial);
     trial.verdict = verdict::judge(&trial);
     let thresholds = args.thresholds.iter();
     trial.thresholds = thresholds.map(|one| one.judge(&trial.record)).collect();
     trial
-}
-
-/// One trial of what all measured.
-fn together(plan: PlanFile, crew: &[Member], trials: Vec<Trial>) -> Trial {
-    let mut record = Record::default();
-    let mut agents = Vec::with_capacity(crew.len());
-    for (member, mut trial) in crew.iter().zip(trials) {
-        for worker in &mut trial.record.workers {
-            worker.agent = Some(member.name.to_string());
-        }
-        record.merge(trial.record.clone());
-        agents.push(Share {
-            agent: member.name.to_string(),
-            workers: member.workers.clone(),
-            clock_offset_ns: member.clock.offset_ns,
-            clock_offset_within: member.clock.within,
-            environment: trial.environment,
-            record: trial.record,
-            usage: trial.usage,
-            context: trial.context,
-            verdict: Verdict::default(),
-        });
-    }
-    record.notes.extend(differing(&agents));
-    let mut environment = output::environment(true);
-    environment.time = Some(lab::environment::rfc3339(sys::clock::realtime()));
-    let tools = || agents.iter().map(|share| &share.environment.tool);
-    environment.tool.debug_build |= tools().any(|tool| tool.debug_build);
-    environment.tool.traced |= tools().any(|tool| tool.traced);
-    let are_apart = |share: &Share| {
-        let shared = share.context.shared_cpus.as_ref();
-        shared.is_some_and(Vec::is_empty)
-    };
-    Trial {
-        format: FORMAT,
-        point: None,
-        plan,
-        environment,
-        record,
-        usage: Usage::default(),
-        context: Context {
-            cpu_choice: Some("each agent's own".to_owned()),
-            shared_cpus: agents.iter().all(are_apart).then(Vec::new),
-            ..Context::default()
-        },
-        verdict: Verdict::default(),
-        void: None,
-        thresholds: Vec::new(),
-        agents,
-    }
-}
-
-/// Agents that were answered otherwise before the run: they may have asked another server.
-fn differing(agents: &[Share]) -> Option<String> {
-    let digest = |share: &Share| {
-        share
-            .record
-            .reference
-            .as_ref()
-            .map(|one| one.sha256.clone())
-    };
-    let first = digest(agents.first()?)?;
-    let others = agents
-        .iter()
-        .filter(|share| digest(share).as_ref() != Some(&first));
-    let others: Vec<&str> = others.map(|share| share.agent.as_str()).collect();
-    (!others.is_empty()).then(|| {
-        format!(
-            "{} got another answer before the run than {}: do all of them ask the same server?",
-            words::list(&others),
-            agents[0].agent
-        )
-    })
 }
