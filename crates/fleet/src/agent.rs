@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 use model::{Environment, Trial};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::broker::{Access, Broker, Message, runtime};
+use crate::broker::{Access, Broker, Message, is_nobody, runtime};
 use crate::desk::{Desk, Job, Limits, Step};
 use crate::error::FleetError;
 use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, kept_as, subject_of};
@@ -22,6 +22,8 @@ use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, kept_as, subject_o
 const LOOK: Duration = Duration::from_millis(250);
 /// Workers that are ready wait so long for the time to begin. Whoever ordered them is gone then.
 const START_LIMIT: Duration = Duration::from_secs(120);
+/// So often they say meanwhile that they are ready.
+const REMIND: Duration = Duration::from_secs(1);
 /// A broker that is being started again is waited for so long.
 const KEEP_LIMIT: Duration = Duration::from_secs(600);
 /// So often something is tried that should work.
@@ -141,6 +143,7 @@ pub fn serve(
             host,
             line: None,
             news,
+            reminded: None,
         };
         agent.work(received).await
     })
@@ -162,6 +165,8 @@ struct Agent {
     /// To the load that is being made.
     line: Option<Arc<Line>>,
     news: UnboundedSender<News>,
+    /// When it last said again that a load is ready.
+    reminded: Option<Instant>,
 }
 
 impl Agent {
@@ -169,6 +174,8 @@ impl Agent {
         let name = self.announcement.name.clone();
         let mut everyone = self.broker.listen(EVERYONE).await?;
         let mut own = self.broker.listen(&subject_of(&name)).await?;
+        let inbox = self.broker.new_inbox();
+        let mut echoes = self.broker.listen(&format!("{inbox}.*")).await?;
         self.broker.settle().await?;
         if !self.broker.has_store() {
             self.host.note(
@@ -181,8 +188,9 @@ impl Agent {
             let done = tokio::select! {
                 Some(message) = everyone.next() => self.hear(&message, To::Everyone).await,
                 Some(message) = own.next() => self.hear(&message, To::This).await,
+                Some(message) = echoes.next() => self.hear_echo(&message).await,
                 Some(news) = received.recv() => self.learn(news).await,
-                () = tokio::time::sleep(LOOK) => Ok(()),
+                () = tokio::time::sleep(LOOK) => self.remind(&inbox).await,
             };
             if let Err(error) = done {
                 self.host.note(&error.to_string());
@@ -220,6 +228,37 @@ impl Agent {
         let host = Arc::clone(&self.host);
         let resolve = |name: &str, port: u16| host.resolve(name, port);
         let steps = self.desk.hear(ask, to.as_deref(), (self.now)(), &resolve);
+        self.take(steps).await
+    }
+
+    /// Says again that a load is ready, as long as it has not begun: where nobody listens, the
+    /// broker says so.
+    async fn remind(&mut self, inbox: &str) -> Result<(), FleetError> {
+        let Some((to, order)) = self.desk.waiting() else {
+            return Ok(());
+        };
+        if self.reminded.is_some_and(|at| at.elapsed() < REMIND) {
+            return Ok(());
+        }
+        self.reminded = Some(Instant::now());
+        let reply = format!("{inbox}.{order}");
+        let order = order.to_owned();
+        self.broker
+            .say(to, Some(&reply), &Tell::Ready { order })
+            .await
+    }
+
+    /// Something came back of that.
+    async fn hear_echo(&mut self, message: &Message) -> Result<(), FleetError> {
+        let order = message.subject.rsplit('.').next();
+        let Some(order) = order.filter(|_| is_nobody(message)) else {
+            return Ok(());
+        };
+        let steps = self.desk.abandon(order);
+        if !steps.is_empty() {
+            let gone = "whoever asked for it has gone before it began";
+            self.host.note(&format!("order {order}: {gone}"));
+        }
         self.take(steps).await
     }
 

@@ -180,25 +180,25 @@ impl Coordinator {
         })
     }
 
-    /// The agents that are wanted, by name, each of which can make load now.
+    /// The agents that are wanted, by name, each of which can make load now; where one works on
+    /// another order, that is waited for as long as `patience` lasts.
     ///
     /// # Errors
     ///
     /// One of them is not there, or cannot.
-    pub fn gather(&self, wanted: &[Wanted]) -> Result<Vec<Seen>, FleetError> {
+    pub fn gather(&self, wanted: &[Wanted], patience: Duration) -> Result<Vec<Seen>, FleetError> {
         self.runtime.block_on(async {
             let mut seen = Vec::new();
             for announcement in select(self.greet().await?, wanted)? {
-                self.check(&announcement)?;
-                seen.push(self.look(announcement).await?);
+                let free = self.free(announcement, patience).await?;
+                seen.push(self.look(free).await?);
             }
             seen.iter().try_for_each(in_time)?;
             Ok(seen)
         })
     }
 
-    /// Those of `seen` again, each of which can make load now: where one works on another order,
-    /// that is waited for a while.
+    /// Those of `seen` again, as [`gather`](Self::gather) finds them.
     ///
     /// # Errors
     ///
@@ -207,24 +207,37 @@ impl Coordinator {
         self.runtime.block_on(async {
             let mut again = Vec::with_capacity(seen.len());
             for one in seen {
-                let name = &one.announcement.name;
-                let until = Instant::now() + FREE;
-                let announcement = loop {
-                    let answer = self.broker.ask(&subject_of(name), &Ask::Hello).await?;
-                    let Some(Tell::Hello(hello)) = answer else {
-                        return Err(FleetError::agent(name.as_str(), "it has gone"));
-                    };
-                    if hello.busy.is_none() || Instant::now() > until {
-                        break *hello;
-                    }
-                    sleep(LOOK).await;
-                };
-                self.check(&announcement)?;
-                again.push(self.look(announcement).await?);
+                let announcement = self.hello(&one.announcement.name).await?;
+                let free = self.free(announcement, FREE).await?;
+                again.push(self.look(free).await?);
             }
             again.iter().try_for_each(in_time)?;
             Ok(again)
         })
+    }
+
+    /// What an agent says of itself.
+    async fn hello(&self, name: &Name) -> Result<Announcement, FleetError> {
+        match self.broker.ask(&subject_of(name), &Ask::Hello).await? {
+            Some(Tell::Hello(hello)) => Ok(*hello),
+            _ => Err(FleetError::agent(name.as_str(), "it has gone")),
+        }
+    }
+
+    /// What it says once it can make load.
+    async fn free(
+        &self,
+        mut announcement: Announcement,
+        patience: Duration,
+    ) -> Result<Announcement, FleetError> {
+        let until = Instant::now() + patience;
+        while announcement.busy.is_some() && Instant::now() < until {
+            // It may be in the middle of a load.
+            sleep(LOOK * 10).await;
+            announcement = self.hello(&announcement.name).await?;
+        }
+        self.check(&announcement)?;
+        Ok(announcement)
     }
 
     /// Has `wish` made; what each of its crew measured, in their order. Where a person interrupts

@@ -3,6 +3,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fleet::{Coordinator, Ears, Edge, FleetError, Seen, Wanted, Wish};
 use lab::LabError;
@@ -17,6 +18,9 @@ use verdict::words;
 use super::asked::Asked;
 use crate::cmd::agent::{access, crew};
 use crate::exit::UsageError;
+
+/// An agent that a lab has left behind, which was killed, is free again within this time.
+const FREE: Duration = Duration::from_secs(150);
 
 /// How the agents of an experiment are reached.
 #[derive(clap::Args, Debug)]
@@ -68,7 +72,7 @@ impl Broker {
         let wanted = wanted.map_err(|why| UsageError(format!("generator.agents: {why}")))?;
         let access = access(url, self.creds.clone(), "lab");
         let coordinator = Coordinator::connect(&access, env!("CARGO_PKG_VERSION"))?;
-        let seen = coordinator.gather(&wanted)?;
+        let seen = coordinator.gather(&wanted, FREE)?;
         let cpus = seen.iter().map(|one| one.announcement.cpus.len());
         let cpus = u32::try_from(cpus.sum::<usize>()).unwrap_or(u32::MAX);
         asked.fit_agents(cpus)?;

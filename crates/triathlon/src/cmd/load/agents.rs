@@ -2,6 +2,7 @@
 //! and comes back as one trial.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fleet::{Coordinator, Ears, Edge, Member, Seen, Wanted, Wish};
 use model::Trial;
@@ -58,7 +59,7 @@ impl Fleet {
             return Ok(None);
         }
         let coordinator = self.connect()?;
-        let seen = coordinator.gather(&self.agents)?;
+        let seen = coordinator.gather(&self.agents, Duration::ZERO)?;
         Ok(Some(Agents { coordinator, seen }))
     }
 

@@ -206,3 +206,50 @@ fn an_agent_that_is_lost_costs_its_trials_and_no_others() {
     let is_told = gaps.filter(|gap| gap.error.contains("agent 'b'")).count();
     assert!(is_told > 0, "{run:#?}");
 }
+
+/// Killed by the kernel's hand, without a chance to tell anybody: agents end what they do at its
+/// own end, and the same trials come together as without that.
+#[test]
+fn a_lab_that_is_killed_goes_on_where_it_stopped() {
+    let name = "a_lab_that_is_killed_goes_on_where_it_stopped";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let labels = ["", "--labels rack=7"];
+    let _agents = ["a", "b"].map(|name| {
+        let labels = labels[usize::from(name == "b")];
+        agent(
+            &nats.url(),
+            name,
+            &format!("--targets 127.0.0.0/8 {labels}"),
+        )
+    });
+    let far = Far::new(1);
+    let file = far.file.display();
+    let flags = format!("{file} server=origin --nats {}", nats.url());
+    let mut lab = Running::start(&mut command(far.words(&flags)));
+    wait_until("a trial is stored", || {
+        assert!(!lab.ended(), "it ended: {}", lab.stderr());
+        !far.stored().is_empty()
+    });
+    lab.signal("KILL");
+    lab.finish();
+    let before = far.stored();
+    let results = far.results().expect("there are results");
+    let flags = format!("--resume {} --nats {}", results.display(), nats.url());
+    let run = triathlon(far.words(&flags)).expect_measured();
+    let points = far.trials().into_iter().filter_map(|trial| trial.point);
+    let first = points.filter(|point| point.attempt == 0);
+    let mut sequences: Vec<u32> = first.map(|point| point.sequence).collect();
+    sequences.sort_unstable();
+    // Origin and the ceiling, by one connection and by four.
+    assert_eq!(sequences.len(), 4, "{run:#?}");
+    sequences.dedup();
+    assert_eq!(sequences.len(), 4, "each once: {run:#?}");
+    let after = far.stored();
+    assert!(
+        before.iter().all(|path| after.contains(path)),
+        "none is lost"
+    );
+}

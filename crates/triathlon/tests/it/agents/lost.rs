@@ -8,7 +8,7 @@ use model::{Outcome, Trial};
 use super::nats::{Nats, agent, load_by, start_load};
 use super::{right, shares_add_up};
 use crate::support::process::{Run, Running, triathlon};
-use crate::support::{need, wait_until};
+use crate::support::{need, plan, wait_until};
 
 /// A load of so many exchanges.
 const LOAD: &str = "--agents a,b -t 2 -c 4 -R 200 -d 3s --warmup 0s --timeout 1s --json -";
@@ -70,6 +70,35 @@ fn a_record_outlives_whoever_asked_for_it() {
     }
     nothing_is_kept(&name, &ours);
     load_by(&server.url(), &ours, "--agents a,b -t 2 -c 2 -n 10").expect_measured();
+}
+
+/// Whoever asks takes the first answer and is gone: nobody says when the load begins.
+#[test]
+fn an_order_that_nobody_begins_is_given_up() {
+    let name = "an_order_that_nobody_begins_is_given_up";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let (nats, server) = (Nats::start(&nats, ""), right());
+    let mut agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
+    let plan = plan::over(plan::counted(&server.url(), 10), &[server.address()]);
+    let order = serde_json::json!({ "protocol": 1, "message": { "order": {
+        "id": "o", "version": env!("CARGO_PKG_VERSION"), "workers": { "start": 0, "end": 1 },
+        "plan": plan,
+    } } });
+    let said = nats.ask("triathlon.agent.a", &order.to_string());
+    assert!(said.contains("\"accepted\""), "{said}");
+    wait_until("the order is given up", || {
+        agent
+            .stderr()
+            .contains("order o: whoever asked for it has gone")
+    });
+    let is_idle = || {
+        let listed = triathlon(["agent", "list", "--nats", &nats.url()]).expect_code(0);
+        listed.stdout.contains("idle")
+    };
+    wait_until("the agent is free", is_idle);
+    load_by(&server.url(), &nats.url(), "--agents a -t 1 -c 2 -n 10").expect_measured();
 }
 
 #[test]
