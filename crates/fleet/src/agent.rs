@@ -13,15 +13,21 @@ use futures_util::StreamExt as _;
 use model::{Environment, Trial};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::broker::{Access, Broker, Message, runtime};
+use crate::broker::{Access, Broker, Message, is_nobody, runtime};
 use crate::desk::{Desk, Job, Limits, Step};
 use crate::error::FleetError;
-use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, subject_of};
+use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, kept_as, subject_of};
 
 /// So often it is looked whether a person wants the agent to end.
 const LOOK: Duration = Duration::from_millis(250);
 /// Workers that are ready wait so long for the time to begin. Whoever ordered them is gone then.
 const START_LIMIT: Duration = Duration::from_secs(120);
+/// So often they say meanwhile that they are ready.
+const REMIND: Duration = Duration::from_secs(1);
+/// A broker that is being started again is waited for so long.
+const KEEP_LIMIT: Duration = Duration::from_secs(600);
+/// So often something is tried that should work.
+const KEEP_TRIES: u32 = 3;
 
 /// What an agent's program does for it.
 pub trait Host: Send + Sync + 'static {
@@ -137,6 +143,7 @@ pub fn serve(
             host,
             line: None,
             news,
+            reminded: None,
         };
         agent.work(received).await
     })
@@ -158,6 +165,8 @@ struct Agent {
     /// To the load that is being made.
     line: Option<Arc<Line>>,
     news: UnboundedSender<News>,
+    /// When it last said again that a load is ready.
+    reminded: Option<Instant>,
 }
 
 impl Agent {
@@ -165,14 +174,23 @@ impl Agent {
         let name = self.announcement.name.clone();
         let mut everyone = self.broker.listen(EVERYONE).await?;
         let mut own = self.broker.listen(&subject_of(&name)).await?;
+        let inbox = self.broker.new_inbox();
+        let mut echoes = self.broker.listen(&format!("{inbox}.*")).await?;
         self.broker.settle().await?;
+        if !self.broker.has_store() {
+            self.host.note(
+                "the NATS server keeps nothing (start it with JetStream, nats-server -js): a \
+                 record is lost where whoever asked for it has gone",
+            );
+        }
         self.host.note(&format!("agent {name} waits for orders"));
         loop {
             let done = tokio::select! {
                 Some(message) = everyone.next() => self.hear(&message, To::Everyone).await,
                 Some(message) = own.next() => self.hear(&message, To::This).await,
+                Some(message) = echoes.next() => self.hear_echo(&message).await,
                 Some(news) = received.recv() => self.learn(news).await,
-                () = tokio::time::sleep(LOOK) => Ok(()),
+                () = tokio::time::sleep(LOOK) => self.remind(&inbox).await,
             };
             if let Err(error) = done {
                 self.host.note(&error.to_string());
@@ -210,6 +228,37 @@ impl Agent {
         let host = Arc::clone(&self.host);
         let resolve = |name: &str, port: u16| host.resolve(name, port);
         let steps = self.desk.hear(ask, to.as_deref(), (self.now)(), &resolve);
+        self.take(steps).await
+    }
+
+    /// Says again that a load is ready, as long as it has not begun: where nobody listens, the
+    /// broker says so.
+    async fn remind(&mut self, inbox: &str) -> Result<(), FleetError> {
+        let Some((to, order)) = self.desk.waiting() else {
+            return Ok(());
+        };
+        if self.reminded.is_some_and(|at| at.elapsed() < REMIND) {
+            return Ok(());
+        }
+        self.reminded = Some(Instant::now());
+        let reply = format!("{inbox}.{order}");
+        let order = order.to_owned();
+        self.broker
+            .say(to, Some(&reply), &Tell::Ready { order })
+            .await
+    }
+
+    /// Something came back of that.
+    async fn hear_echo(&mut self, message: &Message) -> Result<(), FleetError> {
+        let order = message.subject.rsplit('.').next();
+        let Some(order) = order.filter(|_| is_nobody(message)) else {
+            return Ok(());
+        };
+        let steps = self.desk.abandon(order);
+        if !steps.is_empty() {
+            let gone = "whoever asked for it has gone before it began";
+            self.host.note(&format!("order {order}: {gone}"));
+        }
         self.take(steps).await
     }
 
@@ -265,15 +314,47 @@ impl Agent {
         done
     }
 
-    /// Says it. A record that cannot be sent is told as that: somebody waits for it.
+    /// Says it. How an order ended stays with the broker, too, so that whoever asked for it may be
+    /// gone. A record that cannot be sent is told as that: somebody waits for it.
     async fn tell(&self, to: &str, tell: Tell) -> Result<(), FleetError> {
-        let said = self.broker.say(to, None, &tell).await;
+        let kept = match tell.ended() {
+            Some(order) => self.keep(order, &tell).await,
+            None => None,
+        };
+        let said = match kept {
+            Some(name) => self.broker.say_kept(to, &tell, &name).await,
+            None => self.broker.say(to, None, &tell).await,
+        };
         if let (Err(error), Tell::Trial { order, .. }) = (&said, tell) {
             let why = error.to_string();
             let failed = Tell::Failed { order, why };
             self.broker.say(to, None, &failed).await?;
         }
         said
+    }
+
+    /// Puts how an order ended where it stays; its name there, or none where that cannot be.
+    async fn keep(&self, order: &str, tell: &Tell) -> Option<String> {
+        if !self.broker.has_store() {
+            return None;
+        }
+        let name = kept_as(order, &self.announcement.name);
+        let until = Instant::now() + KEEP_LIMIT;
+        let mut tries = 0;
+        loop {
+            let Err(error) = self.broker.keep(&name, tell).await else {
+                return Some(name);
+            };
+            // Only a broker that is there counts.
+            tries += u32::from(self.broker.is_connected());
+            let is_over = tries == KEEP_TRIES || Instant::now() > until;
+            if is_over || self.host.is_interrupted() {
+                let lost = "the record is lost if nobody waits for it";
+                self.host.note(&format!("{lost}: {error}"));
+                return None;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Makes the load on a thread of its own.

@@ -1,11 +1,13 @@
 //! The connection to NATS: the only file that knows its client.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_nats::connection::State;
 use async_nats::jetstream::object_store::{Config, ObjectStore};
-use async_nats::jetstream::{self, Context};
+use async_nats::jetstream::{Context, ContextBuilder};
 use async_nats::{Client, ConnectOptions, Event, ServerAddr, StatusCode};
 pub(crate) use async_nats::{Message, Subscriber};
 use futures_util::StreamExt as _;
@@ -15,12 +17,16 @@ use tokio::io::AsyncReadExt as _;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::FleetError;
-use crate::message::{LARGEST, decode, elsewhere, encode, encode_elsewhere};
+use crate::message::{Elsewhere, LARGEST, decode, elsewhere, encode, encode_elsewhere};
 
-/// Where messages lie that are too large to be sent.
+/// Where messages lie that are too large to be sent, and what outlives its sender and its reader.
 const BUCKET: &str = "triathlon";
-/// They are taken out when they are read; what nobody reads goes after a day.
+/// They are taken out when they have been read; what nobody reads goes after a day.
 const KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// All of it together takes no more, and what is beyond that is refused.
+const BUCKET_LARGEST: i64 = 1 << 30;
+/// The object store does what it is asked for within this time, or is gone.
+const STORE_LIMIT: Duration = Duration::from_secs(10);
 /// Nobody takes more into memory.
 const OBJECT_LARGEST: usize = 256 << 20;
 /// What is said to oneself comes back within this time.
@@ -46,6 +52,8 @@ pub(crate) struct Broker {
     url: String,
     /// What it objected to last.
     objection: Arc<Mutex<Option<String>>>,
+    /// How often it was lost.
+    losses: Arc<AtomicU64>,
 }
 
 /// An event loop of one thread.
@@ -73,11 +81,17 @@ impl Broker {
         let servers: Vec<ServerAddr> = parts.iter().map(server).collect::<Result<_, _>>()?;
         let objection = Arc::new(Mutex::new(None));
         let heard = Arc::clone(&objection);
+        let losses = Arc::new(AtomicU64::new(0));
+        let lost = Arc::clone(&losses);
         let mut options = ConnectOptions::new()
             .name(&access.name)
             .event_callback(move |event| {
-                if let (Event::ServerError(said), Ok(mut heard)) = (event, heard.lock()) {
-                    *heard = Some(said.to_string());
+                match (event, heard.lock()) {
+                    (Event::ServerError(said), Ok(mut heard)) => *heard = Some(said.to_string()),
+                    (Event::Disconnected, _) => {
+                        lost.fetch_add(1, Ordering::Relaxed);
+                    }
+                    _ => {}
                 }
                 std::future::ready(())
             });
@@ -101,7 +115,23 @@ impl Broker {
             client,
             url,
             objection,
+            losses,
         })
+    }
+
+    /// Whether there is a connection now.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    /// How often the connection was lost so far: what was said meanwhile was not heard.
+    pub(crate) fn losses(&self) -> u64 {
+        self.losses.load(Ordering::Relaxed)
+    }
+
+    /// Whether it keeps anything.
+    pub(crate) fn has_store(&self) -> bool {
+        self.client.server_info().jetstream
     }
 
     /// A subject that nobody else has.
@@ -138,6 +168,30 @@ impl Broker {
         message: &T,
     ) -> Result<(), FleetError> {
         let bytes = self.packed(encode(message)).await?;
+        self.publish(to, reply, bytes).await
+    }
+
+    /// The same of what is kept as `name` already.
+    pub(crate) async fn say_kept<T: Serialize>(
+        &self,
+        to: &str,
+        message: &T,
+        name: &str,
+    ) -> Result<(), FleetError> {
+        let bytes = encode(message);
+        let bytes = match bytes.len() <= self.largest() {
+            true => bytes,
+            false => encode_elsewhere(name, true),
+        };
+        self.publish(to, None, bytes).await
+    }
+
+    async fn publish(
+        &self,
+        to: &str,
+        reply: Option<&str>,
+        bytes: Vec<u8>,
+    ) -> Result<(), FleetError> {
         let to = to.to_owned();
         let said = match reply {
             Some(reply) => {
@@ -150,6 +204,11 @@ impl Broker {
         };
         said.map_err(|error| self.failed(error))?;
         self.flush().await
+    }
+
+    /// The largest message in bytes.
+    fn largest(&self) -> usize {
+        LARGEST.min(self.client.server_info().max_payload)
     }
 
     /// Says `message` and waits for the answer; none if nobody listens there.
@@ -174,9 +233,50 @@ impl Broker {
     ) -> Result<T, FleetError> {
         let said = match elsewhere(&message.payload) {
             None => decode(&message.payload),
-            Some(object) => decode(&self.fetch(&object).await?),
+            Some(Elsewhere {
+                object, is_kept, ..
+            }) => {
+                let bytes = self.fetch(&object).await?;
+                if !is_kept {
+                    self.forget(&object).await;
+                }
+                decode(&bytes)
+            }
         };
         said.map_err(|error| self.failed(error))
+    }
+
+    /// Puts `message` where it stays for a day, or until it is forgotten.
+    pub(crate) async fn keep<T: Serialize>(
+        &self,
+        name: &str,
+        message: &T,
+    ) -> Result<(), FleetError> {
+        self.put(name, &encode(message)).await
+    }
+
+    /// What is kept under this name; none where nothing is.
+    pub(crate) async fn kept<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, FleetError> {
+        let bucket = self.bucket().await?;
+        let found = match bucket.info(name).await {
+            Ok(info) => !info.deleted,
+            Err(_) => false,
+        };
+        if !found {
+            return Ok(None);
+        }
+        let read = decode(&self.fetch(name).await?);
+        read.map(Some).map_err(|error| self.failed(error))
+    }
+
+    /// Takes out what is kept under this name. What cannot be taken out goes in a day.
+    pub(crate) async fn forget(&self, name: &str) {
+        if let Ok(bucket) = self.bucket().await {
+            drop(bucket.delete(name).await);
+        }
     }
 
     async fn flush(&self) -> Result<(), FleetError> {
@@ -186,22 +286,22 @@ impl Broker {
 
     /// The bytes, or what stands for them where they are too many.
     async fn packed(&self, bytes: Vec<u8>) -> Result<Vec<u8>, FleetError> {
-        let most = LARGEST.min(self.client.server_info().max_payload);
-        if bytes.len() <= most {
+        if bytes.len() <= self.largest() {
             return Ok(bytes);
         }
         let inbox = self.new_inbox();
         let object = inbox.rsplit('.').next().unwrap_or(&inbox);
-        let put = self
-            .bucket()
-            .await?
-            .put(object, &mut bytes.as_slice())
-            .await;
-        put.map_err(|error| self.failed(error))?;
-        Ok(encode_elsewhere(object))
+        self.put(object, &bytes).await?;
+        Ok(encode_elsewhere(object, false))
     }
 
-    /// What lies in the object store under this name. It is taken out.
+    async fn put(&self, name: &str, mut bytes: &[u8]) -> Result<(), FleetError> {
+        let put = self.bucket().await?.put(name, &mut bytes).await;
+        put.map_err(|error| self.failed(error))?;
+        Ok(())
+    }
+
+    /// What lies in the object store under this name.
     async fn fetch(&self, name: &str) -> Result<Vec<u8>, FleetError> {
         let bucket = self.bucket().await?;
         let found = bucket.get(name).await;
@@ -213,21 +313,22 @@ impl Broker {
         let mut bytes = Vec::with_capacity(object.info.size);
         let read = object.read_to_end(&mut bytes).await;
         read.map_err(|error| self.failed(error))?;
-        // What cannot be taken out goes in a day.
-        drop(bucket.delete(name).await);
         Ok(bytes)
     }
 
     /// The object store of all messages.
     async fn bucket(&self) -> Result<ObjectStore, FleetError> {
-        let context: Context = jetstream::new(self.client.clone());
+        let context: Context = ContextBuilder::new()
+            .ack_timeout(STORE_LIMIT)
+            .build(self.client.clone());
         if let Ok(there) = context.get_object_store(BUCKET).await {
             return Ok(there);
         }
         let config = Config {
             bucket: BUCKET.to_owned(),
-            description: Some("plans and records that are too large for a message".to_owned()),
+            description: Some("plans and records of triathlon".to_owned()),
             max_age: KEPT,
+            max_bytes: BUCKET_LARGEST,
             ..Config::default()
         };
         let made = context.create_object_store(config).await;

@@ -5,6 +5,7 @@
 //! is an interval, which is stated: no assumption is made on how a round trip divides.
 
 use model::Span;
+use serde::{Deserialize, Serialize};
 
 /// Clocks may differ by this much: beyond it, one of them is not kept right at all.
 pub const OFFSET_MOST: Span = Span::from_s(1);
@@ -21,7 +22,7 @@ pub struct RoundTrip {
 }
 
 /// How far a clock is ahead of ours.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Clock {
     /// The middle of what is possible, in nanoseconds.
     pub offset_ns: i64,

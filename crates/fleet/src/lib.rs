@@ -18,7 +18,7 @@ pub mod message;
 
 pub use agent::{Host, Line, serve};
 pub use broker::Access;
-pub use coordinator::{Coordinator, Member, Seen, Wanted};
+pub use coordinator::{Coordinator, Ears, Edge, Made, Member, Seen, Sheet, Wanted, Wish};
 pub use desk::{Job, Limits};
 pub use error::FleetError;
 pub use message::{Announcement, Name, Role};

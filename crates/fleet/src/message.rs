@@ -218,6 +218,21 @@ pub struct Announcement {
     pub environment: Environment,
 }
 
+impl Tell {
+    /// The order that has ended with this, whatever came of it.
+    pub fn ended(&self) -> Option<&str> {
+        match self {
+            Self::Failed { order, .. } | Self::Trial { order, .. } => Some(order),
+            _ => None,
+        }
+    }
+}
+
+/// The name under which the broker keeps how `order` ended for `agent`.
+pub fn kept_as(order: &str, agent: &Name) -> String {
+    format!("{order}.{agent}")
+}
+
 /// What goes over the wire.
 #[derive(Deserialize, Serialize)]
 struct Envelope<T> {
@@ -226,11 +241,14 @@ struct Envelope<T> {
 }
 
 /// What stands for a message that is too large.
-#[derive(Deserialize, Serialize)]
-struct Elsewhere {
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Elsewhere {
     protocol: u32,
     /// Its name in the object store.
-    object: String,
+    pub object: String,
+    /// Whether it stays there after it has been read.
+    #[serde(default)]
+    pub is_kept: bool,
 }
 
 /// Why a message cannot be read.
@@ -275,21 +293,22 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     Ok(envelope.message)
 }
 
-/// What stands for a message that lies in the object store under this name.
-pub fn encode_elsewhere(object: &str) -> Vec<u8> {
+/// What stands for a message that lies in the object store under this name, and stays there or not.
+pub fn encode_elsewhere(object: &str, is_kept: bool) -> Vec<u8> {
     let elsewhere = Elsewhere {
         protocol: PROTOCOL,
         object: object.to_owned(),
+        is_kept,
     };
-    serde_json::to_vec(&elsewhere).expect("it is a number and a text")
+    serde_json::to_vec(&elsewhere).expect("it is a number, a text and a truth")
 }
 
-/// The name in the object store that stands for the message; none where this is the message.
-pub fn elsewhere(bytes: &[u8]) -> Option<String> {
+/// Where the message is; none where this is the message.
+pub fn elsewhere(bytes: &[u8]) -> Option<Elsewhere> {
     const LONGEST: usize = 1_024;
     let bytes = Some(bytes).filter(|bytes| bytes.len() <= LONGEST)?;
     let elsewhere: Elsewhere = serde_json::from_slice(bytes).ok()?;
-    (elsewhere.protocol == PROTOCOL).then_some(elsewhere.object)
+    (elsewhere.protocol == PROTOCOL).then_some(elsewhere)
 }
 
 #[cfg(test)]
@@ -355,8 +374,13 @@ mod tests {
 
     #[test]
     fn a_message_that_lies_elsewhere_is_told_from_one_that_does_not() {
-        let named = encode_elsewhere("record-7");
-        assert_eq!(elsewhere(&named), Some("record-7".to_owned()));
+        for is_kept in [false, true] {
+            let found = elsewhere(&encode_elsewhere("record-7", is_kept)).unwrap();
+            assert_eq!(
+                (found.object.as_str(), found.is_kept),
+                ("record-7", is_kept)
+            );
+        }
         assert_eq!(elsewhere(&encode(&Ask::Hello)), None);
         assert_eq!(elsewhere(br#"{"protocol":2,"object":"x"}"#), None);
     }

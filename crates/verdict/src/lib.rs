@@ -30,7 +30,7 @@ mod settings_tests;
 pub use cause::void;
 pub use check::Check;
 pub use checks::WAITED;
-pub use judge::{SET, is_bound, judge, judge_set};
+pub use judge::{SET, is_bound, judge, judge_set, judge_shares};
 pub use set::TrialSet;
 
 /// All rules, in the order of the catalogue.

@@ -1,6 +1,8 @@
 //! Whoever asks agents for a load: finds them, measures how far their clocks are away, gives each
 //! its part, says when all begin, and takes what they measured.
 
+mod load;
+mod missing;
 mod roll;
 
 use std::fmt;
@@ -9,28 +11,25 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use model::plan::Stop;
-use model::{PlanFile, Span, Trial};
+use model::{PlanFile, Trial};
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
+use self::load::Load;
+use self::missing::Missing;
 use self::roll::Roll;
-use crate::broker::{Access, Broker, Subscriber, is_nobody, runtime};
+use crate::broker::{Access, Broker, is_nobody, runtime};
 use crate::clock::{Clock, RoundTrip};
 use crate::error::FleetError;
-use crate::message::{Announcement, Ask, EVERYONE, Name, Order, Role, Tell, subject_of};
+use crate::message::{Announcement, Ask, EVERYONE, Name, Role, Tell, kept_as, subject_of};
 
 /// Agents that are there answer within this time.
 const HELLO: Duration = Duration::from_secs(1);
 /// So many round trips bound the offset of a clock: the shortest of them decides.
 const TRIPS: usize = 16;
-/// From the moment when all agents are ready to the first exchange: all of them have read it by
-/// then.
-const LEAD: Span = Span::from_s(1);
-/// How long an agent may take beyond what its plan says.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The same of one that was told to stop.
-const STOP_PATIENCE: Duration = Duration::from_secs(20);
+/// An agent that was told to stop is free again within this time.
+const FREE: Duration = Duration::from_secs(20);
 /// So often it is looked whether a person wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -77,7 +76,7 @@ pub struct Seen {
 }
 
 /// An agent with its part of a load.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Member {
     /// Its name.
     pub name: Name,
@@ -85,6 +84,59 @@ pub struct Member {
     pub workers: Range<u32>,
     /// How far its clock is ahead of ours.
     pub clock: Clock,
+}
+
+/// A load that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// Who makes it.
+    pub crew: &'a [Member],
+    /// All of it.
+    pub plan: &'a PlanFile,
+    /// The same as a result may show it.
+    pub shown: &'a PlanFile,
+}
+
+/// Who asked for a load, while it is made.
+pub trait Ears {
+    /// Whether a person wants it to end: from the first yes on, always yes.
+    fn is_interrupted(&self) -> bool;
+
+    /// It begins, and the broker keeps its result under this name.
+    fn kept(&mut self, order: &str);
+
+    /// Its window begins or ends, by this machine's clock in nanoseconds since 1970.
+    fn edge(&mut self, edge: Edge, at: u64);
+}
+
+/// An edge of the measured window.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Edge {
+    /// It begins.
+    Begin,
+    /// It ends.
+    End,
+}
+
+/// What came of a load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    /// Its name.
+    pub order: String,
+    /// What each agent measured, in the order of the crew.
+    pub trials: Vec<Trial>,
+}
+
+/// What is kept of a load from its beginning on, so that its result can be put together by somebody
+/// else than whoever asked for it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Sheet {
+    /// The version of the program that asked.
+    pub version: String,
+    /// Who makes it.
+    pub crew: Vec<Member>,
+    /// All of it, as a result may show it.
+    pub plan: PlanFile,
 }
 
 /// A connection to agents.
@@ -128,57 +180,167 @@ impl Coordinator {
         })
     }
 
-    /// The agents that are wanted, by name, each of which can make load now.
+    /// The agents that are wanted, by name, each of which can make load now; where one works on
+    /// another order, that is waited for as long as `patience` lasts.
     ///
     /// # Errors
     ///
     /// One of them is not there, or cannot.
-    pub fn gather(&self, wanted: &[Wanted]) -> Result<Vec<Seen>, FleetError> {
+    pub fn gather(&self, wanted: &[Wanted], patience: Duration) -> Result<Vec<Seen>, FleetError> {
         self.runtime.block_on(async {
             let mut seen = Vec::new();
             for announcement in select(self.greet().await?, wanted)? {
-                self.check(&announcement)?;
-                let one = self.look(announcement).await?;
-                if let Some(why) = one.clock.objection() {
-                    return Err(FleetError::agent(one.announcement.name.as_str(), why));
-                }
-                seen.push(one);
+                let free = self.free(announcement, patience).await?;
+                seen.push(self.look(free).await?);
             }
+            seen.iter().try_for_each(in_time)?;
             Ok(seen)
         })
     }
 
-    /// Has `plan` made by `crew`; what each measured, in their order. Where `is_interrupted`, all
-    /// come to their end, and what they measured until then is kept.
+    /// Those of `seen` again, as [`gather`](Self::gather) finds them.
+    ///
+    /// # Errors
+    ///
+    /// One of them has gone, or cannot.
+    pub fn gather_again(&self, seen: &[Seen]) -> Result<Vec<Seen>, FleetError> {
+        self.runtime.block_on(async {
+            let mut again = Vec::with_capacity(seen.len());
+            for one in seen {
+                let announcement = self.hello(&one.announcement.name).await?;
+                let free = self.free(announcement, FREE).await?;
+                again.push(self.look(free).await?);
+            }
+            again.iter().try_for_each(in_time)?;
+            Ok(again)
+        })
+    }
+
+    /// What an agent says of itself.
+    async fn hello(&self, name: &Name) -> Result<Announcement, FleetError> {
+        match self.broker.ask(&subject_of(name), &Ask::Hello).await? {
+            Some(Tell::Hello(hello)) => Ok(*hello),
+            _ => Err(FleetError::agent(name.as_str(), "it has gone")),
+        }
+    }
+
+    /// What it says once it can make load.
+    async fn free(
+        &self,
+        mut announcement: Announcement,
+        patience: Duration,
+    ) -> Result<Announcement, FleetError> {
+        let until = Instant::now() + patience;
+        while announcement.busy.is_some() && Instant::now() < until {
+            // It may be in the middle of a load.
+            sleep(LOOK * 10).await;
+            announcement = self.hello(&announcement.name).await?;
+        }
+        self.check(&announcement)?;
+        Ok(announcement)
+    }
+
+    /// Has `wish` made; what each of its crew measured, in their order. Where a person interrupts
+    /// it, all come to their end, and what they measured until then is kept.
     ///
     /// # Errors
     ///
     /// One of them cannot do its part: then none does.
-    pub fn run(
-        &self,
-        crew: &[Member],
-        plan: &PlanFile,
-        is_interrupted: &dyn Fn() -> bool,
-    ) -> Result<Vec<Trial>, FleetError> {
+    pub fn run(&self, wish: &Wish<'_>, ears: &mut dyn Ears) -> Result<Made, FleetError> {
         self.runtime.block_on(async {
-            let inbox = self.broker.new_inbox();
-            let mut load = Load {
-                coordinator: self,
-                order: inbox.rsplit('.').next().unwrap_or(&inbox).to_owned(),
-                news: self.broker.listen(&format!("{inbox}.*")).await?,
-                inbox,
-                roll: Roll::new(crew),
-                crew,
-                is_interrupted,
-                is_stopped: false,
-            };
-            let made = load.make(plan).await;
-            if made.is_err() {
-                // Who is gone hears nothing, and ends by itself.
-                drop(load.stop().await);
+            let mut load = Load::new(self, wish, ears).await?;
+            let order = load.order().to_owned();
+            match load.make().await {
+                Ok(trials) => Ok(Made { order, trials }),
+                Err(error) => {
+                    // Who is gone hears nothing, and ends by itself.
+                    drop(load.stop().await);
+                    self.take_out(&order, wish.crew).await;
+                    Err(error)
+                }
             }
-            made
         })
+    }
+
+    /// What came of a load that somebody else has asked for, and gone: waits until all of it is
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// There is no such load, one of its agents has nothing to tell, or a person wants to stop.
+    pub fn resume(
+        &self,
+        order: &str,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<(Sheet, Made), FleetError> {
+        self.runtime.block_on(async {
+            let sheet = self.sheet(order).await?;
+            let mut roll = Roll::new(&sheet.crew);
+            let mut missing = Missing::new(sheet.crew.len());
+            loop {
+                self.look_up(order, &mut roll).await?;
+                if roll.is_done() {
+                    break;
+                }
+                if is_interrupted() {
+                    return Err(FleetError::Interrupted);
+                }
+                missing.ask(self, order, &roll).await?;
+                sleep(LOOK * 5).await;
+            }
+            let (order, trials) = (order.to_owned(), roll.take());
+            Ok((sheet, Made { order, trials }))
+        })
+    }
+
+    /// What came of `order` has been told: nobody will ask for it again.
+    pub fn forget(&self, order: &str, crew: &[Member]) {
+        self.runtime.block_on(self.take_out(order, crew));
+    }
+
+    async fn take_out(&self, order: &str, crew: &[Member]) {
+        if !self.broker.has_store() {
+            return;
+        }
+        self.broker.forget(order).await;
+        for member in crew {
+            self.broker.forget(&kept_as(order, &member.name)).await;
+        }
+    }
+
+    /// What is kept of an order.
+    async fn sheet(&self, order: &str) -> Result<Sheet, FleetError> {
+        if !self.broker.has_store() {
+            return Err(self
+                .broker
+                .failed("it keeps no records (start it with JetStream, nats-server -js)"));
+        }
+        let sheet: Option<Sheet> = self.broker.kept(order).await?;
+        let sheet = sheet.ok_or_else(|| {
+            FleetError::Agents(format!(
+                "nothing is kept of a load '{order}': its result has been told, it had not begun, \
+                 or it is more than a day old"
+            ))
+        })?;
+        match sheet.version == self.version {
+            true => Ok(sheet),
+            false => Err(FleetError::Agents(format!(
+                "the load '{order}' was asked for by version {}, and this program is of version \
+                 {}: install the same version of triathlon",
+                sheet.version, self.version
+            ))),
+        }
+    }
+
+    /// Reads what the broker keeps of those who have not told how they ended.
+    async fn look_up(&self, order: &str, roll: &mut Roll<'_>) -> Result<(), FleetError> {
+        for (position, name) in roll.missing() {
+            // A broker that is away is asked again later.
+            if let Ok(Some(tell)) = self.broker.kept(&kept_as(order, &name)).await {
+                roll.hear(position, order, tell)?;
+            }
+        }
+        Ok(())
     }
 
     /// Who is there.
@@ -253,6 +415,14 @@ impl Coordinator {
     }
 }
 
+/// Its clock is near enough for a common start.
+fn in_time(seen: &Seen) -> Result<(), FleetError> {
+    let why = seen.clock.objection();
+    why.map_or(Ok(()), |why| {
+        Err(FleetError::agent(seen.announcement.name.as_str(), why))
+    })
+}
+
 /// Those of `found` that are wanted.
 fn select(found: Vec<Announcement>, wanted: &[Wanted]) -> Result<Vec<Announcement>, FleetError> {
     let is = |one: &Announcement, wanted: &Wanted| match wanted {
@@ -272,127 +442,6 @@ fn select(found: Vec<Announcement>, wanted: &[Wanted]) -> Result<Vec<Announcemen
     }
     let is_wanted = |one: &Announcement| wanted.iter().any(|wanted| is(one, wanted));
     Ok(found.into_iter().filter(is_wanted).collect())
-}
-
-/// One load that agents make.
-struct Load<'a> {
-    coordinator: &'a Coordinator,
-    order: String,
-    /// Each agent answers to the subject below it that ends in its position.
-    inbox: String,
-    news: Subscriber,
-    crew: &'a [Member],
-    roll: Roll<'a>,
-    is_interrupted: &'a dyn Fn() -> bool,
-    is_stopped: bool,
-}
-
-impl<'a> Load<'a> {
-    async fn make(&mut self, plan: &PlanFile) -> Result<Vec<Trial>, FleetError> {
-        let written = serde_json::to_value(plan)
-            .map_err(|error| FleetError::Agents(format!("the plan cannot be written: {error}")))?;
-        for (position, member) in self.crew.iter().enumerate() {
-            let order = Ask::Order(Box::new(Order {
-                id: self.order.clone(),
-                version: self.coordinator.version.clone(),
-                workers: member.workers.clone(),
-                plan: written.clone(),
-            }));
-            let reply = format!("{}.{position}", self.inbox);
-            let subject = subject_of(&member.name);
-            self.coordinator
-                .broker
-                .say(&subject, Some(&reply), &order)
-                .await?;
-        }
-        let timeout = Duration::from_nanos(plan.timeout.as_ns());
-        self.hear_until(PATIENCE + timeout * 4, Roll::is_ready)
-            .await?;
-        // Who was stopped before the start has measured nothing, and says so.
-        if !self.is_stopped {
-            self.begin().await?;
-        }
-        let lead = Duration::from_nanos(LEAD.as_ns());
-        self.hear_until(lead + longest(plan), Roll::is_done).await?;
-        Ok(self.roll.take())
-    }
-
-    async fn begin(&self) -> Result<(), FleetError> {
-        let start = (self.coordinator.now)().saturating_add(LEAD.as_ns());
-        for member in self.crew {
-            let begin = Ask::Begin {
-                order: self.order.clone(),
-                at_unix_ns: member.clock.there(start),
-            };
-            self.say(member, &begin).await?;
-        }
-        Ok(())
-    }
-
-    async fn stop(&mut self) -> Result<(), FleetError> {
-        self.is_stopped = true;
-        for member in self.crew {
-            let stop = Ask::Stop {
-                order: self.order.clone(),
-            };
-            self.say(member, &stop).await?;
-        }
-        Ok(())
-    }
-
-    async fn say(&self, member: &Member, ask: &Ask) -> Result<(), FleetError> {
-        let subject = subject_of(&member.name);
-        self.coordinator.broker.say(&subject, None, ask).await
-    }
-
-    /// Listens until all are as far as that.
-    async fn hear_until(
-        &mut self,
-        at_most: Duration,
-        is_far: fn(&Roll<'a>) -> bool,
-    ) -> Result<(), FleetError> {
-        let mut until = Instant::now() + at_most;
-        while !is_far(&self.roll) {
-            if (self.is_interrupted)() && !self.is_stopped {
-                self.stop().await?;
-                until = until.min(Instant::now() + STOP_PATIENCE);
-            }
-            if Instant::now() > until {
-                let why = match self.coordinator.broker.objection() {
-                    None => "it is silent: it has ended, hangs, or is cut off".to_owned(),
-                    Some(why) => format!("it is silent, and the NATS server says: {why}"),
-                };
-                return Err(FleetError::agent(self.roll.silent(), why));
-            }
-            let Ok(news) = timeout(LOOK, self.news.next()).await else {
-                continue;
-            };
-            let Some(message) = news else {
-                return Err(self.coordinator.broker.failed("the connection has ended"));
-            };
-            let position = message.subject.rsplit('.').next();
-            let Some(position) = position.and_then(|text| text.parse().ok()) else {
-                continue;
-            };
-            if is_nobody(&message) {
-                return Err(self.roll.objection(position, "it has gone"));
-            }
-            let tell: Tell = self.coordinator.broker.read(&message).await?;
-            self.roll.hear(position, &self.order, tell)?;
-        }
-        Ok(())
-    }
-}
-
-/// How long a load may take from its start to the last record.
-fn longest(plan: &PlanFile) -> Duration {
-    let timeout = Duration::from_nanos(plan.timeout.as_ns());
-    let window = match plan.stop {
-        // A count at an unknown rate may take its time.
-        Stop::Count(count) => timeout * u32::try_from(count.min(1_000)).unwrap_or(1_000),
-        Stop::DurationNs(length) => Duration::from_nanos(length.as_ns()),
-    };
-    Duration::from_nanos(plan.warmup.as_ns()) + window + timeout + PATIENCE
 }
 
 #[cfg(test)]

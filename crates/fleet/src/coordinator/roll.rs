@@ -4,7 +4,7 @@ use model::Trial;
 
 use super::Member;
 use crate::error::FleetError;
-use crate::message::Tell;
+use crate::message::{Name, Tell};
 
 /// Where one agent is.
 #[derive(Debug)]
@@ -40,6 +40,14 @@ impl<'a> Roll<'a> {
     pub(super) fn is_done(&self) -> bool {
         let is_done = |place: &Place| matches!(place, Place::Done(_));
         self.places.iter().all(is_done)
+    }
+
+    /// Those who have not told how they ended, by position.
+    pub(super) fn missing(&self) -> Vec<(usize, Name)> {
+        let all = self.places.iter().zip(self.crew).enumerate();
+        all.filter(|(_, (place, _))| !matches!(place, Place::Done(_)))
+            .map(|(position, (_, member))| (position, member.name.clone()))
+            .collect()
     }
 
     /// The name of the first that is not ready, or else of the first that is not done.
@@ -147,6 +155,7 @@ mod tests {
         assert!(roll.is_ready() && !roll.is_done());
         roll.hear(0, "o", trial()).unwrap();
         assert_eq!((roll.is_done(), roll.silent()), (false, "b"));
+        assert_eq!(roll.missing(), [(1, "b".parse().unwrap())]);
         roll.hear(1, "o", trial()).unwrap();
         roll.hear(1, "o", trial()).unwrap();
         assert!(roll.is_done());

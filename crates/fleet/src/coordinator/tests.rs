@@ -55,22 +55,3 @@ fn what_names_no_agent_is_refused() {
     assert!("=x".parse::<Wanted>().is_err());
     assert!("".parse::<Wanted>().is_err());
 }
-
-#[test]
-fn a_load_may_take_as_long_as_its_plan_and_some_patience() {
-    let plan = |stop: Stop| PlanFile {
-        warmup: Span::from_s(2),
-        timeout: Span::from_s(3),
-        stop,
-        ..model::fixture::plan("http://127.0.0.1/", &[])
-    };
-    let check = |stop: Stop, seconds: u64| {
-        assert_eq!(
-            longest(&plan(stop)),
-            Duration::from_secs(seconds) + PATIENCE
-        );
-    };
-    check(Stop::DurationNs(Span::from_s(10)), 15);
-    check(Stop::Count(5), 20);
-    check(Stop::Count(u64::MAX), 3_005);
-}

@@ -11,7 +11,7 @@ use std::ops::Range;
 use model::plan::{FORMAT, FORMAT_OLDEST};
 use model::{Plan, PlanFile, Prefix, Span, Trial};
 
-use crate::message::{Ask, Order, Role, Tell};
+use crate::message::{Ask, Name, Order, Role, Tell};
 
 /// So many orders that have ended are remembered, so that nothing that comes late begins them anew.
 const REMEMBERED: usize = 256;
@@ -153,6 +153,25 @@ impl Desk {
         tell(Some(work.to.clone()), Tell::Ready { order })
     }
 
+    /// The order that is ready and waits to be told when it begins, behind where its asker listens.
+    pub fn waiting(&self) -> Option<(&str, &str)> {
+        let work = self.work.as_ref();
+        let work = work.filter(|work| work.stage == Stage::Ready)?;
+        Some((&work.to, &work.order))
+    }
+
+    /// Whoever asked for the order is not there any more: nobody will say when it begins.
+    pub fn abandon(&mut self, order: &str) -> Vec<Step> {
+        match self.work_on(order) {
+            Some(work) if work.stage == Stage::Ready => {
+                work.stage = Stage::Stopped;
+                work.objection = Some("whoever asked for it has gone before it began".to_owned());
+                vec![Step::Stop]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The generator has ended.
     pub fn ended(&mut self, result: Result<Box<Trial>, String>) -> Vec<Step> {
         let Some(work) = self.work.take() else {
@@ -229,6 +248,10 @@ impl Desk {
                  of triathlon on both",
                 order.version
             ));
+        }
+        // It is a part of subjects.
+        if order.id.parse::<Name>().is_err() {
+            return Err("the order has no name that an order can have".to_owned());
         }
         if self.work.is_some() {
             return Err("it works on another order: wait until that has ended".to_owned());

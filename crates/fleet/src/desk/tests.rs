@@ -156,6 +156,30 @@ fn a_load_does_not_begin_before_its_workers_are_ready() {
 }
 
 #[test]
+fn an_order_that_nobody_begins_is_given_up() {
+    let mut desk = Desk::new(limits());
+    assert_eq!(desk.waiting(), None);
+    give(&mut desk, order("o", &plan()));
+    assert_eq!(desk.abandon("o"), [], "it is not ready");
+    desk.ready();
+    assert_eq!(desk.waiting(), Some(("inbox", "o")));
+    assert_eq!(desk.abandon("p"), [], "another one");
+    assert_eq!(desk.abandon("o"), [Step::Stop]);
+    assert_eq!(desk.abandon("o"), [], "once is enough");
+    assert_eq!(desk.waiting(), None);
+    let steps = desk.ended(Ok(Box::new(fixture::closed())));
+    let [Tell::Failed { why, .. }] = told(&steps)[..] else {
+        panic!("{steps:?}");
+    };
+    assert!(why.contains("has gone before it began"), "{why}");
+    // What has begun goes on to its own end.
+    let mut desk = ready();
+    hear(&mut desk, begin("o", NOW));
+    assert_eq!(desk.waiting(), None);
+    assert_eq!(desk.abandon("o"), []);
+}
+
+#[test]
 fn what_was_measured_until_it_was_stopped_is_kept() {
     let mut desk = ready();
     hear(&mut desk, begin("o", NOW));
@@ -213,6 +237,7 @@ fn orders_that_cannot_be_are_refused_in_a_sentence() {
         &["version 99", "versions 1 to 2"],
     );
     check(&|order| order.plan = serde_json::json!("x"), &["no plan"]);
+    check(&|order| "o.>".clone_into(&mut order.id), &["no name"]);
     check(
         &|order| order.plan = with_plan(&|plan| plan.connections = 0),
         &["connections: give at least 1"],

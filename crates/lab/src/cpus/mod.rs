@@ -62,6 +62,26 @@ pub fn divide(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>, cores_max: u3
     }
 }
 
+/// The CPUs of a lab whose load comes from other machines: servers have the first `cores_max`.
+pub fn for_servers(
+    allowed: &[u32],
+    siblings: &BTreeMap<u32, Vec<u32>>,
+    cores_max: u32,
+    generators: &str,
+) -> Division {
+    let wanted = usize::try_from(cores_max).unwrap_or(usize::MAX).max(1);
+    let mut server = by_core(allowed, siblings);
+    server.truncate(wanted);
+    Division {
+        words: format!(
+            "servers on {}, the load from {generators}",
+            named_cpus(&server)
+        ),
+        server,
+        generator: Vec::new(),
+    }
+}
+
 /// How it is divided where an experiment wants the generator on the server's CPUs.
 pub fn shared_words(cpus: &[u32]) -> String {
     format!(

@@ -46,3 +46,21 @@ fn a_server_with_more_cores_than_there_are_has_none() {
     assert_eq!(division.of_server(2), Some(&[0, 1][..]));
     assert_eq!(division.of_server(4), None);
 }
+
+#[test]
+fn servers_get_all_where_others_make_the_load() {
+    let siblings = pairs(&[&[0, 2], &[1, 3]]);
+    let check = |cores: u32, server: &[u32]| {
+        let division = for_servers(&[0, 1, 2, 3], &siblings, cores, "agents a and b");
+        assert_eq!(division.server, server);
+        assert!(division.generator.is_empty());
+        assert!(
+            division.words.ends_with(", the load from agents a and b"),
+            "{}",
+            division.words
+        );
+    };
+    check(1, &[0]);
+    check(2, &[0, 2]);
+    check(9, &[0, 2, 1, 3]);
+}

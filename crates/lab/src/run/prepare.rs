@@ -346,10 +346,11 @@ impl Lab<'_> {
             tls: demands.as_ref(),
             // More cores than there are: a ceiling for servers that are gaps themselves.
             cpus: cpus.unwrap_or(&self.division.server),
-            address: match pair::is_needed(self.experiment) {
+            address: match self.experiment.generator() {
+                Some(agents) => agents.address,
                 // By loopback and by the pair of devices: nobody else is in its namespace.
-                true => Ipv4Addr::UNSPECIFIED,
-                false => Ipv4Addr::LOCALHOST,
+                None if pair::is_needed(self.experiment) => Ipv4Addr::UNSPECIFIED,
+                None => Ipv4Addr::LOCALHOST,
             },
             connections: self.experiment.connections().last().copied().unwrap_or(1),
             needs: &needs,

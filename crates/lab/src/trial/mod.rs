@@ -395,13 +395,16 @@ pub fn measure(
         facts.doctor = examination.findings();
         facts.doctor_unknown = examination.unknown;
     }
-    let shared: Option<Vec<u32>> = facts.cpus_allowed.as_ref().map(|cpus| {
+    let here = || {
         let also = surroundings.generator_cpus;
-        cpus.iter()
-            .copied()
-            .filter(|cpu| also.contains(cpu))
-            .collect()
-    });
+        let cpus = facts.cpus_allowed.as_ref()?.iter().copied();
+        Some(cpus.filter(|cpu| also.contains(cpu)).collect())
+    };
+    // Agents know whether they asked their own machine.
+    let shared: Option<Vec<u32>> = match trial.agents.as_slice() {
+        [] => here(),
+        _ => trial.context.shared_cpus.take(),
+    };
     trial.point = Some(point);
     trial.environment = surroundings.environment.clone();
     trial.environment.time = Some(crate::environment::rfc3339(sys::clock::realtime()));
@@ -415,8 +418,12 @@ pub fn measure(
         server: (!running.is_elsewhere()).then_some(facts),
     };
     trial.recovery = Recovery::of(&trial.record.intervals);
+    for share in &mut trial.agents {
+        share.context.overload = surroundings.overload;
+    }
     trial.void = verdict::void(&trial);
     trial.verdict = verdict::judge(&trial);
+    verdict::judge_shares(&mut trial);
     Ok(trial)
 }
 

@@ -162,7 +162,7 @@ pub(super) fn placements(load: &LoadFile) -> Result<Vec<Placement>, ExperimentEr
 }
 
 /// The axis of the path to the servers; empty where nothing is said.
-pub(super) fn networks(load: &LoadFile) -> Result<Vec<Network>, ExperimentError> {
+pub(super) fn networks(load: &LoadFile, has_agents: bool) -> Result<Vec<Network>, ExperimentError> {
     let Some(axis) = &load.network else {
         return Ok(Vec::new());
     };
@@ -170,10 +170,10 @@ pub(super) fn networks(load: &LoadFile) -> Result<Vec<Network>, ExperimentError>
     if networks.is_empty() {
         return Err(wrong("load.network", "give at least one of loopback, veth"));
     }
-    if networks.contains(&Network::Remote) {
+    if networks.contains(&Network::Remote) && !has_agents {
         return Err(wrong(
             "load.network",
-            "remote needs an agent on the other machine, which there is not yet; write loopback or \
+            "remote needs agents on other machines (the table [generator]); write loopback or \
              veth, or give the server there as url = \"http://...\"",
         ));
     }

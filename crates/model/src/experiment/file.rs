@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::agents::GeneratorFile;
 use super::course::{Network, Placement, StageText};
 use super::demand::Demand;
 use super::own::{KeepAliveFile, Pin, SettingText};
@@ -29,6 +30,9 @@ pub struct ExperimentFile {
     /// What TLS is like, where connections have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsTable>,
+    /// Who makes the load, where that is not this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<GeneratorFile>,
     /// What an earlier study published, to stand beside what is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,

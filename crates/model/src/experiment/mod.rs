@@ -3,6 +3,7 @@
 //! [`ExperimentFile`] is what was written; [`Experiment`] is what it means. An `Experiment` that
 //! exists can be expanded into plans; whether its products are installed is the lab's to find out.
 
+mod agents;
 mod course;
 mod demand;
 mod file;
@@ -18,6 +19,7 @@ use crate::plan::{Stage, Url};
 use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
+pub use agents::GeneratorFile;
 pub use course::{Network, Placement, StageText};
 pub use demand::{Demand, Shown};
 pub use file::{
@@ -228,6 +230,11 @@ impl Experiment {
         self.file.load.overload
     }
 
+    /// Who makes the load, where that is not this machine.
+    pub const fn generator(&self) -> Option<&GeneratorFile> {
+        self.file.generator.as_ref()
+    }
+
     /// The threads of the generator, if somebody said how many.
     pub const fn workers(&self) -> Option<u32> {
         self.workers
@@ -247,8 +254,9 @@ impl TryFrom<ExperimentFile> for Experiment {
         let rates = course::rates(&file.load)?;
         let sources = course::sources(&file.load)?;
         let placements = course::placements(&file.load)?;
-        let networks = course::networks(&file.load)?;
+        let networks = course::networks(&file.load, file.generator.is_some())?;
         let workers = course::workers(&file.load)?;
+        agents::check(file.generator.as_ref(), &file.load, &speeches)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));
         }

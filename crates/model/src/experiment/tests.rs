@@ -394,3 +394,43 @@ fn the_load_comes_from_where_it_is_said() {
         assert_eq!(error.key, format!("load.{key}"));
     }
 }
+
+#[test]
+fn agents_make_the_load_where_they_are_named() {
+    let with = |address: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        file(|value| {
+            value["generator"] = serde_json::json!({ "agents": ["a", "b"], "address": address });
+            change(value);
+        })
+    };
+    let experiment = Experiment::try_from(with("192.0.2.1", &|_| ())).unwrap();
+    let generator = experiment.generator().unwrap();
+    assert_eq!(generator.agents, ["a", "b"]);
+    assert_eq!(generator.address.to_string(), "192.0.2.1");
+    let over_remote = with("192.0.2.1", &|file| {
+        file["load"]["network"] = "remote".into();
+    });
+    assert!(Experiment::try_from(over_remote).is_ok());
+    let on_loopback = with("127.0.0.1", &|file| file["load"]["sources"] = 64.into());
+    assert!(Experiment::try_from(on_loopback).is_ok());
+    let check = |address: &str, key: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        let error = Experiment::try_from(with(address, change)).unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+    };
+    check("0.0.0.0", "generator.address", &|_| ());
+    check("192.0.2.1", "generator.agents", &|file| {
+        file["generator"]["agents"] = serde_json::json!([]);
+    });
+    check("192.0.2.1", "load.placement", &|file| {
+        file["load"]["placement"] = serde_json::json!(["apart", "shared"]);
+    });
+    check("192.0.2.1", "load.network", &|file| {
+        file["load"]["network"] = serde_json::json!(["remote", "loopback"]);
+    });
+    check("192.0.2.1", "load.sources", &|file| {
+        file["load"]["sources"] = 64.into();
+    });
+    check("192.0.2.1", "load.protocol", &|file| {
+        file["load"]["protocol"] = "http1-tls".into();
+    });
+}

@@ -12,17 +12,24 @@ use model::finding::{Finding, Severity, Status, Verdict};
 use super::GENERATOR_LIMITS;
 use crate::words;
 
-/// `whole`, the verdict on the sum by the rules that were `heard`, together with what the others
-/// say of the shares of `trial`.
-pub(super) fn together(mut whole: Verdict, heard: &BTreeSet<&str>, trial: &Trial) -> Verdict {
+/// The verdict on the share of each agent of `trial`, by its name.
+pub(crate) fn judged(trial: &Trial) -> Vec<(String, Verdict)> {
     let judged = |share| super::judge(&trial.of_share(share));
-    let shares: Vec<(&str, Verdict)> = trial
-        .agents
-        .iter()
-        .map(|share| (share.agent.as_str(), judged(share)))
-        .collect();
-    findings(&mut whole, heard, &shares);
-    claims(&mut whole, &shares);
+    let shares = trial.agents.iter();
+    shares
+        .map(|share| (share.agent.clone(), judged(share)))
+        .collect()
+}
+
+/// `whole`, the verdict on the sum by the rules that were `heard`, together with what the others
+/// say of the `shares`.
+pub(super) fn together(
+    mut whole: Verdict,
+    heard: &BTreeSet<&str>,
+    shares: &[(String, Verdict)],
+) -> Verdict {
+    findings(&mut whole, heard, shares);
+    claims(&mut whole, shares);
     let is_unread = |rule: &str| {
         let mut shares = shares.iter();
         shares.any(|(_, share)| share.coverage.unknown.contains_key(rule))
@@ -40,7 +47,7 @@ pub(super) fn together(mut whole: Verdict, heard: &BTreeSet<&str>, trial: &Trial
 }
 
 /// What each claim is worth by all findings, and where there are none, by what could be read.
-fn claims(whole: &mut Verdict, shares: &[(&str, Verdict)]) {
+fn claims(whole: &mut Verdict, shares: &[(String, Verdict)]) {
     for (claim, worth) in &mut whole.claims {
         let of_shares = || {
             shares
@@ -74,24 +81,24 @@ struct Told<'a> {
 }
 
 /// Adds what rules found of shares that could not read the sum, each once.
-fn findings(whole: &mut Verdict, heard: &BTreeSet<&str>, shares: &[(&str, Verdict)]) {
+fn findings(whole: &mut Verdict, heard: &BTreeSet<&str>, shares: &[(String, Verdict)]) {
     let mut told: BTreeMap<&str, Told<'_>> = BTreeMap::new();
     for (agent, share) in shares {
         for finding in &share.findings {
             let Some(one) = told.get_mut(finding.rule.as_str()) else {
                 let first = Told {
                     finding: finding.clone(),
-                    agents: vec![*agent],
+                    agents: vec![agent.as_str()],
                 };
                 told.insert(&finding.rule, first);
                 continue;
             };
-            if one.agents.contains(agent) {
+            if one.agents.contains(&agent.as_str()) {
                 continue;
             }
             let is_worse = finding.worst() > one.finding.worst();
             one.agents
-                .insert(if is_worse { 0 } else { one.agents.len() }, *agent);
+                .insert(if is_worse { 0 } else { one.agents.len() }, agent);
             if is_worse {
                 one.finding = finding.clone();
             }
@@ -208,6 +215,16 @@ mod tests {
         let finding = verdict.findings.iter().find(|one| one.rule == "GEN-01");
         let finding = finding.expect("a thread was busy all the time");
         assert!(finding.say.starts_with("Agent b: "), "{}", finding.say);
+        let among_others = crate::judge_set(std::slice::from_ref(&trial));
+        assert_eq!(among_others[0].claims, verdict.claims);
+        let mut trial = trial;
+        crate::judge_shares(&mut trial);
+        let said = |one: &model::trial::Share| {
+            let mut findings = one.verdict.findings.iter();
+            findings.any(|one| one.rule == "GEN-01")
+        };
+        let said: Vec<bool> = trial.agents.iter().map(said).collect();
+        assert_eq!(said, [false, true], "{:#?}", trial.agents[1].verdict);
         assert_eq!(finding.evidence["agents"], serde_json::json!(["b"]));
     }
 

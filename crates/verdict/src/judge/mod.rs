@@ -12,6 +12,7 @@ use crate::check::{Check, Judge, Judgement};
 use crate::checks;
 use crate::set::{Entry, Peers, TrialSet};
 
+pub(crate) use agents::judged;
 pub(crate) use causes::is_disturbed;
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
@@ -19,9 +20,22 @@ pub const SET: &str = "9";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {
-    let entry = Entry::of(trial);
-    let whole = verdict(&Peers::none(&entry));
-    if trial.agents.is_empty() {
+    verdict(&Peers::none(&Entry::of(trial)))
+}
+
+/// Says of the share of each agent what it is worth.
+pub fn judge_shares(trial: &mut Trial) {
+    let verdicts = judged(trial);
+    for (share, (_, verdict)) in trial.agents.iter_mut().zip(verdicts) {
+        share.verdict = verdict;
+    }
+}
+
+/// What the trial of an entry is worth, with the shares of agents that made it.
+pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
+    let whole = of_sum(peers);
+    let entry = peers.entry;
+    if entry.shares.is_empty() {
         return whole;
     }
     let answers = checks::ALL.iter().zip(&entry.answers);
@@ -29,7 +43,7 @@ pub fn judge(trial: &Trial) -> Verdict {
         Some(Judgement::Found(_) | Judgement::Silent) => Some(check.id),
         _ => None,
     });
-    agents::together(whole, &heard.collect(), trial)
+    agents::together(whole, &heard.collect(), &entry.shares)
 }
 
 /// What each trial of an experiment is worth, with the rules that look across rounds and points.
@@ -55,7 +69,7 @@ pub fn is_bound(verdict: &Verdict) -> bool {
     verdict.generator_limited && capacity.is_none_or(stands)
 }
 
-pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
+fn of_sum(peers: &Peers<'_>) -> Verdict {
     let entry = peers.entry;
     let made = &entry.claims;
     let mut tallied = Tallied::default();

@@ -22,7 +22,7 @@ pub use points::PointSummary;
 
 use crate::check::{Facts, Judge, Judgement};
 use crate::checks;
-use crate::judge::verdict;
+use crate::judge::{judged, verdict};
 use crate::summary::{QUANTILES, Reading, Support, Trend, cpu_per_request, read, support};
 pub(crate) use tls::Kind;
 use tls::Tls;
@@ -114,6 +114,8 @@ pub(crate) struct Entry {
     /// What the rules that judge by the trial alone answered, in the order of the table; none for
     /// those that look across.
     pub(crate) answers: Vec<Option<Judgement>>,
+    /// What the shares of its agents are worth; none where one machine made it.
+    pub(crate) shares: Vec<(String, Verdict)>,
 }
 
 impl Entry {
@@ -180,6 +182,7 @@ impl Entry {
             overload: trial.context.overload,
             doctor: before(trial),
             answers,
+            shares: judged(trial),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The keys that an experiment may have, what each takes, and the nearest one to a misspelt one.
 
+mod agents;
 mod asked;
 mod more;
 pub mod pages;

@@ -4,6 +4,7 @@
 use super::Kind::{
     Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
 };
+use super::agents::{AGENTS, GENERATOR};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
 use super::more::{
@@ -40,9 +41,9 @@ pub const SECTIONS: &[Section] = &[
     Section {
         path: "",
         written: "",
-        meaning: "An experiment has four tables, one for TLS where there is some, and some for \
-                  earlier studies. Servers, workloads, figures and demands may be several: each \
-                  has a table of its own, in two brackets.",
+        meaning: "An experiment has four tables, one for TLS and one for agents where there are \
+                  some, and some for earlier studies. Servers, workloads, figures and demands may \
+                  be several: each has a table of its own, in two brackets.",
         keys: &[
             key(
                 "experiment",
@@ -67,6 +68,7 @@ pub const SECTIONS: &[Section] = &[
             ),
             key("load", Table, MUST, "[load]", "How hard."),
             key("tls", Table, NONE, "[tls]", "What TLS is like."),
+            GENERATOR,
             key(
                 "published",
                 Tables,
@@ -481,6 +483,7 @@ pub const SECTIONS: &[Section] = &[
         ],
     },
     EVEN_POINTS,
+    AGENTS,
     TLS,
     KEEP_ALIVE_TABLE,
     PUBLISHED,

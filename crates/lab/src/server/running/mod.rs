@@ -81,6 +81,8 @@ pub struct Running {
     installed: Installed,
     facts: Server,
     speaks: Speaks,
+    /// Where it listens.
+    address: Ipv4Addr,
     pin: Pin,
     /// What the doctor looks at, once somebody has asked for it.
     condition: Option<ServerCondition>,
@@ -169,6 +171,7 @@ impl Running {
             installed: start.installed.clone(),
             facts: look::facts_of(start, launch.files),
             speaks: Speaks::of(start),
+            address: start.address,
             pin: start.pin,
             condition: None,
             error_log,
@@ -200,6 +203,7 @@ impl Running {
                 ..Server::default()
             },
             speaks: Speaks::of(start),
+            address: start.address,
             pin: Pin::Mask,
             condition: None,
             error_log: ErrorLog::create(directory.path().join("error.log"))?,

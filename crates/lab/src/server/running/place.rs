@@ -25,7 +25,14 @@ impl Running {
                 url: external.url.clone(),
                 speaks: self.speaks.clone(),
             },
-            None => Place::at(Ipv4Addr::LOCALHOST, self.port(), self.speaks.clone()),
+            None => {
+                // One that listens everywhere is asked over loopback, if nobody says otherwise.
+                let address = match self.address.is_unspecified() {
+                    true => Ipv4Addr::LOCALHOST,
+                    false => self.address,
+                };
+                Place::at(address, self.port(), self.speaks.clone())
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! `triathlon agent`: makes parts of loads for whoever a NATS server lets ask, as far as its flags
 //! allow.
 
+mod broker;
+pub(crate) mod crew;
 mod host;
 
 use std::collections::BTreeMap;
@@ -18,6 +20,8 @@ use crate::out;
 
 const EXAMPLES: &str = "\
 Examples:
+  triathlon agent broker /srv/broker
+      write the configuration of a NATS server for agents, and say how all of it is started
   triathlon agent --nats nats://198.51.100.1:4222 --targets 192.0.2.0/24
       an agent that loads servers at 192.0.2.0 to 192.0.2.255 and nobody else
   triathlon agent --nats tls://broker.test:4222 --creds agent.creds --name gen1 --labels rack=7 \\
@@ -70,6 +74,9 @@ pub(crate) struct Args {
 /// What else `agent` does.
 #[derive(clap::Subcommand, Debug)]
 enum Action {
+    /// Write the configuration of a nats-server for agents, with passwords of its own, and say how
+    /// it, agents and load are started
+    Broker(broker::Args),
     /// List the agents that are there
     List {
         #[command(flatten)]
@@ -120,6 +127,7 @@ fn label(text: &str) -> Result<(String, String), String> {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.action {
+        Some(Action::Broker(args)) => broker::run(args),
         Some(Action::List { broker }) => list(broker),
         None => serve(args),
     }
@@ -151,7 +159,8 @@ fn serve(args: &Args) -> anyhow::Result<Exit> {
     }
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
-    let name = args.name.clone().unwrap_or_else(of_this_machine);
+    let name = args.name.clone();
+    let name = name.unwrap_or_else(|| Name::like(&name_of_this_machine()));
     let labels: BTreeMap<String, String> = args.labels.iter().cloned().collect();
     let limits = Limits {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -165,8 +174,9 @@ fn serve(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn of_this_machine() -> Name {
-    Name::like(&std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default())
+fn name_of_this_machine() -> String {
+    let read = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    read.unwrap_or_default().trim().to_owned()
 }
 
 fn list(broker: &Broker) -> anyhow::Result<Exit> {

@@ -79,6 +79,16 @@ impl Asked {
         }
     }
 
+    /// Gives the load as many threads as agents have CPUs, where nobody said how many.
+    pub(super) fn fit_agents(&mut self, cpus: u32) -> anyhow::Result<()> {
+        let mut file = self.experiment.file().clone();
+        if self.stored.is_none() && file.load.workers.is_none() {
+            file.load.workers = Some(cpus);
+            self.experiment = Experiment::try_from(file)?;
+        }
+        Ok(())
+    }
+
     /// Leaves out the points of a network that cannot be made here, where another one is left.
     pub(super) fn fit_network(
         &mut self,

@@ -1,5 +1,6 @@
 //! `triathlon lab EXPERIMENT`: runs an experiment and writes its report.
 
+mod agents;
 mod asked;
 mod finish;
 mod listing;
@@ -13,7 +14,7 @@ use anyhow::Context as _;
 use lab::cpus::{self, Division};
 use lab::environment;
 use lab::experiment::keys;
-use lab::generator::Local;
+use lab::generator::{Generator, Local};
 use lab::lock::Lock;
 use lab::pair::Pair;
 use lab::probe::question::{self, Question};
@@ -89,6 +90,8 @@ pub(crate) struct Args {
     /// (CPU-02); 0s watches none.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     hiccups: Span,
+    #[command(flatten)]
+    broker: agents::Broker,
 }
 
 const EXAMPLES: &str = "\
@@ -107,6 +110,8 @@ Examples:
       what the kernel does against how much of it there is already
   triathlon lab --list servers
       which servers there are, what each can do, and how to install the others
+  triathlon lab my.toml --nats nats://198.51.100.1:4222
+      by agents on other machines, which the table [generator] of my.toml names
   triathlon lab first-heat --servers my-servers server=mine,nginx
       with a server of your own: my-servers/mine/server.toml
 
@@ -150,6 +155,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     asked.tell();
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
     let _alone = alone(args)?;
+    let mut crew = args.broker.gather(&mut asked, interrupt)?;
     let pair = pair?;
     // From here on the network is that of the servers.
     let _inside = pair.as_ref().map(Pair::enter).transpose()?;
@@ -161,8 +167,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         args.results.clone()
     };
     let (store, manifest) = asked.store(&results, &environment, &division)?;
-    let mut generator = Local::new(own, division.generator.clone(), Some(interrupt), &scratch)
+    let mut local = Local::new(own, division.generator.clone(), Some(interrupt), &scratch)
         .by_way_of(pair.as_ref());
+    let crew = crew.as_mut().map(|crew| crew as &mut dyn Generator);
     let mut screen = Screen::new();
     let lab = Lab {
         experiment: &asked.experiment,
@@ -172,7 +179,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         environment: &|| now(&environment),
         search: &search,
         division: &division,
-        generator: &mut generator,
+        generator: crew.unwrap_or(&mut local),
         is_void: &|trial| trial.void.is_some(),
         short: &finish::short,
         interrupted: &|| interrupt.is_raised(),
@@ -192,11 +199,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// The CPUs of the machine, for as many cores as one of the servers is to have.
 fn divide(environment: &Environment, experiment: &Experiment) -> Division {
     let cores = experiment.servers().iter().map(|server| server.cores);
-    cpus::divide(
-        &environment.cpus_allowed,
-        &environment.thread_siblings,
-        cores.max().unwrap_or(1),
-    )
+    let cores = cores.max().unwrap_or(1);
+    let (allowed, siblings) = (&environment.cpus_allowed, &environment.thread_siblings);
+    match experiment.generator() {
+        Some(named) => cpus::for_servers(allowed, siblings, cores, &agents::told(named)),
+        None => cpus::divide(allowed, siblings, cores),
+    }
 }
 
 /// Those of `servers` that are installed, by their indices.

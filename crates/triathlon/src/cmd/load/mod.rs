@@ -34,7 +34,7 @@ use model::{Trial, trial};
 use sys::clock;
 use sys::process::Interrupt;
 
-use self::agents::Agents;
+use self::agents::Elsewhere;
 pub(crate) use self::arguments::Args;
 use self::arguments::Chosen;
 use self::meter::Meter;
@@ -78,7 +78,7 @@ or a file: --urls, --raw, --script, --har or --plan. 'triathlon load --help' has
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    if args.asks_nothing() {
+    if args.asks_nothing() && !args.fleet.is_resumed() {
         return Err(UsageError(NOTHING.to_owned()).into());
     }
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
@@ -86,8 +86,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     Output::try_out(args)?;
     let output = Output::new(args);
+    if args.fleet.is_resumed() {
+        return tell(args.fleet.resume(args, &interrupt)?, args, &output);
+    }
     if let Some(agents) = args.fleet.gather()? {
-        return run_elsewhere(args, &agents, &interrupt, &output);
+        let chosen = arguments::choose(args, Some(agents.cpus()))?;
+        return tell(agents.measure(&chosen, args, &interrupt)?, args, &output);
     }
     let mut chosen = match &args.plan {
         Some(path) => Chosen {
@@ -129,17 +133,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
 }
 
-/// The same where agents make the load.
-fn run_elsewhere(
-    args: &Args,
-    agents: &Agents,
-    interrupt: &Interrupt,
-    output: &Output,
-) -> anyhow::Result<Exit> {
-    let chosen = arguments::choose(args, Some(agents.cpus()))?;
-    let trial = agents.measure(chosen, args, interrupt)?;
-    let exit = exit_of(&trial);
-    output.finish(args, trial)?;
+/// Tells what agents made.
+fn tell(made: Elsewhere, args: &Args, output: &Output) -> anyhow::Result<Exit> {
+    let exit = exit_of(made.trial());
+    made.told(|trial| output.finish(args, trial))?;
     Ok(exit)
 }
 

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 73] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 74] = [
     "agents",
     "backend",
     "bearer",
@@ -59,6 +59,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 73] = [
     "requests",
     "requests_per_connection",
     "resolve",
+    "resume",
     "samples_max",
     "script",
     "seed",

@@ -1,7 +1,12 @@
 //! Agents and whoever asks them for load, with a real broker between: nats-server on loopback.
 
+mod broker;
+mod labs;
+mod lost;
 mod nats;
 mod refused;
+mod same;
+mod secure;
 
 use std::fs;
 
@@ -9,7 +14,7 @@ use model::{Outcome, Record, Span, Trial};
 
 use self::nats::{Nats, agent, load_by};
 use crate::support::nginx::Nginx;
-use crate::support::process::{load, triathlon};
+use crate::support::process::triathlon;
 use crate::support::stub::{Next, RIGHT, Stub, send};
 use crate::support::{need, wait_until};
 
@@ -77,52 +82,23 @@ fn two_agents_make_one_load() {
     assert_eq!(nginx.quit().len() as u64, sent, "{:#?}", record.total);
 }
 
-/// Arrivals follow from the plan, the seed and the position of a worker among all of them, wherever
-/// it runs.
-#[test]
-fn two_agents_make_the_arrivals_of_one_process() {
-    let name = "two_agents_make_the_arrivals_of_one_process";
-    let Some([nats]) = need(name, ["nats-server"]) else {
-        return;
-    };
-    let (nats, server) = (Nats::start(&nats, ""), right());
-    let _agents = ["a", "b"].map(|name| agent(&nats.url(), name, "--targets 127.0.0.1/32"));
-    let flags = "-t 4 -c 8 -R 400 --poisson --seed 7 -d 2s --warmup 500ms --spin never";
-    let here = load(&server.url(), flags).expect_measured().trial();
-    let flags = format!("{flags} --agents a,b --json -");
-    let there = load_by(&server.url(), &nats.url(), &flags);
-    let there = there.expect_measured().trial();
-    shares_add_up(&there);
-    let due = |trial: &Trial| -> Vec<u64> {
-        let intervals = trial.record.intervals.iter();
-        intervals.map(|interval| interval.tally.due).collect()
-    };
-    assert_eq!(due(&there), due(&here));
-    assert_eq!(there.record.total.due, here.record.total.due);
-    let connections = |trial: &Trial| -> Vec<u32> {
-        let workers = trial.record.workers.iter();
-        workers.map(|worker| worker.connections).collect()
-    };
-    assert_eq!(connections(&there), connections(&here));
-}
-
 #[test]
 fn a_record_that_is_larger_than_a_message_comes_back_whole() {
     let name = "a_record_that_is_larger_than_a_message_comes_back_whole";
     let Some([nats]) = need(name, ["nats-server"]) else {
         return;
     };
-    // By the users of the documented configuration, who may do what this needs and no more.
-    let (nats, server) = (Nats::start_as_documented(&nats), right());
-    let (theirs, ours) = ("agent:change-me", "me:change-me-too");
-    let _agent = agent(&nats.url_of(theirs), "a", "--targets 127.0.0.0/8");
+    // By the users that the program gives a broker, who may do what this needs and no more.
+    let (_nats, [theirs, ours]) = Nats::start_as_written(&nats, "");
+    let server = right();
+    let _agent = agent(&theirs, "a", "--targets 127.0.0.0/8");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("samples");
     let flags = format!("--agents a -t 1 -c 4 -n 20000 --samples {}", path.display());
-    load_by(&server.url(), &nats.url_of(ours), &flags).expect_measured();
+    load_by(&server.url(), &ours, &flags).expect_measured();
     // An agent's user can give no orders.
     let words = "--agents a -t 1 -c 1 -n 1";
-    let refused = load_by(&server.url(), &nats.url_of(theirs), words);
+    let refused = load_by(&server.url(), &theirs, words);
     let words = ["this user may not ask agents", "permissions violation"];
     refused.expect_code(1).expect_complaint(&words);
     let samples = fs::read_to_string(&path).expect("samples are written");

@@ -7,14 +7,15 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::process::{Run, Running, command};
+use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{LIMIT, reserve, wait_until};
 
 /// It runs until dropped.
 pub(super) struct Nats {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     address: SocketAddr,
-    _running: Running,
+    command: Command,
+    running: Running,
 }
 
 impl Nats {
@@ -25,14 +26,32 @@ impl Nats {
     }
 
     /// The same without an object store.
-    pub(super) fn start_without_store(program: &Path) -> Self {
-        Self::start_as(program, "")
+    pub(super) fn start_bare(program: &Path, more: &str) -> Self {
+        Self::start_as(program, more)
     }
 
-    /// The same as the page about agents says.
-    pub(super) fn start_as_documented(program: &Path) -> Self {
-        let text = include_str!("../../../../../docs/agents/broker.conf");
-        Self::start_as(program, &text.replace("/var/lib/nats/triathlon", "STORE"))
+    /// Starts one as `triathlon agent broker` says, with the URLs of an agent and of a coordinator.
+    pub(super) fn start_as_written(program: &Path, flags: &str) -> (Self, [String; 2]) {
+        let reserved = reserve();
+        let address = reserved.address;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("broker").display().to_string();
+        let listen = address.to_string();
+        let words = ["agent", "broker", &path, "--listen", &listen];
+        let told = triathlon(words.into_iter().chain(flags.split_whitespace())).expect_code(0);
+        let of = |mark: &str| {
+            let line = told.stdout.lines().find(|line| line.contains(mark));
+            let words = line.map(str::split_whitespace);
+            words.unwrap_or_else(|| panic!("no '{mark}' in {told:#?}"))
+        };
+        let url = |mark: &str| {
+            let url = of(mark).skip_while(|word| *word != "--nats").nth(1);
+            url.expect("it names a URL").to_owned()
+        };
+        let urls = [url("triathlon agent "), url("triathlon load ")];
+        let mut command = Command::new(program);
+        command.args(of("nats-server -c").skip(1));
+        (Self::run(folder, address, command), urls)
     }
 
     /// STORE stands for a folder.
@@ -49,16 +68,33 @@ impl Nats {
         // These hold, whatever the configuration says.
         command.args(["-a", &address.ip().to_string()]);
         command.args(["-p", &address.port().to_string()]);
-        let mut running = Running::start(&mut command);
-        wait_until("nats-server listens", || {
-            assert!(!running.ended(), "it ended: {}", running.stderr());
-            TcpStream::connect(address).is_ok()
-        });
+        Self::run(folder, address, command)
+    }
+
+    fn run(folder: tempfile::TempDir, address: SocketAddr, mut command: Command) -> Self {
+        let running = listening(&mut command, address);
         Self {
-            _folder: folder,
+            folder,
             address,
-            _running: running,
+            command,
+            running,
         }
+    }
+
+    /// Ends it as a crash would.
+    pub(super) fn kill(&mut self) {
+        self.running.signal("KILL");
+        wait_until("nats-server has ended", || self.running.ended());
+    }
+
+    /// Starts it again, where it was and with what it had.
+    pub(super) fn start_again(&mut self) {
+        self.running = listening(&mut self.command, self.address);
+    }
+
+    /// Where its files are.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     pub(super) fn url(&self) -> String {
@@ -97,12 +133,29 @@ impl Nats {
     }
 }
 
+fn listening(command: &mut Command, address: SocketAddr) -> Running {
+    let mut running = Running::start(command);
+    wait_until("nats-server listens", || {
+        assert!(!running.ended(), "it ended: {}", running.stderr());
+        TcpStream::connect(address).is_ok()
+    });
+    running
+}
+
 /// An agent that waits for orders.
 pub(super) fn agent(url: &str, name: &str, flags: &str) -> Running {
+    agent_with(url, name, flags, &[])
+}
+
+/// The same with these files named in its environment.
+pub(super) fn agent_with(
+    url: &str,
+    name: &str,
+    flags: &str,
+    environment: &[(&str, &Path)],
+) -> Running {
     let words = ["agent", "--nats", url, "--name", name];
-    let mut agent = Running::start(&mut command(
-        words.into_iter().chain(flags.split_whitespace()),
-    ));
+    let mut agent = start(&words, flags, environment);
     wait_until("the agent waits for orders", || {
         assert!(!agent.ended(), "it ended: {}", agent.stderr());
         agent.stderr().contains("waits for orders")
@@ -112,13 +165,27 @@ pub(super) fn agent(url: &str, name: &str, flags: &str) -> Running {
 
 /// Starts a load of `server` by agents that listen to the broker at `url`.
 pub(super) fn start_load(server: &str, url: &str, flags: &str) -> Running {
-    let words = ["load", server, "--nats", url];
-    Running::start(&mut command(
-        words.into_iter().chain(flags.split_whitespace()),
-    ))
+    load_with(server, url, flags, &[])
+}
+
+/// The same with these files named in its environment.
+pub(super) fn load_with(
+    server: &str,
+    url: &str,
+    flags: &str,
+    environment: &[(&str, &Path)],
+) -> Running {
+    start(&["load", server, "--nats", url], flags, environment)
 }
 
 /// The same to its end.
 pub(super) fn load_by(server: &str, url: &str, flags: &str) -> Run {
     start_load(server, url, flags).finish()
+}
+
+fn start(words: &[&str], flags: &str, environment: &[(&str, &Path)]) -> Running {
+    let flags = flags.split_whitespace();
+    let mut command = command(words.iter().copied().chain(flags));
+    command.envs(environment.iter().copied());
+    Running::start(&mut command)
 }

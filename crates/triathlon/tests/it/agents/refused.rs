@@ -1,5 +1,13 @@
 //! What is refused, in a sentence each and before anything starts.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fleet::{Access, Host, Job, Limits, Line, Role};
+use model::{Environment, Trial};
+
 use super::nats::{Nats, agent, load_by, start_load};
 use super::right;
 use crate::support::process::triathlon;
@@ -99,7 +107,7 @@ fn a_record_that_a_broker_without_a_store_cannot_carry_is_told() {
     let Some([nats]) = need(name, ["nats-server"]) else {
         return;
     };
-    let (nats, server) = (Nats::start_without_store(&nats), right());
+    let (nats, server) = (Nats::start_bare(&nats, ""), right());
     let _agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
     let small = "--agents a -t 1 -c 2 -n 10";
     load_by(&server.url(), &nats.url(), small).expect_measured();
@@ -140,4 +148,87 @@ fn agents_that_are_not_there_or_at_work_are_told() {
     refused("--agents a -t 1 -c 1 -n 10", 1, &busy);
     running.signal("INT");
     running.finish().expect_code(130);
+}
+
+/// An agent of the test whose machine does nothing.
+#[derive(Default)]
+struct Idle {
+    is_waiting: AtomicBool,
+    is_to_end: AtomicBool,
+}
+
+impl Host for Idle {
+    fn environment(&self) -> Environment {
+        Environment::default()
+    }
+
+    fn cpus(&self) -> Vec<u32> {
+        vec![0]
+    }
+
+    fn resolve(&self, _host: &str, _port: u16) -> Result<Vec<SocketAddr>, String> {
+        Err("nobody asks".to_owned())
+    }
+
+    fn run(&self, _job: &Job, _line: &Line) -> Result<Trial, String> {
+        panic!("it was to be refused")
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.is_to_end.load(Ordering::SeqCst)
+    }
+
+    fn note(&self, _text: &str) {
+        self.is_waiting.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Serves as an agent whose clock is `now`, while `meanwhile` runs.
+fn with_clock(url: &str, now: fn() -> u64, meanwhile: impl FnOnce()) {
+    let idle = Arc::new(Idle::default());
+    let access = Access {
+        url: url.to_owned(),
+        credentials: None,
+        name: "test".to_owned(),
+        now,
+    };
+    let limits = Limits {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        role: Role::Load,
+        targets: vec!["127.0.0.0/8".parse().expect("a range")],
+        may_start_servers: false,
+    };
+    let host = Arc::clone(&idle);
+    let name = "a".parse().expect("a name");
+    let agent =
+        std::thread::spawn(move || fleet::serve(&access, name, BTreeMap::new(), limits, host));
+    wait_until("the agent waits for orders", || {
+        idle.is_waiting.load(Ordering::SeqCst)
+    });
+    meanwhile();
+    idle.is_to_end.store(true, Ordering::SeqCst);
+    let ended = agent.join().expect("the agent does not panic");
+    ended.expect("the broker is there");
+}
+
+#[test]
+fn a_clock_an_hour_off_is_refused() {
+    const HOUR: u64 = 3_600_000_000_000;
+    let name = "a_clock_an_hour_off_is_refused";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let (nats, server) = (Nats::start(&nats, ""), right());
+    let refused = |way: &str| {
+        let words = ["agent 'a'", "its clock is", way, "follow a time server"];
+        let run = load_by(&server.url(), &nats.url(), "--agents a -n 1");
+        run.expect_code(1).expect_complaint(&words);
+        assert_eq!(server.requests(), 0, "nothing started");
+        let listed = triathlon(["agent", "list", "--nats", &nats.url()]).expect_code(0);
+        assert_eq!(listed.stdout.lines().count(), 1, "it is there: {listed:#?}");
+    };
+    let ahead = || sys::clock::realtime().as_ns() + HOUR;
+    with_clock(&nats.url(), ahead, || refused("1 h ahead of"));
+    let behind = || sys::clock::realtime().as_ns() - HOUR;
+    with_clock(&nats.url(), behind, || refused("1 h behind"));
 }

@@ -1,0 +1,330 @@
+//! One load from its orders to its records.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use model::plan::Stop;
+use model::{PlanFile, Span, Trial};
+use tokio::time::timeout;
+
+use super::missing::Missing;
+use super::roll::Roll;
+use super::{Coordinator, Ears, Edge, LOOK, Member, Sheet, Wish};
+use crate::broker::{Subscriber, is_nobody};
+use crate::error::FleetError;
+use crate::message::{Ask, Order, Tell, subject_of};
+
+/// From the moment when all agents are ready to the first exchange: all of them have read it by
+/// then.
+const LEAD: Span = Span::from_s(1);
+/// How long an agent may take beyond what its plan says.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The same of one that was told to stop.
+const STOP_PATIENCE: Duration = Duration::from_secs(20);
+/// Agents that have something to say say it within this time.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// So often it is looked what the broker keeps, once a connection has been lost.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// A load that agents make.
+pub(super) struct Load<'a> {
+    coordinator: &'a Coordinator,
+    wish: &'a Wish<'a>,
+    order: String,
+    /// Each agent answers to the subject below it that ends in its position.
+    inbox: String,
+    news: Subscriber,
+    roll: Roll<'a>,
+    missing: Missing,
+    ears: &'a mut dyn Ears,
+    /// What is still to be heard of its window, by this machine's clock in nanoseconds since 1970.
+    edges: VecDeque<(Edge, u64)>,
+    is_stopped: bool,
+    /// How often the connection had been lost when it began.
+    losses: u64,
+    /// When it was last looked what the broker keeps.
+    looked: Instant,
+}
+
+/// How long something may take.
+#[derive(Clone, Copy, Debug)]
+struct Time {
+    /// From then on the silent are asked whether they are there: a load is not disturbed by that.
+    quiet: Option<Duration>,
+    /// Whoever is silent then is given up.
+    most: Duration,
+}
+
+impl<'a> Load<'a> {
+    pub(super) async fn new(
+        coordinator: &'a Coordinator,
+        wish: &'a Wish<'a>,
+        ears: &'a mut dyn Ears,
+    ) -> Result<Self, FleetError> {
+        let broker = &coordinator.broker;
+        let inbox = broker.new_inbox();
+        Ok(Self {
+            coordinator,
+            wish,
+            order: inbox.rsplit('.').next().unwrap_or(&inbox).to_owned(),
+            news: broker.listen(&format!("{inbox}.*")).await?,
+            inbox,
+            roll: Roll::new(wish.crew),
+            missing: Missing::new(wish.crew.len()),
+            ears,
+            edges: VecDeque::new(),
+            is_stopped: false,
+            losses: broker.losses(),
+            looked: Instant::now(),
+        })
+    }
+
+    /// What it is called.
+    pub(super) fn order(&self) -> &str {
+        &self.order
+    }
+
+    /// Has it made; what each agent measured.
+    pub(super) async fn make(&mut self) -> Result<Vec<Trial>, FleetError> {
+        let plan = self.wish.plan;
+        let written = serde_json::to_value(plan)
+            .map_err(|error| FleetError::Agents(format!("the plan cannot be written: {error}")))?;
+        for (position, member) in self.wish.crew.iter().enumerate() {
+            let order = Ask::Order(Box::new(Order {
+                id: self.order.clone(),
+                version: self.coordinator.version.clone(),
+                workers: member.workers.clone(),
+                plan: written.clone(),
+            }));
+            let reply = format!("{}.{position}", self.inbox);
+            let subject = subject_of(&member.name);
+            self.coordinator
+                .broker
+                .say(&subject, Some(&reply), &order)
+                .await?;
+        }
+        let timeout = Duration::from_nanos(plan.timeout.as_ns());
+        let time = Time {
+            quiet: Some(QUIET),
+            most: PATIENCE + timeout * 4,
+        };
+        self.hear_until(time, Roll::is_ready).await?;
+        // Who was stopped before the start has measured nothing, and says so.
+        if !self.is_stopped {
+            if self.keep().await {
+                self.ears.kept(&self.order);
+            }
+            self.begin().await?;
+        }
+        self.hear_until(time_of(plan), Roll::is_done).await?;
+        Ok(self.roll.take())
+    }
+
+    /// Writes down what it is, for whoever asks for its result later; whether that is kept.
+    async fn keep(&self) -> bool {
+        let broker = &self.coordinator.broker;
+        let sheet = Sheet {
+            version: self.coordinator.version.clone(),
+            crew: self.wish.crew.to_vec(),
+            plan: self.wish.shown.clone(),
+        };
+        broker.has_store() && broker.keep(&self.order, &sheet).await.is_ok()
+    }
+
+    async fn begin(&mut self) -> Result<(), FleetError> {
+        let start = (self.coordinator.now)().saturating_add(LEAD.as_ns());
+        self.edges = edges(self.wish.plan, start);
+        for member in self.wish.crew {
+            let begin = Ask::Begin {
+                order: self.order.clone(),
+                at_unix_ns: member.clock.there(start),
+            };
+            self.say(member, &begin).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets all come to their end.
+    pub(super) async fn stop(&mut self) -> Result<(), FleetError> {
+        self.is_stopped = true;
+        for member in self.wish.crew {
+            let stop = Ask::Stop {
+                order: self.order.clone(),
+            };
+            self.say(member, &stop).await?;
+        }
+        Ok(())
+    }
+
+    async fn say(&self, member: &Member, ask: &Ask) -> Result<(), FleetError> {
+        let subject = subject_of(&member.name);
+        self.coordinator.broker.say(&subject, None, ask).await
+    }
+
+    /// Listens until all are as far as that.
+    async fn hear_until(
+        &mut self,
+        time: Time,
+        is_far: fn(&Roll<'a>) -> bool,
+    ) -> Result<(), FleetError> {
+        let start = Instant::now();
+        let (mut until, mut quiet) = (start + time.most, time.quiet.map(|time| start + time));
+        while !is_far(&self.roll) {
+            if self.ears.is_interrupted() && !self.is_stopped {
+                self.stop().await?;
+                let now = Instant::now();
+                until = until.min(now + STOP_PATIENCE);
+                quiet = Some(quiet.map_or(now + QUIET, |quiet| quiet.min(now + QUIET)));
+            }
+            self.find_lost().await?;
+            if is_far(&self.roll) {
+                break;
+            }
+            if Instant::now() > until {
+                return self.give_up().await;
+            }
+            if quiet.is_some_and(|quiet| Instant::now() > quiet) {
+                let (coordinator, order) = (self.coordinator, self.order.as_str());
+                let there = self.missing.ask(coordinator, order, &self.roll).await;
+                if there.is_err() {
+                    // Who has gone may have left its record.
+                    coordinator.look_up(order, &mut self.roll).await?;
+                    if !is_far(&self.roll) {
+                        return there;
+                    }
+                }
+            }
+            let next = self.tell_edges();
+            if let Ok(news) = timeout(LOOK.min(next), self.news.next()).await {
+                self.hear(news).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the edges of the window that have been reached, and how far the next one is.
+    fn tell_edges(&mut self) -> Duration {
+        let now = (self.coordinator.now)();
+        if self.is_stopped {
+            // They are elsewhere now.
+            self.edges.clear();
+        }
+        while let Some((edge, at)) = self.edges.pop_front() {
+            if at > now {
+                self.edges.push_front((edge, at));
+                return Duration::from_nanos(at - now);
+            }
+            self.ears.edge(edge, at);
+        }
+        LOOK
+    }
+
+    async fn hear(&mut self, news: Option<crate::broker::Message>) -> Result<(), FleetError> {
+        let broker = &self.coordinator.broker;
+        let Some(message) = news else {
+            return Err(broker.failed("the connection has ended"));
+        };
+        let position = message.subject.rsplit('.').next();
+        let Some(position) = position.and_then(|text| text.parse().ok()) else {
+            return Ok(());
+        };
+        if is_nobody(&message) {
+            return Err(self.roll.objection(position, "it has gone"));
+        }
+        let tell: Tell = broker.read(&message).await?;
+        self.roll.hear(position, &self.order, tell)
+    }
+
+    /// What was said while there was no connection lies with the broker, if it is kept at all.
+    async fn find_lost(&mut self) -> Result<(), FleetError> {
+        let broker = &self.coordinator.broker;
+        let was_lost = broker.losses() > self.losses && broker.is_connected();
+        // Agents may come back later than this side of the connection, so it is looked again.
+        if !was_lost || !broker.has_store() || self.looked.elapsed() < LOOK_AGAIN {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        self.coordinator.look_up(&self.order, &mut self.roll).await
+    }
+
+    /// Time is over, and somebody is silent.
+    async fn give_up(&mut self) -> Result<(), FleetError> {
+        let broker = &self.coordinator.broker;
+        if broker.has_store() {
+            self.coordinator
+                .look_up(&self.order, &mut self.roll)
+                .await?;
+            if self.roll.is_done() {
+                return Ok(());
+            }
+        }
+        let why = match broker.objection() {
+            None => "it is silent: it has ended, hangs, or is cut off".to_owned(),
+            Some(why) => format!("it is silent, and the NATS server says: {why}"),
+        };
+        Err(FleetError::agent(self.roll.silent(), why))
+    }
+}
+
+/// When the window of a plan that starts then begins and ends. Where a count ends it, nobody but
+/// its agents knows when.
+fn edges(plan: &PlanFile, start: u64) -> VecDeque<(Edge, u64)> {
+    let Stop::DurationNs(length) = plan.stop else {
+        return VecDeque::new();
+    };
+    let begin = start.saturating_add(plan.warmup.as_ns());
+    let end = begin.saturating_add(length.as_ns());
+    [(Edge::Begin, begin), (Edge::End, end)].into()
+}
+
+/// How long a load may take from its start to the last record.
+fn time_of(plan: &PlanFile) -> Time {
+    let of = |span: Span| Duration::from_nanos(span.as_ns());
+    let timeout = of(plan.timeout);
+    let around = of(LEAD) + of(plan.warmup) + timeout;
+    match plan.stop {
+        // A count at an unknown rate may take its time.
+        Stop::Count(count) => {
+            let window = timeout * u32::try_from(count.min(1_000)).unwrap_or(1_000);
+            Time {
+                quiet: None,
+                most: around + window + PATIENCE,
+            }
+        }
+        Stop::DurationNs(length) => Time {
+            quiet: Some(around + of(length) + QUIET),
+            most: around + of(length) + PATIENCE,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_may_take_as_long_as_its_plan_and_some_patience() {
+        let plan = |stop: Stop| PlanFile {
+            warmup: Span::from_s(2),
+            timeout: Span::from_s(3),
+            stop,
+            ..model::fixture::plan("http://127.0.0.1/", &[])
+        };
+        let check = |stop: Stop, seconds: u64, quiet: Option<u64>| {
+            let time = time_of(&plan(stop));
+            assert_eq!(time.most, Duration::from_secs(seconds) + PATIENCE);
+            // Nobody is asked anything while a load may go on.
+            let quiet = quiet.map(|seconds| Duration::from_secs(seconds) + QUIET);
+            assert_eq!(time.quiet, quiet);
+        };
+        check(Stop::DurationNs(Span::from_s(10)), 16, Some(16));
+        check(Stop::Count(5), 21, None);
+        check(Stop::Count(u64::MAX), 3_006, None);
+        let ends = |stop: Stop| edges(&plan(stop), 7_000_000_000);
+        let ten = [(Edge::Begin, 9_000_000_000), (Edge::End, 19_000_000_000)];
+        assert_eq!(ends(Stop::DurationNs(Span::from_s(10))), ten);
+        assert!(ends(Stop::Count(5)).is_empty());
+    }
+}

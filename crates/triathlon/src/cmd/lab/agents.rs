@@ -1,0 +1,185 @@
+//! `[generator]` of an experiment: agents on other machines make the load, and this machine has the
+//! servers.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fleet::{Coordinator, Ears, Edge, FleetError, Seen, Wanted, Wish};
+use lab::LabError;
+use lab::generator::{Generator, Watch};
+use model::event::Phase;
+use model::experiment::GeneratorFile;
+use model::{Event, Instant, PlanFile, Trial};
+use sys::clock;
+use sys::process::Interrupt;
+use verdict::words;
+
+use super::asked::Asked;
+use crate::cmd::agent::{access, crew};
+use crate::exit::UsageError;
+
+/// An agent that a lab has left behind, which was killed, is free again within this time.
+const FREE: Duration = Duration::from_secs(150);
+
+/// How the agents of an experiment are reached.
+#[derive(clap::Args, Debug)]
+pub(super) struct Broker {
+    /// The NATS server that the agents of the experiment listen to (the table [generator]):
+    /// nats://HOST:PORT, or tls://HOST:PORT to insist on TLS.
+    #[arg(long, value_name = "URL")]
+    nats: Option<String>,
+    /// With --nats: the file of credentials for it, as nsc writes them.
+    #[arg(long, value_name = "FILE", requires = "nats")]
+    creds: Option<PathBuf>,
+}
+
+/// Agents that make the load of a lab.
+pub(super) struct Crew {
+    coordinator: Coordinator,
+    seen: Vec<Seen>,
+    interrupt: Interrupt,
+}
+
+impl Broker {
+    /// The agents that the experiment names, each of which is there, and whose CPUs its load then
+    /// fits; none where this machine makes the load.
+    pub(super) fn gather(
+        &self,
+        asked: &mut Asked,
+        interrupt: Interrupt,
+    ) -> anyhow::Result<Option<Crew>> {
+        let (url, named) = match (&self.nats, asked.experiment.generator()) {
+            (None, None) => return Ok(None),
+            (Some(url), Some(named)) => (url, named),
+            (Some(_), None) => {
+                let why = "--nats: the experiment names no agents; it does so in a table \
+                           [generator]";
+                return Err(UsageError(why.to_owned()).into());
+            }
+            (None, Some(named)) => {
+                let why = format!(
+                    "the load of this experiment comes from {}: say where their NATS server is \
+                     (--nats nats://HOST:PORT)",
+                    told(named)
+                );
+                return Err(UsageError(why).into());
+            }
+        };
+        is_of_this_machine(named)?;
+        let wanted = named.agents.iter().map(|text| text.parse::<Wanted>());
+        let wanted = wanted.collect::<Result<Vec<_>, _>>();
+        let wanted = wanted.map_err(|why| UsageError(format!("generator.agents: {why}")))?;
+        let access = access(url, self.creds.clone(), "lab");
+        let coordinator = Coordinator::connect(&access, env!("CARGO_PKG_VERSION"))?;
+        let seen = coordinator.gather(&wanted, FREE)?;
+        let cpus = seen.iter().map(|one| one.announcement.cpus.len());
+        let cpus = u32::try_from(cpus.sum::<usize>()).unwrap_or(u32::MAX);
+        asked.fit_agents(cpus)?;
+        Ok(Some(Crew {
+            coordinator,
+            seen,
+            interrupt,
+        }))
+    }
+}
+
+/// Who makes the load, in words.
+pub(super) fn told(named: &GeneratorFile) -> String {
+    let noun = if named.agents.len() == 1 {
+        "agent"
+    } else {
+        "agents"
+    };
+    format!("{noun} {}", words::list(&named.agents))
+}
+
+/// No server would start elsewhere, and each would say so.
+fn is_of_this_machine(named: &GeneratorFile) -> Result<(), UsageError> {
+    let address = SocketAddr::from((named.address, 0));
+    TcpListener::bind(address).map(drop).map_err(|error| {
+        UsageError(format!(
+            "generator.address: servers cannot listen at {}: {error}",
+            named.address
+        ))
+    })
+}
+
+impl Crew {
+    fn make(&self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, FleetError> {
+        // A plan with few workers, as one of a single exchange, needs few of them.
+        let many = (plan.workers.max(1) as usize).min(self.seen.len());
+        let seen = self.coordinator.gather_again(&self.seen[..many])?;
+        let crew = crew::divide(&seen, plan.workers)
+            .ok_or_else(|| FleetError::Agents("the plan has no workers".to_owned()))?;
+        let mut shown = plan.clone();
+        shown.redact();
+        let wish = Wish {
+            crew: &crew,
+            plan,
+            shown: &shown,
+        };
+        let mut watching = Watching {
+            watch,
+            interrupt: self.interrupt,
+        };
+        watching.tell(Phase::Reference, clock::monotonic());
+        let made = self.coordinator.run(&wish, &mut watching)?;
+        self.coordinator.forget(&made.order, &crew);
+        let environment = model::Environment::default();
+        let mut trial = crew::together(shown, &crew, made.trials, environment);
+        trial.redact();
+        Ok(trial)
+    }
+}
+
+impl Generator for Crew {
+    fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
+        if self.interrupt.is_raised() {
+            return Err(LabError::Interrupted);
+        }
+        self.make(plan, watch).map_err(|error| match error {
+            FleetError::Interrupted => LabError::Interrupted,
+            error => LabError::Generator {
+                why: error.to_string(),
+            },
+        })
+    }
+}
+
+/// A lab that meters its servers while agents make the load.
+struct Watching<'a, 'w> {
+    watch: &'a mut Watch<'w>,
+    interrupt: Interrupt,
+}
+
+impl Watching<'_, '_> {
+    fn tell(&mut self, phase: Phase, at: Instant) {
+        let event = Event::Phase {
+            phase,
+            monotonic_ns: at,
+        };
+        (self.watch)(&event, None);
+    }
+}
+
+impl Ears for Watching<'_, '_> {
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
+    fn kept(&mut self, _order: &str) {}
+
+    fn edge(&mut self, edge: Edge, at: u64) {
+        let ago = clock::realtime().as_ns().saturating_sub(at);
+        let now = clock::monotonic().as_ns();
+        let at = Instant::from_ns(now.saturating_sub(ago));
+        self.tell(
+            match edge {
+                Edge::Begin => Phase::Measurement,
+                Edge::End => Phase::Drain,
+            },
+            at,
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! Labs whose load agents make: servers here, plans there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::{Gap, Manifest, Trial};
+
+use super::nats::{Nats, agent};
+use super::shares_add_up;
+use crate::support::process::{Run, Running, command, triathlon};
+use crate::support::{need, wait_until};
+
+const EXPERIMENT: &str = "
+[experiment]
+name = 'far'
+question = 'Which one, asked from elsewhere?'
+rounds = ROUNDS
+warmup = '100ms'
+duration = '500ms'
+seed = 5
+
+[[server]]
+product = 'origin'
+
+[[server]]
+product = 'nginx'
+
+[[workload]]
+name = 'small'
+body = { bytes = 7 }
+
+[load]
+connections = [1, 4]
+timeout = '1s'
+
+[generator]
+agents = ['a', 'rack=7']
+address = '127.0.0.1'
+";
+
+/// An experiment of so many rounds in a folder of its own, where its results go, too.
+struct Far {
+    folder: tempfile::TempDir,
+    file: PathBuf,
+}
+
+impl Far {
+    fn new(rounds: u32) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("far.toml");
+        let text = EXPERIMENT.replace("ROUNDS", &rounds.to_string());
+        fs::write(&file, text).expect("a file");
+        Self { folder, file }
+    }
+
+    fn words(&self, flags: &str) -> Vec<String> {
+        let results = self.folder.path().join("results").display().to_string();
+        let words = ["lab", "--no-lock", "--hiccups", "0s", "--results", &results];
+        let words = words.into_iter().chain(flags.split_whitespace());
+        words.map(str::to_owned).collect()
+    }
+
+    fn start(&self, url: &str) -> Running {
+        let file = self.file.display();
+        Running::start(&mut command(self.words(&format!("{file} --nats {url}"))))
+    }
+
+    /// The folder of its results.
+    fn results(&self) -> Option<PathBuf> {
+        let runs = fs::read_dir(self.folder.path().join("results").join("far")).ok()?;
+        runs.filter_map(|entry| Some(entry.ok()?.path())).next()
+    }
+
+    /// The files of its trials, in order.
+    fn stored(&self) -> Vec<PathBuf> {
+        let folder = self.results().map(|results| results.join("trials"));
+        let files = folder.and_then(|folder| fs::read_dir(folder).ok());
+        let paths = files.into_iter().flatten().filter_map(Result::ok);
+        let mut paths: Vec<PathBuf> = paths.map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
+        paths.sort();
+        paths
+    }
+
+    fn trials(&self) -> Vec<Trial> {
+        self.stored().iter().map(|path| read(path)).collect()
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> T {
+    let text = fs::read_to_string(path).expect("it can be read");
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+#[test]
+fn agents_make_the_load_of_a_lab() {
+    let name = "agents_make_the_load_of_a_lab";
+    let Some([nats, _nginx]) = need(name, ["nats-server", "nginx"]) else {
+        return;
+    };
+    let (nats, [theirs, ours]) = Nats::start_as_written(&nats, "");
+    let _agents = [("a", ""), ("b", "--labels rack=7")]
+        .map(|(name, labels)| agent(&theirs, name, &format!("--targets 127.0.0.0/8 {labels}")));
+    let far = Far::new(1);
+    let run = far.start(&ours).finish().expect_measured();
+    assert!(
+        run.stderr.contains("the load from agents a and rack=7"),
+        "{run:#?}"
+    );
+    let trials = far.trials();
+    // Two servers and the ceiling, by one connection and by four.
+    assert!(trials.len() >= 6, "{}: {run:#?}", trials.len());
+    for trial in &trials {
+        let point = trial.point.as_ref().expect("a trial of a lab has a point");
+        let usage = &trial.usage;
+        assert!(usage.generator.is_none(), "it is not here");
+        assert!(usage.server.is_some(), "the server is metered: {point:#?}");
+        let names: Vec<&str> = trial.agents.iter().map(|one| one.agent.as_str()).collect();
+        let expected: &[&str] = match trial.plan.connections {
+            1 => &["a"],
+            _ => &["a", "b"],
+        };
+        assert_eq!(names, expected, "{point:#?}");
+        shares_add_up(trial);
+        assert!(trial.environment.kernel.is_some());
+        for share in &trial.agents {
+            assert!(share.usage.generator.is_some(), "its cost is known");
+            assert!(!share.verdict.claims.is_empty(), "it is judged");
+        }
+    }
+    let results = far.results().expect("there are results");
+    assert!(results.join("report.html").is_file());
+    let manifest: Manifest = read(&results.join("manifest.json"));
+    let command = manifest.command.join(" ");
+    let password = ours
+        .split(['@', ':'])
+        .nth(2)
+        .expect("the URL has a password");
+    assert!(!command.contains(password), "{command}");
+    drop(nats);
+}
+
+#[test]
+fn a_lab_without_its_agents_says_so() {
+    let name = "a_lab_without_its_agents_says_so";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let far = Far::new(1);
+    let file = far.file.display().to_string();
+    let lab = |flags: &str| -> Run { triathlon(far.words(&format!("{file} {flags}"))) };
+    let words = ["comes from agents a and rack=7", "--nats"];
+    lab("").expect_code(2).expect_complaint(&words);
+    let url = format!("--nats {}", nats.url());
+    lab(&url).expect_code(1).expect_complaint(&["no agent 'a'"]);
+    let elsewhere = lab(&format!("{url} generator.address=192.0.2.1"));
+    elsewhere
+        .expect_code(2)
+        .expect_complaint(&["generator.address", "cannot listen at 192.0.2.1"]);
+    let listed = lab("--list").expect_code(0);
+    assert!(
+        listed.stdout.contains("the load from agents"),
+        "{listed:#?}"
+    );
+    let flags = format!("first-heat server=origin {url}");
+    let run = triathlon(far.words(&flags)).expect_code(2);
+    run.expect_complaint(&["names no agents", "[generator]"]);
+    assert!(far.trials().is_empty());
+}
+
+/// What an agent takes along is a gap, and the rest is measured by those that are there.
+#[test]
+fn an_agent_that_is_lost_costs_its_trials_and_no_others() {
+    let name = "an_agent_that_is_lost_costs_its_trials_and_no_others";
+    let Some([nats, _nginx]) = need(name, ["nats-server", "nginx"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let targets = "--targets 127.0.0.0/8";
+    let _first = agent(&nats.url(), "a", targets);
+    let second = agent(&nats.url(), "b", &format!("{targets} --labels rack=7"));
+    let far = Far::new(2);
+    let mut lab = far.start(&nats.url());
+    wait_until("a trial is stored", || {
+        assert!(!lab.ended(), "it ended: {}", lab.stderr());
+        !far.stored().is_empty()
+    });
+    second.signal("KILL");
+    wait_until("its loss is told", || {
+        assert!(!lab.ended(), "it ended: {}", lab.stderr());
+        lab.stderr().contains("not measured: ") && lab.stderr().contains("agent 'b'")
+    });
+    let before = far.stored().len();
+    wait_until("a trial is stored that the other agent makes alone", || {
+        lab.ended() || far.stored().len() > before
+    });
+    lab.signal("INT");
+    let run = lab.finish();
+    let by_one = far.trials().into_iter();
+    let by_one = by_one.filter(|trial| trial.agents.len() == 1).count();
+    assert!(by_one > 0, "{run:#?}");
+    let gaps = far.results().expect("there are results").join("gaps");
+    let gaps = fs::read_dir(gaps).expect("there are gaps");
+    let gaps = gaps.map(|entry| read::<Gap>(&entry.expect("a file").path()));
+    let is_told = gaps.filter(|gap| gap.error.contains("agent 'b'")).count();
+    assert!(is_told > 0, "{run:#?}");
+}
+
+/// Killed by the kernel's hand, without a chance to tell anybody: agents end what they do at its
+/// own end, and the same trials come together as without that.
+#[test]
+fn a_lab_that_is_killed_goes_on_where_it_stopped() {
+    let name = "a_lab_that_is_killed_goes_on_where_it_stopped";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let labels = ["", "--labels rack=7"];
+    let _agents = ["a", "b"].map(|name| {
+        let labels = labels[usize::from(name == "b")];
+        agent(
+            &nats.url(),
+            name,
+            &format!("--targets 127.0.0.0/8 {labels}"),
+        )
+    });
+    let far = Far::new(1);
+    let file = far.file.display();
+    let flags = format!("{file} server=origin --nats {}", nats.url());
+    let mut lab = Running::start(&mut command(far.words(&flags)));
+    wait_until("a trial is stored", || {
+        assert!(!lab.ended(), "it ended: {}", lab.stderr());
+        !far.stored().is_empty()
+    });
+    lab.signal("KILL");
+    lab.finish();
+    let before = far.stored();
+    let results = far.results().expect("there are results");
+    let flags = format!("--resume {} --nats {}", results.display(), nats.url());
+    let run = triathlon(far.words(&flags)).expect_measured();
+    let points = far.trials().into_iter().filter_map(|trial| trial.point);
+    let first = points.filter(|point| point.attempt == 0);
+    let mut sequences: Vec<u32> = first.map(|point| point.sequence).collect();
+    sequences.sort_unstable();
+    // Origin and the ceiling, by one connection and by four.
+    assert_eq!(sequences.len(), 4, "{run:#?}");
+    sequences.dedup();
+    assert_eq!(sequences.len(), 4, "each once: {run:#?}");
+    let after = far.stored();
+    assert!(
+        before.iter().all(|path| after.contains(path)),
+        "none is lost"
+    );
+}

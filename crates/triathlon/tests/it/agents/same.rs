@@ -1,0 +1,141 @@
+//! The same plan made by one process and by two agents: the same arrivals, and answers that took as
+//! long.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use model::distribution::Shape;
+use model::record::Sample;
+use model::{Distribution, Random, Span, Trial};
+
+use super::nats::{Nats, agent, load_by};
+use super::shares_add_up;
+use crate::support::need;
+use crate::support::nginx::Nginx;
+use crate::support::process::{Run, load};
+
+/// Four workers, 1,200 arrivals at random instants, and every exchange kept.
+const PLAN: &str = "-t 4 -c 8 -R 600 --poisson --seed 7 -d 2s --warmup 0s --spin never";
+
+/// On a machine that others use too, response times of two runs differ by less than this.
+const LEAST: Span = Span::from_ms(5);
+/// One run of them may be disturbed.
+const TRIES: usize = 5;
+
+/// What came of the plan once.
+struct Made {
+    trial: Trial,
+    /// When each exchange was due in the window, in nanoseconds, by worker and position.
+    due: BTreeMap<(u32, u64), i64>,
+}
+
+impl Made {
+    /// Runs the plan, which `run` does with the flags that it is given, and holds its counts
+    /// against the server's.
+    fn by(nginx: &std::path::Path, run: impl FnOnce(&str, &str) -> Run) -> Self {
+        let nginx = Nginx::start(nginx, &[("file", b"seven!\n")]);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("samples");
+        let flags = format!("{PLAN} --samples {}", path.display());
+        let run = run(&nginx.url("file"), &flags).expect_measured();
+        let trial = run.trial();
+        let record = &trial.record;
+        let sent = record.reference_phase.sent + record.total.sent + record.drain_phase.sent;
+        assert_eq!(nginx.quit().len() as u64, sent, "{run:#?}");
+        let samples = fs::read_to_string(&path).expect("samples are written");
+        let samples = samples.lines().map(|line| {
+            let sample: Sample = serde_json::from_str(line).expect("a line is a sample");
+            ((sample.worker, sample.index), sample.due_ns)
+        });
+        let due: BTreeMap<_, _> = samples.collect();
+        assert_eq!(due.len() as u64, trial.record.total.due, "each once");
+        Self { trial, due }
+    }
+
+    fn of_intervals(&self) -> Vec<u64> {
+        let intervals = self.trial.record.intervals.iter();
+        intervals.map(|interval| interval.tally.due).collect()
+    }
+
+    fn of_workers(&self) -> Vec<(u32, u32)> {
+        let workers = self.trial.record.workers.iter();
+        workers
+            .map(|worker| (worker.index, worker.connections))
+            .collect()
+    }
+}
+
+/// Arrivals follow from the plan, the seed and the position of a worker among all of them, wherever
+/// it runs. How long answers took is compared loosely: these are two runs on a machine that others
+/// use too.
+#[test]
+fn two_agents_make_the_load_of_one_process() {
+    let name = "two_agents_make_the_load_of_one_process";
+    let Some([nats, nginx]) = need(name, ["nats-server", "nginx"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let _agents = ["a", "b"].map(|name| agent(&nats.url(), name, "--targets 127.0.0.1/32"));
+    let by_one = || Made::by(&nginx, load);
+    let by_two = || {
+        Made::by(&nginx, |url, flags| {
+            let flags = format!("{flags} --agents a,b --json -");
+            load_by(url, &nats.url(), &flags)
+        })
+    };
+    let is_alike = (0..TRIES).any(|_| {
+        let (one, two) = (by_one(), by_two());
+        shares_add_up(&two.trial);
+        assert_eq!(
+            two.due, one.due,
+            "the schedule is the same to the nanosecond"
+        );
+        assert_eq!(two.of_intervals(), one.of_intervals());
+        assert_eq!(two.of_workers(), one.of_workers());
+        let (one, two) = (&one.trial.record, &two.trial.record);
+        assert_eq!(two.total.due, one.total.due);
+        !are_told_apart(&one.response_time, &two.response_time, LEAST)
+    });
+    assert!(is_alike, "in each of {TRIES} pairs, response times differ");
+}
+
+/// Whether the Kolmogorov-Smirnov test of two samples, at the level 0.001, says that one of these
+/// is larger than the other by more than `least`.
+fn are_told_apart(one: &Distribution, other: &Distribution, least: Span) -> bool {
+    // The square root of -ln(0.001 / 2) / 2.
+    const CRITICAL: f64 = 1.949;
+    let (n, m) = (one.count() as f64, other.count() as f64);
+    let bound = CRITICAL * ((n + m) / (n * m)).sqrt();
+    let is_smaller = |small: &Distribution, large: &Distribution| {
+        let up_to = |of: &Distribution, at| 1.0 - of.count_above(at) as f64 / of.count() as f64;
+        small.buckets().any(|(lowest, width, _)| {
+            let highest = (lowest + width).saturating_sub(Span::from_ns(1));
+            up_to(small, highest) - up_to(large, highest + least) > bound
+        })
+    };
+    is_smaller(one, other) || is_smaller(other, one)
+}
+
+#[test]
+fn the_test_tells_apart_what_differs() {
+    let mut random = Random::new(11);
+    let mut sample = |most_us: u64, shift: Span| {
+        let mut distribution = Distribution::new(Shape::TOTAL);
+        for _ in 0..1_200 {
+            let value = Span::from_ns(random.next_u64() % (most_us * 1_000));
+            distribution.record(value + shift);
+        }
+        distribution
+    };
+    let plain = sample(600, Span::ZERO);
+    let check = |other: &Distribution, least: Span, expected: bool| {
+        assert_eq!(are_told_apart(&plain, other, least), expected);
+        assert_eq!(are_told_apart(other, &plain, least), expected);
+    };
+    check(&sample(600, Span::ZERO), Span::ZERO, false);
+    check(&sample(900, Span::ZERO), Span::ZERO, true);
+    check(&sample(900, Span::ZERO), LEAST, false);
+    check(&sample(600, Span::from_ms(4)), LEAST, false);
+    check(&sample(600, Span::from_ms(4)), Span::ZERO, true);
+    check(&sample(600, Span::from_ms(6)), LEAST, true);
+}
