@@ -205,6 +205,7 @@ connections = 1000
         assert_eq!(
             names,
             [
+                "handshakes",
                 "real-load-2022",
                 "revisited-2005",
                 "rootusers-2016",

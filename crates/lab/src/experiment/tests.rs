@@ -59,7 +59,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
     check(
         "step = 10",
         "stepp = 10",
-        "x.toml:20: load.connections.stepp: no such key here; there are from, to, step; \
+        "x.toml:20: load.connections.stepp: no such key here; there are from, to, step, also; \
          did you mean 'step'?",
     );
     check(
@@ -363,7 +363,8 @@ fn the_table_of_keys_is_that_of_the_types() {
             "request": [{ "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
                 "headers": [["a", "b"]], "weight": 1,
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
-        "load": { "mode": "open", "connections": { "from": 1, "to": 2, "step": 1 }, "rate": 1,
+        "load": { "mode": "open", "rate": 1,
+            "connections": { "from": 1, "to": 2, "step": 1, "also": 4 },
             "arrivals": "fixed", "timeout": "1s", "stages": ["1s:5"], "sources": 1, "workers": 1,
             "placement": "shared", "network": "veth", "overload": true,
             "protocol": "http2-tls", "streams": 2 },

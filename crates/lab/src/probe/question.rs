@@ -1,13 +1,15 @@
 //! Experiments that ask the kernel: files with `[[probe]]` tables, and the built-in ones.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use model::probe::ProbesFile;
+use model::probe::{ProbeShown, ProbesFile};
 
 use super::ProbeError;
 use super::select::{Wanted, named};
+use crate::experiment::nearest;
 
 /// Experiments of probes that the program brings along, by name.
 pub const BUILT_IN: &[(&str, &str)] = &[(
@@ -70,5 +72,111 @@ pub fn parse(name: &str, text: String) -> Result<Question, ProbeError> {
             return Err(wrong(format!("probe[{index}].population: write 1 or more")));
         }
     }
+    check_places(&file).map_err(wrong)?;
     Ok(Question { text, file })
+}
+
+/// Refuses figures and demands that name no probe of this experiment.
+fn check_places(file: &ProbesFile) -> Result<(), String> {
+    let mut labels = BTreeSet::new();
+    for probe in &file.probes {
+        for (probe, variant) in named(&probe.selector()).map_err(|error| error.to_string())? {
+            let way = variant.map_or_else(String::new, |variant| format!(":{}", variant.name));
+            labels.insert(format!("{}{way}", probe.name));
+        }
+    }
+    let known = |key: String, name: Option<&String>| match name {
+        Some(name) if !labels.contains(name) => {
+            let all: Vec<&str> = labels.iter().map(String::as_str).collect();
+            let hint = nearest(name, all.iter().copied());
+            let hint = hint.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+            let all = all.join(", ");
+            Err(format!(
+                "{key}: there is no '{name}'; there are {all}{hint}"
+            ))
+        }
+        _ => Ok(()),
+    };
+    for (index, figure) in file.published.iter().enumerate() {
+        known(format!("published[{index}].probe"), Some(&figure.probe))?;
+    }
+    for (index, demand) in file.asked.iter().enumerate() {
+        let key = format!("asked[{index}]");
+        if demand.show.is_some() == demand.not.is_some() {
+            return Err(format!("{key}: give one of show and not"));
+        }
+        if demand.show.is_some() && demand.probe.is_none() {
+            return Err(format!("{key}.show: say of which probe"));
+        }
+        let is_number = demand.show.is_some_and(ProbeShown::is_number);
+        if demand.against.is_some() && !is_number {
+            return Err(format!(
+                "{key}.against: that is no number to put in terms of another"
+            ));
+        }
+        known(format!("{key}.probe"), demand.probe.as_ref())?;
+        known(format!("{key}.against"), demand.against.as_ref())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "\
+[experiment]
+name = \"small\"
+[[probe]]
+name = \"socket\"
+[[published]]
+probe = \"socket:2003-10\"
+then = \"O(1)\"
+[[asked]]
+who = \"ours\"
+demand = \"How does it grow?\"
+show = \"growth\"
+probe = \"socket:2003-11\"
+";
+
+    #[test]
+    fn what_names_no_probe_of_the_experiment_is_refused() {
+        parse("x.toml", SMALL.to_owned()).unwrap();
+        let check = |from: &str, to: &str, said: &str| {
+            let error = parse("x.toml", SMALL.replacen(from, to, 1)).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(said), "{error}");
+        };
+        let from = "probe = \"socket:2003-11\"";
+        check(
+            "probe = \"socket:2003-10\"",
+            "probe = \"socket:2003-100\"",
+            "published[0].probe: there is no 'socket:2003-100'; there are socket:2003-10, \
+             socket:2003-11, socket:ipv6; did you mean 'socket:2003-10'?",
+        );
+        check(
+            from,
+            "probe = \"bind:2003-10\"",
+            "asked[0].probe: there is no 'bind:2003-10'",
+        );
+        check(from, "", "asked[0].show: say of which probe");
+        check(
+            from,
+            &format!("{from}\nnot = \"no\""),
+            "asked[0]: give one of show and not",
+        );
+        check(
+            from,
+            &format!("{from}\nagainst = \"socket:ipv6\""),
+            "asked[0].against: that is no number",
+        );
+    }
+
+    #[test]
+    fn every_study_of_probes_answers_what_was_asked() {
+        for (name, text) in BUILT_IN {
+            let question = parse(name, (*text).to_owned()).unwrap();
+            assert!(!question.file.asked.is_empty() && !question.file.published.is_empty());
+        }
+    }
 }

@@ -380,7 +380,7 @@ pub enum Counts {
     One(u32),
     /// Given points.
     List(Vec<u32>),
-    /// Evenly spaced points, both ends included where the step allows.
+    /// Evenly spaced points, both ends included where the step allows, and further ones.
     Steps {
         /// The first.
         from: u32,
@@ -388,5 +388,8 @@ pub enum Counts {
         to: u32,
         /// From one to the next.
         step: u32,
+        /// Points beside these.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        also: Option<OneOrMany<u32>>,
     },
 }

@@ -435,9 +435,16 @@ fn read_connections(counts: &Counts) -> Result<Vec<u32>, ExperimentError> {
                 format!("{from} is more than to = {to}"),
             ));
         }
-        Counts::Steps { from, to, step } => {
+        Counts::Steps {
+            from,
+            to,
+            step,
+            ref also,
+        } => {
             let step_size = usize::try_from(step).unwrap_or(usize::MAX);
-            (from..=to).step_by(step_size).take(AXIS_MAX + 1).collect()
+            let even = (from..=to).step_by(step_size).take(AXIS_MAX + 1);
+            let also = also.as_ref().map_or(&[][..], OneOrMany::as_slice);
+            even.chain(also.iter().copied()).collect()
         }
     };
     list.sort_unstable();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 
-pub use experiment::{ProbeFile, ProbesFile, QuestionFile};
+pub use experiment::{ProbeDemand, ProbeFigure, ProbeFile, ProbeShown, ProbesFile, QuestionFile};
 
 /// The version of the probe files that this program writes.
 pub const FORMAT: u32 = 1;

@@ -3,7 +3,7 @@
 use super::chart::standing;
 use super::escape;
 use super::table::Table;
-use crate::asked::{Number, Told, answered, answers};
+use crate::asked::{Answer, Number, Told, answered, answers};
 use crate::run::Run;
 
 /// So many trials of a number are linked; the others stand beside them in the table of all.
@@ -11,7 +11,11 @@ const LINKED: usize = 12;
 
 /// The section; nothing where the experiment names no demands.
 pub(super) fn section(run: &Run) -> String {
-    let answers = answers(run);
+    table(&answers(run))
+}
+
+/// A row for each answer.
+pub(super) fn table(answers: &[Answer]) -> String {
     if answers.is_empty() {
         return String::new();
     }
@@ -19,7 +23,7 @@ pub(super) fn section(run: &Run) -> String {
         "Demands and answers",
         &["who", "demand", "#answer", "of what", "verdict", "trials"],
     );
-    for answer in &answers {
+    for answer in answers {
         table.row().head(&escape(&answer.who)).text(&answer.demand);
         match &answer.told {
             Told::Number(number) => row(&mut table, number),
@@ -28,7 +32,7 @@ pub(super) fn section(run: &Run) -> String {
             }
         }
     }
-    format!("<p>{}</p>\n{}", escape(&answered(&answers)), table.finish())
+    format!("<p>{}</p>\n{}", escape(&answered(answers)), table.finish())
 }
 
 fn row(table: &mut Table, number: &Number) {

@@ -22,7 +22,7 @@ mod verdicts;
 
 pub use compare::comparison;
 pub use page::page;
-pub use probe::probes;
+pub use probe::{probes, probes_asked};
 
 /// A chart as a drawing in a file of its own (SVG).
 pub fn drawing(chart: &crate::chart::Chart) -> String {

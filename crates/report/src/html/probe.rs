@@ -2,18 +2,53 @@
 
 use std::fmt::Write as _;
 
-use model::probe::{AxisKind, Growth, ProbeResult};
+use model::probe::{AxisKind, Growth, ProbeResult, ProbesFile};
 
 use super::chart::{Room, figure_with};
 use super::frame::{self, ASSETS, Assets, Section};
 use super::table::Table;
 use super::{escape, setting};
 use crate::number::{self, Unit, plural};
-use crate::probe::{Operation, Side, chart, operations};
+use crate::probe::{Operation, Side, asked, chart, operations};
+use crate::published::WARNING;
 
 /// The page: results of one machine, or of two laid over each other.
 pub fn probes(title: &str, sides: &[Side<'_>]) -> String {
     assemble(title, sides, &ASSETS)
+}
+
+/// The page of an experiment: with what an earlier study saw, and what its readers asked.
+pub fn probes_asked(file: &ProbesFile, results: &[ProbeResult]) -> String {
+    let sides = [Side { name: "", results }];
+    let title = &file.experiment.question;
+    let mut all = sections(&sides).to_vec();
+    let answers = asked::answers(file, results);
+    let further = [
+        ("then", "Then and now", then_and_now(file, results)),
+        (
+            "asked",
+            "What the readers asked",
+            super::asked::table(&answers),
+        ),
+    ];
+    all.splice(1..1, further);
+    frame::page(title, &header(title, &sides), &all, "", &ASSETS)
+}
+
+fn then_and_now(file: &ProbesFile, results: &[ProbeResult]) -> String {
+    let rows = asked::then_and_now(file, results);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::stacked("Then and now", &["operation", "then", "now"]);
+    for row in rows {
+        table
+            .row()
+            .head(&escape(&row.name))
+            .text(row.then)
+            .text(&row.now);
+    }
+    format!("<p>{}</p>\n{}", escape(WARNING), table.finish())
 }
 
 pub(super) fn assemble(title: &str, sides: &[Side<'_>], assets: &Assets) -> String {

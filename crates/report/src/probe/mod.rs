@@ -2,6 +2,7 @@
 //!
 //! One side is a set of results of one machine; with two sides the charts lay one over the other.
 
+pub mod asked;
 mod plots;
 mod scatter;
 mod text;

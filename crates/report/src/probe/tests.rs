@@ -235,3 +235,128 @@ fn what_falls_is_called_so_everywhere() {
         "{text}"
     );
 }
+
+fn question(asked: &str) -> model::probe::ProbesFile {
+    let text = format!(
+        r#"{{ "experiment": {{ "name": "small", "question": "Does it grow?" }},
+            "probe": [{{ "name": "socket" }}],
+            "published": [{{ "probe": "socket", "then": "O(1) | on Linux" }}],
+            "asked": [{asked}] }}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn demands_of_probes_have_a_number_or_a_reason() {
+    let download = ProbeResult {
+        kind: AxisKind::Progress,
+        variant: Some("alone".to_owned()),
+        growth: Vec::new(),
+        ..result("download", 0)
+    };
+    let ended = ProbeResult {
+        note: Some("no more files".to_owned()),
+        population: 1_000,
+        ..result("bind", 10)
+    };
+    let results = [result("socket", 5), ended, download];
+    let check = |asked: &str, expected: Result<(&str, &str), &str>| {
+        let file = question(&format!(r#"{{ "who": "ours", "demand": "?", {asked} }}"#));
+        let answers = asked::answers(&file, &results);
+        match (&answers[0].told, expected) {
+            (crate::asked::Told::Number(found), Ok((value, place))) => {
+                assert_eq!((found.value.as_str(), found.place.as_str()), (value, place));
+            }
+            (crate::asked::Told::Not(found), Err(why)) => assert_eq!(found, why),
+            (told, _) => panic!("{asked}: {told:?}"),
+        }
+    };
+    check(
+        r#""show": "growth", "probe": "socket""#,
+        Ok((
+            "linear",
+            "class of growth, socket, 3 passes: linear: 480 ns and more",
+        )),
+    );
+    check(
+        r#""show": "beginning", "probe": "socket""#,
+        Ok((
+            "490 ns",
+            "cost of a call at the beginning, socket, 3 passes",
+        )),
+    );
+    check(
+        r#""show": "ratio", "probe": "socket""#,
+        Ok((
+            "3.00 ×",
+            "the end in terms of the beginning, socket, 3 passes: linear: 480 ns and more",
+        )),
+    );
+    check(
+        r#""show": "beginning", "probe": "bind", "against": "socket""#,
+        Ok((
+            "1.000 ×",
+            "cost of a call at the beginning, bind socket, in terms of socket, 3 passes",
+        )),
+    );
+    check(
+        r#""show": "speed", "probe": "download:alone""#,
+        Ok((
+            "2,057,613 MB/s",
+            "median speed, download-alone socket, 3 passes",
+        )),
+    );
+    check(
+        r#""show": "population", "probe": "bind""#,
+        Ok(("1,000", "open sockets, of 2,000 asked for: no more files")),
+    );
+    check(
+        r#""show": "growth", "probe": "download:alone""#,
+        Err("download-alone socket has no class of growth"),
+    );
+    check(
+        r#""show": "growth", "probe": "fork""#,
+        Err("fork was not measured here"),
+    );
+    check(
+        r#""show": "growth", "probe": "bind", "operation": "reap""#,
+        Err("bind has no operation 'reap'; it has socket"),
+    );
+    check(r#""not": "one system""#, Err("one system"));
+}
+
+#[test]
+fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
+    let results = [result("socket", 5)];
+    let file =
+        question(r#"{ "who": "ours", "demand": "Does it?", "show": "growth", "probe": "socket" }"#);
+    let html = crate::html::probes_asked(&file, &results);
+    for wanted in [
+        "O(1) | on Linux",
+        "linear; 490 ns at the beginning",
+        "Does it?",
+        "1 of 1 demand answered",
+    ] {
+        assert!(html.contains(wanted), "{wanted}");
+    }
+    let notes = "It grows: {{growth | probe = socket}}, by {{ratio | probe = socket}}.";
+    let made = crate::study::of_probes(&file, &results, "small", "../x.pack", notes).unwrap();
+    for wanted in [
+        "# small\n\nDoes it grow?\n",
+        "triathlon lab small\n",
+        "| socket | linear (97 %) | 490 ns | 1.43 µs | 3.00 \\[2.90, 3.10\\] |",
+        "](small-1.svg)",
+        "| socket | O(1) \\| on Linux | linear; 490 ns at the beginning, 1.43 µs at the end |",
+        "| ours | Does it? | linear | class of growth, socket, 3 passes: linear: 480 ns and more |",
+        "It grows: linear, by 3.00 × [2.90, 3.10].",
+    ] {
+        assert!(made.page.contains(wanted), "{wanted}\n{}", made.page);
+    }
+    assert_eq!(made.drawings.len(), 1);
+    let wrong = crate::study::of_probes(&file, &results, "small", "x", "{{growth | probe = bind}}");
+    let said = wrong.unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "line 1: {{growth | probe = bind}}: bind was not measured here"
+    );
+}

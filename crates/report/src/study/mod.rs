@@ -3,17 +3,20 @@
 
 mod charts;
 mod notes;
+mod probes;
 
 use std::fmt::Write as _;
 
+use model::Environment;
 use verdict::words;
 
-use crate::asked::{Number, Told, answered, answers};
+use crate::asked::{Answer, Number, Told, answered, answers};
 use crate::number::{plain, times};
 use crate::published::{WARNING, rows};
 use crate::run::{Run, is_loud};
 
 pub use notes::NoteError;
+pub use probes::of_probes;
 
 /// A page and what lies beside it.
 #[derive(Clone, Debug)]
@@ -27,15 +30,18 @@ pub struct Study {
 /// So many trials of an answer are named.
 const NAMED: usize = 6;
 
+/// What every page says of itself.
+const MADE: &str = "This page is made from stored trials by `cargo xtask studies`. Change its notes \
+                    or make its record anew, and then make it again.\n";
+/// The heading of what was written by hand.
+const NOTES: &str = "\n## What the original got right and wrong\n\n";
+
 /// Makes the page called `name`. `record` says where the trials lie, as a link; `notes` is what was
 /// written by hand, and may be empty.
 pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, NoteError> {
     let mut page = format!("# {}\n\n", text(&run.name));
     let _ = writeln!(page, "{}\n", text(&run.question));
-    page.push_str(
-        "This page is made from stored trials by `cargo xtask studies`. Change its notes or make \
-         its record anew, and then make it again.\n",
-    );
+    page.push_str(MADE);
     page.push_str(&how(run, record));
     page.push_str(&answer(run));
     let charts = charts::two(run);
@@ -51,15 +57,12 @@ pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, 
         drawings.push((file, crate::html::drawing(chart)));
     }
     page.push_str(&then_and_now(run));
-    page.push_str(&asked(run));
+    let said = " Trials are those of the record, by their numbers.";
+    page.push_str(&asked_table(&answers(run), said));
     page.push_str(&doubts(run));
     if !notes.trim().is_empty() {
-        let filled = notes::fill(run, notes)?;
-        let _ = write!(
-            page,
-            "\n## What the original got right and wrong\n\n{}\n",
-            filled.trim()
-        );
+        let filled = notes::fill(notes, &|placeholder| notes::number(run, placeholder))?;
+        let _ = write!(page, "{NOTES}{}\n", filled.trim());
     }
     Ok(Study { page, drawings })
 }
@@ -71,31 +74,7 @@ fn how(run: &Run, record: &str) -> String {
         let _ = write!(out, "```sh\n{command}\n```\n\n");
     }
     if let Some(environment) = run.environment() {
-        let or_unknown = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "unknown".into());
-        let cpus = words::plural(environment.cpus_online.len() as u64, "CPU");
-        let _ = writeln!(
-            out,
-            "- {}, {cpus}, {} of memory, {}",
-            text(&or_unknown(&environment.cpu_model)),
-            environment
-                .memory
-                .map_or_else(|| "unknown".into(), |bytes| bytes.to_string()),
-            match environment.virtualised {
-                Some(true) => "a virtual machine",
-                Some(false) => "no virtual machine",
-                None => "whether virtual is unknown",
-            }
-        );
-        let _ = writeln!(
-            out,
-            "- {}, {}",
-            text(&or_unknown(&environment.kernel)),
-            text(&or_unknown(&environment.system))
-        );
-        let tool = &environment.tool;
-        let commit = tool.commit.as_ref();
-        let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
-        let _ = writeln!(out, "- triathlon {}{commit}", tool.version);
+        out.push_str(&machine(environment));
     }
     for (label, server) in run.servers() {
         let version = &server.version;
@@ -109,6 +88,37 @@ fn how(run: &Run, record: &str) -> String {
     for note in run.said_first() {
         let _ = writeln!(out, "- {}", text(&note));
     }
+    out
+}
+
+/// What it ran on, and with which version.
+fn machine(environment: &Environment) -> String {
+    let mut out = String::new();
+    let or_unknown = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "unknown".into());
+    let cpus = words::plural(environment.cpus_online.len() as u64, "CPU");
+    let _ = writeln!(
+        out,
+        "- {}, {cpus}, {} of memory, {}",
+        text(&or_unknown(&environment.cpu_model)),
+        environment
+            .memory
+            .map_or_else(|| "unknown".into(), |bytes| bytes.to_string()),
+        match environment.virtualised {
+            Some(true) => "a virtual machine",
+            Some(false) => "no virtual machine",
+            None => "whether virtual is unknown",
+        }
+    );
+    let _ = writeln!(
+        out,
+        "- {}, {}",
+        text(&or_unknown(&environment.kernel)),
+        text(&or_unknown(&environment.system))
+    );
+    let tool = &environment.tool;
+    let commit = tool.commit.as_ref();
+    let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
+    let _ = writeln!(out, "- triathlon {}{commit}", tool.version);
     out
 }
 
@@ -157,17 +167,17 @@ fn then_and_now(run: &Run) -> String {
     out
 }
 
-fn asked(run: &Run) -> String {
-    let answers = answers(run);
+/// The table of demands; `said` stands behind how many are answered.
+fn asked_table(answers: &[Answer], said: &str) -> String {
     if answers.is_empty() {
         return String::new();
     }
     let mut out = format!(
-        "\n## What the readers asked\n\n{} Trials are those of the record, by their numbers.\n\n\
+        "\n## What the readers asked\n\n{}{said}\n\n\
          | who | demand | answer | of what | verdict | trials |\n|---|---|--:|---|---|---|\n",
-        answered(&answers)
+        answered(answers)
     );
-    for answer in &answers {
+    for answer in answers {
         let _ = write!(out, "| {} | {} | ", text(&answer.who), text(&answer.demand));
         match &answer.told {
             Told::Number(number) => {

@@ -26,7 +26,10 @@ pub struct NoteError {
 }
 
 /// The notes with their numbers.
-pub(super) fn fill(run: &Run, notes: &str) -> Result<String, NoteError> {
+pub(super) fn fill(
+    notes: &str,
+    number: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<String, NoteError> {
     let mut out = String::new();
     let mut rest = notes;
     while let Some((before, behind)) = rest.split_once("{{") {
@@ -40,14 +43,15 @@ pub(super) fn fill(run: &Run, notes: &str) -> Result<String, NoteError> {
         let Some((placeholder, after)) = behind.split_once("}}") else {
             return Err(wrong("", "it has no end".to_owned()));
         };
-        out.push_str(&number(run, placeholder).map_err(|why| wrong(placeholder, why))?);
+        out.push_str(&number(placeholder).map_err(|why| wrong(placeholder, why))?);
         rest = after;
     }
     out.push_str(rest);
     Ok(out)
 }
 
-fn number(run: &Run, placeholder: &str) -> Result<String, String> {
+/// The number of a run that a placeholder names.
+pub(super) fn number(run: &Run, placeholder: &str) -> Result<String, String> {
     let demand = read(placeholder)?;
     let number = match told(run, &demand) {
         Told::Number(number) => number,
@@ -73,6 +77,12 @@ fn number(run: &Run, placeholder: &str) -> Result<String, String> {
 }
 
 fn read(placeholder: &str) -> Result<Demand, String> {
+    let fields = fields(placeholder)?;
+    serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
+}
+
+/// The words of a placeholder, by the keys of a demand.
+pub(super) fn fields(placeholder: &str) -> Result<Map<String, Value>, String> {
     let mut parts = placeholder.split('|').map(str::trim);
     let mut fields = Map::new();
     for key in ["who", "demand"] {
@@ -91,5 +101,5 @@ fn read(placeholder: &str) -> Result<Demand, String> {
         };
         fields.insert(key.to_owned(), value);
     }
-    serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
+    Ok(fields)
 }

@@ -13,6 +13,7 @@ use lab::probe::{Exchange, PROBES, ProbeError, Task, server, shelf};
 use lab::scratch::{self, Scratch};
 use model::environment::Tool;
 use model::plan::Url;
+use model::probe::ProbeResult;
 use report::probe::Side;
 use verdict::words;
 
@@ -34,6 +35,9 @@ Examples:
 
 A result is one file per probe with all points of all passes, and report.html with their
 plots. 'triathlon compare A B' lays two results over each other.";
+
+/// The experiment that results answer, in their folder.
+const EXPERIMENT: &str = "experiment.toml";
 
 /// A server that takes longer to accept a first connection is not there.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -236,9 +240,8 @@ struct Request<'a> {
     wanted: Vec<Wanted>,
     passes: u32,
     url: Option<String>,
-    title: String,
-    /// The experiment's text, where it is one.
-    text: Option<&'a str>,
+    /// The experiment, where it is one.
+    question: Option<&'a Question>,
     show: Show,
 }
 
@@ -277,8 +280,7 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
         wanted,
         passes: args.passes,
         url: args.url.clone(),
-        title: TITLE.to_owned(),
-        text: None,
+        question: None,
         show: match (args.json, args.plot) {
             (true, _) => Show::Json,
             (false, true) => Show::Plots,
@@ -317,8 +319,7 @@ fn request_of(question: &Question, root: PathBuf) -> Request<'_> {
         wanted: question.wanted(),
         passes: question.file.experiment.passes,
         url: None,
-        title: question.file.experiment.question.clone(),
-        text: Some(&question.text),
+        question: Some(question),
         show: Show::Table,
     }
 }
@@ -341,8 +342,8 @@ fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
             });
         }
     };
-    if let Some(text) = request.text {
-        shelf::put_file(&results, "experiment.toml", text.as_bytes())?;
+    if let Some(question) = request.question {
+        shelf::put_file(&results, EXPERIMENT, question.text.as_bytes())?;
     }
     let interrupt = sys::process::Interrupt::arm().context("listening for Ctrl-C")?;
     let settings = Settings {
@@ -403,13 +404,31 @@ fn progress() -> impl FnMut(Progress<'_>) {
     }
 }
 
+/// The experiment that the results of a folder answer, where it is one of probes.
+pub(crate) fn question_of(folder: &Path) -> anyhow::Result<Option<Question>> {
+    let path = folder.join(EXPERIMENT);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let question = question::read(&path.to_string_lossy());
+    question.with_context(|| format!("reading {}", path.display()))
+}
+
+/// The page of results, with what an earlier study saw and asked where they answer one.
+pub(crate) fn page(results: &[ProbeResult], question: Option<&Question>) -> String {
+    match question {
+        Some(question) => report::html::probes_asked(&question.file, results),
+        None => report::html::probes(TITLE, &[Side { name: "", results }]),
+    }
+}
+
 /// The report, and what a terminal shows.
 fn show(request: &Request<'_>, finished: &Finished, folder: &Path) -> anyhow::Result<Exit> {
     let side = Side {
         name: "",
         results: &finished.results,
     };
-    let page = report::html::probes(&request.title, &[side]);
+    let page = page(side.results, request.question);
     let page = shelf::put_file(folder, "report.html", page.as_bytes())?;
     match print(request, side, finished, &page) {
         Err(error) if finished.interrupted => out::note(format_args!("{error:#}")),

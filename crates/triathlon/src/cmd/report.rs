@@ -11,7 +11,6 @@ use lab::store::read_manifest;
 use model::experiment::Gap;
 use model::{Execution, Trial};
 use report::Run;
-use report::probe::Side;
 use verdict::TrialSet;
 
 use super::publish::publish;
@@ -105,7 +104,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (mut pages, exit) = read(&args.paths)?;
     pages.retain(|page| !page.run.digests().is_empty());
     if pages.is_empty() {
-        return probes(args);
+        let record = given.first().map_or_else(PathBuf::new, Clone::clone);
+        let is_packed = args.paths.iter().any(|path| opened.is_packed(path));
+        return probes(args, &record, is_packed);
     }
     for page in &mut pages {
         // The page of a pack is not written into what is removed when this ends.
@@ -219,8 +220,8 @@ fn hand_out(args: &Args, bundle: &Path) -> anyhow::Result<Exit> {
         pages.retain(|page| !page.run.digests().is_empty());
         let html = match pages.as_slice() {
             [] => {
-                let results = &shelf::read(bundle)?;
-                report::html::probes(super::probe::TITLE, &[Side { name: "", results }])
+                let question = super::probe::question_of(bundle)?;
+                super::probe::page(&shelf::read(bundle)?, question.as_ref())
             }
             [one] => report::html::page(&one.run),
             pages => return Err(several(pages).into()),
@@ -231,7 +232,7 @@ fn hand_out(args: &Args, bundle: &Path) -> anyhow::Result<Exit> {
 }
 
 /// The page of what `triathlon probe` wrote, where there are no trials.
-fn probes(args: &Args) -> anyhow::Result<Exit> {
+fn probes(args: &Args, record: &Path, is_packed: bool) -> anyhow::Result<Exit> {
     let found: Vec<_> = args.paths.iter().map(|path| shelf::read(path)).collect();
     let [Ok(results)] = found.as_slice() else {
         anyhow::bail!(
@@ -243,13 +244,27 @@ fn probes(args: &Args) -> anyhow::Result<Exit> {
     if args.csv.is_some() {
         anyhow::bail!("--csv has a row per trial; the points of probes are in their JSON files");
     }
-    let side = Side { name: "", results };
-    let folder = args.paths[0].is_dir().then_some(args.paths[0].as_path());
-    put_page(
-        args,
-        folder,
-        &report::html::probes(super::probe::TITLE, &[side]),
-    )?;
+    let path = args.paths[0].as_path();
+    let question = super::probe::question_of(path)?;
+    if let Some(file) = &args.markdown {
+        let Some(question) = &question else {
+            anyhow::bail!(
+                "{} does not hold the experiment that it answers: --markdown writes the page of a \
+                 study, and those were not asked by one",
+                path.display()
+            );
+        };
+        study::write_probes(&question.file, results, file, record, args.notes.as_deref())?;
+        tell(args, file)?;
+    }
+    if args.markdown.is_none() || args.html.is_some() || args.pdf.is_some() {
+        let folder = path.is_dir().then_some(path).filter(|_| !is_packed);
+        put_page(
+            args,
+            folder,
+            &super::probe::page(results, question.as_ref()),
+        )?;
+    }
     Ok(Exit::Done)
 }
 

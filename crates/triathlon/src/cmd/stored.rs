@@ -170,7 +170,9 @@ pub(super) fn is_among_trials(path: &Path) -> bool {
 
 /// The newest execution in a folder that holds several of an experiment, or the folder itself.
 pub(super) fn newest(folder: &Path) -> anyhow::Result<PathBuf> {
-    let is_results = |path: &Path| path.join("manifest.json").is_file();
+    // That of a lab, or of an experiment of probes.
+    let files = ["manifest.json", "experiment.toml"];
+    let is_results = |path: &Path| files.iter().any(|file| path.join(file).is_file());
     if is_results(folder) {
         return Ok(folder.to_owned());
     }

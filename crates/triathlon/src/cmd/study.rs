@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
+use model::probe::{ProbeResult, ProbesFile};
 use report::Run;
-use report::study::{Study, study};
+use report::study::{Study, of_probes, study};
 
 /// Writes the page and its drawings. `record` is where the trials lie.
 pub(super) fn write(
@@ -14,8 +15,25 @@ pub(super) fn write(
     record: &Path,
     notes: Option<&Path>,
 ) -> anyhow::Result<()> {
+    lay_down(&make(run, file, record, notes)?, file)
+}
+
+/// The same of results of probes.
+pub(super) fn write_probes(
+    question: &ProbesFile,
+    results: &[ProbeResult],
+    file: &Path,
+    record: &Path,
+    notes: Option<&Path>,
+) -> anyhow::Result<()> {
+    lay_down(
+        &make_of_probes(question, results, file, record, notes)?,
+        file,
+    )
+}
+
+fn lay_down(made: &Study, file: &Path) -> anyhow::Result<()> {
     let folder = file.parent().unwrap_or_else(|| Path::new(""));
-    let made = make(run, file, record, notes)?;
     put(file, &made.page)?;
     for (name, drawing) in &made.drawings {
         put(&folder.join(name), drawing)?;
@@ -30,6 +48,32 @@ pub(super) fn make(
     record: &Path,
     notes: Option<&Path>,
 ) -> anyhow::Result<Study> {
+    let (name, link, text) = around(file, record, notes)?;
+    study(run, &name, &link, &text).with_context(|| named(notes))
+}
+
+/// The same of results of probes.
+pub(super) fn make_of_probes(
+    question: &ProbesFile,
+    results: &[ProbeResult],
+    file: &Path,
+    record: &Path,
+    notes: Option<&Path>,
+) -> anyhow::Result<Study> {
+    let (name, link, text) = around(file, record, notes)?;
+    of_probes(question, results, &name, &link, &text).with_context(|| named(notes))
+}
+
+fn named(notes: Option<&Path>) -> String {
+    notes.map_or_else(String::new, |path| path.display().to_string())
+}
+
+/// The name of a page, its link to the record, and its notes.
+fn around(
+    file: &Path,
+    record: &Path,
+    notes: Option<&Path>,
+) -> anyhow::Result<(String, String, String)> {
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let text = match notes {
         None => String::new(),
@@ -39,8 +83,7 @@ pub(super) fn make(
     };
     let folder = file.parent().unwrap_or_else(|| Path::new(""));
     let link = way(folder, record).display().to_string();
-    study(run, &name, &link, &text)
-        .with_context(|| notes.map_or_else(String::new, |path| path.display().to_string()))
+    Ok((name.into_owned(), link, text))
 }
 
 fn put(path: &Path, text: &str) -> anyhow::Result<()> {

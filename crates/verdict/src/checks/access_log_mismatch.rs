@@ -1,13 +1,14 @@
 //! SRV-06: a server that logs each request does more than one that does not.
 //!
-//! A product that takes part with several ways to log is a question about logging, and no mismatch
-//! as long as each other product takes part in the same way.
+//! A server that an experiment lets log in several ways asks what a log costs: it is no mismatch
+//! that only one of these is that of the others. Nor is it one of theirs, as long as the product of
+//! that server takes part in their way, too.
 
 use model::finding::Claim::Comparison;
 use model::finding::Severity::{Invalid, Suspect};
 
 use crate::check::{Check, Found, Judge, Judgement};
-use crate::set::Peers;
+use crate::set::{Logging, Peers};
 
 pub(crate) static CHECK: Check = Check {
     id: "SRV-06",
@@ -19,27 +20,27 @@ pub(crate) static CHECK: Check = Check {
 };
 
 fn judge(peers: &Peers<'_>) -> Judgement {
-    let Some((product, ours)) = &peers.entry.logging else {
+    let Some(ours) = &peers.entry.logging else {
         return match peers.entry.point {
             Some(_) => Judgement::unknown("how the server logs"),
             None => Judgement::NotApplicable,
         };
     };
-    let others: Vec<(&String, &String)> = peers
-        .rivals()
+    let rivals = peers.rivals();
+    let others: Vec<&Logging> = rivals
         .filter_map(|(entry, _)| entry.logging.as_ref())
-        .filter(|(other, _)| other != product)
-        .map(|(other, theirs)| (other, theirs))
         .collect();
-    let unlike = others.iter().find(|(other, _)| {
-        let same = |(product, theirs): &(&String, &String)| product == other && *theirs == ours;
-        !others.iter().any(same)
+    let any = |is_it: &dyn Fn(&Logging) -> bool| others.iter().any(|other| is_it(other));
+    let unlike = others.iter().find(|theirs| {
+        theirs.product != ours.product
+            && !any(&|other| other.product == theirs.product && other.log == ours.log)
+            && !any(&|other| other.alike == ours.alike && other.log == theirs.log)
     });
-    let Some((other, theirs)) = unlike else {
+    let Some(theirs) = unlike else {
         return Judgement::Silent;
     };
     let is_off = |logs: &str| logs == "off";
-    let severity = if is_off(ours) == is_off(theirs) {
+    let severity = if is_off(&ours.log) == is_off(&theirs.log) {
         Suspect
     } else {
         Invalid
@@ -47,10 +48,13 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     Found::all(
         CHECK.claims,
         severity,
-        format!("The access log of {product} is {ours}, that of {other} is {theirs}."),
+        format!(
+            "The access log of {} is {}, that of {} is {}.",
+            ours.product, ours.log, theirs.product, theirs.log
+        ),
     )
-    .evidence("access_log", ours.clone())
-    .evidence("access_log_unlike", (*theirs).clone())
+    .evidence("access_log", ours.log.clone())
+    .evidence("access_log_unlike", theirs.log.clone())
     .fix("Give all servers the same access_log (a key of each [[server]] of the experiment)")
     .into()
 }

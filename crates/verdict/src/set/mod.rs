@@ -14,6 +14,7 @@ use model::http2::Http2Record;
 use model::plan::{Protocol, Url};
 use model::point::Point;
 use model::record::{ConnectionCounts, Reference};
+use model::trial::Server;
 use model::units::Span;
 use model::{Environment, Outcome, Trial};
 
@@ -95,8 +96,8 @@ pub(crate) struct Entry {
     pub(crate) http2: Option<Http2Record>,
     /// What was negotiated; none where connections are in clear.
     pub(crate) tls: Option<Tls>,
-    /// The product under test and how it logs; none where nobody knows.
-    pub(crate) logging: Option<(String, String)>,
+    /// Who logs, and how; none where nobody knows.
+    pub(crate) logging: Option<Logging>,
     /// Parts of the environment by name, each as a hash.
     pub(crate) surroundings: [(&'static str, u64); 5],
     /// How busy the server's CPUs were.
@@ -164,7 +165,7 @@ impl Entry {
                 .server
                 .as_ref()
                 .filter(|server| !server.access_log.is_empty())
-                .map(|server| (server.product.clone(), server.access_log.clone())),
+                .map(|server| Logging::of(server, trial.point.as_ref())),
             surroundings: surroundings(&trial.environment),
             server_busy: facts.server_cpus().and_then(|cpus| facts.busy_share(cpus)),
             generator_busy: facts.record.busiest_worker().map(|(_, busy)| busy),
@@ -185,6 +186,29 @@ impl Entry {
     /// Whether this measures the generator itself, against the null responder.
     pub(crate) fn is_ceiling(&self) -> bool {
         self.point.as_ref().is_some_and(|point| point.ceiling)
+    }
+}
+
+/// How a server logs, and which servers are otherwise like it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Logging {
+    /// Off, on or buffered.
+    pub(crate) log: String,
+    /// The product under test.
+    pub(crate) product: String,
+    /// The label of its point without the way to log, which it names where that is an axis of the
+    /// experiment: what others have in common with it that differ in the log alone.
+    pub(crate) alike: String,
+}
+
+impl Logging {
+    fn of(server: &Server, point: Option<&Point>) -> Self {
+        let part = format!(" log {}", server.access_log);
+        Self {
+            log: server.access_log.clone(),
+            product: server.product.clone(),
+            alike: point.map_or_else(String::new, |point| point.id.server.replacen(&part, "", 1)),
+        }
     }
 }
 

@@ -487,6 +487,13 @@ pub const SECTIONS: &[Section] = &[
             key("from", Count(1), MUST, "from = 10", "The first."),
             key("to", Count(1), MUST, "to = 1000", "The last."),
             key("step", Count(1), MUST, "step = 10", "From one to the next."),
+            key(
+                "also",
+                Axis(&Count(1)),
+                NONE,
+                "also = [1, 2, 4]",
+                "Points beside these.",
+            ),
         ],
     },
     TLS,

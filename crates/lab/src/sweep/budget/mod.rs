@@ -311,7 +311,8 @@ fn smallest(experiment: &Experiment, least_rounds: u32) -> Experiment {
     })
 }
 
-/// One point less on the longer axis, until it fits or only the shortest curves are left.
+/// One point less on the longer axis, until it fits or only the shortest curves are left. Its ends
+/// stay, and the connections at which an earlier study has a figure or its readers ask for one.
 fn thin_points(experiment: &Experiment, fits: &impl Fn(&Experiment) -> bool) -> Experiment {
     let mut current = experiment.clone();
     loop {
@@ -321,7 +322,8 @@ fn thin_points(experiment: &Experiment, fits: &impl Fn(&Experiment) -> bool) -> 
             return current;
         }
         current = if connections >= rates {
-            let fewer = spread(experiment.connections(), connections - 1);
+            let named = named_connections(experiment.file());
+            let fewer = spread_over(experiment.connections(), connections - 1, &named);
             changed(&current, |file| file.load.connections = Counts::List(fewer))
         } else {
             let fewer = spread(experiment.rates(), rates - 1);
@@ -330,6 +332,32 @@ fn thin_points(experiment: &Experiment, fits: &impl Fn(&Experiment) -> bool) -> 
             })
         };
     }
+}
+
+/// The connections that figures of earlier studies and demands of their readers name.
+fn named_connections(file: &ExperimentFile) -> BTreeSet<u32> {
+    let published = file.published.iter().filter_map(|one| one.connections);
+    let asked = file.asked.iter();
+    let asked = asked.flat_map(|one| [one.connections, one.against_connections]);
+    published.chain(asked.flatten()).collect()
+}
+
+/// At most `count` of `values`, evenly spread, both ends included; the points that are `named` take
+/// the places of those next to them.
+fn spread_over(values: &[u32], count: usize, named: &BTreeSet<u32>) -> Vec<u32> {
+    let mut kept = spread(values, count);
+    for &value in named.iter().filter(|value| values.contains(value)) {
+        if kept.contains(&value) {
+            continue;
+        }
+        let inner = 1..kept.len().saturating_sub(1);
+        let free = inner.filter(|&place| !named.contains(&kept[place]));
+        if let Some(place) = free.min_by_key(|&place| kept[place].abs_diff(value)) {
+            kept[place] = value;
+        }
+    }
+    kept.sort_unstable();
+    kept
 }
 
 fn tell_points(before: &Experiment, after: &Experiment, said: &mut Vec<String>) {

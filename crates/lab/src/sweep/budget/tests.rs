@@ -74,6 +74,32 @@ fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
 }
 
 #[test]
+fn points_that_a_study_names_are_the_last_that_a_budget_leaves_out() {
+    let values: Vec<u32> = [1, 2, 4]
+        .into_iter()
+        .chain((10..=1000).step_by(10))
+        .collect();
+    let over = |count, named: &[u32]| spread_over(&values, count, &named.iter().copied().collect());
+    assert_eq!(over(3, &[]), [1, 490, 1000]);
+    assert_eq!(over(3, &[100]), [1, 100, 1000]);
+    // Ends need no second place, and what is not on the axis has none.
+    assert_eq!(over(3, &[1, 55, 1000]), [1, 490, 1000]);
+    assert_eq!(over(4, &[10, 100, 1000]), [1, 10, 100, 1000]);
+    // The ends stay where there is no room for all.
+    assert_eq!(over(3, &[10, 100]), [1, 10, 1000]);
+    for count in 3..=103 {
+        let kept = over(count, &[20]);
+        assert!(kept.len() == count && kept.contains(&20), "{kept:?}");
+        assert!(kept.windows(2).all(|pair| pair[0] < pair[1]), "{kept:?}");
+    }
+    let study = crate::experiment::read("rootusers-2016", &[]).unwrap();
+    let study = study.experiment;
+    let present: Vec<usize> = (0..study.servers().len()).collect();
+    let least = scale(&study, &present, AT_ONCE, Span::from_s(1));
+    assert_eq!(least.experiment.connections(), [1, 100, 1000]);
+}
+
+#[test]
 fn a_budget_shortens_the_warm_up_with_the_windows_as_far_as_the_experiment_allows() {
     let all = [0, 1, 2, 3];
     let scaled = |least: &[&str], seconds: u64| {

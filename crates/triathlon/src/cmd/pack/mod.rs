@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use lab::probe::shelf;
 use lab::scratch::Scratch;
 use lab::store::digests::{self, Digests};
 use lab::store::pack;
@@ -26,8 +27,9 @@ Examples:
 
 What is kept: manifest, experiment, gaps, configurations, and of each trial all that its report, its
 verdict and comparisons are made of. Distributions keep the quantiles of the report and their ends;
-what lies between is put together. It is checked that every trial is judged as before. Host names,
-user names, paths below home folders and credentials are replaced, as by report --publish.
+what lies between is put together. It is checked that every trial is judged as before. Results of
+probes keep every point. Host names, user names, paths below home folders and credentials are
+replaced, as by report --publish.
 
 Exit codes: 0 written, 1 something failed, 2 wrong usage.";
 
@@ -35,7 +37,7 @@ Exit codes: 0 written, 1 something failed, 2 wrong usage.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A results directory of 'triathlon lab'
+    /// A results directory of 'triathlon lab', or a folder of results of 'triathlon probe'
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Write the pack here
@@ -53,21 +55,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Err(UsageError(why).into());
     }
     let folder = newest(&args.folder)?;
-    if !folder.join("manifest.json").is_file() {
-        let why = format!("{} holds no manifest.json of a lab", folder.display());
+    let has_trials = folder.join("manifest.json").is_file();
+    if !has_trials && shelf::read(&folder).is_err() {
+        let why = format!(
+            "{} holds no manifest.json of a lab, and no result of a probe",
+            folder.display()
+        );
         return Err(UsageError(why).into());
     }
     let scratch = Scratch::create().context("cannot make a folder for the pack")?;
     let bundle = scratch.path().join("bundle");
     let cleaned = Cleaned::write(&[folder], &bundle, &args.hide)?;
-    let trials = thin(&bundle)?;
+    let what = match has_trials {
+        true => verdict::words::plural(thin(&bundle)? as u64, "trial"),
+        false => verdict::words::plural(shelf::read(&bundle)?.len() as u64, "probe"),
+    };
     let bytes = pack::pack(&bundle)?;
     fs::write(&args.output, &bytes)
         .with_context(|| format!("cannot write {}", args.output.display()))?;
     cleaned.tell(&bundle)?;
     let size = model::Bytes::new(bytes.len() as u64);
-    let trials = verdict::words::plural(trials as u64, "trial");
-    out::line(format_args!("{}: {trials}, {size}", args.output.display()))?;
+    out::line(format_args!("{}: {what}, {size}", args.output.display()))?;
     Ok(Exit::Done)
 }
 

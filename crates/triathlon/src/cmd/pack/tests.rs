@@ -2,7 +2,9 @@ use lab::store::Store;
 use model::Manifest;
 use model::experiment::Gap;
 use model::fixture::spoilt_heat;
+use model::probe::{Pass, ProbeResult, Series};
 
+use super::super::probe::question_of;
 use super::super::report::read as read_pages;
 use super::super::stored::Opened;
 use super::super::study;
@@ -165,6 +167,48 @@ fn a_pack_that_lies_in_a_repository_is_read_and_makes_its_page() {
     assert_eq!(made.drawings.len(), 2);
 }
 
+/// Every point of probes comes back, and the page of their study is made of them.
+#[test]
+fn results_of_probes_make_a_pack_and_a_page() {
+    let scratch = Scratch::create().unwrap();
+    let folder = scratch.path().join("scalable-2003/2026-11-23T10-00-00Z");
+    fs::create_dir_all(&folder).unwrap();
+    let (_, text) = lab::probe::question::BUILT_IN[0];
+    fs::write(folder.join("experiment.toml"), text).unwrap();
+    let result = ProbeResult {
+        probe: "socket".to_owned(),
+        variant: Some("2003-10".to_owned()),
+        population: 7,
+        passes: vec![Pass {
+            number: 1,
+            series: vec![Series::counted("socket", (1..=7).collect())],
+            ..Pass::default()
+        }],
+        ..ProbeResult::default()
+    };
+    shelf::put(&folder, &result).unwrap();
+    let output = scratch.path().join("probes.pack");
+    let args = Args {
+        folder: scratch.path().join("scalable-2003"),
+        output: output.clone(),
+        hide: Vec::new(),
+    };
+    run(&args).unwrap();
+    let opened = Opened::of(std::slice::from_ref(&output)).unwrap();
+    assert_eq!(shelf::read(&opened.paths[0]).unwrap(), [result]);
+    let question = question_of(&opened.paths[0]).unwrap().unwrap();
+    let results = shelf::read(&opened.paths[0]).unwrap();
+    let page = Path::new("docs/studies/scalable-2003.md");
+    let record = Path::new("record/scalable-2003/results.pack");
+    let made = study::make_of_probes(&question.file, &results, page, record, None).unwrap();
+    for part in [
+        "# scalable-2003\n",
+        "(../../record/scalable-2003/results.pack)",
+    ] {
+        assert!(made.page.contains(part), "{}", made.page);
+    }
+}
+
 /// What lies in `docs/studies` is what the command makes of what lies in `record`.
 #[test]
 fn the_pages_of_studies_are_those_of_their_records() {
@@ -181,7 +225,16 @@ fn the_pages_of_studies_are_those_of_their_records() {
         let notes = root.join(format!("record/{name}/notes.txt"));
         let notes = notes.is_file().then_some(notes);
         let page = PathBuf::from(format!("docs/studies/{name}.md"));
-        let made = study::make(&pages[0].run, &page, &record, notes.as_deref()).unwrap();
+        let made = match pages.first() {
+            Some(found) => study::make(&found.run, &page, &record, notes.as_deref()),
+            None => {
+                let folder = &opened.paths[0];
+                let question = question_of(folder).unwrap().unwrap();
+                let results = shelf::read(folder).unwrap();
+                study::make_of_probes(&question.file, &results, &page, &record, notes.as_deref())
+            }
+        };
+        let made = made.unwrap();
         let stale = "make it again: cargo xtask studies";
         let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         assert!(read(root.join(&page)) == made.page, "{name}: {stale}");

@@ -5,7 +5,7 @@ use model::record::Example;
 use model::trial::Server;
 use model::units::Span;
 use model::usage::MemoryPart;
-use model::{Outcome, Trial};
+use model::{Finding, Outcome, Trial};
 
 use super::{Case, closed, of_lab, six_rounds};
 
@@ -436,37 +436,63 @@ fn segments_that_no_exchange_waited_for_are_a_note() {
     assert_eq!(found.evidence["exchanges_struck_at_most"], 1);
 }
 
-/// In a lab the access log is an axis, and servers that differ in it are rivals all the same.
+/// A trial of a lab, with a server that logs like that and is called so.
+fn logs(trial: &mut Trial, label: &str, log: &str) {
+    log.clone_into(&mut trial.context.server.as_mut().unwrap().access_log);
+    let point = trial.point.as_mut().unwrap();
+    let value = Value::Word(log.to_owned());
+    point.id = point.id.clone().with(ACCESS_LOG, value);
+    label.clone_into(&mut point.id.server);
+}
+
+/// What is said of the first trial of a server, where nginx logs like `ours` and the others do not.
+fn where_others_do_not_log(ours: &[(&str, &str)], of: &str) -> Option<Finding> {
+    let mut trials = Vec::new();
+    for trial in six_rounds() {
+        let label = trial.point.as_ref().unwrap().id.server.clone();
+        let ways = match label.as_str() {
+            "nginx" => ours,
+            label => &[(label, "off")][..],
+        };
+        for (label, log) in ways {
+            let mut trial = trial.clone();
+            logs(&mut trial, label, log);
+            trials.push(trial);
+        }
+    }
+    let server = |trial: &Trial| trial.point.as_ref().unwrap().id.server.clone();
+    let place = trials.iter().position(|trial| server(trial) == of).unwrap();
+    let verdict = crate::judge_set(&trials).swap_remove(place);
+    super::finding(&verdict, "SRV-06")
+}
+
+/// In a lab the access log is an axis of each point, and servers that differ in it are rivals all the
+/// same.
 #[test]
 fn servers_of_a_lab_that_log_differently_do_not_compare() {
-    let log = |trial: &mut Trial, log: &str| {
-        log.clone_into(&mut trial.context.server.as_mut().unwrap().access_log);
-        let point = trial.point.as_mut().unwrap();
-        let value = Value::Word(log.to_owned());
-        point.id = point.id.clone().with(ACCESS_LOG, value);
-    };
-    let mut trials = six_rounds();
-    for trial in &mut trials {
-        let is_nginx = trial.point.as_ref().unwrap().id.server == "nginx";
-        log(trial, if is_nginx { "on" } else { "off" });
-    }
-    let verdict = crate::judge_set(&trials).swap_remove(0);
-    let found = super::finding(&verdict, "SRV-06").unwrap();
+    let found = where_others_do_not_log(&[("nginx", "on")], "nginx").unwrap();
     assert_eq!(found.worst(), model::Severity::Invalid);
-    // A question about logging: each product takes part in the same ways.
-    let mut others = trials.clone();
-    for trial in &mut others {
-        let id = &mut trial.point.as_mut().unwrap().id;
-        let (label, other) = match id.server.as_str() {
-            "nginx" => ("nginx log off", "off"),
-            label => (label, "on"),
-        };
-        id.server = format!("{label} {other}");
-        log(trial, other);
+    let found = where_others_do_not_log(&[("nginx", "on")], "lighttpd").unwrap();
+    assert_eq!(found.worst(), model::Severity::Invalid);
+    // One that logs beside one that does not, and nothing says that the two are otherwise alike.
+    let two = [("nginx", "on"), ("nginx stock", "off")];
+    assert!(where_others_do_not_log(&two, "nginx").is_some());
+    assert_eq!(where_others_do_not_log(&two, "lighttpd"), None);
+}
+
+/// One entry of the experiment with several ways to log asks what a log costs. Whoever does not log
+/// has its like among them.
+#[test]
+fn an_axis_of_logs_is_no_mismatch() {
+    let axis = [("nginx log off", "off"), ("nginx log on", "on")];
+    for server in ["nginx log off", "nginx log on", "lighttpd"] {
+        assert_eq!(where_others_do_not_log(&axis, server), None, "{server}");
     }
-    trials.extend(others);
-    let verdict = crate::judge_set(&trials).swap_remove(0);
-    assert_eq!(super::finding(&verdict, "SRV-06"), None);
+    // Of two ways to log, neither is that of the others.
+    let axis = [("nginx log buffered", "buffered"), ("nginx log on", "on")];
+    for server in ["nginx log buffered", "nginx log on", "lighttpd"] {
+        assert!(where_others_do_not_log(&axis, server).is_some(), "{server}");
+    }
 }
 
 #[test]

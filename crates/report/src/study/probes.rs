@@ -1,0 +1,233 @@
+//! The page of a study that asks the kernel: made from stored results of probes and from notes.
+
+use std::fmt::Write as _;
+
+use model::probe::{AxisKind, ProbeDemand, ProbeResult, ProbesFile};
+use serde_json::{Map, Value};
+
+use super::notes::{self, NoteError};
+use super::{Study, asked_table, machine, text};
+use crate::asked::Told;
+use crate::chart::{Axis, Chart, Kind, LOOKS, Point, Scale, Series};
+use crate::number::{Unit, plural, rounded};
+use crate::probe::{Side, asked, operations};
+use crate::published::WARNING;
+
+/// Makes the page called `name`. `record` says where the results lie, as a link; `notes` is what was
+/// written by hand, and may be empty.
+pub fn of_probes(
+    file: &ProbesFile,
+    results: &[ProbeResult],
+    name: &str,
+    record: &str,
+    notes: &str,
+) -> Result<Study, NoteError> {
+    let experiment = &file.experiment;
+    let mut page = format!("# {}\n\n", text(&experiment.name));
+    let _ = writeln!(page, "{}\n", text(&experiment.question));
+    page.push_str(super::MADE);
+    let _ = write!(
+        page,
+        "\n## How it was run\n\n```sh\ntriathlon lab {}\n```\n\n",
+        experiment.name
+    );
+    if let Some(result) = results.first() {
+        page.push_str(&machine(&result.environment));
+    }
+    let passes = results.iter().map(|result| result.passes.len());
+    let _ = writeln!(
+        page,
+        "- {} in {}: [the record]({record})",
+        plural(results.len(), "probe"),
+        plural(passes.max().unwrap_or(0), "pass")
+    );
+    page.push_str(&answer(results));
+    let mut drawings = Vec::new();
+    let charts = [costs(file, results), speeds(results)];
+    let charts = charts.into_iter().filter(|chart| !chart.is_empty());
+    for (number, chart) in (1..).zip(charts) {
+        let file = format!("{name}-{number}.svg");
+        let _ = write!(
+            page,
+            "\n![{}]({file})\n\n{}\n",
+            text(&chart.title),
+            text(&chart.caption)
+        );
+        drawings.push((file, crate::html::drawing(&chart)));
+    }
+    page.push_str(&then_and_now(file, results));
+    page.push_str(&asked_table(&asked::answers(file, results), ""));
+    page.push_str(&doubts(results));
+    if !notes.trim().is_empty() {
+        let filled = notes::fill(notes, &|placeholder| number(results, placeholder))?;
+        let _ = write!(page, "{}{}\n", super::NOTES, filled.trim());
+    }
+    Ok(Study { page, drawings })
+}
+
+/// A row for each operation.
+fn answer(results: &[ProbeResult]) -> String {
+    let mut out = "\n## The answer here\n\n\
+        | operation | growth | at the beginning | at the end | end over beginning |\n\
+        |---|---|--:|--:|--:|\n"
+        .to_owned();
+    for operation in operations(&[Side { name: "", results }]) {
+        for (_, growth) in operation.growth() {
+            let _ = write!(out, "| {} | {}", text(&operation.name()), growth.word());
+            if let [_] = growth.classes[..] {
+                let _ = write!(out, " ({:.0} %)", growth.confidence * 100.0);
+            }
+            let (ratio, low, high) = growth.ratio;
+            let bounds = match low > 0.0 {
+                true => text(&format!(" [{low:.2}, {high:.2}]")),
+                false => String::new(),
+            };
+            let _ = match growth.classes.is_empty() {
+                true => writeln!(out, ": {} | – | – | – |", text(&growth.sentence)),
+                false => writeln!(
+                    out,
+                    " | {} | {} | {ratio:.2}{bounds} |",
+                    Unit::Nanoseconds.show(growth.typical_ns.0),
+                    Unit::Nanoseconds.show(growth.typical_ns.1)
+                ),
+            };
+        }
+    }
+    out.push_str(
+        "\nA class is named where the 95 % bounds over the passes and the fits allow only one \
+         answer; else it lies between two. The beginning is the first sixth of the bins of a \
+         curve, the end the last.\n",
+    );
+    out
+}
+
+/// What a call costs, of the operations that the study has figures of.
+fn costs(file: &ProbesFile, results: &[ProbeResult]) -> Chart {
+    let published = asked::published(file, results);
+    let mut all = Vec::new();
+    for (look, (name, growth)) in published.into_iter().take(LOOKS).enumerate() {
+        let mut series = Series::new(name, look, Kind::Curve);
+        let bins = growth.bins.iter();
+        series.points = bins
+            .map(|(n, ns)| Point::new(rounded(*n), rounded(*ns)))
+            .collect();
+        all.push(series);
+    }
+    Chart {
+        id: "study-costs".to_owned(),
+        title: "What a call costs, against how many there are".to_owned(),
+        caption: "The median of all passes in each bin, of the operations that the study has \
+                  figures of. A level line is a cost that does not grow."
+            .to_owned(),
+        x: Axis {
+            name: "how many there are".to_owned(),
+            unit: Unit::Count,
+            scale: Scale::Log,
+        },
+        y: Axis {
+            name: "time of one call".to_owned(),
+            unit: Unit::Nanoseconds,
+            scale: Scale::Log,
+        },
+        series: all,
+    }
+}
+
+/// How fast courses in time were.
+fn speeds(results: &[ProbeResult]) -> Chart {
+    let mut all = Vec::new();
+    let courses = results.iter();
+    let courses = courses.filter(|result| result.kind == AxisKind::Progress);
+    for (look, result) in courses.take(LOOKS).enumerate() {
+        let mut series = Series::new(result.label(), look, Kind::Curve);
+        for name in result.series_names() {
+            series.points = medians(&result.points(name));
+        }
+        all.push(series);
+    }
+    Chart {
+        id: "study-speeds".to_owned(),
+        title: "Megabytes per second of a download, as it goes on".to_owned(),
+        caption: "The median of all passes at each megabyte.".to_owned(),
+        x: Axis {
+            name: "megabytes received".to_owned(),
+            unit: Unit::Count,
+            scale: Scale::Linear,
+        },
+        y: Axis {
+            name: "megabytes per second".to_owned(),
+            unit: Unit::Count,
+            scale: Scale::Log,
+        },
+        series: all,
+    }
+}
+
+/// The median over passes at each place, as a rate.
+fn medians(passes: &[Vec<(u32, f64)>]) -> Vec<Point> {
+    let first = passes.first().map_or(&[][..], Vec::as_slice);
+    let median = |place: usize| {
+        let there = passes.iter().filter_map(|pass| pass.get(place));
+        let mut speeds: Vec<f64> = there.map(|(_, ns)| 1e9 / ns).collect();
+        speeds.sort_by(f64::total_cmp);
+        speeds[speeds.len() / 2]
+    };
+    let places = first.iter().enumerate();
+    places
+        .map(|(place, (n, _))| Point::new(f64::from(*n), rounded(median(place))))
+        .collect()
+}
+
+fn then_and_now(file: &ProbesFile, results: &[ProbeResult]) -> String {
+    let rows = asked::then_and_now(file, results);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "\n## Then and now\n\n**{WARNING}**\n\n| operation | then | now |\n|---|---|---|\n"
+    );
+    for row in rows {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} |",
+            text(&row.name),
+            text(row.then),
+            text(&row.now)
+        );
+    }
+    out
+}
+
+/// Which curves end early, and who else had the CPUs.
+fn doubts(results: &[ProbeResult]) -> String {
+    let mut out = String::new();
+    for result in results {
+        if let Some(note) = &result.note {
+            let _ = writeln!(out, "- {}: {}", text(&result.label()), text(note));
+        }
+        if let Some(share) = result.busy_elsewhere.filter(|share| *share >= 0.01) {
+            let share = Unit::Share.show(share);
+            let label = text(&result.label());
+            let _ = writeln!(out, "- {label}: other programs used {share} of its CPUs");
+        }
+    }
+    if out.is_empty() {
+        out.push_str("No curve ended early, and no other program used 1 % of the CPUs.\n");
+    }
+    format!("\n## What ended early or was disturbed\n\n{out}")
+}
+
+/// The number of a placeholder.
+fn number(results: &[ProbeResult], placeholder: &str) -> Result<String, String> {
+    let fields: Map<String, Value> = notes::fields(placeholder)?;
+    let demand: ProbeDemand =
+        serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())?;
+    match asked::told(results, &demand) {
+        Told::Number(number) => {
+            let interval = number.interval;
+            let interval = interval.map_or_else(String::new, |text| format!(" {text}"));
+            Ok(format!("{}{interval}", number.value))
+        }
+        Told::Not(why) => Err(why),
+    }
+}
