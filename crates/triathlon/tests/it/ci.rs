@@ -152,13 +152,19 @@ fn the_example_of_the_page_fails_when_it_must_and_only_then() {
     if need(name, ["nginx"]).is_none() {
         return;
     }
-    for (more, code) in [(&[][..], 4), (&["server[1].preset=tuned"][..], 0)] {
+    let run = |more: &[&str]| {
         let folder = tempfile::tempdir().expect("a folder");
         let results = run_example(folder.path(), more);
         as_if_released(&results);
-        let told = compare(&results, &["rate:-5%"], &["--json", "-"]);
-        // Too few that count are inconclusive, which fails nothing.
-        let expected = if rounds(&told) >= 6 { code } else { 0 };
-        told.expect_code(expected);
-    }
+        compare(&results, &["rate:-5%"], &["--json", "-"])
+    };
+    let told = run(&[]);
+    // Too few that count are inconclusive, which fails nothing.
+    let expected = if rounds(&told) >= 6 { 4 } else { 0 };
+    told.expect_code(expected);
+    // An interval of 95 % is wrong at times, and two in a row hardly ever.
+    let alike = || run(&["server[1].preset=tuned"]);
+    let first = alike();
+    let last = if first.code == Some(4) { alike() } else { first };
+    last.expect_code(0);
 }
