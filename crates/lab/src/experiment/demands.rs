@@ -176,7 +176,8 @@ connections = 1000
             "show = \"hedroom\"",
             "x.toml:17: asked[0].show: write \"busy\", \"cpu\", \"failures\", \"generator\", \
              \"goodput\", \"headroom\", \"memory\", \"p50\", \"p99\", \"per_connection\", \
-             \"rate\", \"recovery\", \"system\" or \"user\", not \"hedroom\"; did you mean 'headroom'?",
+             \"rate\", \"recovery\", \"system\" or \"user\", not \"hedroom\"; did you \
+             mean 'headroom'?",
         );
         check(
             "show = \"headroom\"",

@@ -48,7 +48,8 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "cores = [1, 2]",
         "core = 1",
         "x.toml:12: server[1].core: no such key here; there are product, url, pid, label, \
-         preset, variant, cores, access_log, settings, keep_alive, pin, restart, twin, priority; did you mean 'cores'?",
+         program, preset, variant, cores, access_log, settings, keep_alive, pin, restart, twin, \
+         priority; did you mean 'cores'?",
     );
     check(
         "[load]",
@@ -355,7 +356,8 @@ fn the_table_of_keys_is_that_of_the_types() {
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
             "restart": "round", "reference": "p", "warmup": "1s", "warmup_min": "1s",
             "duration": "1s", "duration_min": "1s", "seed": 1 },
-        "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p", "cores": 1, "access_log": "off",
+        "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p",
+            "program": "/p", "cores": 1, "access_log": "off",
             "restart": "trial", "variant": "v", "twin": true, "priority": 2, "settings": { "a": 1 },
             "keep_alive": { "requests": 1, "idle": "1s" }, "pin": "mask" }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,

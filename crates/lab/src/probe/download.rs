@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{Read, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::probe::AxisKind;
 use sys::syscall::file::{cut, extents, forget_pages, reserve};
@@ -35,6 +35,11 @@ pub(super) static PROBE: Probe = Probe {
                    the way on",
         },
         Variant {
+            name: "second-download",
+            what: "the same, while the file is downloaded once more at 4 MB/s, from a third of the \
+                   way on",
+        },
+        Variant {
             name: "fragmented",
             what: "a file that lies in pieces of 64 KiB with as much room between them",
         },
@@ -54,6 +59,12 @@ const MEGABYTE: usize = 1_000_000;
 /// The pieces of the fragmented file.
 const PIECE: u64 = 64 << 10;
 
+/// An answer that takes longer never comes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Bytes per microsecond of a second download: 4 MB/s.
+const SLOWLY: u64 = 4;
+
 /// Extents beyond these are not counted.
 const MOST_EXTENTS: usize = 100_000;
 
@@ -70,6 +81,7 @@ fn run(task: &Task) -> Result<Measured, ProbeError> {
     let facts = facts(&path)?;
     let other = task.folder.join("other");
     let beside = task.is_variant("second-reader");
+    let again = task.is_variant("second-download");
     if beside && !other.exists() {
         make(&other, task.population, false)?;
     }
@@ -81,7 +93,7 @@ fn run(task: &Task) -> Result<Measured, ProbeError> {
     };
     let mut stream = TcpStream::connect(server.address)
         .and_then(|stream| {
-            stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+            stream.set_read_timeout(Some(PATIENCE))?;
             Ok(stream)
         })
         .doing(|| format!("connecting to {}", server.address))?;
@@ -92,8 +104,13 @@ fn run(task: &Task) -> Result<Measured, ProbeError> {
     let mut buffer = vec![0; MEGABYTE];
     let mut reader = None;
     for number in 0..task.population {
-        if beside && number == task.population / 3 {
-            reader = Some(Reader::start(&other)?);
+        if number == task.population / 3 {
+            if beside {
+                reader = Some(Reader::start(&other)?);
+            } else if again {
+                let request = &task.exchange.download;
+                reader = Some(Reader::download(server.address, request)?);
+            }
         }
         timed
             .time(|| stream.read_exact(&mut buffer))
@@ -107,10 +124,15 @@ fn run(task: &Task) -> Result<Measured, ProbeError> {
     }
     if let Some(reader) = reader {
         let read = reader.stop();
-        measured.facts.insert(
-            "second reader".to_owned(),
-            format!("{} MB from another file", read / MEGABYTE as u64),
-        );
+        let megabytes = read / MEGABYTE as u64;
+        let (name, said) = match again {
+            true => (
+                "second download",
+                format!("{} kB of the file", read / 1_000),
+            ),
+            false => ("second reader", format!("{megabytes} MB from another file")),
+        };
+        measured.facts.insert(name.to_owned(), said);
     }
     measured.series.push(timed.series());
     Ok(measured)
@@ -186,7 +208,7 @@ fn facts(path: &Path) -> Result<BTreeMap<String, String>, ProbeError> {
     Ok(BTreeMap::from([("extents".to_owned(), pieces)]))
 }
 
-/// Another reader, of another file.
+/// Another reader, of another file or of the same server.
 struct Reader {
     stop: Arc<AtomicBool>,
     read: Arc<AtomicU64>,
@@ -194,24 +216,49 @@ struct Reader {
 }
 
 impl Reader {
+    /// Of a file, as fast as it comes.
     fn start(path: &PathBuf) -> Result<Self, ProbeError> {
         forget(path)?;
-        let mut file = File::open(path).doing(|| format!("opening {}", path.display()))?;
+        let file = File::open(path).doing(|| format!("opening {}", path.display()))?;
+        Ok(Self::of(file, 1 << 20, |_| ()))
+    }
+
+    /// Of the same server, as slowly as the study's second download.
+    fn download(address: SocketAddr, request: &[u8]) -> Result<Self, ProbeError> {
+        let ask = || -> std::io::Result<TcpStream> {
+            let mut stream = TcpStream::connect(address)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.write_all(request)?;
+            Ok(stream)
+        };
+        let stream = ask().doing(|| format!("asking {address} for the file once more"))?;
+        let begun = Instant::now();
+        Ok(Self::of(stream, 1 << 16, move |read| {
+            let due = Duration::from_micros(read / SLOWLY);
+            std::thread::sleep(due.saturating_sub(begun.elapsed()));
+        }))
+    }
+
+    /// Reads from `source`, so many bytes at once; `pause` is told how many there were in all.
+    fn of(
+        mut source: impl Read + Send + 'static,
+        at_once: usize,
+        pause: impl Fn(u64) + Send + 'static,
+    ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let read = Arc::new(AtomicU64::new(0));
         let (told, count) = (Arc::clone(&stop), Arc::clone(&read));
         let thread = std::thread::spawn(move || {
-            let mut buffer = vec![0; 1 << 20];
+            let mut buffer = vec![0; at_once];
             while !told.load(Ordering::Relaxed) {
-                match file.read(&mut buffer) {
+                let bytes = match source.read(&mut buffer) {
                     Ok(0) | Err(_) => break,
-                    Ok(bytes) => {
-                        count.fetch_add(u64::try_from(bytes).unwrap_or(0), Ordering::Relaxed)
-                    }
+                    Ok(bytes) => u64::try_from(bytes).unwrap_or(0),
                 };
+                pause(count.fetch_add(bytes, Ordering::Relaxed) + bytes);
             }
         });
-        Ok(Self { stop, read, thread })
+        Self { stop, read, thread }
     }
 
     /// Ends it and says how much it read.

@@ -172,7 +172,7 @@ fn find(
     if let Some(why) = product.cannot_speak(protocol) {
         return Err(Lack::out_of_reach(why));
     }
-    let found = server::installed(product, search);
+    let found = server::installed_as(product, search, variant.program.as_deref());
     let wanted = [variant.variant.as_deref().unwrap_or_default(), protocol];
     let found = found.and_then(|found| {
         let lacking = wanted.iter().find_map(|name| found.lacking.get(*name));

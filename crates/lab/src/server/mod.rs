@@ -219,6 +219,17 @@ pub struct Absent {
 
 /// Finds the programs of a product and asks them for their versions.
 pub fn installed(product: Arc<Product>, search: &Search) -> Result<Installed, Absent> {
+    installed_as(product, search, None)
+}
+
+/// The same where an experiment says which program is asked: of a rig its last one.
+pub fn installed_as(
+    product: Arc<Product>,
+    search: &Search,
+    own: Option<&str>,
+) -> Result<Installed, Absent> {
+    let own = own.map(|path| vec![path.to_owned()]);
+    let asked = product.processes().len().saturating_sub(1);
     let mut programs = Vec::new();
     let mut versions = Vec::new();
     let is_there = |name: &String| match name.starts_with('/') {
@@ -233,9 +244,10 @@ pub fn installed(product: Arc<Product>, search: &Search) -> Result<Installed, Ab
         ),
         remedy: Some(product.install().to_owned()),
     };
-    for process in product.processes() {
-        let program = search.program(&process.programs);
-        let program = program.ok_or_else(|| absent(&process.programs))?;
+    for (position, process) in product.processes().iter().enumerate() {
+        let names = own.as_ref().filter(|_| position == asked);
+        let names = names.unwrap_or(&process.programs);
+        let program = search.program(names).ok_or_else(|| absent(names))?;
         if !process.requires.is_empty() && !process.requires.iter().any(is_there) {
             return Err(absent(&process.requires));
         }

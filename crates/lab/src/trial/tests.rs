@@ -78,6 +78,11 @@ fn short_windows_are_cut_into_tenths() {
     check(Stop::DurationNs(Span::from_ms(20)), Span::from_ms(10));
     check(Stop::DurationNs(Span::from_s(60)), Span::from_s(1));
     check(Stop::Count(5), Span::from_s(1));
+    // Where the rate changes, what is looked for is when answers are as before.
+    let changing = |length| interval(Stop::DurationNs(length), false);
+    assert_eq!(changing(Span::from_ms(5_410)), Span::from_ms(90));
+    assert_eq!(changing(Span::from_s(90)), Span::from_s(1));
+    assert_eq!(changing(Span::from_ms(100)), Span::from_ms(10));
 }
 
 #[test]

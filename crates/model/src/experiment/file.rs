@@ -157,6 +157,9 @@ pub struct ServerFile {
     /// Its name in charts, where the product's own is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The program that is asked, where it is not the one that is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// `stock`, `tuned` or the path of a template.
     #[serde(default = "tuned")]
     pub preset: String,

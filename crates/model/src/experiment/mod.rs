@@ -73,6 +73,8 @@ pub struct ServerVariant {
     pub url: Option<Url>,
     /// Its process then, where that is known.
     pub pid: Option<u32>,
+    /// The program that is asked, where it is not the one that is found.
+    pub program: Option<String>,
     /// `stock`, `tuned` or the path of a template.
     pub preset: String,
     /// Which way it runs; none: as the product does where nothing is said.
@@ -359,6 +361,7 @@ fn expand_servers(
                     product: product.clone(),
                     url: url.clone(),
                     pid: file.pid,
+                    program: file.program.clone(),
                     preset: file.preset.clone(),
                     variant: one.variant,
                     cores: one.cores,
@@ -405,6 +408,7 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
         return Err(("url", why.to_owned()));
     }
     let is_plain = file.preset == "tuned"
+        && file.program.is_none()
         && file.cores == OneOrMany::One(1)
         && file.access_log == OneOrMany::One(AccessLog::Off)
         && file.variant.is_none()
@@ -413,8 +417,8 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
         && file.pin.is_none()
         && file.restart.is_none();
     if !is_plain {
-        let why = "a server that already runs is as it is: leave out preset, variant, cores, \
-                   access_log, settings, keep_alive, pin and restart";
+        let why = "a server that already runs is as it is: leave out program, preset, variant, \
+                   cores, access_log, settings, keep_alive, pin and restart";
         return Err(("url", why.to_owned()));
     }
     let url = Url::parse(url).map_err(|error| ("url", error.to_string()))?;

@@ -172,6 +172,10 @@ pub(super) fn check(
     file: &ServerFile,
     key: &dyn Fn(&str) -> String,
 ) -> Result<(), ExperimentError> {
+    let is_whole = |path: &String| path.starts_with('/');
+    if !file.program.as_ref().is_none_or(is_whole) {
+        return Err(wrong(key("program"), "give its whole path, from the root"));
+    }
     let cores = file.cores.as_slice();
     if cores.is_empty() || cores.contains(&0) {
         return Err(wrong(key("cores"), "give at least 1"));

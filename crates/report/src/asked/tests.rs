@@ -2,6 +2,8 @@ use model::Trial;
 use model::experiment::Gap;
 use model::fixture::first_heat;
 use model::point::{PLACEMENT, Value};
+use model::record::Recovery;
+use model::units::Span;
 use verdict::judge_set;
 
 use super::*;
@@ -121,6 +123,47 @@ fn a_rule_answers_with_the_trials_in_which_it_spoke() {
         none.trials.is_empty() && none.value.starts_with("0 of "),
         "{none:?}"
     );
+}
+
+/// One round of six in which answers never were as before leaves the median what it is; where they
+/// are all like that it is a bound.
+#[test]
+fn recovery_is_at_least_as_long_as_it_was_watched() {
+    let demand = r#""show": "recovery", "server": "nginx", "workload": "seven-bytes",
+                    "connections": 64"#;
+    let with = |never: u32| {
+        let mut trials = first_heat();
+        for trial in &mut trials {
+            let round = trial.point.as_ref().unwrap().round;
+            let took = (round > never).then(|| Span::from_ms(u64::from(round) * 100));
+            trial.recovery = Some(Recovery {
+                gone: Span::from_s(5),
+                before: Span::from_us(50),
+                took,
+                watched: Span::from_s(3),
+            });
+        }
+        number(&mut of_trials(trials), demand)
+    };
+    let all = with(0);
+    assert_eq!(
+        (all.value.as_str(), all.standing),
+        ("350 ms", Standing::Sound)
+    );
+    let none = with(u32::MAX);
+    assert_eq!(
+        (none.value.as_str(), none.standing),
+        ("3.00 s", Standing::AtLeast)
+    );
+    let one = with(1);
+    assert_eq!(
+        (one.value.as_str(), one.standing),
+        ("450 ms", Standing::Sound)
+    );
+    let Told::Not(why) = told(&mut run(), demand) else {
+        panic!("no crowd came");
+    };
+    assert!(why.starts_with("not known here: time until"), "{why}");
 }
 
 #[test]

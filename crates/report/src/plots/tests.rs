@@ -57,6 +57,59 @@ fn a_ceiling_stands_beside_each_rate_that_was_asked_for() {
 }
 
 #[test]
+fn a_rate_that_changes_shows_what_was_asked_for_what_waits_and_what_is_lost() {
+    let mut trials = Heat {
+        servers: vec!["nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: 2,
+        ..Heat::default()
+    }
+    .trials();
+    for trial in &mut trials {
+        let second = |start: u64| {
+            let mut interval = Interval::new(Span::from_s(start), Span::from_s(1));
+            interval
+                .response_time
+                .record_n(Span::from_ms(start + 1), 10);
+            interval
+        };
+        trial.record.intervals = (0..6).map(second).collect();
+    }
+    let ids = |run: &Run| -> Vec<String> {
+        let charts = crowd::plot(&subject(run)).into_iter();
+        charts.map(|chart| chart.id).collect()
+    };
+    assert!(ids(&of(&trials)).is_empty());
+    for trial in &mut trials {
+        for interval in &mut trial.record.intervals {
+            interval.scheduled = Some(model::Rate::per_second(200));
+        }
+    }
+    assert_eq!(ids(&of(&trials)), ["wait-1"]);
+    for trial in &mut trials {
+        trial.record.intervals[1].tally.outcomes[model::Outcome::Shed] = 3;
+    }
+    let run = of(&trials);
+    let mut charts = crowd::plot(&subject(&run)).into_iter();
+    let wait = charts.next().unwrap();
+    assert_eq!((wait.id.as_str(), wait.series.len()), ("wait-1", 2));
+    let points = &wait.series[0].points;
+    assert!(points.is_sorted_by(|one, other| one.y < other.y));
+    let lost = charts.next().unwrap();
+    assert_eq!(lost.id, "lost-1");
+    let time = time::plot(&subject(&run)).remove(0);
+    let asked_for = time.series.last().unwrap();
+    assert_eq!(asked_for.name, "asked for");
+    assert!(
+        asked_for
+            .points
+            .iter()
+            .all(|point| (point.y - 200.0).abs() < 1e-9)
+    );
+}
+
+#[test]
 fn no_server_is_left_out_where_there_are_many_lines() {
     let mut trials = Heat {
         servers: vec![

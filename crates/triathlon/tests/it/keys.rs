@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use model::{Outcome, Trial};
+use model::{Outcome, Span, Trial};
 
 use crate::lab::files;
 use crate::support::need;
@@ -168,6 +168,32 @@ fn a_rate_that_changes_is_offered_stage_by_stage() {
     // 200 ms at 200 per second, and 200 ms at 2,000.
     assert!((38..=42).contains(&due(calm)), "{}", due(calm));
     assert!((396..=404).contains(&due(busy)), "{}", due(busy));
+}
+
+/// How long a crowd is felt is looked for from when the schedule says that it has gone.
+#[test]
+fn a_crowd_that_comes_and_goes_leaves_a_recovery_with_the_trial() {
+    let server = "[[server]]\nproduct = \"origin\"";
+    let crowd = |stages: &str| {
+        let load = format!("mode = \"open\"\narrivals = \"fixed\"\nstages = [{stages}]");
+        let trials = measured(server, FILE, &load);
+        let [trial] = trials.as_slice() else {
+            panic!("{}", trials.len());
+        };
+        trial.recovery
+    };
+    let found = crowd("\"1s:=500\", \"1s:=5k\", \"2s:=500\"").expect("a crowd");
+    // A quarter of 400 ms each for the quiet day and the crowd, and half for what comes after.
+    let near = |span: Span, ms: u64| span.as_ns().abs_diff(ms * 1_000_000) <= 20_000_000;
+    assert!(near(found.gone, 200), "{found:?}");
+    assert!(near(found.watched, 200), "{found:?}");
+    assert!(!found.before.is_zero(), "{found:?}");
+    assert!(
+        found.took.is_none_or(|took| took <= found.watched),
+        "{found:?}"
+    );
+    // One that stays leaves nothing to recover from.
+    assert_eq!(crowd("\"1s:=500\", \"1s:=5k\""), None);
 }
 
 #[test]

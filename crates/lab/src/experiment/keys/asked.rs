@@ -44,8 +44,8 @@ pub(super) const ASKED: Section = Section {
             NONE,
             "show = \"headroom\"",
             "Which number of a point answers: times are for a request, cpu is that of the server \
-             and generator that of the generator, per_connection the exchanges on a connection, recovery \
-             how long answers took longer than before once a crowd had gone.",
+             and generator that of the generator, per_connection the exchanges on a connection, \
+             recovery how long answers took longer than before once a crowd had gone.",
         ),
         key(
             "server",

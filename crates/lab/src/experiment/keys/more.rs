@@ -1,7 +1,7 @@
 //! Keys of servers in their own words, and of loads that change, come from many addresses or share
 //! CPUs.
 
-use super::Kind::{Axis, Count, Settings, Table, Texts, Time, Truth, Word};
+use super::Kind::{Axis, Count, Settings, Table, Text, Texts, Time, Truth, Word};
 use super::table::{MUST, NONE, key};
 use super::{Key, Section};
 
@@ -12,6 +12,15 @@ pub(super) const PROTOCOLS: super::Kind =
 
 pub(super) const PLACEMENTS: &[&str] = &["apart", "shared"];
 pub(super) const NETWORKS: &[&str] = &["loopback", "veth", "remote"];
+
+pub(super) const PROGRAM: Key = key(
+    "program",
+    Text,
+    "the one that is found",
+    "program = \"/opt/nginx/sbin/nginx\"",
+    "The whole path of its program: another build of the product, beside the one that is found \
+     under a label of its own.",
+);
 
 pub(super) const SETTINGS: Key = key(
     "settings",

@@ -8,7 +8,7 @@ use super::agents::{AGENTS, GENERATOR};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
 use super::more::{
-    EVEN_POINTS, LOGS, PLACEMENT, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
+    EVEN_POINTS, LOGS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
     WARMUP_MIN, WORKERS,
 };
 use super::published::PUBLISHED;
@@ -188,6 +188,7 @@ pub const SECTIONS: &[Section] = &[
                 "label = \"old\"",
                 "Its name in the report.",
             ),
+            PROGRAM,
             key(
                 "preset",
                 Text,

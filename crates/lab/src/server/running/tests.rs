@@ -11,7 +11,7 @@ use model::{Event, PlanFile, Trial};
 use super::*;
 use crate::experiment;
 use crate::generator::{Generator, Watch};
-use crate::server::{Search, installed};
+use crate::server::{Search, installed, installed_as};
 use crate::site::Site;
 use crate::trial::{self, Load, Surroundings, Target, Wanted};
 
@@ -142,6 +142,37 @@ fn a_server_in_java_starts_answers_and_leaves_nothing_behind() {
         Ok(jetty) => starts_answers_and_leaves_nothing_behind(&jetty, 49),
         Err(absent) => crate::testing::not_run(&absent.why),
     }
+}
+
+/// Another build of a product is started by its path.
+#[test]
+fn an_experiment_says_which_program_is_started() {
+    let Some(found) = stranger("nginx") else {
+        return crate::testing::not_run("nginx is not installed");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other");
+    std::os::unix::fs::symlink(&found.programs[0], &other).unwrap();
+    let search = Search::of_system(PathBuf::from("/no/triathlon"));
+    let as_told = |path: &Path| {
+        let nginx = search.catalogue.product("nginx").unwrap();
+        installed_as(nginx, &search, path.to_str())
+    };
+    let installed = as_told(&other).unwrap();
+    assert_eq!(installed.programs, std::slice::from_ref(&other));
+    assert_eq!(installed.version, found.version);
+    let place = place();
+    let running = Running::start(&start(&place, &installed, Preset::Tuned)).unwrap();
+    let pid = running.pid().unwrap();
+    // nginx shows the command that started it.
+    let title = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+    assert!(title.contains(&other.display().to_string()), "{title}");
+    running.stop();
+    let missing = as_told(Path::new("/no/such")).unwrap_err();
+    assert_eq!(
+        missing.why,
+        "nginx is not installed: no program /no/such was found"
+    );
 }
 
 /// In both presets, with more connections than `backlog` that may wait to be accepted.
