@@ -25,7 +25,7 @@ const FREE: Duration = Duration::from_secs(150);
 /// How the agents of an experiment are reached.
 #[derive(clap::Args, Debug)]
 pub(super) struct Broker {
-    /// The NATS server that the agents of the experiment listen to (the table [generator]):
+    /// The NATS server that the agents of the experiment listen to (the table `[generator]`):
     /// nats://HOST:PORT, or tls://HOST:PORT to insist on TLS.
     #[arg(long, value_name = "URL")]
     nats: Option<String>,
