@@ -165,6 +165,10 @@ fn the_example_of_the_page_fails_when_it_must_and_only_then() {
     // An interval of 95 % is wrong at times, and two in a row hardly ever.
     let alike = || run(&["server[1].preset=tuned"]);
     let first = alike();
-    let last = if first.code == Some(4) { alike() } else { first };
+    let last = if first.code == Some(4) {
+        alike()
+    } else {
+        first
+    };
     last.expect_code(0);
 }
