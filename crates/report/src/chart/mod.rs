@@ -58,6 +58,8 @@ pub enum Kind {
     },
     /// A line through the points, its interval as a band, its cloud around it.
     Line,
+    /// Marks that no line joins, each with its interval as a stroke, its cloud around it.
+    Marks,
     /// A line without marks.
     Curve,
     /// A dashed grey line: something to hold the others against.

@@ -1,7 +1,6 @@
 //! CPU time per request, user and system apart.
 
 use model::Claim;
-use model::point::Values;
 
 use super::{Subject, how_to_read};
 use crate::chart::scale::{Scale, index};
@@ -18,7 +17,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         return Vec::new();
     }
     let across = Across::of(&cells);
-    let servers = subject.run.labels().len();
+    let groups = across.groups();
     let split = cells.iter().any(|cell| {
         cell.value(Claim::Resources, |d| d.user_us.and(d.system_us))
             .is_some()
@@ -30,12 +29,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     };
     let title = "What a request costs the server".to_owned();
     let mut charts = Vec::new();
-    if split && across.places.len() * servers <= BARS_MAX {
-        let names = across
-            .places
-            .iter()
-            .map(|place| across.name(place))
-            .collect();
+    if split && cells.len() <= BARS_MAX {
         charts.push(Chart {
             id: subject.id("cost"),
             title,
@@ -43,13 +37,9 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
                 median over rounds: user time below, system time (the kernel working for it) \
                 above. Lower is cheaper."
                 .to_owned(),
-            x: Axis {
-                name: across.axis_name(),
-                unit: Unit::Count,
-                scale: Scale::Category(names),
-            },
+            x: groups,
             y: axis,
-            series: bars(subject, &cells, &across.places),
+            series: bars(subject, &cells, &across),
         });
         return charts;
     }
@@ -76,31 +66,36 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     charts
 }
 
-fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], places: &[Values]) -> Vec<Series> {
+fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], across: &Across) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
     let mut stack = 0;
-    for label in subject.run.labels() {
-        let look = subject.look(&label);
+    for (position, name) in across.servers().iter().enumerate() {
+        let own = cells.iter();
+        let own = own.filter(|cell| across.server(cell) == Some(position));
+        let own: Vec<(&Cell<'_>, usize)> = own
+            .filter_map(|cell| Some((cell, across.group(cell)?)))
+            .collect();
+        let Some((first, _)) = own.first() else {
+            continue;
+        };
+        let look = subject.look_at(across, first);
         let mut pair = [("user", false), ("system", true)].map(|(part, light)| Series {
             part: Some(part.to_owned()),
             light,
-            ..Series::new(label.clone(), look, Kind::Bar { stack })
+            ..Series::new(name, look, Kind::Bar { stack })
         });
         let values: [fn(&Digest) -> Option<f64>; 2] = [|d| d.user_us, |d| d.system_us];
-        for cell in cells.iter().filter(|cell| cell.server() == label) {
-            let Some(position) = places.iter().position(|place| place == cell.place()) else {
-                continue;
-            };
+        for (cell, group) in &own {
             for (half, value) in pair.iter_mut().zip(values) {
                 if let Some(measure) = cell.value(Claim::Resources, value) {
                     half.points.push(Point {
                         standing: measure.standing,
-                        ..Point::new(index(position), measure.median)
+                        ..Point::new(index(*group), measure.median)
                     });
                 }
             }
         }
-        let whole = unsplit(cells, &label, places, look, stack);
+        let whole = unsplit(&own, name, look, stack);
         let parts = pair.into_iter().chain([whole]);
         let before = series.len();
         series.extend(parts.filter(|part| !part.points.is_empty()));
@@ -110,28 +105,21 @@ fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], places: &[Values]) -> Vec<Ser
 }
 
 /// Bars of points whose CPU time could be read, but not split.
-fn unsplit(
-    cells: &[Cell<'_>],
-    label: &str,
-    places: &[Values],
-    look: usize,
-    stack: usize,
-) -> Series {
+fn unsplit(cells: &[(&Cell<'_>, usize)], name: &str, look: usize, stack: usize) -> Series {
     let mut series = Series {
         part: Some("user and system together".to_owned()),
         light: true,
-        ..Series::new(label, look, Kind::Bar { stack })
+        ..Series::new(name, look, Kind::Bar { stack })
     };
-    for cell in cells.iter().filter(|cell| cell.server() == label) {
+    for (cell, group) in cells {
         let split = cell.value(Claim::Resources, |digest| {
             digest.user_us.and(digest.system_us)
         });
         let whole = cell.value(Claim::Resources, |digest| digest.cpu_us);
-        let position = places.iter().position(|place| place == cell.place());
-        if let (None, Some(whole), Some(position)) = (split, whole, position) {
+        if let (None, Some(whole)) = (split, whole) {
             series.points.push(Point {
                 standing: whole.standing,
-                ..Point::new(index(position), whole.median)
+                ..Point::new(index(*group), whole.median)
             });
         }
     }

@@ -54,6 +54,14 @@ impl<'a> Subject<'a> {
             .unwrap_or(0)
     }
 
+    /// The same where one that was asked in several ways is one server.
+    fn look_at(&self, across: &Across, cell: &Cell<'_>) -> usize {
+        match across.servers().len() < self.run.labels().len() {
+            true => across.server(cell).unwrap_or(0),
+            false => self.look(cell.server()),
+        }
+    }
+
     /// A chart's id: unique on the page.
     fn id(&self, name: &str) -> String {
         format!("{name}-{}", self.position + 1)
@@ -77,7 +85,11 @@ impl<'a> Subject<'a> {
             match lines.iter_mut().find(|line| line.name == name) {
                 Some(line) => add(line, x, &measure),
                 None => {
-                    let mut line = Series::new(name, self.look(cell.server()), Kind::Line);
+                    let kind = match across.joins() {
+                        true => Kind::Line,
+                        false => Kind::Marks,
+                    };
+                    let mut line = Series::new(name, self.look_at(&across, cell), kind);
                     add(&mut line, x, &measure);
                     lines.push(line);
                 }
@@ -119,7 +131,13 @@ fn how_to_read(cells: &[Cell<'_>], lines: &[Series]) -> String {
         .iter()
         .any(|line| line.points.iter().any(|point| point.interval.is_some()))
     {
-        "Each dot is a round, the line their median, the band its 95 % interval.".to_owned()
+        let is_joined = lines.iter().any(|line| line.kind != Kind::Marks);
+        let (median, interval) = if is_joined {
+            ("line", "band")
+        } else {
+            ("mark", "stroke")
+        };
+        format!("Each dot is a round, the {median} their median, the {interval} its 95 % interval.")
     } else {
         "Each dot is a round, the line their median; fewer than 6 rounds give no interval."
             .to_owned()

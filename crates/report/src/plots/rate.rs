@@ -71,15 +71,18 @@ fn ceilings(subject: &Subject<'_>, across: &Across) -> (Vec<Series>, bool) {
     let mut all = Vec::new();
     for (kind, places) in subject.run.ceilings(subject.workload) {
         let name = match kind.as_str() {
-            "" => "ceiling of the generator".to_owned(),
-            kind => format!("ceiling, {kind}"),
+            kind if !kind.is_empty() && !across.is_by_way() => format!("ceiling, {kind}"),
+            _ => "ceiling of the generator".to_owned(),
         };
         let mut series = Series::new(&name, 0, Kind::Reference);
         for digest in subject.run.ceiling_trials(subject.workload) {
             if subject.run.kind_of_ceiling(digest) != kind {
                 continue;
             }
-            for x in across.places_on_axis(&digest.place) {
+            let mut places = across.places_of_ceiling(&kind, &digest.place);
+            // A stroke from end to end needs its dots once.
+            places.truncate(if across.is_by_way() { 1 } else { usize::MAX });
+            for x in places {
                 series.cloud.push(Dot {
                     x,
                     y: digest.rate,
@@ -89,7 +92,7 @@ fn ceilings(subject: &Subject<'_>, across: &Across) -> (Vec<Series>, bool) {
         }
         for (place, measure) in places {
             at_least |= measure.standing == Standing::AtLeast;
-            for x in across.places_on_axis(place) {
+            for x in across.places_of_ceiling(&kind, place) {
                 series.points.push(Point::new(x, measure.median));
             }
         }

@@ -2,11 +2,12 @@ use std::collections::BTreeSet;
 
 use model::fixture::Heat;
 use model::plan::Arrivals;
-use model::point::{CONNECTIONS, Value};
+use model::point::{CONNECTIONS, PROTOCOL, Value};
 use model::record::Interval;
 use model::units::Span;
 
 use super::*;
+use crate::chart::Scale;
 
 fn of(trials: &[model::Trial]) -> Run {
     let mut run = Run::default();
@@ -135,4 +136,68 @@ fn no_server_is_left_out_where_there_are_many_lines() {
     assert_eq!(servers.len(), 7);
     assert_eq!(chart.series.len(), 7 * 8);
     assert!(chart.caption.ends_with("the first 8 rounds are drawn."));
+}
+
+/// Six servers asked in five ways are no thirty servers.
+#[test]
+fn servers_that_were_asked_in_several_ways_stand_beside_each_other() {
+    let servers = vec![
+        "nginx http1",
+        "nginx http1-tls",
+        "origin http1",
+        "origin http1-tls",
+    ];
+    let heat = |servers: Vec<&'static str>| {
+        let mut trials = Heat {
+            servers,
+            workloads: vec![("seven-bytes", 7)],
+            connections: vec![64],
+            ceiling: false,
+            ..Heat::default()
+        }
+        .trials();
+        for trial in &mut trials {
+            let point = trial.point.as_mut().unwrap();
+            let way = point.id.server.split(' ').next_back().unwrap();
+            let way = Value::Word(way.to_owned());
+            point.id = point.id.clone().with(PROTOCOL, way);
+        }
+        of(&trials)
+    };
+    let run = heat(servers);
+    let chart = rate::plot(&subject(&run)).remove(0);
+    let Scale::Category(mut ways) = chart.x.scale.clone() else {
+        panic!("{:?}", chart.x);
+    };
+    ways.sort();
+    assert_eq!(ways, ["http1", "http1-tls"]);
+    // In whichever order they were measured.
+    let across = |one: &Series| {
+        let mut places: Vec<f64> = one.points.iter().map(|point| point.x).collect();
+        places.sort_by(f64::total_cmp);
+        places
+    };
+    let (ceilings, mut marks): (Vec<&Series>, Vec<&Series>) = chart
+        .series
+        .iter()
+        .partition(|one| one.kind == Kind::Reference);
+    let strokes: BTreeSet<String> = ceilings
+        .iter()
+        .map(|one| format!("{} {:.2?}", one.name, across(one)))
+        .collect();
+    let stroke = |ends: &str| format!("ceiling of the generator [{ends}]");
+    let expected = [stroke("-0.42, 0.42"), stroke("0.58, 1.42")];
+    assert_eq!(strokes.into_iter().collect::<Vec<_>>(), expected);
+    marks.sort_by_key(|one| one.look);
+    let places: Vec<Vec<f64>> = marks.iter().map(|one| across(one)).collect();
+    assert_eq!(places, [[-0.175, 0.825], [0.175, 1.175]]);
+    assert!(marks.iter().all(|one| one.kind == Kind::Marks));
+    let costs = cost::plot(&subject(&run)).remove(0);
+    assert_eq!(costs.x, chart.x);
+    let stacks: BTreeSet<&str> = costs.series.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(stacks.into_iter().collect::<Vec<_>>(), ["nginx", "origin"]);
+    // A name that does not say how its server was asked stays whole.
+    let run = heat(vec!["nginx http1", "nginx http1-tls", "http1-tls"]);
+    let chart = rate::plot(&subject(&run)).remove(0);
+    assert!(matches!(chart.x.scale, Scale::Category(names) if names.len() == 3));
 }

@@ -4,6 +4,7 @@
 use model::point::{CONNECTIONS, RATE, Values, axis};
 
 use super::point::Cell;
+use super::ways::Ways;
 use crate::chart::scale::index;
 use crate::chart::{Axis, Scale};
 use crate::number::{Unit, plain};
@@ -14,6 +15,7 @@ enum What {
     /// The axis of that name.
     Along(String),
     Server,
+    Ways(Ways),
 }
 
 /// What the points of a workload differ in.
@@ -47,6 +49,7 @@ impl Across {
         let is_number = |name: &String| places.iter().all(|place| number(place, name).is_some());
         let what = match others.iter().position(is_number) {
             Some(first) => What::Along(others.remove(first)),
+            None if places.len() == 1 => Ways::of(cells).map_or(What::Server, What::Ways),
             None => What::Server,
         };
         Self {
@@ -66,15 +69,66 @@ impl Across {
                 .position(|server| server == cell.server())
                 .map_or(0.0, index),
             What::Along(name) => number(cell.place(), name).unwrap_or_default(),
+            What::Ways(ways) => ways.x(cell).unwrap_or_default(),
         }
     }
 
-    /// The places on the axis that belong to a place on the grid: one, or one for each server. What
-    /// says nothing of the axis, as a ceiling says nothing of the intended load, belongs to all
-    /// places that it does not contradict.
-    pub fn places_on_axis(&self, place: &Values) -> Vec<f64> {
-        let What::Along(name) = &self.what else {
-            return (0..self.servers.len()).map(index).collect();
+    /// Whether points of one line belong together: what stands beside each other on an axis of
+    /// names is not joined.
+    pub const fn joins(&self) -> bool {
+        matches!(self.what, What::Along(_))
+    }
+
+    /// Whether servers were asked in several ways, which stand beside each other.
+    pub const fn is_by_way(&self) -> bool {
+        matches!(self.what, What::Ways(_))
+    }
+
+    /// Who answered at a point, by position among [`Across::servers`].
+    pub fn server(&self, cell: &Cell<'_>) -> Option<usize> {
+        match &self.what {
+            What::Ways(ways) => ways.place(cell).map(|(name, _)| name),
+            _ => self.servers.iter().position(|one| one == cell.server()),
+        }
+    }
+
+    /// All servers, in order; those that were asked in several ways once.
+    pub fn servers(&self) -> &[String] {
+        match &self.what {
+            What::Ways(ways) => &ways.names,
+            _ => &self.servers,
+        }
+    }
+
+    /// In which group of bars a point stands.
+    pub fn group(&self, cell: &Cell<'_>) -> Option<usize> {
+        match &self.what {
+            What::Ways(ways) => ways.place(cell).map(|(_, way)| way),
+            _ => self.places.iter().position(|one| one == cell.place()),
+        }
+    }
+
+    /// The axis of groups of bars.
+    pub fn groups(&self) -> Axis {
+        if let What::Ways(_) = self.what {
+            return self.axis();
+        }
+        let names = self.places.iter().map(|place| self.name(place));
+        Axis {
+            name: self.axis_name(),
+            unit: Unit::Count,
+            scale: Scale::Category(names.collect()),
+        }
+    }
+
+    /// The places on the axis that belong to the ceiling of that kind at a place on the grid: one,
+    /// or one for each server. What says nothing of the axis, as a ceiling says nothing of the
+    /// intended load, belongs to all places that it does not contradict.
+    pub fn places_of_ceiling(&self, kind: &str, place: &Values) -> Vec<f64> {
+        let name = match &self.what {
+            What::Along(name) => name,
+            What::Server => return (0..self.servers.len()).map(index).collect(),
+            What::Ways(ways) => return ways.ends(kind).map(Vec::from).unwrap_or_default(),
         };
         if let Some(here) = number(place, name) {
             return vec![here];
@@ -92,6 +146,11 @@ impl Across {
 
     /// The name of the line that a point belongs to.
     pub fn line(&self, cell: &Cell<'_>) -> String {
+        if let What::Ways(ways) = &self.what
+            && let Some((name, _)) = ways.place(cell)
+        {
+            return ways.names[name].clone();
+        }
         let mut name = cell.server().to_owned();
         for other in &self.others {
             if let Some(value) = cell.place().get(other) {
@@ -106,8 +165,8 @@ impl Across {
     pub fn phrase(&self) -> String {
         match (&self.what, self.places.first()) {
             (What::Along(_), _) => format!("against {}", self.axis_name()),
-            (What::Server, Some(place)) => format!("at {}", place.text()),
-            (What::Server, None) => String::new(),
+            (_, Some(place)) => format!("at {}", place.text()),
+            (_, None) => String::new(),
         }
     }
 
@@ -115,7 +174,7 @@ impl Across {
     pub fn name(&self, place: &Values) -> String {
         let name = match &self.what {
             What::Along(name) => name,
-            What::Server => CONNECTIONS,
+            What::Server | What::Ways(_) => CONNECTIONS,
         };
         let short = |name: &str| match (name, number(place, name)) {
             (RATE, Some(rate)) => format!("{}/s", plain(rate)),
@@ -132,7 +191,7 @@ impl Across {
     /// The name of what places are: `connections`.
     pub fn axis_name(&self) -> String {
         match &self.what {
-            What::Server => "connections".to_owned(),
+            What::Server | What::Ways(_) => "connections".to_owned(),
             What::Along(name) if name == RATE => "intended load".to_owned(),
             What::Along(name) => name.replace('_', " "),
         }
@@ -148,7 +207,7 @@ impl Across {
         let values: Vec<f64> = self
             .places
             .iter()
-            .flat_map(|place| self.places_on_axis(place))
+            .flat_map(|place| self.places_of_ceiling("", place))
             .collect();
         match &self.what {
             What::Along(_) => Axis {
@@ -164,6 +223,11 @@ impl Across {
                 name: "server".to_owned(),
                 unit: Unit::Count,
                 scale: Scale::Category(self.servers.clone()),
+            },
+            What::Ways(ways) => Axis {
+                name: "how servers were asked".to_owned(),
+                unit: Unit::Count,
+                scale: Scale::Category(ways.all.clone()),
             },
         }
     }

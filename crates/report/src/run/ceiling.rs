@@ -87,7 +87,9 @@ impl Run {
 const KINDS: [&str; 4] = [CORES, PROTOCOL, CERTIFICATE, HANDSHAKE];
 
 /// Those in which `digests` differ.
-fn differing<'a>(digests: impl Iterator<Item = &'a Digest> + Clone) -> Vec<&'static str> {
+pub(super) fn differing<'a>(
+    digests: impl Iterator<Item = &'a Digest> + Clone,
+) -> Vec<&'static str> {
     let differs = |name: &&str| {
         let mut values = digests.clone().filter_map(|one| one.id.value(name));
         let first = values.next();
@@ -97,7 +99,7 @@ fn differing<'a>(digests: impl Iterator<Item = &'a Digest> + Clone) -> Vec<&'sta
 }
 
 /// What is said of a ceiling, of what differs: `http2-tls, rsa-2048`.
-fn kind(digest: &Digest, differing: &[&'static str]) -> String {
+pub(super) fn kind(digest: &Digest, differing: &[&'static str]) -> String {
     let said = |name: &&'static str| {
         let value = digest.id.value(name)?;
         Some(match *name {

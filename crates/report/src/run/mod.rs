@@ -10,6 +10,7 @@ mod digest;
 mod gaps;
 mod left_out;
 mod point;
+mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 

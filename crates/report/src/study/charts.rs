@@ -68,6 +68,7 @@ fn across(
     let workloads = run.workloads();
     let mut all: Vec<Series> = Vec::new();
     for (look, label) in run.labels().into_iter().enumerate() {
+        let mut series = Series::new(&label, look, Kind::Marks);
         for (x, workload) in (0_u32..).zip(&workloads) {
             let cells = run.cells(workload).into_iter();
             let rates = cells.filter(|cell| cell.server() == label);
@@ -77,12 +78,10 @@ fn across(
                 one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
             });
             if let Some(found) = best.and_then(|(_, cell)| measure(&cell)) {
-                // One for each point: no line joins workloads.
-                let mut series = Series::new(&label, look, Kind::Line);
                 add(&mut series, f64::from(x), &found);
-                all.push(series);
             }
         }
+        all.push(series);
     }
     Chart {
         id: format!("study-{id}"),

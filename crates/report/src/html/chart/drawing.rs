@@ -276,7 +276,7 @@ impl Plot<'_> {
     fn line(&self, svg: &mut String, series: &Series) {
         self.band(svg, series);
         self.dots(svg, series);
-        if series.kind != Kind::Scatter {
+        if !matches!(series.kind, Kind::Marks | Kind::Scatter) {
             let mut path = String::new();
             let mut pen_down = false;
             for point in &series.points {
@@ -304,7 +304,7 @@ impl Plot<'_> {
                 dash(series)
             );
         }
-        if series.kind == Kind::Line {
+        if matches!(series.kind, Kind::Line | Kind::Marks) {
             let scale = if series.points.len() > MARKS_LARGE {
                 0.45
             } else {
@@ -366,14 +366,13 @@ impl Plot<'_> {
                 Some((self.across(point.x), self.up(low), self.up(high)))
             })
             .collect();
-        if sides.len() == 1 {
-            let (x, low, high) = sides[0];
-            let _ = write!(
-                svg,
-                "<path class=\"line thin\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>"
-            );
-        }
-        if sides.len() < 2 {
+        if series.kind == Kind::Marks || sides.len() < 2 {
+            for (x, low, high) in sides {
+                let _ = write!(
+                    svg,
+                    "<path class=\"line thin\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>"
+                );
+            }
             return;
         }
         let mut path = String::new();

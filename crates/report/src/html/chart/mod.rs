@@ -107,7 +107,9 @@ fn legend(chart: &Chart) -> String {
 const fn how_light(series: &Series) -> &'static str {
     match series.kind {
         Kind::Bar { .. } => "pale",
-        Kind::Curve | Kind::Line | Kind::Reference | Kind::Scatter | Kind::Trace => "dotted",
+        Kind::Curve | Kind::Line | Kind::Marks | Kind::Reference | Kind::Scatter | Kind::Trace => {
+            "dotted"
+        }
     }
 }
 
@@ -118,13 +120,13 @@ fn swatch(series: &Series) -> String {
         Kind::Curve | Kind::Reference | Kind::Trace => None,
         // Single points are round, whosoever they are.
         Kind::Scatter => Some(look::symbol(0)),
-        Kind::Line => Some(look::symbol(series.look)),
+        Kind::Line | Kind::Marks => Some(look::symbol(series.look)),
     };
     let mut svg = format!(
         "<svg viewBox=\"0 0 28 12\" width=\"28\" height=\"12\" aria-hidden=\"true\" style=\"--c:{}\">",
         readout::colour(series)
     );
-    if !matches!(series.kind, Kind::Bar { .. } | Kind::Scatter) {
+    if !matches!(series.kind, Kind::Bar { .. } | Kind::Marks | Kind::Scatter) {
         let dash = dash(series);
         let _ = write!(svg, "<path class=\"line\"{dash} d=\"M1 6H27\"/>");
     }
