@@ -8,6 +8,7 @@ use sys::reactor::Reactor;
 
 use crate::author::{Failure, Seat};
 use crate::dictation::Dictation;
+use crate::hooks::Hooks;
 use crate::pool;
 use crate::preamble::Preamble;
 use crate::progress::Progress;
@@ -139,9 +140,11 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
         users: users(plan, index, dictation.is_some()),
-        sessions: Sessions::new(plan, index),
-        dictation,
-        follower: Follower::new(plan, plan.connections_of(index)),
+        hooks: Hooks::new(
+            Sessions::new(plan, index),
+            dictation,
+            Follower::new(plan, plan.connections_of(index)),
+        ),
         requests,
         reactor,
         stop,

@@ -7,12 +7,11 @@ use sys::Errno;
 use sys::reactor::Refused;
 use wire::{Broken, Head, ProtocolError, RequestId, Sink, StreamId};
 
-use crate::dictation::Dictation;
 use crate::exchange::{Cause, Exchange};
+use crate::hooks::Hooks;
 use crate::recorder::Recorder;
-use crate::redirect::{Follower, Since, is_redirect};
+use crate::redirect::is_redirect;
 use crate::request::Requests;
-use crate::session::Sessions;
 
 /// An exchange under way.
 #[derive(Clone, Copy, Debug)]
@@ -63,10 +62,14 @@ impl Flight {
         }
     }
 
-    /// It is under way since then, and goes on where a redirect led.
-    pub(crate) const fn go_on(&mut self, since: Since) {
-        self.ready = since.ready;
-        self.sent = Some(since.sent);
+    /// It begins in `place` with `hooks`, who may want its content, and for whom it may go on where
+    /// a redirect led.
+    pub(crate) fn hook(&mut self, hooks: &Hooks, place: u32) {
+        self.compares |= hooks.reads_content(self.class());
+        if let Some(since) = hooks.since(place) {
+            self.ready = since.ready;
+            self.sent = Some(since.sent);
+        }
     }
 
     /// Which request of the plan it is.
@@ -149,12 +152,8 @@ pub(crate) struct Watch<'a> {
     /// Those of this connection, by their stream.
     pub(crate) flights: &'a mut [Option<Flight>],
     pub(crate) requests: &'a Requests,
-    /// What the users know, if they know anything, and whose answers these are.
-    pub(crate) sessions: Option<&'a mut Sessions>,
-    /// Who is told the answers, if anybody is.
-    pub(crate) dictation: Option<&'a mut Dictation>,
-    /// Who follows redirects, if anybody does.
-    follower: Option<&'a mut Follower>,
+    /// Who is told of them, if anybody is.
+    hooks: Option<&'a mut Hooks>,
     pub(crate) place: u32,
     pub(crate) recorder: &'a mut Recorder,
     pub(crate) at: Instant,
@@ -176,9 +175,7 @@ impl<'a> Watch<'a> {
         Self {
             flights,
             requests,
-            sessions: None,
-            dictation: None,
-            follower: None,
+            hooks: None,
             place,
             recorder,
             at,
@@ -188,24 +185,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The same, for those who want to know what comes.
+    /// The same, for those who take part in it.
     #[inline]
-    pub(crate) fn telling(
-        self,
-        sessions: Option<&'a mut Sessions>,
-        dictation: Option<&'a mut Dictation>,
-    ) -> Self {
-        Self {
-            sessions,
-            dictation,
-            ..self
-        }
-    }
-
-    /// The same, with redirects followed.
-    #[inline]
-    pub(crate) fn leading(self, follower: Option<&'a mut Follower>) -> Self {
-        Self { follower, ..self }
+    pub(crate) fn telling(self, hooks: Option<&'a mut Hooks>) -> Self {
+        Self { hooks, ..self }
     }
 }
 
@@ -217,10 +200,25 @@ impl Watch<'_> {
             return false;
         };
         let place = self.place;
-        let follower = self.follower.as_mut();
-        let leads = follower.is_some_and(|follower| follower.hear(place, class, head));
+        let hooks = self.hooks.as_mut();
+        let leads = hooks.is_some_and(|hooks| hooks.redirected(place, class, head));
         self.recorder.redirected(self.at, leads);
         leads
+    }
+
+    /// A redirect that is followed is complete.
+    #[cold]
+    fn lead_on(&mut self, flight: &Flight) {
+        if let Some(hooks) = &mut self.hooks {
+            hooks.hold(self.place, flight);
+        }
+        self.seen.answered += 1;
+    }
+
+    /// Whether somebody is told the answers, right or wrong.
+    #[inline]
+    fn hears(&self) -> bool {
+        self.hooks.as_ref().is_some_and(|hooks| hooks.hears())
     }
 
     /// The exchange that the protocol tells of; none if it was taken back, because the connection
@@ -252,7 +250,7 @@ impl Sink for Watch<'_> {
     fn head(&mut self, stream: StreamId, head: &Head<'_>) {
         self.seen.close_announced |= !head.keep_alive;
         let requests = self.requests;
-        let hears = self.dictation.as_ref().is_some_and(|author| author.hears());
+        let hears = self.hears();
         let leads = is_redirect(head.status) && self.redirected(stream, head);
         let Some(flight) = self.flight(stream) else {
             return;
@@ -277,18 +275,15 @@ impl Sink for Watch<'_> {
             return;
         }
         let class = flight.class();
-        if let Some(sessions) = &mut self.sessions {
-            sessions.head(self.place, class, head.bytes);
-        }
-        if hears && let Some(author) = &mut self.dictation {
-            author.head(self.place, head.status, head.bytes);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.head(self.place, class, head);
         }
     }
 
     #[inline]
     fn content(&mut self, stream: StreamId, bytes: &[u8]) {
         let requests = self.requests;
-        let hears = self.dictation.as_ref().is_some_and(|author| author.hears());
+        let hears = self.hears();
         if let Some(flight) = self.flight(stream) {
             if flight.compares {
                 let expectation = requests.expectation(flight.class());
@@ -298,13 +293,8 @@ impl Sink for Watch<'_> {
             }
             flight.content += bytes.len() as u64;
             let class = flight.class();
-            if let Some(sessions) = &mut self.sessions
-                && sessions.read_content(class)
-            {
-                sessions.content(self.place, bytes);
-            }
-            if hears && let Some(author) = &mut self.dictation {
-                author.content(self.place, bytes);
+            if let Some(hooks) = &mut self.hooks {
+                hooks.content(self.place, class, bytes);
             }
         }
     }
@@ -324,29 +314,24 @@ impl Sink for Watch<'_> {
         let Some(mut flight) = place.take_if(|flight| flight.sent.is_some()) else {
             return;
         };
-        if flight.leads
-            && let Some(follower) = &mut self.follower
-        {
-            follower.hold(self.place, &flight);
-            self.seen.answered += 1;
-            return;
+        if flight.leads {
+            return self.lead_on(&flight);
         }
         // The length of an answer with another status says nothing more.
         if flight.cause.is_none() {
             let expectation = self.requests.expectation(flight.class());
             flight.cause = expectation.check_length(flight.content);
         }
-        if flight.cause.is_none()
-            && let Some(sessions) = &mut self.sessions
+        let class = flight.class();
+        if let Some(hooks) = &mut self.hooks
+            && flight.cause.is_none()
         {
-            flight.cause = sessions.complete(self.place, flight.class());
+            flight.cause = hooks.lacks(self.place, class);
         }
         self.recorder.end(&flight.end(self.at));
         self.seen.answered += 1;
-        if let Some(author) = &mut self.dictation
-            && author.hears()
-        {
-            author.complete(self.place);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.complete(self.place);
         }
     }
 

@@ -12,6 +12,7 @@ mod error;
 pub mod exchange;
 pub mod expectation;
 mod flight;
+mod hooks;
 mod in_flight;
 mod limits;
 mod observer;

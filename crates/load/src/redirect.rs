@@ -202,6 +202,7 @@ struct Led {
 /// What is asked on a connection after a redirect.
 #[derive(Debug)]
 struct Asked {
+    since: Since,
     hop: Hop,
     message: Vec<u8>,
 }
@@ -216,8 +217,8 @@ pub(crate) struct Follower {
     coming: Box<[Option<Hop>]>,
     /// Those that go on as soon as a connection has room.
     waiting: VecDeque<Led>,
-    /// What the one goes on to that was taken last.
-    taken: Option<Hop>,
+    /// What the one goes on to that was taken last, and since when it is under way.
+    taken: Option<(Hop, Since)>,
 }
 
 impl Follower {
@@ -264,17 +265,22 @@ impl Follower {
         !self.waiting.is_empty()
     }
 
-    /// Takes the exchange that goes on next: when it was due, which request it is, since when. It
-    /// begins, or ends, before another one is taken.
-    pub(crate) fn take(&mut self) -> Option<(Instant, u16, Since)> {
+    /// Takes the exchange that goes on next: when it was due, and which request it is. It begins,
+    /// or is given up, before another one is taken.
+    pub(crate) fn take(&mut self) -> Option<(Instant, u16)> {
         let Led {
             due,
             class,
             since,
             hop,
         } = self.waiting.pop_front()?;
-        self.taken = Some(hop);
-        Some((due, class, since))
+        self.taken = Some((hop, since));
+        Some((due, class))
+    }
+
+    /// What was taken last does not go on: since when it was under way.
+    pub(crate) fn give_up(&mut self) -> Option<Since> {
+        self.taken.take().map(|(_, since)| since)
     }
 
     /// A request begins in `place`, that of the exchange which was taken last if it `goes_on`: its
@@ -288,12 +294,18 @@ impl Follower {
     ) -> Option<&[u8]> {
         let here = place as usize;
         self.coming[here] = None;
-        let hop = self.taken.take().filter(|_| goes_on);
-        self.asked[here] = hop.map(|hop| Asked {
+        let taken = self.taken.take().filter(|_| goes_on);
+        self.asked[here] = taken.map(|(hop, since)| Asked {
             message: self.guide.message(class, &hop, closes),
+            since,
             hop,
         });
         self.message(place)
+    }
+
+    /// Since when the exchange in `place` is under way, if a redirect led it there.
+    pub(crate) fn since(&self, place: u32) -> Option<Since> {
+        Some(self.asked[place as usize].as_ref()?.since)
     }
 
     /// What is asked in `place`, if a redirect led to it.

@@ -2,25 +2,33 @@
 
 use model::units::Instant;
 
-use crate::redirect::Since;
-
 /// An arrival that waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) due: Instant,
     /// The request that it is, if it began before.
     pub(super) class: Option<u16>,
-    /// Since when it is under way, if a redirect has sent it elsewhere.
-    pub(super) since: Option<Since>,
+    /// It is under way, and goes on where a redirect led.
+    pub(super) goes_on: bool,
 }
 
 impl Arrival {
     /// One that has not begun.
+    #[inline]
     pub(super) const fn new(due: Instant) -> Self {
         Self {
             due,
             class: None,
-            since: None,
+            goes_on: false,
+        }
+    }
+
+    /// One that has been the request of `class`.
+    #[inline]
+    pub(super) const fn of(due: Instant, class: u16) -> Self {
+        Self {
+            class: Some(class),
+            ..Self::new(due)
         }
     }
 }

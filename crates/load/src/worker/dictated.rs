@@ -5,7 +5,6 @@ use sys::reactor::Reactor;
 use wire::Client;
 
 use super::{Arrival, Worker};
-use crate::dictation::Dictation;
 use crate::exchange::Cause;
 use crate::flight::Flight;
 use crate::users::Users;
@@ -20,7 +19,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         ready: Instant,
         now: Instant,
     ) {
-        let Some(dictation) = &mut self.dictation else {
+        let hooks = self.hooks.as_mut();
+        let Some(dictation) = hooks.and_then(|hooks| hooks.dictation.as_mut()) else {
             return;
         };
         let hears = dictation.hears();
@@ -51,7 +51,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// An author that wants nothing more to be asked, or has failed, is heeded.
     pub(super) fn heed_author(&mut self, now: Instant) {
-        if self.dictation.as_ref().is_some_and(Dictation::is_over) {
+        if self.hooks.as_ref().is_some_and(|hooks| hooks.is_over()) {
             self.remaining = 0;
             self.schedule.cut(now);
         }
@@ -66,7 +66,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// The rest of what the user in `place` was handed goes out with the first of it.
     pub(super) fn feed_batch(&mut self, place: u32, now: Instant) {
-        if self.dictation.is_some() {
+        let hooks = self.hooks.as_ref();
+        if hooks.is_some_and(|hooks| hooks.dictation.is_some()) {
             self.feed(place, now);
         }
     }

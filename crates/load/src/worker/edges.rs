@@ -147,9 +147,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         let was_full = open.client.free() == 0;
         let (requests, recorder) = (&self.requests, &mut self.recorder);
-        let mut watch = Watch::new(flights, requests, recorder, (place, at))
-            .telling(self.sessions.as_mut(), self.dictation.as_mut())
-            .leading(self.follower.as_mut());
+        let mut watch =
+            Watch::new(flights, requests, recorder, (place, at)).telling(self.hooks.as_deref_mut());
         open.client.handle_skipped(at, count, &mut watch);
         let seen = watch.seen;
         open.skipping = open.client.skippable() > 0;
@@ -201,9 +200,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         let how = error.map_or(End::Finished, |_| End::Reset);
         let (requests, recorder) = (&self.requests, &mut self.recorder);
-        let mut watch = Watch::new(flights, requests, recorder, (place, at))
-            .telling(self.sessions.as_mut(), self.dictation.as_mut())
-            .leading(self.follower.as_mut());
+        let mut watch =
+            Watch::new(flights, requests, recorder, (place, at)).telling(self.hooks.as_deref_mut());
         watch.error = error;
         watch.write_error = open.write_error;
         open.client
@@ -381,8 +379,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let was_full = open.client.free() == 0;
             let (requests, recorder) = (&self.requests, &mut self.recorder);
             let mut watch = Watch::new(flights, requests, recorder, (place, now))
-                .telling(self.sessions.as_mut(), self.dictation.as_mut())
-                .leading(self.follower.as_mut());
+                .telling(self.hooks.as_deref_mut());
             open.client.handle_timeout(now, &mut watch);
             let seen = watch.seen;
             self.follow(place, now, was_full, seen);

@@ -184,7 +184,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Records an exchange that waited and was never sent, or that was to go on where a redirect
     /// led.
     pub(super) fn never_sent(&mut self, arrival: Arrival, now: Instant, cause: Cause) {
-        let Arrival { due, class, since } = arrival;
+        let Arrival {
+            due,
+            class,
+            goes_on,
+        } = arrival;
+        let hooks = self.hooks.as_mut().filter(|_| goes_on);
+        let since = hooks.and_then(|hooks| hooks.give_up_led());
         self.last_end = self.last_end.max(now);
         let cause = match cause.outcome() {
             // It is under way.

@@ -16,7 +16,6 @@ mod dictated;
 mod edges;
 mod endings;
 mod handshake;
-mod message;
 mod nap;
 mod phases;
 mod sending;
@@ -35,23 +34,20 @@ use model::units::{Instant, Span};
 use sys::reactor::{Event, Key, Reactor, Refused, Stored};
 use wire::{Client, StreamId};
 
-use crate::dictation::Dictation;
 use crate::exchange::Cause;
 use crate::flight::{Flight, Watch};
+use crate::hooks::Hooks;
 use crate::pool::{Connection, Owner, Pool};
 use crate::preamble::Preamble;
 use crate::recorder::Recorder;
-use crate::redirect::Follower;
 use crate::request::Requests;
 use crate::schedule::Schedule;
-use crate::session::Sessions;
 use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
 use self::arrival::{Again, Arrival};
 pub(crate) use self::handshake::handshake_ended;
 use self::handshake::{hear, hear_late, secured_late};
-use self::message::message_of;
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 use self::tunnel::hear_proxy;
@@ -112,12 +108,8 @@ pub struct Worker<C: Client, R> {
     schedule: Schedule,
     /// Those of a closed loop, if they think or follow a script.
     users: Option<Users>,
-    /// What they know, if they know anything.
-    sessions: Option<Sessions>,
-    /// Who makes the requests or hears the answers, if not the plan alone.
-    dictation: Option<Dictation>,
-    /// Who follows redirects, if the plan wants that.
-    follower: Option<Follower>,
+    /// Who else takes part in exchanges, if anybody does.
+    hooks: Option<Box<Hooks>>,
     recorder: Recorder,
     usage: ThreadUsage,
     nap: Nap,
@@ -270,8 +262,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 let was_full = open.client.free() == 0;
                 let (requests, recorder) = (&self.requests, &mut self.recorder);
                 let mut watch = Watch::new(flights, requests, recorder, (place, at))
-                    .telling(self.sessions.as_mut(), self.dictation.as_mut())
-                    .leading(self.follower.as_mut());
+                    .telling(self.hooks.as_deref_mut());
                 let result = open
                     .client
                     .handle_bytes(&mut self.shared, at, bytes, &mut watch);
@@ -382,16 +373,16 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Takes what has waited for longest, before it what begins again.
     #[inline]
     fn take_waiting(&mut self) -> Option<Arrival> {
-        let led = self.follower.as_mut().and_then(Follower::take);
-        if let Some((due, class, since)) = led {
-            let (class, since) = (Some(class), Some(since));
-            return Some(Arrival { due, class, since });
+        if let Some(hooks) = &mut self.hooks
+            && let Some((due, class)) = hooks.take_led()
+        {
+            return Some(Arrival {
+                goes_on: true,
+                ..Arrival::of(due, class)
+            });
         }
         match self.again.pop_front() {
-            Some(Again { due, class }) => Some(Arrival {
-                class: Some(class),
-                ..Arrival::new(due)
-            }),
+            Some(Again { due, class }) => Some(Arrival::of(due, class)),
             None => self.backlog.pop_front().map(Arrival::new),
         }
     }
@@ -399,7 +390,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Whether something waits for a connection.
     #[inline]
     fn is_waited_for(&self) -> bool {
-        let is_led = self.follower.as_ref().is_some_and(Follower::has_waiting);
+        let is_led = self.hooks.as_ref().is_some_and(|hooks| hooks.has_led());
         is_led || !self.backlog.is_empty() || !self.again.is_empty()
     }
 
@@ -449,12 +440,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Begins an exchange on a connection with room.
     #[inline]
     fn begin(&mut self, place: u32, arrival: Arrival, ready: Instant, now: Instant) {
-        let dictation = self.dictation.as_ref();
-        if dictation.is_some_and(Dictation::asks) {
+        if self.hooks.as_ref().is_some_and(|hooks| hooks.asks()) {
             return self.begin_dictated(place, arrival, ready, now);
         }
-        let hears = dictation.is_some_and(Dictation::hears);
-        let Arrival { due, class, since } = arrival;
+        let Arrival {
+            due,
+            class,
+            goes_on,
+        } = arrival;
         let class = class.unwrap_or_else(|| {
             let users = self.users.as_ref();
             let of_script = users.and_then(|users| users.class(place));
@@ -468,23 +461,19 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let request = self.requests.of(class, is_last);
         let id = request.id();
         let users = self.users.as_ref();
-        let message = message_of::<C>(
-            (self.follower.as_mut(), self.sessions.as_mut()),
-            (place, request, since.is_some()),
-            || users.map_or(0, |users| users.round(place)),
-            &mut self.out,
-        );
+        let round = || users.map_or(0, |users| users.round(place));
+        let hooks = self.hooks.as_mut();
+        let message = hooks
+            .and_then(|hooks| hooks.begin::<C>((place, request, goes_on), round, &mut self.out));
         let begun = match message {
             None => open.client.begin(request),
             Some(message) => open.client.begin_as(request, message),
         };
         let stream = begun.expect("it had room");
-        let sessions = self.sessions.as_ref();
-        let reads = hears || sessions.is_some_and(|sessions| sessions.read_content(class));
-        let compares = self.requests.begin(class) || reads;
+        let compares = self.requests.begin(class);
         let mut flight = Flight::new(due, ready, id, compares, open.connect.take());
-        if let Some(since) = since {
-            flight.go_on(since);
+        if let Some(hooks) = &self.hooks {
+            flight.hook(hooks, place);
         }
         let deadline = flight.deadline(self.share.timeout);
         let before = flights[stream.0 as usize].replace(flight);

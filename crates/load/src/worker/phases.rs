@@ -12,15 +12,13 @@ use sys::reactor::Reactor;
 use wire::Client;
 
 use super::{Nap, Share, TURN, Worker};
-use crate::dictation::Dictation;
 use crate::exchange::Cause;
+use crate::hooks::Hooks;
 use crate::pool::{self, Pool};
 use crate::preamble::Preamble;
 use crate::recorder::{self, Recorder};
-use crate::redirect::Follower;
 use crate::request::Requests;
 use crate::schedule::Schedule;
-use crate::session::Sessions;
 use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
@@ -38,9 +36,7 @@ pub(crate) struct Parts<C: Client, R> {
     pub(crate) names: Box<[String]>,
     pub(crate) schedule: Schedule,
     pub(crate) users: Option<Users>,
-    pub(crate) sessions: Option<Sessions>,
-    pub(crate) dictation: Option<Dictation>,
-    pub(crate) follower: Option<Follower>,
+    pub(crate) hooks: Option<Box<Hooks>>,
     pub(crate) recorder: recorder::Settings,
     pub(crate) pool: pool::Settings,
     pub(crate) stop: Arc<AtomicBool>,
@@ -58,14 +54,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             names,
             schedule,
             users,
-            sessions,
-            dictation,
-            follower,
+            hooks,
             recorder,
             pool,
             stop,
         } = parts;
-        let longest = sessions.as_ref().map_or(0, |sessions| sessions.longest);
+        let longest = hooks.as_ref().map_or(0, |hooks| hooks.longest());
         let connections = pool.connections as usize;
         let exchanges = connections * pool.capacity as usize;
         let stored = requests.all();
@@ -104,9 +98,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             requests,
             schedule,
             users,
-            sessions,
-            dictation,
-            follower,
+            hooks,
             stop,
         }
     }

@@ -6,7 +6,7 @@ use wire::Client;
 
 use super::handshake::segment_of;
 use super::{STALLED, Unstamped, Worker};
-use crate::dictation::{COPIED, Dictation};
+use crate::dictation::COPIED;
 
 impl<C: Client, R: Reactor> Worker<C, R> {
     /// Hands to the reactor what the protocol wants to send. What finds no room waits.
@@ -26,31 +26,19 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.out.clear();
             let mut once = None;
             let (mut transmit, starts) = match open.client.poll_transmit(now, &mut self.out) {
-                wire::Transmit::Fixed { starts, .. }
-                    if self.dictation.as_ref().is_some_and(Dictation::asks) =>
-                {
-                    let dictation = self.dictation.as_ref();
-                    let bytes = dictation.map_or(&[][..], |author| author.begun_last(place));
-                    let transmit = if bytes.len() > COPIED {
-                        let stored = self.reactor.store(bytes.to_vec());
-                        Transmit::stored(*once.insert(stored))
-                    } else {
-                        Transmit::copied(bytes)
-                    };
-                    (transmit, starts)
-                }
                 wire::Transmit::Fixed { request, starts } => {
-                    let follower = self.follower.as_ref();
-                    let led = follower.and_then(|follower| follower.message(place));
                     let users = self.users.as_ref();
-                    let is_written = self.sessions.as_mut().is_some_and(|sessions| {
-                        let round = users.map_or(0, |users| users.round(place));
-                        sessions.write(place, round, request, &mut self.out)
-                    });
-                    let transmit = match led {
-                        Some(message) => Transmit::copied(message),
-                        None if is_written => Transmit::copied(&self.out),
+                    let round = || users.map_or(0, |users| users.round(place));
+                    let hooks = self.hooks.as_mut();
+                    let bytes =
+                        hooks.and_then(|hooks| hooks.bytes(place, request, round, &mut self.out));
+                    let transmit = match bytes {
                         None => Transmit::stored(self.stored[usize::from(request.0)]),
+                        Some(bytes) if bytes.len() <= COPIED => Transmit::copied(bytes),
+                        Some(bytes) => {
+                            let stored = self.reactor.store(bytes.to_vec());
+                            Transmit::stored(*once.insert(stored))
+                        }
                     };
                     (transmit, starts)
                 }

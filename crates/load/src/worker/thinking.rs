@@ -6,7 +6,6 @@ use sys::reactor::Reactor;
 use wire::Client;
 
 use super::{Arrival, Worker};
-use crate::dictation::Dictation;
 use crate::pool::Connection;
 use crate::users::Users;
 
@@ -22,7 +21,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if !users.are_dictated() || users.asks(place) < Instant::FAR_FUTURE {
             return Some(users.think(place, at));
         }
-        let wait = self.dictation.as_mut().map(Dictation::delay);
+        let wait = self.hooks.as_mut().map(|hooks| hooks.delay());
         Some(users.wait(place, at + wait.unwrap_or_default()))
     }
 
@@ -57,8 +56,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         match self.users.as_mut().filter(|users| users.follow()) {
             Some(users) => {
                 users.ask_again(place, due);
-                if let Some(dictation) = &mut self.dictation {
-                    dictation.rewind(place);
+                if let Some(hooks) = &mut self.hooks {
+                    hooks.rewind(place);
                 }
                 true
             }
