@@ -58,4 +58,5 @@ mod support;
 mod targets;
 mod tls;
 mod tools;
+mod view;
 mod way;

@@ -16,6 +16,7 @@ mod server;
 mod sources;
 mod targets;
 mod tls;
+mod view;
 
 use std::ops::Range;
 use std::path::Path;
@@ -64,7 +65,7 @@ pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<(Trial
     tell_of_lab();
     let mut chosen = arguments::choose(args, None)?;
     let script = chosen.script.take();
-    let output = Output::new(args);
+    let output = Output::of_another(args);
     let trial = measure(chosen, script.as_ref(), &interrupt, &output, args, most)?;
     Ok((trial, script))
 }
@@ -173,6 +174,7 @@ fn measure(
     let mut metrics = args.exports.metrics.map(Metrics::listen).transpose()?;
     // Started with a plan, it is metered by whoever started it.
     let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server));
+    let mut view = output.view(&chosen.plan);
     let mut failed = None;
     let mut limit = Limit::new(most);
     let mut record = make_load(&chosen.plan, script, args, &stop, &mut |notice| {
@@ -188,6 +190,9 @@ fn measure(
         }
         if let Some(metrics) = &mut metrics {
             metrics.notice(&notice);
+        }
+        if let Some(view) = &mut view {
+            view.notice(&notice);
         }
         if let Err(error) = output.notice(&notice) {
             failed.get_or_insert(error);

@@ -1,17 +1,19 @@
-//! What `triathlon load` writes: events for programs, a live line and a report for people.
+//! What `triathlon load` writes: events for programs, and a report for people.
 
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use load::Notice;
 use model::environment::Tool;
-use model::event::{Event, Phase};
+use model::event::Event;
+use model::plan::Plan;
 use model::record::Sample;
 use model::units::Span;
 use model::{Environment, Trial};
 
 use super::Args;
+use super::view::View;
 use crate::exit::UsageError;
 use crate::out;
 
@@ -19,16 +21,29 @@ use crate::out;
 pub(super) struct Output {
     /// Events go to stdout, one line of JSON each.
     events: bool,
-    /// A line on stderr is rewritten as the run goes on.
-    live: bool,
+    /// A terminal shows the run as it goes on.
+    shows: bool,
 }
 
 impl Output {
     pub(super) fn new(args: &Args) -> Self {
         Self {
             events: args.plan.is_some(),
-            live: args.plan.is_none() && std::io::stderr().is_terminal(),
+            shows: args.plan.is_none(),
         }
+    }
+
+    /// For whoever prints the result in another way, with nothing before it.
+    pub(super) fn of_another(args: &Args) -> Self {
+        Self {
+            shows: false,
+            ..Self::new(args)
+        }
+    }
+
+    /// What a terminal shows of a run of `plan`, if anything is to be shown and somebody watches.
+    pub(super) fn view(&self, plan: &Plan) -> Option<View> {
+        View::new(plan).filter(|_| self.shows)
     }
 
     /// Whether a program reads it, which meters and looks at the machine itself.
@@ -40,9 +55,6 @@ impl Output {
     pub(super) fn notice(&self, notice: &Notice) -> anyhow::Result<()> {
         if self.events {
             write_event(&event_of(notice))?;
-        }
-        if self.live {
-            live_line(notice);
         }
         Ok(())
     }
@@ -179,31 +191,6 @@ pub(super) fn rate(count: u64, length: Span) -> f64 {
     } else {
         count as f64 / length.as_s_f64()
     }
-}
-
-fn live_line(notice: &Notice) {
-    let text = match notice {
-        Notice::Phase(Phase::Done, _) => String::new(),
-        Notice::Phase(phase, _) => format!("{phase:?} ..."),
-        Notice::Interval(interval) => {
-            let quantile = |q| {
-                interval
-                    .response_time
-                    .quantile(q)
-                    .map_or_else(|| "-".to_owned(), |span| span.to_string())
-            };
-            format!(
-                "{:>6} {:>10.0}/s  median {}  p99 {}  failed {}  connections {}",
-                (interval.start + interval.length).to_string(),
-                rate(interval.ok, interval.length),
-                quantile(0.5),
-                quantile(0.99),
-                interval.failures,
-                interval.connections,
-            )
-        }
-    };
-    out::progress(format_args!("\r\x1b[K{text}"));
 }
 
 /// This program, and unless whoever started it reads that, the machine.

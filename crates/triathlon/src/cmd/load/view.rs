@@ -1,0 +1,342 @@
+//! A run as it goes on, for whoever watches at a terminal: some lines that are drawn anew with each
+//! interval and are gone at the end.
+//!
+//! The result has all of it, and more exactly. The lines are on standard error, so that what is
+//! measured can go elsewhere.
+
+use std::collections::VecDeque;
+use std::io::IsTerminal as _;
+
+use load::Notice;
+use load::progress::Published;
+use model::event::Phase;
+use model::plan::{Plan, Stop};
+use model::units::{Instant, Span};
+use sys::clock;
+
+use super::output::rate;
+use crate::out;
+
+/// The most intervals that a line shows.
+const PAST: usize = 120;
+/// Where values begin, and where their pictures do.
+const COLUMNS: [usize; 2] = [12, 30];
+/// Of a terminal that does not say how wide it is.
+const WIDTH: usize = 80;
+/// From low to high.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The lines, and what they are made of.
+#[derive(Debug)]
+pub(super) struct View {
+    stop: Stop,
+    /// Threads that make the load in this process; none where others make it.
+    workers: Option<u32>,
+    width: usize,
+    /// The terminal shows more than ASCII.
+    has_pictures: bool,
+    phase: Phase,
+    past: VecDeque<Past>,
+    end: Span,
+    right: u64,
+    failed: u64,
+    connections: u64,
+    /// When the CPU time was read last, and what it was.
+    cpu: Option<(Instant, Span)>,
+    /// Of the workers' CPUs, in the last interval.
+    busy: Option<f64>,
+    /// So many lines stand there.
+    drawn: usize,
+}
+
+/// One interval.
+#[derive(Clone, Copy, Debug)]
+struct Past {
+    rate: f64,
+    median: Option<Span>,
+    p99: Option<Span>,
+}
+
+impl View {
+    /// Of a run of `plan`, if somebody watches.
+    pub(super) fn new(plan: &Plan) -> Option<Self> {
+        let stderr = std::io::stderr();
+        if !stderr.is_terminal() {
+            return None;
+        }
+        let width = terminal_size::terminal_size_of(&stderr);
+        let width = width.map_or(WIDTH, |(columns, _)| usize::from(columns.0));
+        let file = plan.file();
+        let is_here = load::divide(plan).is_ok_and(|parts| parts.len() == 1);
+        let workers = is_here.then_some(file.workers);
+        Some(Self::with(file.stop, workers, width, speaks_utf8()))
+    }
+
+    fn with(stop: Stop, workers: Option<u32>, width: usize, has_pictures: bool) -> Self {
+        Self {
+            stop,
+            workers,
+            width,
+            has_pictures,
+            phase: Phase::Reference,
+            past: VecDeque::with_capacity(PAST),
+            end: Span::ZERO,
+            right: 0,
+            failed: 0,
+            connections: 0,
+            cpu: None,
+            busy: None,
+            drawn: 0,
+        }
+    }
+
+    /// Something happened during the run.
+    pub(super) fn notice(&mut self, notice: &Notice) {
+        let cpu = clock::process_cpu().unwrap_or_default();
+        self.hear(notice, clock::monotonic(), cpu);
+        out::progress(self.draw());
+    }
+
+    /// The same at `now`, when this process has used so much CPU time.
+    fn hear(&mut self, notice: &Notice, now: Instant, cpu: Span) {
+        match notice {
+            Notice::Phase(phase, _) => {
+                self.phase = *phase;
+                self.cpu = Some((now, cpu));
+            }
+            Notice::Interval(interval) => {
+                self.add(interval);
+                let before = self.cpu.replace((now, cpu));
+                self.busy = before.zip(self.workers).map(|((then, used), workers)| {
+                    let could = now.saturating_since(then).as_s_f64() * f64::from(workers);
+                    let did = Span::from_ns(cpu.as_ns().saturating_sub(used.as_ns()));
+                    (did.as_s_f64() / could.max(1e-9)).min(1.0)
+                });
+            }
+        }
+    }
+
+    fn add(&mut self, interval: &Published) {
+        if self.past.len() == PAST {
+            self.past.pop_front();
+        }
+        let quantile = |q| interval.response_time.quantile(q);
+        self.past.push_back(Past {
+            rate: rate(interval.ok, interval.length),
+            median: quantile(0.5),
+            p99: quantile(0.99),
+        });
+        self.end = interval.start + interval.length;
+        self.right += interval.ok;
+        self.failed += interval.failures;
+        self.connections = interval.connections;
+    }
+
+    /// What takes the place of the lines that stand there.
+    fn draw(&mut self) -> String {
+        let lines = match self.phase {
+            Phase::Done => Vec::new(),
+            _ => self.lines(),
+        };
+        let up = match self.drawn {
+            0 | 1 => String::new(),
+            lines => format!("\x1b[{}A", lines - 1),
+        };
+        self.drawn = lines.len();
+        format!("\r{up}\x1b[J{}", lines.join("\n"))
+    }
+
+    /// Each fits the width of the terminal.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.head()];
+        if let Some(last) = self.past.back() {
+            let time = |time: Option<Span>| time.map_or_else(|| "-".to_owned(), |t| t.to_string());
+            let past = || self.past.iter();
+            let ns = |time: Option<Span>| time.map(Span::as_us_f64);
+            lines.extend([
+                self.line(
+                    "right per s",
+                    &format!("{:.0}", last.rate),
+                    past().map(|one| Some(one.rate)),
+                ),
+                self.line(
+                    "median",
+                    &time(last.median),
+                    past().map(|one| ns(one.median)),
+                ),
+                self.line("p99", &time(last.p99), past().map(|one| ns(one.p99))),
+                format!(
+                    "{:<first$}{} of {}, over {} connections",
+                    "failed",
+                    self.failed,
+                    self.failed + self.right,
+                    self.connections,
+                    first = COLUMNS[0]
+                ),
+            ]);
+            lines.extend(self.headroom());
+        }
+        let fits = |line: String| line.chars().take(self.width.saturating_sub(1)).collect();
+        lines.into_iter().map(fits).collect()
+    }
+
+    /// The phase, and how far it is.
+    fn head(&self) -> String {
+        let Phase::Measurement = self.phase else {
+            return format!("{:?} ...", self.phase);
+        };
+        let (done, told) = match self.stop {
+            Stop::DurationNs(window) => (
+                self.end.as_s_f64() / window.as_s_f64().max(1e-9),
+                format!("{} of {window}", self.end),
+            ),
+            Stop::Count(count) => {
+                let ended = self.right + self.failed;
+                #[expect(clippy::cast_precision_loss, reason = "a picture")]
+                let done = ended as f64 / count.max(1) as f64;
+                (done, format!("{ended} of {count}"))
+            }
+        };
+        let head = format!("{:<1$}{told}", "measuring", COLUMNS[0]);
+        let room = self.width.saturating_sub(COLUMNS[1] + 1);
+        if !self.has_pictures || head.chars().count() >= COLUMNS[1] || room < LEVELS.len() {
+            return head;
+        }
+        let full = (0..room).filter(|cell| (index(*cell) + 0.5) / index(room) < done);
+        let full = full.count();
+        let (full, rest) = ("█".repeat(full), "░".repeat(room - full));
+        format!("{head:<0$}{full}{rest}", COLUMNS[1])
+    }
+
+    /// A value with those before it as a picture, from 0 to the highest of them.
+    fn line(
+        &self,
+        name: &str,
+        value: &str,
+        past: impl DoubleEndedIterator<Item = Option<f64>>,
+    ) -> String {
+        let [first, second] = COLUMNS;
+        let line = format!("{name:<first$}{value}");
+        if !self.has_pictures || line.chars().count() >= second {
+            return line;
+        }
+        let room = self.width.saturating_sub(second + 1);
+        let mut shown: Vec<Option<f64>> = past.rev().take(room).collect();
+        shown.reverse();
+        let most = shown.iter().flatten().copied().fold(0.0, f64::max);
+        let level = |value: f64| {
+            let at_most = |level: &usize| value <= most * index(level + 1) / index(LEVELS.len());
+            let level = (0..LEVELS.len()).find(at_most);
+            LEVELS[level.unwrap_or(LEVELS.len() - 1)]
+        };
+        let picture: String = shown.iter().map(|value| value.map_or(' ', level)).collect();
+        let line = format!("{line:<second$}{picture}");
+        line.trim_end().to_owned()
+    }
+
+    /// What the generator has left of its CPUs: without it, what is measured is the generator.
+    fn headroom(&self) -> Option<String> {
+        let left = (1.0 - self.busy?) * 100.0;
+        let first = COLUMNS[0];
+        Some(format!(
+            "{:<first$}{left:.0} % of the generator's CPUs",
+            "headroom"
+        ))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a position on a screen")]
+const fn index(position: usize) -> f64 {
+    position as f64
+}
+
+/// Whether the terminal says so, as locale(7) has it: the first of these that is set decides.
+fn speaks_utf8() -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
+    let first = set.iter().find(|value| !value.is_empty());
+    let first = first.map(|value| value.to_ascii_lowercase().replace('-', ""));
+    first.is_some_and(|value| value.contains("utf8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::distribution::{Distribution, Shape};
+
+    use super::*;
+
+    fn interval(second: u64, ok: u64, failures: u64) -> Notice {
+        let mut response_time = Distribution::new(Shape::INTERVAL);
+        response_time.record_n(Span::from_us(100 * (second + 1)), ok);
+        Notice::Interval(Published {
+            start: Span::from_s(second),
+            length: Span::from_s(1),
+            ok,
+            failures,
+            connections: 64,
+            response_time,
+        })
+    }
+
+    /// A run of ten seconds by two threads, each busy for three quarters of the time.
+    fn after(view: &mut View, seconds: u64) -> Vec<String> {
+        let at = |second| Instant::from_ns(second * 1_000_000_000);
+        let cpu = |second| Span::from_ms(second * 1_500);
+        view.hear(&Notice::Phase(Phase::Measurement, at(0)), at(0), cpu(0));
+        for second in 0..seconds {
+            let notice = interval(second, 1_000 * (second % 4), second);
+            view.hear(&notice, at(second + 1), cpu(second + 1));
+        }
+        view.lines()
+    }
+
+    fn ten_seconds(width: usize, has_pictures: bool) -> View {
+        let stop = Stop::DurationNs(Span::from_s(10));
+        View::with(stop, Some(2), width, has_pictures)
+    }
+
+    #[test]
+    fn what_happens_is_drawn() {
+        let mut view = ten_seconds(60, true);
+        insta::assert_snapshot!(after(&mut view, 5).join("\n"));
+        assert!(view.lines().iter().all(|line| line.chars().count() < 60));
+    }
+
+    #[test]
+    fn a_narrow_terminal_and_one_of_ascii_have_numbers() {
+        let mut plain = ten_seconds(60, false);
+        let lines = after(&mut plain, 5);
+        assert!(lines.iter().all(|line| line.is_ascii()), "{lines:#?}");
+        assert_eq!(lines[0], "measuring   5.00 s of 10.0 s");
+        assert_eq!(lines[1], "right per s 0");
+        let mut narrow = ten_seconds(20, true);
+        let lines = after(&mut narrow, 5);
+        assert!(lines.iter().all(|line| line.chars().count() < 20));
+        assert_eq!(lines.len(), 6);
+    }
+
+    /// Each drawing covers the one before, and the last leaves nothing.
+    #[test]
+    fn lines_are_drawn_over_each_other() {
+        let mut view = ten_seconds(60, true);
+        after(&mut view, 1);
+        let first = view.draw();
+        assert!(first.starts_with("\r\x1b[Jmeasuring"), "{first:?}");
+        let again = view.draw();
+        assert!(again.starts_with("\r\x1b[5A\x1b[Jmeasuring"), "{again:?}");
+        view.hear(
+            &Notice::Phase(Phase::Done, Instant::ZERO),
+            Instant::ZERO,
+            Span::ZERO,
+        );
+        assert_eq!(view.draw(), "\r\x1b[5A\x1b[J");
+        assert_eq!(view.draw(), "\r\x1b[J");
+    }
+
+    #[test]
+    fn a_run_of_a_count_says_how_many_there_were() {
+        let mut view = View::with(Stop::Count(10_000), None, 60, false);
+        let lines = after(&mut view, 4);
+        assert_eq!(lines[0], "measuring   6006 of 10000");
+        assert_eq!(lines[4], "failed      6 of 6006, over 64 connections");
+    }
+}

@@ -1,0 +1,33 @@
+//! What a person at a terminal sees while load is made.
+
+use std::process::Command;
+
+use crate::support::need;
+use crate::support::process::{Running, program};
+use crate::support::stub::{Next, RIGHT, Stub, send};
+
+#[test]
+fn a_terminal_shows_the_run_and_keeps_the_result() {
+    let Some([script]) = need("a_terminal_shows_the_run_and_keeps_the_result", ["script"]) else {
+        return;
+    };
+    let server = Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    });
+    // It gives a program a terminal, and repeats what is said there.
+    let own = program();
+    let words = format!("{own} load {} -c 2 -d 2500ms --warmup 0s", server.url());
+    let mut command = Command::new(script);
+    command.args(["-qec", &words, "/dev/null"]);
+    command.env("LC_ALL", "C.UTF-8").env("TERM", "xterm");
+    let run = Running::start(&mut command).finish().expect_measured();
+    let lines = |text: &str| text.matches("right per s").count();
+    assert!(lines(&run.stdout) >= 2, "once for each interval: {run:#?}");
+    for words in ["measuring", "headroom", "▁", "░", "over 2 connections"] {
+        assert!(run.stdout.contains(words), "no '{words}' in {run:#?}");
+    }
+    let (_, rest) = run.stdout.rsplit_once("\x1b[J").expect("it is erased");
+    assert_eq!(lines(rest), 0, "{rest}");
+    assert!(rest.contains("Valid") || rest.contains("valid"), "{rest}");
+}
