@@ -9,15 +9,47 @@ use anyhow::{Context as _, Result};
 
 use super::programs::Programs;
 use super::server::on_cpu;
+use super::speech::Speech;
 use crate::command::output;
 use crate::packages::find;
 
-/// What is asked, on which CPU, for how long.
+/// What is asked, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) connections: u32,
+    pub(crate) speech: Speech,
+    /// What `triathlon load` and wrk are told beside that.
+    pub(crate) more: &'a [String],
+}
+
+impl<'a> Ask<'a> {
+    /// For `path` over 64 connections, in clear.
+    pub(crate) const fn of(path: &'a str) -> Self {
+        Self {
+            path,
+            connections: 64,
+            speech: Speech::Http1,
+            more: &[],
+        }
+    }
+
+    /// The same in another protocol.
+    pub(crate) const fn over(self, speech: Speech) -> Self {
+        Self { speech, ..self }
+    }
+
+    /// The same with more said.
+    pub(crate) const fn with(self, more: &'a [String]) -> Self {
+        Self { more, ..self }
+    }
+}
+
+/// What is asked of whom, on which CPU, for how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) address: SocketAddr,
-    pub(crate) path: &'a str,
-    pub(crate) connections: u32,
+    pub(crate) ask: Ask<'a>,
     pub(crate) seconds: u32,
     pub(crate) cpu: u32,
 }
@@ -46,7 +78,10 @@ pub(crate) enum Generator {
     BareUring,
     /// The same without one of its means, by its position in [`WITHOUT`].
     BareUringWithout(usize),
+    /// With HTTP/1.1.
     H2load,
+    /// With HTTP/2.
+    H2loadHttp2,
     TriathlonReadiness,
     TriathlonUring,
     Wrk,
@@ -63,6 +98,9 @@ pub(crate) const WITHOUT: [(&str, &str); 7] = [
     ("ring", "the ring is not registered"),
 ];
 
+/// So many connections h2load makes where each carries one request.
+const HANDSHAKES: &str = "960";
+
 impl Generator {
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -72,6 +110,7 @@ impl Generator {
             Self::BareUring => "bare io_uring loop",
             Self::BareUringWithout(which) => WITHOUT[which].1,
             Self::H2load => "h2load --h1",
+            Self::H2loadHttp2 => "h2load",
             Self::TriathlonReadiness => "triathlon load, readiness",
             Self::TriathlonUring => "triathlon load, io_uring",
             Self::Wrk => "wrk",
@@ -82,7 +121,7 @@ impl Generator {
     pub(crate) fn missing(self) -> Option<&'static str> {
         let (program, package) = match self {
             Self::Ab => ("ab", "apache2-utils"),
-            Self::H2load => ("h2load", "nghttp2-client"),
+            Self::H2load | Self::H2loadHttp2 => ("h2load", "nghttp2-client"),
             Self::Wrk => ("wrk", "wrk"),
             _ => return None,
         };
@@ -92,7 +131,7 @@ impl Generator {
     /// How long a run is for the server, warm-up included.
     pub(crate) fn seconds(self, task: &Task<'_>) -> f64 {
         let warmup = match self {
-            Self::Ab | Self::H2load | Self::Wrk => 0.0,
+            Self::Ab | Self::H2load | Self::H2loadHttp2 | Self::Wrk => 0.0,
             Self::BareEpoll
             | Self::BareEpollDiscard
             | Self::BareUring
@@ -107,7 +146,7 @@ impl Generator {
         match self {
             Self::Wrk => self.run_peer("wrk", task),
             Self::Ab => self.run_peer("ab", task),
-            Self::H2load => self.run_peer("h2load", task),
+            Self::H2load | Self::H2loadHttp2 => self.run_peer("h2load", task),
             Self::BareEpoll => run_bare(programs, "bare_epoll", task, &[]),
             Self::BareEpollDiscard => run_bare(programs, "bare_epoll", task, &["--discard", "1"]),
             Self::BareUring => run_bare(programs, "bare_uring", task, &[]),
@@ -116,6 +155,10 @@ impl Generator {
                 run_bare(programs, "bare_uring", task, &without)
             }
             Self::TriathlonReadiness => run_triathlon(programs, task, &["--backend", "readiness"]),
+            // HTTP/3 has one backend.
+            Self::TriathlonUring if matches!(task.ask.speech, Speech::Http3(_)) => {
+                run_triathlon(programs, task, &[])
+            }
             Self::TriathlonUring => run_triathlon(programs, task, &["--backend", "uring"]),
         }
     }
@@ -123,16 +166,26 @@ impl Generator {
     fn run_peer(self, program: &str, task: &Task<'_>) -> Result<Reading> {
         let path = find(program).with_context(|| format!("{program} is not installed"))?;
         let mut command = on_cpu(&path, task.cpu);
-        let connections = task.connections.to_string();
+        let ask = &task.ask;
+        let connections = ask.connections.to_string();
         let seconds = task.seconds.to_string();
+        let is_brief = ask.speech == Speech::Handshakes;
         match self {
-            Self::Wrk => command.args(["-t1", "-c", &connections, "-d", &seconds]),
+            Self::Wrk => command
+                .args(["-t1", "-c", &connections, "-d", &seconds])
+                .args(ask.more),
             Self::Ab => command
-                .args(["-k", "-q", "-c", &connections, "-t", &seconds])
+                .args((!is_brief).then_some("-k"))
+                .args(["-q", "-c", &connections, "-t", &seconds])
                 .args(["-n", "100000000"]),
-            _ => command.args(["--h1", "-t1", "-c", &connections, "-D", &seconds]),
+            // It makes a connection no second time, so that all of them are made at once.
+            _ if is_brief => command.args(["--h1", "-t1", "-c", HANDSHAKES, "-n", HANDSHAKES]),
+            Self::H2load => command.args(["--h1", "-t1", "-c", &connections, "-D", &seconds]),
+            _ => command
+                .args(["-t1", "-c", &connections, "-D", &seconds])
+                .args(["-m", &ask.speech.streams().to_string()]),
         };
-        command.arg(format!("http://{}{}", task.address, task.path));
+        command.arg(ask.speech.url(task.address, ask.path));
         let before = children_cpu_us();
         let text = output(&mut command).with_context(|| format!("{program} failed"))?;
         let cpu_us = children_cpu_us() - before;
@@ -142,9 +195,13 @@ impl Generator {
             _ => number_after(&text, &["finished in", ", "]),
         };
         let rate = rate.with_context(|| format!("{program} told no rate:\n{text}"))?;
+        let answers = match self {
+            Self::H2load if is_brief => HANDSHAKES.parse()?,
+            _ => rate * f64::from(task.seconds),
+        };
         Ok(Reading {
             rate,
-            cpu_us: cpu_us / (rate * f64::from(task.seconds)),
+            cpu_us: cpu_us / answers,
             ..Reading::default()
         })
     }
@@ -159,8 +216,9 @@ pub(crate) fn run_bare(
 ) -> Result<Reading> {
     let mut command = Command::new(programs.bare(name)?);
     command
-        .args(["--target", &task.address.to_string(), "--path", task.path])
-        .args(["--connections", &task.connections.to_string()])
+        .args(["--target", &task.address.to_string()])
+        .args(["--path", task.ask.path])
+        .args(["--connections", &task.ask.connections.to_string()])
         .args(["--seconds", &task.seconds.to_string()])
         .args(["--cpu", &task.cpu.to_string()])
         .args(more);
@@ -185,10 +243,12 @@ pub(crate) fn run_triathlon(
     let mut command = Command::new(&programs.triathlon);
     command
         .arg("load")
-        .arg(format!("http://{}{}", task.address, task.path))
-        .args(["-t", "1", "-c", &task.connections.to_string()])
+        .arg(task.ask.speech.url(task.address, task.ask.path))
+        .args(["-t", "1", "-c", &task.ask.connections.to_string()])
         .args(["-d", &format!("{}s", task.seconds), "--warmup", "500ms"])
         .args(["--cpus", &task.cpu.to_string()])
+        .args(task.ask.speech.flags())
+        .args(task.ask.more)
         .args(more)
         .arg("--json")
         .arg(&file)

@@ -9,17 +9,23 @@
 mod generator;
 mod instructions;
 mod programs;
+mod protocols;
 mod server;
+mod speech;
 mod statistics;
 mod table;
+mod ways;
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use self::generator::{Generator, Reading, Task, WITHOUT, run_bare, run_triathlon, write_site};
+use self::generator::{
+    Ask, Generator, Reading, Task, WITHOUT, run_bare, run_triathlon, write_site,
+};
 use self::programs::Programs;
 use self::server::Server;
+use self::speech::Speech;
 use self::statistics::summary;
 use self::table::{Row, cpu_ratio, table};
 
@@ -47,7 +53,7 @@ const COMPARISONS: &[Comparison] = &[
         "heads",
         "heads with a Date, an Age and an X-Request-Id that change against the same that do not, \
          64 connections",
-        heads,
+        ways::heads,
     ),
     (
         "bare-uring",
@@ -79,6 +85,69 @@ const COMPARISONS: &[Comparison] = &[
         "open-10000",
         "open loop, 10,000/s, 32 connections, null responder, against the bare spinning client",
         |setting| open(setting, 10_000),
+    ),
+    (
+        "tls",
+        "generators: a 7-byte file from nginx over TLS 1.3, 64 connections that stay",
+        protocols::tls,
+    ),
+    (
+        "handshakes",
+        "generators: a 7-byte file from nginx, a full handshake of TLS 1.3 for each; h2load makes \
+         960 connections at once, the others 64",
+        protocols::handshakes,
+    ),
+    (
+        "http2-1",
+        "generators: a 7-byte file from nginx over HTTP/2 in clear, 64 connections, 1 stream",
+        |setting| protocols::http2(setting, 1),
+    ),
+    (
+        "http2-10",
+        "generators: a 7-byte file from nginx over HTTP/2 in clear, 64 connections, 10 streams",
+        |setting| protocols::http2(setting, 10),
+    ),
+    (
+        "http3",
+        "HTTP/3 against HTTP/2 over TLS: a 7-byte file from origin and Caddy, 64 connections, 10 \
+         streams",
+        protocols::http3,
+    ),
+    (
+        "origin-tls",
+        "servers: a 7-byte file over TLS 1.3, 64 connections that stay",
+        |setting| protocols::origin(setting, Speech::Tls, 0.8),
+    ),
+    (
+        "origin-handshakes",
+        "servers: a 7-byte file, a full handshake of TLS 1.3 for each, 64 connections",
+        |setting| protocols::origin(setting, Speech::Handshakes, 1.0),
+    ),
+    (
+        "origin-http2",
+        "servers: a 7-byte file over HTTP/2 in clear, 64 connections, 10 streams",
+        |setting| protocols::origin(setting, Speech::Http2(10), 0.75),
+    ),
+    (
+        "urls",
+        "1,000 URLs against one, null server, 64 connections",
+        ways::urls,
+    ),
+    (
+        "script",
+        "users of a script of two fixed steps against plain requests, null server, 64 connections",
+        ways::script,
+    ),
+    (
+        "lua",
+        "a script of wrk that makes each request and hears each answer, null server, 64 \
+         connections",
+        ways::lua,
+    ),
+    (
+        "sources",
+        "12,000 source addresses against one, 12,000 connections to origin's null responder",
+        ways::sources,
     ),
 ];
 
@@ -134,7 +203,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         println!("\n{name}: {about}");
         compare(&setting)
     });
-    for kind in ["", "nginx", "lighttpd"] {
+    for kind in ["", "caddy", "lighttpd", "nginx"] {
         drop(std::fs::remove_dir_all(setting.site.with_extension(kind)));
     }
     result
@@ -186,7 +255,7 @@ fn small(setting: &Setting) -> Result<()> {
         Generator::TriathlonUring,
         Generator::TriathlonReadiness,
     ];
-    let measured = generators(setting, &server, "/", &everyone)?;
+    let measured = generators(setting, &server, Ask::of("/"), &everyone)?;
     table(&measured, &["wrk", "bare io_uring loop", "bare epoll loop"]);
     let ours = Generator::TriathlonUring.name();
     cpu_ratio(&measured, ours, Generator::BareUring.name(), Some(1.05));
@@ -194,33 +263,11 @@ fn small(setting: &Setting) -> Result<()> {
     Ok(())
 }
 
-fn heads(setting: &Setting) -> Result<()> {
-    let kinds = ["changing", "fixed"];
-    let mut rows = kinds.map(Row::new);
-    let [changing, fixed] =
-        kinds.map(|heads| Server::null(&setting.programs, setting.server_cpu, &["--heads", heads]));
-    let servers = [changing?, fixed?];
-    for round in 0..setting.rounds {
-        for position in 0..servers.len() {
-            let number = (position + round) % servers.len();
-            setting.round(
-                Generator::TriathlonUring,
-                &servers[number],
-                "/",
-                &mut rows[number],
-            )?;
-        }
-    }
-    table(&rows, &["fixed"]);
-    cpu_ratio(&rows, "changing", "fixed", Some(1.03));
-    Ok(())
-}
-
 fn bare_uring(setting: &Setting) -> Result<()> {
     let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
     let without = (0..WITHOUT.len()).map(Generator::BareUringWithout);
     let everyone: Vec<Generator> = [Generator::BareUring].into_iter().chain(without).collect();
-    let measured = generators(setting, &server, "/", &everyone)?;
+    let measured = generators(setting, &server, Ask::of("/"), &everyone)?;
     table(&measured, &["bare io_uring loop"]);
     for (_, name) in WITHOUT {
         cpu_ratio(&measured, name, "bare io_uring loop", None);
@@ -240,7 +287,7 @@ fn large(setting: &Setting) -> Result<()> {
         Generator::TriathlonUring,
         Generator::TriathlonReadiness,
     ];
-    let measured = generators(setting, &server, "/100k.bin", &everyone)?;
+    let measured = generators(setting, &server, Ask::of("/100k.bin"), &everyone)?;
     table(&measured, &["wrk", "bare epoll loop, discarding"]);
     let ours = Generator::TriathlonUring.name();
     cpu_ratio(&measured, ours, Generator::Wrk.name(), Some(0.5));
@@ -252,22 +299,14 @@ fn large(setting: &Setting) -> Result<()> {
 fn generators(
     setting: &Setting,
     server: &Server,
-    path: &str,
+    ask: Ask<'_>,
     everyone: &[Generator],
 ) -> Result<Vec<Row>> {
-    let mut rows: Vec<Row> = everyone.iter().map(|one| Row::new(one.name())).collect();
-    for round in 0..setting.rounds {
-        for position in 0..everyone.len() {
-            let number = (position + round) % everyone.len();
-            let one = everyone[number];
-            if let Some(package) = one.missing() {
-                rows[number].missing = Some(package);
-                continue;
-            }
-            setting.round(one, server, path, &mut rows[number])?;
-        }
-    }
-    Ok(rows)
+    let contests: Vec<Contest<'_>> = everyone
+        .iter()
+        .map(|&one| (one.name(), one, server, ask))
+        .collect();
+    contest(setting, &contests)
 }
 
 fn origin_small(setting: &Setting) -> Result<()> {
@@ -278,12 +317,11 @@ fn origin_large(setting: &Setting) -> Result<()> {
     servers(setting, "/100k.bin", Generator::BareEpollDiscard)
 }
 
-/// Lets `generator` ask all servers, round by round; those not asked are idle.
+/// Lets `generator` ask origin, nginx and lighttpd.
 fn servers(setting: &Setting, path: &str, generator: Generator) -> Result<()> {
     let (site, cpu) = (&setting.site, setting.server_cpu);
-    let origin = Server::origin(&setting.programs, site, cpu)?;
     let installed = [
-        Some(origin),
+        Some(Server::origin(&setting.programs, site, cpu, None)?),
         Server::nginx(site, cpu)?,
         Server::lighttpd(site, cpu)?,
     ];
@@ -293,15 +331,32 @@ fn servers(setting: &Setting, path: &str, generator: Generator) -> Result<()> {
         }
     }
     let servers: Vec<Server> = installed.into_iter().flatten().collect();
-    let mut rows: Vec<Row> = servers.iter().map(|one| Row::new(one.name)).collect();
+    let contests: Vec<Contest<'_>> = servers
+        .iter()
+        .map(|server| (server.name, generator, server, Ask::of(path)))
+        .collect();
+    table(&contest(setting, &contests)?, &["nginx", "lighttpd"]);
+    Ok(())
+}
+
+/// Who asks whom for what, and what the table calls that.
+type Contest<'a> = (&'static str, Generator, &'a Server, Ask<'a>);
+
+/// Lets each ask once in each round; those servers that are not asked are idle.
+fn contest(setting: &Setting, contests: &[Contest<'_>]) -> Result<Vec<Row>> {
+    let mut rows: Vec<Row> = contests.iter().map(|one| Row::new(one.0)).collect();
     for round in 0..setting.rounds {
-        for position in 0..servers.len() {
-            let number = (position + round) % servers.len();
-            setting.round(generator, &servers[number], path, &mut rows[number])?;
+        for position in 0..contests.len() {
+            let number = (position + round) % contests.len();
+            let (_, generator, server, ask) = contests[number];
+            if let Some(package) = generator.missing() {
+                rows[number].missing = Some(package);
+                continue;
+            }
+            setting.round(generator, server, ask, &mut rows[number])?;
         }
     }
-    table(&rows, &["nginx", "lighttpd"]);
-    Ok(())
+    Ok(rows)
 }
 
 /// Origin's fixed answer of the size that other comparisons use.
@@ -309,7 +364,7 @@ const NULL_RESPONDER: &str = "/.triathlon/null?bytes=7";
 
 /// The response time in open loop with each `--spin`, against a client that only spins.
 fn open(setting: &Setting, rate: u32) -> Result<()> {
-    let server = Server::origin(&setting.programs, &setting.site, setting.server_cpu)?;
+    let server = Server::origin(&setting.programs, &setting.site, setting.server_cpu, None)?;
     let rate = rate.to_string();
     let kinds = [
         ("always", "uring"),
@@ -321,7 +376,11 @@ fn open(setting: &Setting, rate: u32) -> Result<()> {
     let mut bare = Vec::new();
     let mut ours: Vec<Vec<Reading>> = vec![Vec::new(); kinds.len()];
     for _ in 0..setting.rounds {
-        let task = setting.task(&server, NULL_RESPONDER, 32);
+        let ask = Ask {
+            connections: 32,
+            ..Ask::of(NULL_RESPONDER)
+        };
+        let task = setting.task(&server, ask);
         let programs = &setting.programs;
         bare.push(run_bare(programs, "bare_spin", &task, &["--rate", &rate])?);
         for ((spin, backend), readings) in kinds.iter().zip(&mut ours) {
@@ -373,10 +432,10 @@ impl Setting {
         &self,
         generator: Generator,
         server: &Server,
-        path: &str,
+        ask: Ask<'_>,
         row: &mut Row,
     ) -> Result<()> {
-        let task = self.task(server, path, 64);
+        let task = self.task(server, ask);
         let before = server.cpu_ns();
         let reading = generator.run(&self.programs, &task)?;
         let used = server.cpu_ns() - before;
@@ -384,11 +443,10 @@ impl Setting {
         Ok(())
     }
 
-    const fn task<'a>(&self, server: &Server, path: &'a str, connections: u32) -> Task<'a> {
+    const fn task<'a>(&self, server: &Server, ask: Ask<'a>) -> Task<'a> {
         Task {
             address: server.address,
-            path,
-            connections,
+            ask,
             seconds: self.seconds,
             cpu: self.cpu,
         }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use super::programs::Programs;
+use super::speech::{Certificate, Speech};
 use crate::packages::find;
 
 /// A server that runs until this value is dropped.
@@ -37,24 +38,62 @@ impl Server {
         Self::that_tells_its_port("null", command)
     }
 
-    /// Our own server on the files in `folder`, and its null responder.
-    pub(crate) fn origin(programs: &Programs, folder: &Path, cpu: u32) -> Result<Self> {
+    /// Our own server on the files in `folder`, and its null responder; over TLS, with HTTP/3
+    /// beside it, where there is a certificate.
+    pub(crate) fn origin(
+        programs: &Programs,
+        folder: &Path,
+        cpu: u32,
+        certificate: Option<&Certificate>,
+    ) -> Result<Self> {
         let mut command = Command::new(&programs.triathlon);
         command
             .arg("serve")
             .arg(folder)
             .args(["--listen", "127.0.0.1:0", "--workers", "1", "--synthetic"])
             .args(["--cpus", &cpu.to_string()]);
+        if let Some(certificate) = certificate {
+            command.arg("--tls-cert").arg(&certificate.chain);
+            command.arg("--tls-key").arg(&certificate.key);
+            command.arg("--http3");
+        }
         Self::that_tells_its_port("origin", command)
     }
 
     /// nginx on the files in `folder`; none where it is not installed.
     pub(crate) fn nginx(folder: &Path, cpu: u32) -> Result<Option<Self>> {
+        Self::nginx_that_speaks(Speech::Http1, None, folder, cpu)
+    }
+
+    /// The same in that protocol: over TLS 1.3 with the group and the suite that all clients here
+    /// share, where there is a certificate.
+    pub(crate) fn nginx_that_speaks(
+        speech: Speech,
+        certificate: Option<&Certificate>,
+        folder: &Path,
+        cpu: u32,
+    ) -> Result<Option<Self>> {
         let Some(program) = find("nginx") else {
             return Ok(None);
         };
         let address = free_address()?;
         let private = private_folder(folder, "nginx")?;
+        let is_http2 = matches!(speech, Speech::Http2(_) | Speech::SecureHttp2(_));
+        let listens = match (speech.is_secure(), is_http2) {
+            (false, false) => "",
+            (false, true) => " http2",
+            (true, false) => " ssl",
+            (true, true) => " ssl http2",
+        };
+        let secured = certificate.map_or_else(String::new, |certificate| {
+            format!(
+                "ssl_certificate {};\nssl_certificate_key {};\nssl_protocols TLSv1.3;\n\
+                 ssl_ecdh_curve X25519;\n\
+                 ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;\n",
+                certificate.chain.display(),
+                certificate.key.display()
+            )
+        });
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|kind| format!("{kind}_temp_path {kind}_temp;\n"))
             .concat();
@@ -63,8 +102,8 @@ impl Server {
              error_log error.log;\nevents {{ worker_connections 4096; }}\nhttp {{\n\
              {temporary}access_log off;\nsendfile on;\ntcp_nopush on;\ntcp_nodelay on;\n\
              keepalive_requests 1000000000;\nkeepalive_timeout 600s;\n\
-             open_file_cache max=100 inactive=600s;\nserver {{\nlisten {address};\n\
-             root {};\n}}\n}}\n",
+             open_file_cache max=100 inactive=600s;\nserver {{\nlisten {address}{listens};\n\
+             {secured}root {};\n}}\n}}\n",
             folder.display()
         );
         let configuration = private.join("nginx.conf");
@@ -99,6 +138,38 @@ impl Server {
         let mut command = on_cpu(&program, cpu);
         command.arg("-D").arg("-f").arg(&configuration);
         Self::at("lighttpd", command, address).map(Some)
+    }
+
+    /// Caddy on the files in `folder`, over TLS with HTTP/3 beside it; none where it is not
+    /// installed.
+    pub(crate) fn caddy(
+        certificate: &Certificate,
+        folder: &Path,
+        cpu: u32,
+    ) -> Result<Option<Self>> {
+        let Some(program) = find("caddy") else {
+            return Ok(None);
+        };
+        let address = free_address()?;
+        let private = private_folder(folder, "caddy")?;
+        let text = format!(
+            "{{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n}}\n\
+             https://127.0.0.1:{} {{\n\tbind 127.0.0.1\n\ttls {} {}\n\troot * {}\n\
+             \tfile_server\n}}\n",
+            address.port(),
+            certificate.chain.display(),
+            certificate.key.display(),
+            folder.display(),
+        );
+        let configuration = private.join("Caddyfile");
+        fs::write(&configuration, text)?;
+        let mut command = on_cpu(&program, cpu);
+        command
+            .args(["run", "--adapter", "caddyfile", "--config"])
+            .arg(&configuration)
+            .env("XDG_DATA_HOME", &private)
+            .env("XDG_CONFIG_HOME", &private);
+        Self::at("caddy", command, address).map(Some)
     }
 
     /// CPU time that it has used so far, in nanoseconds, over all its threads.

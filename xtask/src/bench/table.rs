@@ -90,11 +90,35 @@ pub(super) fn table(rows: &[Row], references: &[&str]) {
 /// The CPU time of the client per response, of `ours` as a ratio to `theirs`. A target is met if
 /// the whole interval is, and missed if none of it is.
 pub(super) fn cpu_ratio(rows: &[Row], ours: &str, theirs: &str, most: Option<f64>) {
+    ratio(
+        rows,
+        ("client", |row| &row.generator_us),
+        (ours, theirs),
+        most,
+    );
+}
+
+/// The same of the server.
+pub(super) fn server_cpu_ratio(rows: &[Row], ours: &str, theirs: &str, most: Option<f64>) {
+    ratio(
+        rows,
+        ("server", |row| &row.server_share),
+        (ours, theirs),
+        most,
+    );
+}
+
+fn ratio(
+    rows: &[Row],
+    (side, cpu_us): (&str, fn(&Row) -> &[f64]),
+    (ours, theirs): (&str, &str),
+    most: Option<f64>,
+) {
     let find = |name: &str| rows.iter().find(|row| row.name == name);
     let (Some(our), Some(their)) = (find(ours), find(theirs)) else {
         return;
     };
-    let pairs = our.generator_us.iter().zip(&their.generator_us);
+    let pairs = cpu_us(our).iter().zip(cpu_us(their));
     let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
     let Some(ratio) = summary(&ratios) else {
         return;
@@ -106,7 +130,7 @@ pub(super) fn cpu_ratio(rows: &[Row], ours: &str, theirs: &str, most: Option<f64
         Some(most) => format!("; target {most}: open, more rounds would tell"),
     };
     println!(
-        "  client CPU per answer, {ours} / {theirs}: {:.3} [{:.3}, {:.3}]{target}",
+        "  {side} CPU per answer, {ours} / {theirs}: {:.3} [{:.3}, {:.3}]{target}",
         ratio.median, ratio.low, ratio.high
     );
 }

@@ -1,0 +1,122 @@
+//! Comparisons of one way to ask with another: what URLs, scripts and source addresses cost.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+use super::generator::{Ask, Generator};
+use super::server::Server;
+use super::table::{cpu_ratio, table};
+use super::{Contest, NULL_RESPONDER, Setting, contest};
+
+/// How many URLs there are.
+const URLS: usize = 1_000;
+/// How many source addresses there are, and connections that have them.
+const SOURCES: u32 = 12_000;
+
+/// The CPU time of `ours` per answer in one of two ways, as a ratio to that in the other.
+fn ways(setting: &Setting, contests: &[Contest<'_>; 2], most: f64) -> Result<()> {
+    let rows = contest(setting, contests)?;
+    let [one, other] = contests.each_ref().map(|contest| contest.0);
+    table(&rows, &[other]);
+    cpu_ratio(&rows, one, other, Some(most));
+    Ok(())
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// Writes `text` into a file beside those that are served: its path.
+fn write(setting: &Setting, name: &str, text: &str) -> Result<String> {
+    let path = setting.site.join(name);
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    let path = path
+        .to_str()
+        .context("the temporary folder has no name in UTF-8")?;
+    Ok(path.to_owned())
+}
+
+pub(super) fn heads(setting: &Setting) -> Result<()> {
+    let null = |heads| Server::null(&setting.programs, setting.server_cpu, &["--heads", heads]);
+    let (changing, fixed) = (null("changing")?, null("fixed")?);
+    let (ours, ask) = (Generator::TriathlonUring, Ask::of("/"));
+    let contests = [
+        ("changing", ours, &changing, ask),
+        ("fixed", ours, &fixed, ask),
+    ];
+    ways(setting, &contests, 1.03)
+}
+
+pub(super) fn urls(setting: &Setting) -> Result<()> {
+    let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
+    let mut list = String::new();
+    for number in 0..URLS {
+        writeln!(list, "/item/{number}")?;
+    }
+    let list = ["--urls".to_owned(), write(setting, "urls.txt", &list)?];
+    let (ours, ask) = (Generator::TriathlonUring, Ask::of("/item/0"));
+    let contests = [
+        ("1,000 URLs", ours, &server, ask.with(&list)),
+        ("one URL", ours, &server, ask),
+    ];
+    ways(setting, &contests, 1.15)
+}
+
+pub(super) fn script(setting: &Setting) -> Result<()> {
+    let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
+    let steps = "[[step]]\nget = \"/\"\n\n[[step]]\nname = \"other\"\nget = \"/other\"\n";
+    let script = ["--script".to_owned(), write(setting, "steps.toml", steps)?];
+    let (ours, ask) = (Generator::TriathlonUring, Ask::of("/"));
+    let contests = [
+        ("script", ours, &server, ask.with(&script)),
+        ("plain", ours, &server, ask),
+    ];
+    ways(setting, &contests, 1.1)
+}
+
+/// wrk's own way to make a request and to look at an answer.
+const LUA: &str = "local count = 0
+request = function()
+   count = count + 1
+   wrk.headers['X-Counter'] = count
+   return wrk.format(nil, '/' .. count % 1000)
+end
+response = function(status, headers, body)
+   if status ~= 200 then wrk.thread:stop() end
+end
+";
+
+pub(super) fn lua(setting: &Setting) -> Result<()> {
+    let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
+    let file = write(setting, "script.lua", LUA)?;
+    let (ours, theirs) = (words(&["--lua", &file]), words(&["-s", &file]));
+    let ask = Ask::of("/");
+    let contests = [
+        (
+            "triathlon load --lua",
+            Generator::TriathlonUring,
+            &server,
+            ask.with(&ours),
+        ),
+        ("wrk -s", Generator::Wrk, &server, ask.with(&theirs)),
+    ];
+    ways(setting, &contests, 1.0)
+}
+
+pub(super) fn sources(setting: &Setting) -> Result<()> {
+    let server = Server::origin(&setting.programs, &setting.site, setting.server_cpu, None)?;
+    let many = words(&["--interface", "127.1.0.1-127.1.46.224"]);
+    let one = words(&["--interface", "127.1.0.1"]);
+    let ask = Ask {
+        connections: SOURCES,
+        ..Ask::of(NULL_RESPONDER)
+    };
+    let ours = Generator::TriathlonUring;
+    let contests = [
+        ("12,000 addresses", ours, &server, ask.with(&many)),
+        ("one address", ours, &server, ask.with(&one)),
+    ];
+    ways(setting, &contests, 1.1)
+}
