@@ -80,6 +80,11 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// Whether the server was missing before anything was measured.
+    pub fn is_of_all(&self) -> bool {
+        self.workload.is_none() && self.load.is_empty() && self.round.is_none()
+    }
+
     /// Whether `point` is among what is missing, its round apart.
     pub fn is_of(&self, point: &PointId) -> bool {
         self.server == point.server

@@ -11,6 +11,17 @@ impl Run {
         &self.gaps
     }
 
+    /// The labels of all servers that could take part. Whoever was missing before anything was
+    /// measured is compared with nobody.
+    pub(super) fn contenders(&self) -> Vec<String> {
+        let is_missing = |label: &String| {
+            let mut of_all = self.gaps.iter().filter(|gap| gap.is_of_all());
+            of_all.any(|gap| gap.server == *label)
+        };
+        let all = self.server_order.iter();
+        all.filter(|label| !is_missing(label)).cloned().collect()
+    }
+
     /// Whether something was left out to fit the machine or a budget.
     pub const fn is_scaled(&self) -> bool {
         self.is_scaled

@@ -348,8 +348,9 @@ impl Run {
         let servers = self.digests.iter().filter(|digest| !digest.ceiling);
         let servers = servers.filter(|digest| belongs(digest));
         let rounds: Vec<Round<'_>> = servers.map(round).collect();
+        let contenders = self.contenders();
         let asked = Asked {
-            servers: &self.server_order,
+            servers: &contenders,
             references: &self.references,
         };
         let mut comparisons = compare(&rounds, asked);

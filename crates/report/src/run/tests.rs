@@ -372,6 +372,34 @@ fn memory_is_that_after_as_many_connections_as_were_held() {
     assert!(!crate::html::page(&run).contains(said));
 }
 
+/// The lab plans its rounds for those that are there, and so are answers judged.
+#[test]
+fn servers_that_were_missing_from_the_start_are_no_comparisons() {
+    let heat = Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![16],
+        rounds: 7,
+        ceiling: false,
+        ..Heat::default()
+    };
+    let mut run = of_trials(&heat.trials());
+    let servers = ["nginx", "origin", "lwan", "caddy"];
+    run.server_order = servers.map(str::to_owned).to_vec();
+    let comparisons = |run: &Run| run.comparisons()[0].family.comparisons;
+    assert_eq!(comparisons(&run), 3);
+    let gap = |server: &str, round| Gap {
+        server: server.to_owned(),
+        round,
+        ..Gap::default()
+    };
+    // One that could not be measured was asked about all the same.
+    run.note_gaps(&[gap("caddy", Some(2))]);
+    assert_eq!(comparisons(&run), 3);
+    run.note_gaps(&[gap("lwan", None)]);
+    assert_eq!(comparisons(&run), 2);
+}
+
 #[test]
 fn spare_rounds_are_told_from_those_that_were_planned() {
     let heat = Heat {

@@ -36,8 +36,8 @@ pub struct Comparison {
 /// What was asked, as far as comparisons depend on it and stored trials do not tell it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
-    /// The labels of all servers that were asked for, in their order: those that could not be
-    /// measured count as comparisons too.
+    /// The labels of all servers that took part, in their order: those that could not be measured
+    /// count as comparisons too. Whoever was missing before the start is none of them.
     pub servers: &'a [String],
     /// The labels of whom the others are compared with; empty where nobody said.
     pub references: &'a [String],
