@@ -11,6 +11,7 @@ use model::Environment;
 use verdict::words;
 
 use crate::asked::{Answer, Number, Told, answered, answers};
+use crate::chart::Chart;
 use crate::number::{plain, times};
 use crate::published::{WARNING, rows};
 use crate::run::{Run, is_loud};
@@ -44,18 +45,7 @@ pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, 
     page.push_str(MADE);
     page.push_str(&how(run, record));
     page.push_str(&answer(run));
-    let charts = charts::two(run);
-    let mut drawings = Vec::new();
-    for (number, chart) in (1..).zip(&charts) {
-        let file = format!("{name}-{number}.svg");
-        let _ = write!(
-            page,
-            "\n![{}]({file})\n\n{}\n",
-            text(&chart.title),
-            text(&chart.caption)
-        );
-        drawings.push((file, crate::html::drawing(chart)));
-    }
+    let drawings = draw(&mut page, name, &charts::two(run));
     page.push_str(&then_and_now(run));
     let said = " Trials are those of the record, by their numbers.";
     page.push_str(&asked_table(&answers(run), said));
@@ -65,6 +55,18 @@ pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, 
         let _ = writeln!(page, "{NOTES}{}", filled.trim());
     }
     Ok(Study { page, drawings })
+}
+
+/// Puts the charts into the page: the drawings that lie beside it, by the names of their files.
+fn draw(page: &mut String, name: &str, charts: &[Chart]) -> Vec<(String, String)> {
+    let numbered = (1..).zip(charts);
+    let drawn = numbered.map(|(number, chart)| {
+        let file = format!("{name}-{number}.svg");
+        let (title, caption) = (text(&chart.title), text(&chart.caption));
+        let _ = write!(page, "\n![{title}]({file})\n\n{caption}\n");
+        (file, crate::html::drawing(chart))
+    });
+    drawn.collect()
 }
 
 /// Which machine, which command, and what was cut.

@@ -42,19 +42,9 @@ pub fn of_probes(
         plural(passes.max().unwrap_or(0), "pass")
     );
     page.push_str(&answer(results));
-    let mut drawings = Vec::new();
-    let charts = [costs(file, results), speeds(results)];
-    let charts = charts.into_iter().filter(|chart| !chart.is_empty());
-    for (number, chart) in (1..).zip(charts) {
-        let file = format!("{name}-{number}.svg");
-        let _ = write!(
-            page,
-            "\n![{}]({file})\n\n{}\n",
-            text(&chart.title),
-            text(&chart.caption)
-        );
-        drawings.push((file, crate::html::drawing(&chart)));
-    }
+    let mut charts = vec![costs(file, results), speeds(results)];
+    charts.retain(|chart| !chart.is_empty());
+    let drawings = super::draw(&mut page, name, &charts);
     page.push_str(&then_and_now(file, results));
     page.push_str(&asked_table(&asked::answers(file, results), ""));
     page.push_str(&doubts(results));

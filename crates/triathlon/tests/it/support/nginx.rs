@@ -82,6 +82,24 @@ pub(crate) struct Status {
     pub(crate) requests: u64,
 }
 
+/// What a server over TLS says after its address.
+fn secured(certificate: &Path, key: &Path) -> String {
+    format!(
+        " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {}; ssl_certificate_key {}",
+        certificate.display(),
+        key.display()
+    )
+}
+
+/// The same of one that wants a certificate of clients, signed by the authority in that file.
+fn secured_for_clients(certificate: &Path, key: &Path, clients: &Path) -> String {
+    format!(
+        "{}; ssl_client_certificate {}; ssl_verify_client on",
+        secured(certificate, key),
+        clients.display()
+    )
+}
+
 impl Nginx {
     /// Starts `program` on 127.0.0.1 with `files` (name and content) to serve.
     pub(crate) fn start(program: &Path, files: &[(&str, &[u8])]) -> Self {
@@ -95,12 +113,7 @@ impl Nginx {
         certificate: &Path,
         key: &Path,
     ) -> Self {
-        let settings = format!(
-            " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {}; ssl_certificate_key {}",
-            certificate.display(),
-            key.display()
-        );
-        Self::start_with(program, files, &settings)
+        Self::start_with(program, files, &secured(certificate, key))
     }
 
     /// The same, which takes requests before the handshake is over and writes of each whether it
@@ -111,12 +124,7 @@ impl Nginx {
         certificate: &Path,
         key: &Path,
     ) -> Self {
-        let settings = format!(
-            " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_early_data on; ssl_certificate {}; \
-             ssl_certificate_key {}",
-            certificate.display(),
-            key.display()
-        );
+        let settings = format!("{}; ssl_early_data on", secured(certificate, key));
         let configuration = CONFIGURATION
             .replace("  server {", &format!("  {EARLY_LOG}\n  server {{"))
             .replace("ADDRESS;", &format!("ADDRESS{settings};\n    {EARLY}"));
@@ -139,13 +147,7 @@ impl Nginx {
         key: &Path,
         clients: &Path,
     ) -> Self {
-        let settings = format!(
-            " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {}; ssl_certificate_key {}; \
-             ssl_client_certificate {}; ssl_verify_client on",
-            certificate.display(),
-            key.display(),
-            clients.display()
-        );
+        let settings = secured_for_clients(certificate, key, clients);
         Self::start_with(program, files, &settings)
     }
 
@@ -157,13 +159,7 @@ impl Nginx {
         key: &Path,
         clients: &Path,
     ) -> Self {
-        let settings = format!(
-            " ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {}; ssl_certificate_key {}; \
-             ssl_client_certificate {}; ssl_verify_client on",
-            certificate.display(),
-            key.display(),
-            clients.display()
-        );
+        let settings = secured_for_clients(certificate, key, clients);
         let configuration = CONFIGURATION
             .replace("  server {", &format!("  {CLIENTS_LOG}\n  server {{"))
             .replace("ADDRESS", &format!("ADDRESS{settings}"));
