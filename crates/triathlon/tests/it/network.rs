@@ -13,7 +13,7 @@ use crate::support::process::{MEASURED, Run, Running, command};
 use crate::support::{find, need, not_run, wait_until};
 
 /// Whether such a lab can run here; says so if not.
-fn needs_network(name: &str) -> bool {
+pub(crate) fn needs_network(name: &str) -> bool {
     if need(name, ["ip"]).is_none() {
         return false;
     }

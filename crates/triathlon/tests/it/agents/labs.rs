@@ -1,5 +1,6 @@
 //! Labs whose load agents make: servers here, plans there.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{LIMIT, need, wait_until};
 
 /// Trials that something disturbs are measured again, up to twice.
-const LAB_LIMIT: Duration = LIMIT.saturating_mul(3);
+pub(super) const LAB_LIMIT: Duration = LIMIT.saturating_mul(3);
 
 const EXPERIMENT: &str = "
 [experiment]
@@ -40,13 +41,13 @@ address = '127.0.0.2'
 ";
 
 /// An experiment of so many rounds in a folder of its own, where its results go, too.
-struct Far {
+pub(super) struct Far {
     folder: tempfile::TempDir,
     file: PathBuf,
 }
 
 impl Far {
-    fn new(rounds: u32) -> Self {
+    pub(super) fn new(rounds: u32) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("far.toml");
         let text = EXPERIMENT.replace("ROUNDS", &rounds.to_string());
@@ -54,7 +55,7 @@ impl Far {
         Self { folder, file }
     }
 
-    fn words(&self, flags: &str) -> Vec<String> {
+    pub(super) fn words(&self, flags: &str) -> Vec<String> {
         let results = self.folder.path().join("results").display().to_string();
         let words = ["lab", "--no-lock", "--hiccups", "0s", "--results", &results];
         let words = words.into_iter().chain(flags.split_whitespace());
@@ -66,14 +67,23 @@ impl Far {
         Running::start(&mut command(self.words(&format!("{file} --nats {url}"))))
     }
 
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The folder of all that it writes.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The folder of its results.
-    fn results(&self) -> Option<PathBuf> {
+    pub(super) fn results(&self) -> Option<PathBuf> {
         let runs = fs::read_dir(self.folder.path().join("results").join("far")).ok()?;
         runs.filter_map(|entry| Some(entry.ok()?.path())).next()
     }
 
     /// The files of its trials, in order.
-    fn stored(&self) -> Vec<PathBuf> {
+    pub(super) fn stored(&self) -> Vec<PathBuf> {
         let folder = self.results().map(|results| results.join("trials"));
         let files = folder.and_then(|folder| fs::read_dir(folder).ok());
         let paths = files.into_iter().flatten().filter_map(Result::ok);
@@ -86,12 +96,28 @@ impl Far {
     fn trials(&self) -> Vec<Trial> {
         self.stored().iter().map(|path| read(path)).collect()
     }
+
+    /// The numbers of what was measured as it was planned, each of which is there once.
+    pub(super) fn sequences(&self) -> BTreeSet<u32> {
+        let points = self.trials().into_iter().filter_map(|trial| trial.point);
+        let first: Vec<u32> = points
+            .filter(|point| point.attempt == 0)
+            .map(|point| point.sequence)
+            .collect();
+        let once: BTreeSet<u32> = first.iter().copied().collect();
+        assert_eq!(once.len(), first.len(), "each once: {first:?}");
+        once
+    }
 }
 
-/// The two that the experiment names, one of them by its label.
+/// One of the two that the experiment names, the second by its label.
+pub(super) fn agent_of(url: &str, which: usize) -> Running {
+    let (name, labels) = [("a", ""), ("b", "--labels rack=7")][which];
+    agent(url, name, &format!("--targets 127.0.0.0/8 {labels}"))
+}
+
 fn agents(url: &str) -> [Running; 2] {
-    [("a", ""), ("b", "--labels rack=7")]
-        .map(|(name, labels)| agent(url, name, &format!("--targets 127.0.0.0/8 {labels}")))
+    [0, 1].map(|which| agent_of(url, which))
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> T {
@@ -234,14 +260,8 @@ fn a_lab_that_is_killed_goes_on_where_it_stopped() {
     let flags = format!("--resume {} --nats {}", results.display(), nats.url());
     let resumed = Running::start(&mut command(far.words(&flags)));
     let run = resumed.finish_within(LAB_LIMIT).expect_measured();
-    let points = far.trials().into_iter().filter_map(|trial| trial.point);
-    let first = points.filter(|point| point.attempt == 0);
-    let mut sequences: Vec<u32> = first.map(|point| point.sequence).collect();
-    sequences.sort_unstable();
     // nginx and the ceiling, by one connection and by four.
-    assert_eq!(sequences.len(), 4, "{run:#?}");
-    sequences.dedup();
-    assert_eq!(sequences.len(), 4, "each once: {run:#?}");
+    assert_eq!(far.sequences().len(), 4, "{run:#?}");
     let after = far.stored();
     assert!(
         before.iter().all(|path| after.contains(path)),

@@ -1,6 +1,8 @@
 //! Agents and whoever asks them for load, with a real broker between: nats-server on loopback.
 
+mod apart;
 mod broker;
+mod killed;
 mod labs;
 mod lost;
 mod nats;

@@ -10,6 +10,9 @@ use std::process::Command;
 use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{LIMIT, reserve, wait_until};
 
+/// The configuration of an object store.
+const STORE: &str = "jetstream { store_dir: \"STORE\" }";
+
 /// It runs until dropped.
 pub(super) struct Nats {
     folder: tempfile::TempDir,
@@ -21,8 +24,7 @@ pub(super) struct Nats {
 impl Nats {
     /// Starts `program` with an object store, and with `more` in its configuration.
     pub(super) fn start(program: &Path, more: &str) -> Self {
-        let store = "jetstream { store_dir: \"STORE\" }";
-        Self::start_as(program, &format!("{store}\n{more}\n"))
+        Self::start_as(program, &format!("{STORE}\n{more}\n"))
     }
 
     /// The same without an object store.
@@ -54,13 +56,21 @@ impl Nats {
         (Self::run(folder, address, command), urls)
     }
 
+    /// One with an object store at `address`, where nobody else can be.
+    pub(super) fn start_at(program: &Path, address: SocketAddr) -> Self {
+        Self::start_there(program, STORE, address)
+    }
+
     /// STORE stands for a folder.
     fn start_as(program: &Path, configuration: &str) -> Self {
+        let reserved = reserve();
+        Self::start_there(program, configuration, reserved.address)
+    }
+
+    fn start_there(program: &Path, configuration: &str, address: SocketAddr) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = folder.path().join("store").display().to_string();
         let configuration = configuration.replace("STORE", &store);
-        let reserved = reserve();
-        let address = reserved.address;
         let path = folder.path().join("nats.conf");
         fs::write(&path, configuration).expect("a file");
         let mut command = Command::new(program);
