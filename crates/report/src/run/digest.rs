@@ -10,7 +10,7 @@ use model::point::{
     Values,
 };
 use model::quic::QuicRecord;
-use model::record::{Example, Interval};
+use model::record::{Example, Interval, Recovery};
 use model::tls::TlsRecord;
 use model::trial::Ceiling;
 use model::{Claim, Distribution, Outcome, OutcomeCounts, Span, Status, Trial, Verdict};
@@ -216,10 +216,7 @@ impl Digest {
             quic: record.quic.clone(),
             stretches: stretches(trial),
             stages: InStage::all(trial),
-            recovery: trial.recovery.map(|found| {
-                let seconds = found.took.unwrap_or(found.watched).as_s_f64();
-                (seconds, found.took.is_some())
-            }),
+            recovery: trial.recovery.as_ref().map(recovery),
             status: Status::Unknown,
             claims: BTreeMap::new(),
             because: BTreeMap::new(),
@@ -372,6 +369,12 @@ impl Digest {
             false => self.worth(Claim::Capacity),
         }
     }
+}
+
+/// Seconds, and whether answers took as before within them.
+fn recovery(found: &Recovery) -> (f64, bool) {
+    let seconds = found.took.unwrap_or(found.watched).as_s_f64();
+    (seconds, found.took.is_some())
 }
 
 /// The load, and all else that the label of a server does not tell.

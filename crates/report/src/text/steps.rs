@@ -30,7 +30,7 @@ pub(super) fn steps(cells: &[Cell<'_>], style: Style) -> String {
             if name.replace(&step.name) != Some(&step.name) {
                 out.push_str(&format!("  {}\n", step.name));
             }
-            let times: String = step.response.iter().map(time).collect();
+            let times: String = step.response.iter().map(|one| time(one.as_ref())).collect();
             let mut line = format!("{times}  {} right", words::count(step.right));
             if step.failed > 0 {
                 line.push_str(&format!(", {} failed", words::count(step.failed)));
@@ -41,7 +41,7 @@ pub(super) fn steps(cells: &[Cell<'_>], style: Style) -> String {
     out
 }
 
-fn time(measure: &Option<Measure>) -> String {
+fn time(measure: Option<&Measure>) -> String {
     let shown = match measure {
         None => "-".to_owned(),
         Some(one) if one.standing == Standing::Struck => format!("({})", time_us(one.median)),
