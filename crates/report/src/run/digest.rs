@@ -226,9 +226,7 @@ impl Digest {
             is_bound: false,
             headroom: None,
             ceiling_here: trial.context.ceiling.clone(),
-            error_log: context
-                .map(|server| server.error_log.clone())
-                .unwrap_or_default(),
+            error_log: context.map_or_else(Vec::new, |server| server.error_log.clone()),
             error_log_lines: context.map_or(0, |server| server.error_log_lines),
             addresses: context
                 .and_then(|server| server.client_addresses)
