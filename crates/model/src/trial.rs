@@ -210,6 +210,10 @@ pub struct Server {
     pub error_log: Vec<String>,
     /// How many it gained in all.
     pub error_log_lines: u64,
+    /// How many client addresses its access log has of the trial; none where it writes none, or
+    /// not each line at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_addresses: Option<u64>,
     /// The smallest limit of open files in the tree.
     pub open_files_limit: Option<u64>,
     /// The listener's accept queue limit, as the kernel has it.

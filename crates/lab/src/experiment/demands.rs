@@ -174,10 +174,10 @@ connections = 1000
         check(
             "show = \"headroom\"",
             "show = \"hedroom\"",
-            "x.toml:17: asked[0].show: write \"busy\", \"cpu\", \"failures\", \"generator\", \
-             \"goodput\", \"headroom\", \"memory\", \"p50\", \"p99\", \"per_connection\", \
-             \"rate\", \"recovery\", \"system\" or \"user\", not \"hedroom\"; did you \
-             mean 'headroom'?",
+            "x.toml:17: asked[0].show: write \"addresses\", \"busy\", \"cpu\", \"failures\", \
+             \"generator\", \"goodput\", \"headroom\", \"memory\", \"p50\", \"p99\", \
+             \"per_connection\", \"rate\", \"recovery\", \"system\" or \"user\", not \"hedroom\"; \
+             did you mean 'headroom'?",
         );
         check(
             "show = \"headroom\"",

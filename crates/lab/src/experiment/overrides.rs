@@ -145,7 +145,9 @@ fn resolve(written: &str, name: &str) -> Result<Vec<String>, ReadError> {
     }
     let mut schema = String::new();
     for part in path.iter().filter(|part| part.parse::<usize>().is_err()) {
-        if keys::key(&schema).is_some_and(|key| key.kind == Kind::Settings) {
+        let is_free =
+            |key: &keys::Key| matches!(key.kind, Kind::Settings | Kind::Steps | Kind::Variables);
+        if keys::key(&schema).is_some_and(is_free) {
             return Ok(path);
         }
         let known = keys::of(&schema).unwrap_or_default();

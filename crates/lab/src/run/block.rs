@@ -125,7 +125,7 @@ impl Lab<'_> {
         let share = self.experiment.warmup() / u64::try_from(workloads.len()).unwrap_or(1);
         if !share.is_zero() {
             for workload in workloads {
-                let target = Target::of(racer, running.place(), workload, &ground.site);
+                let target = ground.target(racer, running.place(), workload, self.experiment);
                 let number = progress.next_number();
                 let load = Load::warmup(self.experiment, connections, share, number);
                 let plan = trial::plan(&target, &load, &self.division.generator);
@@ -193,7 +193,7 @@ impl Lab<'_> {
     ) -> Result<(), LabError> {
         let workload = &self.experiment.workloads()[slot.cell.workload];
         let place = running.place_over(slot.cell.network);
-        let target = Target::of(slot.racer, place, workload, &ground.site);
+        let target = ground.target(slot.racer, place, workload, self.experiment);
         if was_frozen {
             let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
             let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
@@ -219,7 +219,10 @@ impl Lab<'_> {
         ground: &Ground,
         progress: &mut Progress,
     ) -> Result<(), LabError> {
-        let load = Load::of_cell(self.experiment, &slot.cell, progress.next_number());
+        let mut load = Load::of_cell(self.experiment, &slot.cell, progress.next_number());
+        if matches!(slot.racer, Racer::Ceiling { .. }) {
+            load = load.hurried();
+        }
         let is_shared = slot.cell.placement == Some(Placement::Shared);
         let of_server = running.cpus();
         let (cpus, words) = match is_shared && !of_server.is_empty() {

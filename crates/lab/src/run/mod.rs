@@ -25,6 +25,7 @@ use crate::server::{Installed, Search};
 use crate::site::Site;
 use crate::store::Store;
 use crate::sweep::{self, Racer, Round, Slot};
+use crate::trial::{Place, Target};
 
 use progress::Progress;
 use standby::Standby;
@@ -384,6 +385,17 @@ impl Ground {
         workloads
             .filter(|workload| self.offers(racer, workload))
             .collect()
+    }
+
+    /// What `workload` asks of it there.
+    fn target(
+        &self,
+        racer: Racer,
+        place: Place,
+        workload: &Workload,
+        experiment: &Experiment,
+    ) -> Target {
+        Target::of(racer, place, workload, experiment.users(), &self.site)
     }
 
     /// Whether it offers what the workload needs.

@@ -17,7 +17,7 @@ use crate::pair;
 use crate::server::{self, Absent, Installed, Preset, Running, Search, Start};
 use crate::site::{Site, open_to_all, programs};
 use crate::sweep::{self, Racer};
-use crate::trial::{self, Load, Target};
+use crate::trial::{self, Load};
 
 /// Descriptors that a server with few connections may want.
 const OPEN_FILES_WANTED: u64 = 65_536;
@@ -395,7 +395,7 @@ impl Lab<'_> {
         for workload in ground.workloads(racer, self.experiment) {
             for &way in &ways {
                 let place = running.place_over(way);
-                let target = Target::of(racer, place, workload, &ground.site);
+                let target = ground.target(racer, place, workload, self.experiment);
                 let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
                 let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
                 self.check_interrupt()?;
@@ -428,7 +428,7 @@ impl Lab<'_> {
         let Some(&workload) = ground.workloads(racer, self.experiment).first() else {
             return Ok(());
         };
-        let target = Target::of(racer, running.place(), workload, &ground.site);
+        let target = ground.target(racer, running.place(), workload, self.experiment);
         let load = Load::crowd(self.experiment, progress.next_number());
         let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
         self.check_interrupt()?;

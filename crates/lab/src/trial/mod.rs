@@ -3,14 +3,16 @@
 
 mod place;
 mod sources;
+mod steps;
 
 use std::path::Path;
 
-use model::experiment::{ArrivalKind, Asked, Content, Workload};
-use model::plan::{Arrivals, Expectation, FORMAT, Level, Protocol, Stage, Stop, pace};
+use model::experiment::{ArrivalKind, Asked, Content, Users, Workload};
+use model::plan::{Arrivals, Expectation, FORMAT, Level, Protocol, Stage, Stop, Think, pace};
 use model::point::Point;
 use model::record::Recovery;
 use model::request::RequestFile;
+use model::script::Script;
 use model::trial::Context;
 use model::units::Rate;
 use model::{Condition, Environment, Experiment, Outcome, PlanFile, Span, Trial};
@@ -34,6 +36,8 @@ pub struct Target {
     pub place: Place,
     /// At least one request.
     pub requests: Vec<Wanted>,
+    /// What users do with them, and ask beside them; none: each is sent by its weight.
+    pub script: Option<Script>,
 }
 
 /// One request to a running server.
@@ -70,8 +74,8 @@ impl Wanted {
 }
 
 impl Target {
-    /// The requests of `workload`, as this racer has them.
-    pub fn of(racer: Racer, place: Place, workload: &Workload, site: &Site) -> Self {
+    /// The requests of `workload`, as this racer has them, and what `users` do with them.
+    pub fn of(racer: Racer, place: Place, workload: &Workload, users: &Users, site: &Site) -> Self {
         let from_memory = |length: u64| {
             let path = format!("/.triathlon/null?bytes={length}");
             Wanted::file(path, length, None)
@@ -119,15 +123,20 @@ impl Target {
                 expect: expect.clone(),
             },
         };
+        let requests: Vec<Wanted> = workload.requests.iter().map(wanted).collect();
         Self {
+            script: steps::script(users, racer, &place, workload, &requests),
             place,
-            requests: workload.requests.iter().map(wanted).collect(),
+            requests,
         }
     }
 
     /// Its requests as a plan has them: what a right answer is stands with each where there are
     /// several, and else with the plan.
     fn requests(&self) -> (Vec<RequestFile>, Expectation) {
+        if let Some(script) = &self.script {
+            return (script.requests.clone(), steps::right());
+        }
         let file = |wanted: &Wanted| RequestFile {
             method: wanted.method.clone(),
             headers: wanted.headers.clone(),
@@ -165,6 +174,12 @@ pub struct Load {
     pub arrivals: ArrivalKind,
     /// Before anything counts.
     pub settle: Span,
+    /// Over how long users of a script begin, before they settle.
+    pub ramp: Span,
+    /// How long each user waits before a request; none: not at all.
+    pub think: Option<Think>,
+    /// Whether users of a script wait where it says so.
+    pub waits: bool,
     /// When it ends.
     pub stop: Stop,
     /// From sent to the last byte.
@@ -193,6 +208,9 @@ impl Load {
             rate: None,
             arrivals: ArrivalKind::Fixed,
             settle: Span::ZERO,
+            ramp: Span::ZERO,
+            think: None,
+            waits: false,
             stop: Stop::Count(1),
             timeout,
             stages: Vec::new(),
@@ -235,6 +253,9 @@ impl Load {
             rate: cell.rate,
             arrivals: experiment.arrivals(),
             settle: settle(experiment),
+            ramp: experiment.users().ramp(),
+            think: experiment.users().think(),
+            waits: true,
             stop: Stop::DurationNs(experiment.duration()),
             timeout: experiment.timeout(),
             stages: match cell.rate {
@@ -247,6 +268,17 @@ impl Load {
             stride: stride(experiment),
             workers: experiment.workers(),
             number,
+        }
+    }
+
+    /// The same by users who wait for nothing but answers: how fast the generator can be.
+    #[must_use]
+    pub fn hurried(self) -> Self {
+        Self {
+            ramp: Span::ZERO,
+            think: None,
+            waits: false,
+            ..self
         }
     }
 }
@@ -287,12 +319,12 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         tls: speaks.tls.clone(),
         arrivals,
         stages: load.stages.clone(),
-        think: None,
-        script: None,
+        think: load.think,
+        script: steps::of_load(target, load),
         lua: None,
         deadline: None,
         stop,
-        warmup: load.settle,
+        warmup: load.ramp + load.settle,
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,
         follow: None,

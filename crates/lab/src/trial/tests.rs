@@ -10,6 +10,7 @@ fn target() -> Target {
     Target {
         place: Place::at(Ipv4Addr::LOCALHOST, 4711, Speaks::default()),
         requests: vec![Wanted::file("/small/7.html", 7, Some("ab".repeat(32)))],
+        script: None,
     }
 }
 
@@ -118,6 +119,7 @@ fn a_workload_of_several_requests_is_a_plan_of_them() {
             racer,
             Place::at(Ipv4Addr::LOCALHOST, 4711, Speaks::default()),
             workload,
+            experiment.users(),
             &site,
         );
         Plan::try_from(plan(&target, &load, &[1])).unwrap()

@@ -5,6 +5,7 @@ mod classes;
 mod codings;
 mod connections;
 mod early;
+mod experiments;
 mod failures;
 mod harness;
 mod http2;

@@ -79,6 +79,8 @@ impl Demand {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
+    /// Client addresses in the server's access log.
+    Addresses,
     /// How busy the busiest worker of the generator was.
     Busy,
     /// The server's CPU time for a request.
@@ -112,6 +114,7 @@ pub enum Shown {
 impl Shown {
     /// The words that files have for them.
     pub const WORDS: &'static [&'static str] = &[
+        "addresses",
         "busy",
         "cpu",
         "failures",
@@ -131,6 +134,7 @@ impl Shown {
     /// What it is, as the heading of a number.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Addresses => "client addresses in the access log",
             Self::Busy => "busy share of the generator",
             Self::Cpu => "CPU time of the server for a request",
             Self::Failures => "share of requests that failed or were never sent",

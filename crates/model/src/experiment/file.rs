@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::agents::GeneratorFile;
 use super::course::{Network, Placement, StageText};
@@ -261,6 +262,9 @@ pub struct WorkloadFile {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AskedFile {
+    /// What steps of users call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// A file that the lab makes, and whose right answer it knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
@@ -301,7 +305,30 @@ pub struct LoadFile {
     #[serde(default)]
     pub mode: LoadMode,
     /// Connections in total.
+    #[serde(default = "Counts::none", skip_serializing_if = "Counts::is_none")]
     pub connections: Counts,
+    /// Users, each with a connection of its own: in the place of connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<Counts>,
+    /// How long each user waits before a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<String>,
+    /// Over how long users begin, before anything counts.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "super::values::maybe_span"
+    )]
+    pub ramp: Option<Span>,
+    /// What each user does again and again, in the grammar of scripts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub step: Vec<Value>,
+    /// Whether users keep cookies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cookies: bool,
+    /// What users know by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, Value>,
     /// The intended load of an open loop: one rate or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<OneOrMany<RateText>>,
@@ -399,4 +426,15 @@ pub enum Counts {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         also: Option<OneOrMany<u32>>,
     },
+}
+
+impl Counts {
+    /// Nothing was said.
+    pub(super) const fn none() -> Self {
+        Self::List(Vec::new())
+    }
+
+    pub(super) const fn is_none(&self) -> bool {
+        matches!(self, Self::List(list) if list.is_empty())
+    }
 }

@@ -10,6 +10,7 @@ mod file;
 mod own;
 mod results;
 mod speech;
+mod users;
 mod values;
 mod workload;
 
@@ -29,6 +30,7 @@ pub use file::{
 pub use own::{KeepAlive, KeepAliveFile, Pin, SettingText};
 pub use results::{Gap, Manifest};
 pub use speech::{CertificateKey, Handshake, Speech, Spoken, TlsTable};
+pub use users::{Contents, Users};
 pub use values::{OneOrMany, RateText};
 pub use workload::{Asked, Content, Workload};
 
@@ -109,6 +111,7 @@ pub struct Experiment {
     placements: Vec<Placement>,
     networks: Vec<Network>,
     workers: Option<u32>,
+    users: Users,
 }
 
 impl Experiment {
@@ -237,6 +240,11 @@ impl Experiment {
         self.file.generator.as_ref()
     }
 
+    /// What users do, beside asking for one thing after another.
+    pub const fn users(&self) -> &Users {
+        &self.users
+    }
+
     /// The threads of the generator, if somebody said how many.
     pub const fn workers(&self) -> Option<u32> {
         self.workers
@@ -246,7 +254,8 @@ impl Experiment {
 impl TryFrom<ExperimentFile> for Experiment {
     type Error = ExperimentError;
 
-    fn try_from(file: ExperimentFile) -> Result<Self, ExperimentError> {
+    fn try_from(mut file: ExperimentFile) -> Result<Self, ExperimentError> {
+        users::count(&mut file.load)?;
         check_header(&file.experiment)?;
         let speeches = speech::read(&file)?;
         let servers = expand_servers(&file.server, file.experiment.restart, &speeches)?;
@@ -258,6 +267,7 @@ impl TryFrom<ExperimentFile> for Experiment {
         let placements = course::placements(&file.load)?;
         let networks = course::networks(&file.load, file.generator.is_some())?;
         let workers = course::workers(&file.load)?;
+        let users = users::read(&file.load, &file.workload, &workloads)?;
         agents::check(file.generator.as_ref(), &file.load, &speeches)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));
@@ -272,6 +282,7 @@ impl TryFrom<ExperimentFile> for Experiment {
             placements,
             networks,
             workers,
+            users,
         })
     }
 }

@@ -33,6 +33,8 @@ pub struct Workload {
 /// One request of a workload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Asked {
+    /// What steps of users call it, if they can.
+    pub name: Option<String>,
     /// What is asked for.
     pub content: Content,
     /// The method.
@@ -131,7 +133,10 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
             (Some(_), _) if file.site.is_some() => {
                 return Err(wrong(key("site"), "give a body or a site, not both"));
             }
-            (Some(body), []) => vec![document(body, &key("body"))?],
+            (Some(body), []) => vec![Asked {
+                name: Some("body".to_owned()),
+                ..document(body, &key("body"))?
+            }],
             (None, [_, ..]) => read_requests(file, &key("request"))?,
             (None, []) if file.site.is_some() => {
                 return Err(wrong(key("site"), "there is no file in this folder"));
@@ -206,6 +211,7 @@ fn document(body: &Body, key: &str) -> Result<Asked, ExperimentError> {
         return Err(wrong(format!("{key}.bytes"), "give at most 1G"));
     }
     Ok(Asked {
+        name: None,
         content: Content::Document(body.bytes),
         method: "GET".to_owned(),
         headers: Vec::new(),
@@ -220,7 +226,11 @@ fn read_requests(workload: &WorkloadFile, parent: &str) -> Result<Vec<Asked>, Ex
         if file.weight == Some(0) {
             return Err(wrong(key("weight"), "give at least 1"));
         }
+        if let Some(name) = &file.name {
+            check_name(name, &requests).map_err(|why| wrong(key("name"), why))?;
+        }
         requests.push(Asked {
+            name: file.name.clone().or_else(|| file.file.clone()),
             content: read_content(workload, file, &format!("{parent}[{index}]"))?,
             method: file.method.clone().unwrap_or_else(|| "GET".to_owned()),
             headers: file.headers.clone(),
@@ -228,6 +238,19 @@ fn read_requests(workload: &WorkloadFile, parent: &str) -> Result<Vec<Asked>, Ex
         });
     }
     Ok(requests)
+}
+
+fn check_name(name: &str, others: &[Asked]) -> Result<(), String> {
+    if name.trim().is_empty() || name.starts_with('/') || name.contains("://") {
+        return Err(format!("'{name}' is a path or empty: give it a name"));
+    }
+    match others
+        .iter()
+        .any(|other| other.name.as_deref() == Some(name))
+    {
+        true => Err(format!("another request is called '{name}' already")),
+        false => Ok(()),
+    }
 }
 
 fn read_content(

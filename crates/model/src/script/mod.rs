@@ -3,6 +3,7 @@
 //! The grammar is read here alone, so that it means the same wherever a script may stand. What is
 //! wrong with one is told with the file, the line and what to write instead.
 
+mod around;
 pub mod har;
 mod variables;
 
@@ -15,6 +16,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use toml::Spanned;
 
+pub use self::around::{Alone, Around, Named};
 use self::variables::Variables;
 use crate::plan::{
     AnswerFile, Expectation, PlanError, ScriptFile, StepFile, TakeFile, Think, Url, WayFile,
@@ -48,35 +50,6 @@ impl fmt::Display for Mistake {
 }
 
 impl std::error::Error for Mistake {}
-
-/// Where a script finds what lies outside of it.
-pub trait Around {
-    /// The content of the file that a script names.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read, for this reason.
-    fn file(&self, name: &str) -> Result<Vec<u8>, String>;
-
-    /// The value of a variable of the environment, if there is one.
-    fn environment(&self, name: &str) -> Option<String>;
-}
-
-/// Nothing lies outside.
-#[derive(Clone, Copy, Debug)]
-pub struct Alone;
-
-impl Around for Alone {
-    fn file(&self, name: &str) -> Result<Vec<u8>, String> {
-        Err(format!(
-            "cannot read {name}: no file belongs to this script"
-        ))
-    }
-
-    fn environment(&self, _: &str) -> Option<String> {
-        None
-    }
-}
 
 /// Reads the script in `text`, which `file` names in errors. A path alone is one of the server of
 /// `url` in the script, or else of `base`.
@@ -287,14 +260,21 @@ impl Reader<'_> {
             |text: &str| Ok(String::from_utf8_lossy(&read(text.as_bytes())?).into_owned());
         let headers = step.headers.iter();
         let headers = headers.map(|(name, value)| Ok((name.clone(), read_str(value)?)));
-        let url = Url::absolute(&read_str(url)?, self.base).map_err(wrong)?;
+        let named = self.around.named(url).map_err(wrong)?;
+        let called = named.as_ref().filter(|_| !url.starts_with('/'));
+        let called = called.map(|_| format!("{method} {url}"));
+        let path = named.as_ref().map_or(url, |named| &named.path);
+        let expect = step.expect.clone();
+        let of_name = named.as_ref().filter(|_| method == "GET");
+        let expect = expect.or_else(|| of_name.and_then(|named| named.expect.clone()));
+        let url = Url::absolute(&read_str(path)?, self.base).map_err(wrong)?;
         let body = body.as_deref().map(read).transpose()?;
         let mut request = RequestFile {
             method,
             headers: headers.collect::<Result<_, Wrong>>()?,
             body_base64: body.map(|bytes| BASE64.encode(bytes)),
             name: step.name.as_ref().map(|name| name.get_ref().clone()),
-            expect: step.expect.clone(),
+            expect,
             ..RequestFile::get(url)
         };
         let meant = Request::read(&request, &Expectation::default())
@@ -308,7 +288,8 @@ impl Reader<'_> {
                 return Err((name.span(), why));
             }
         } else {
-            request.name = Some(unique(&mut self.names, &meant.name));
+            let name = called.as_ref().unwrap_or(&meant.name);
+            request.name = Some(unique(&mut self.names, name));
         }
         let class = u16::try_from(self.requests.len())
             .map_err(|_| wrong("a script has at most 65,536 requests".to_owned()))?;

@@ -134,6 +134,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         |value: fn(&crate::run::Digest) -> Option<f64>| cell.value(Claim::Capacity, value);
     let response = |position| cell.response(position).map(|response| response.measure);
     let (number, unit) = match shown {
+        Shown::Addresses => (capacity(|digest| digest.addresses), Unit::Count),
         Shown::Busy => (capacity(|digest| digest.busy), Unit::Share),
         Shown::Cpu => (resources(|digest| digest.cpu_us), Unit::Microseconds),
         Shown::Failures => (capacity(failures), Unit::Share),
@@ -154,7 +155,8 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
             Claim::Resources
         }
         Shown::P50 | Shown::P99 | Shown::Recovery => cell.response_claim(),
-        Shown::Busy
+        Shown::Addresses
+        | Shown::Busy
         | Shown::Failures
         | Shown::Goodput
         | Shown::Headroom

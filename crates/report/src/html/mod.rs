@@ -16,6 +16,8 @@ mod probe;
 mod published;
 mod results;
 mod setting;
+mod stages;
+mod steps;
 mod table;
 mod trials;
 mod verdicts;

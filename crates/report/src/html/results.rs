@@ -7,7 +7,7 @@ use verdict::analysis::{Measure, Standing};
 
 use super::chart::{Room, figure, standing};
 use super::table::Table;
-use super::{escape, verdicts};
+use super::{escape, stages, steps, verdicts};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
 use crate::run::{Cell, QUANTILES, Run};
@@ -26,6 +26,8 @@ pub(super) fn section(run: &Run) -> String {
         );
         let cells = run.cells(workload);
         html.push_str(&best(&cells));
+        html.push_str(&steps::table(&cells));
+        html.push_str(&stages::table(&cells));
         for said in run.above_ceilings(workload) {
             let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&said));
         }
@@ -199,7 +201,7 @@ const RECOVERY: &str = "<p class=\"note\">Recovery is the time from when the sch
                         within twice the time that 9 of 10 answers took before. “At least” is \
                         said where that did not come within the window.</p>\n";
 
-fn show(unit: Unit, measure: Option<Measure>) -> String {
+pub(super) fn show(unit: Unit, measure: Option<Measure>) -> String {
     measure.map_or_else(none, |measure| {
         standing(&unit.show(measure.median), measure.standing)
     })

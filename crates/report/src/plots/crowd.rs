@@ -48,6 +48,18 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         },
         |stretch| Some(Point::new(stretch.middle_s, stretch.p50_us?)),
     );
+    let slowest = chart(
+        "slowest",
+        "p99 over time",
+        "A line per round: the 99th percentile of the response times of the right answers that \
+         came in each stretch, where it has answers enough.",
+        Axis {
+            name: "99th percentile of response time".to_owned(),
+            unit: Unit::Microseconds,
+            scale: Scale::Log,
+        },
+        |stretch| Some(Point::new(stretch.middle_s, stretch.p99_us?)),
+    );
     let lost = chart(
         "lost",
         "Lost requests over time",
@@ -61,7 +73,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     );
     let is_lost = |series: &Series| series.points.iter().any(|point| point.y > 0.0);
     let has_lost = lost.series.iter().any(is_lost);
-    let mut charts = vec![wait];
+    let mut charts = vec![wait, slowest];
     charts.extend(has_lost.then_some(lost));
     charts.retain(|chart| !chart.series.is_empty());
     charts

@@ -88,6 +88,15 @@ fn a_rate_that_changes_shows_what_was_asked_for_what_waits_and_what_is_lost() {
         }
     }
     assert_eq!(ids(&of(&trials)), ["wait-1"]);
+    // With answers enough there is a 99th percentile.
+    let mut more = trials.clone();
+    for interval in more
+        .iter_mut()
+        .flat_map(|trial| &mut trial.record.intervals)
+    {
+        interval.response_time.record_n(Span::from_ms(3), 10_000);
+    }
+    assert_eq!(ids(&of(&more)), ["wait-1", "slowest-1"]);
     for trial in &mut trials {
         trial.record.intervals[1].tally.outcomes[model::Outcome::Shed] = 3;
     }

@@ -10,7 +10,7 @@ use model::point::{
     Values,
 };
 use model::quic::QuicRecord;
-use model::record::{Example, Interval};
+use model::record::{Example, Interval, Recovery};
 use model::tls::TlsRecord;
 use model::trial::Ceiling;
 use model::{Claim, Distribution, Outcome, OutcomeCounts, Span, Status, Trial, Verdict};
@@ -20,6 +20,8 @@ use verdict::is_bound;
 use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
 use super::checked;
+use super::stages::InStage;
+use super::steps::Step;
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
 pub const QUANTILES: [(f64, &str); 9] = [
@@ -33,6 +35,9 @@ pub const QUANTILES: [(f64, &str); 9] = [
     (0.9995, "p99.95"),
     (0.9999, "p99.99"),
 ];
+
+/// The position of the 99th percentile in the list of quantiles.
+const P99: usize = 4;
 
 /// At most so many stretches of a trial are drawn; neighbours are added up.
 const STRETCHES_MAX: usize = 60;
@@ -50,6 +55,8 @@ pub struct Stretch {
     pub scheduled: Option<f64>,
     /// The median response time of its right answers, in microseconds.
     pub p50_us: Option<f64>,
+    /// The 99th percentile, where there are answers enough.
+    pub p99_us: Option<f64>,
 }
 
 /// One trial, boiled down.
@@ -96,6 +103,8 @@ pub struct Digest {
     pub examples: Vec<Example>,
     /// What was checked of the answers to each request, in words.
     pub checked: Vec<String>,
+    /// Each request apart, where there are several.
+    pub(super) steps: Vec<Step>,
     /// The server's user CPU time per exchange that ended, in microseconds.
     pub user_us: Option<f64>,
     /// Its system CPU time per right answer.
@@ -120,6 +129,8 @@ pub struct Digest {
     pub quic: Option<QuicRecord>,
     /// What happened in stretches of the window.
     pub stretches: Vec<Stretch>,
+    /// What happened in each stage of a load that changes.
+    pub(super) stages: Vec<InStage>,
     /// Seconds from when a crowd had gone until answers took as before, and whether they ever did
     /// within the window; if not, how long that was watched.
     pub recovery: Option<(f64, bool)>,
@@ -145,6 +156,8 @@ pub struct Digest {
     pub error_log: Vec<String>,
     /// How many it gained in all.
     pub error_log_lines: u64,
+    /// Client addresses in the server's access log, where it tells.
+    pub addresses: Option<f64>,
     /// Whether it was cut short.
     pub interrupted: bool,
 }
@@ -187,6 +200,7 @@ impl Digest {
             outcomes: record.total.outcomes,
             examples: record.examples.clone(),
             checked: checked(trial),
+            steps: Step::all(trial),
             user_us: split.map(|(user, _)| user),
             system_us: split.map(|(_, system)| system),
             cpu_us: cost.map(|cost| cost.total_us),
@@ -201,10 +215,8 @@ impl Digest {
             http2: record.http2.clone(),
             quic: record.quic.clone(),
             stretches: stretches(trial),
-            recovery: trial.recovery.map(|found| {
-                let seconds = found.took.unwrap_or(found.watched).as_s_f64();
-                (seconds, found.took.is_some())
-            }),
+            stages: InStage::all(trial),
+            recovery: trial.recovery.as_ref().map(recovery),
             status: Status::Unknown,
             claims: BTreeMap::new(),
             because: BTreeMap::new(),
@@ -214,10 +226,11 @@ impl Digest {
             is_bound: false,
             headroom: None,
             ceiling_here: trial.context.ceiling.clone(),
-            error_log: context
-                .map(|server| server.error_log.clone())
-                .unwrap_or_default(),
+            error_log: context.map_or_else(Vec::new, |server| server.error_log.clone()),
             error_log_lines: context.map_or(0, |server| server.error_log_lines),
+            addresses: context
+                .and_then(|server| server.client_addresses)
+                .map(count),
             interrupted: record.interrupted,
         };
         digest.judge(&trial.verdict);
@@ -356,6 +369,12 @@ impl Digest {
     }
 }
 
+/// Seconds, and whether answers took as before within them.
+fn recovery(found: &Recovery) -> (f64, bool) {
+    let seconds = found.took.unwrap_or(found.watched).as_s_f64();
+    (seconds, found.took.is_some())
+}
+
 /// The load, and all else that the label of a server does not tell.
 fn place(id: &PointId) -> Values {
     let mut place = id.load.clone();
@@ -401,8 +420,16 @@ fn size(bytes: model::Bytes) -> f64 {
     bytes.count() as f64
 }
 
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "at most as many as there are lines"
+)]
+const fn count(number: u64) -> f64 {
+    number as f64
+}
+
 /// The quantiles that the sample supports.
-fn quantiles(times: &Distribution) -> [Option<f64>; QUANTILES.len()] {
+pub(super) fn quantiles(times: &Distribution) -> [Option<f64>; QUANTILES.len()] {
     let all = times.count() + times.censored();
     QUANTILES.map(|(q, _)| {
         (support(all, q) != Support::TooFew)
@@ -416,12 +443,10 @@ fn same_name(one: &str, other: &str) -> bool {
     one.replace('_', ".") == other
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
 fn stretches(trial: &Trial) -> Vec<Stretch> {
     let intervals = &trial.record.intervals;
     let together = intervals.len().div_ceil(STRETCHES_MAX).max(1);
     let mut chunks: Vec<&[Interval]> = intervals.chunks(together).collect();
-    let length = |chunk: &[Interval]| chunk.iter().map(|one| one.length.as_s_f64()).sum::<f64>();
     // What the end of the window left of the last one is too short for a rate of its own.
     if let [.., before, last] = chunks.as_slice()
         && length(last) < length(before) / 2.0
@@ -430,30 +455,38 @@ fn stretches(trial: &Trial) -> Vec<Stretch> {
         chunks.truncate(chunks.len() - 2);
         chunks.push(&intervals[rest..]);
     }
-    let stretch = |chunk: &[Interval]| {
-        let start = chunk.first()?.start.as_s_f64();
-        let length = length(chunk);
-        let per_second = |count: fn(&Interval) -> u64| {
-            let count: u64 = chunk.iter().map(count).sum();
-            count as f64 / length
-        };
-        let scheduled: Option<f64> = chunk.iter().map(scheduled).sum();
-        let mut times = Distribution::new(Shape::INTERVAL);
-        for interval in chunk {
-            times.merge(&interval.response_time);
-        }
-        (length > 0.0).then(|| Stretch {
-            middle_s: start + length / 2.0,
-            rate: per_second(|one| one.tally.right_in_it()),
-            lost: per_second(|one| {
-                let outcomes = &one.tally.outcomes;
-                outcomes.failures() + outcomes[Outcome::Shed]
-            }),
-            scheduled: scheduled.map(|requests| requests / length),
-            p50_us: times.quantile(0.5).map(Span::as_us_f64),
-        })
-    };
     chunks.into_iter().filter_map(stretch).collect()
+}
+
+fn length(chunk: &[Interval]) -> f64 {
+    chunk.iter().map(|one| one.length.as_s_f64()).sum()
+}
+
+/// What happened in these intervals, which follow each other; nothing where there are none.
+#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
+pub(super) fn stretch(chunk: &[Interval]) -> Option<Stretch> {
+    let start = chunk.first()?.start.as_s_f64();
+    let length = length(chunk);
+    let per_second = |count: fn(&Interval) -> u64| {
+        let count: u64 = chunk.iter().map(count).sum();
+        count as f64 / length
+    };
+    let scheduled: Option<f64> = chunk.iter().map(scheduled).sum();
+    let mut times = Distribution::new(Shape::INTERVAL);
+    for interval in chunk {
+        times.merge(&interval.response_time);
+    }
+    (length > 0.0).then(|| Stretch {
+        middle_s: start + length / 2.0,
+        rate: per_second(|one| one.tally.right_in_it()),
+        lost: per_second(|one| {
+            let outcomes = &one.tally.outcomes;
+            outcomes.failures() + outcomes[Outcome::Shed]
+        }),
+        scheduled: scheduled.map(|requests| requests / length),
+        p50_us: times.quantile(0.5).map(Span::as_us_f64),
+        p99_us: quantiles(&times)[P99],
+    })
 }
 
 /// How many requests were to be sent in it.

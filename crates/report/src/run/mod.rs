@@ -10,6 +10,8 @@ mod digest;
 mod gaps;
 mod left_out;
 mod point;
+mod stages;
+mod steps;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,8 @@ pub(crate) use across::per_second;
 pub(crate) use checked::checked;
 pub use digest::{Digest, QUANTILES, Stretch};
 pub use point::{Cell, Response};
+pub use stages::StageOver;
+pub use steps::{STEP_QUANTILES, StepOver};
 
 use model::environment::Environment;
 use model::experiment::{Demand, Experiment, Gap, Manifest, Published, ServerVariant};
@@ -27,8 +31,7 @@ use model::{Finding, PointId, Severity, Trial, Verdict};
 use verdict::analysis::{Asked, Comparison, Rival, Round, compare};
 use verdict::words;
 
-/// A run and all that is known of it. Fill in what there is, [`add`](Self::add) each trial, then
-/// make a page, a table or a file of it.
+/// A run. Fill in what is known, [`add`](Self::add) each trial, then make a page or a table of it.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// The experiment's name.

@@ -8,12 +8,13 @@ use verdict::analysis::{Measure, Standing};
 use verdict::pairs::Sharpness;
 use verdict::words;
 
+use super::steps::steps;
 use super::{LABEL, Style, worth, wrap};
 use crate::number::{plain, time_us};
 use crate::run::{Cell, Heard, Run, is_loud};
 
 /// Columns of a server's name.
-const NAME: usize = 14;
+pub(super) const NAME: usize = 14;
 
 /// The whole of it. The verdict comes first.
 pub fn lab(run: &Run, style: Style) -> String {
@@ -184,6 +185,7 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
                 row(cell, style)
             });
         }
+        out.push_str(&steps(&cells, style));
         let here: Vec<String> = cells.iter().filter_map(not_sharp).collect();
         if !here.is_empty() {
             blurred.push(format!("at {} {}", place.text(), here.join(", ")));
@@ -335,7 +337,7 @@ fn row_of_times(cell: &Cell<'_>, style: Style) -> String {
 }
 
 /// The line of a server; a long name stands on a line of its own.
-fn named(cell: &Cell<'_>, line: &str) -> String {
+pub(super) fn named(cell: &Cell<'_>, line: &str) -> String {
     let (before, name) = if cell.server().chars().count() < NAME {
         (String::new(), cell.server())
     } else {

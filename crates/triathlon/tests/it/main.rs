@@ -37,6 +37,7 @@ mod keys;
 mod lab;
 mod lab_exits;
 mod lab_tls;
+mod lab_users;
 mod lua;
 mod many;
 mod models;

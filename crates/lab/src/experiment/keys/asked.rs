@@ -45,6 +45,7 @@ pub(super) const ASKED: Section = Section {
             "show = \"headroom\"",
             "Which number of a point answers: times are for a request, cpu is that of the server \
              and generator that of the generator, per_connection the exchanges on a connection, \
+             addresses how many client addresses the server's access log has (where it is \"on\"), \
              recovery how long answers took longer than before once a crowd had gone.",
         ),
         key(

@@ -7,6 +7,7 @@ pub mod pages;
 mod published;
 mod table;
 mod tls;
+mod users;
 
 use toml::de::{DeTable, DeValue};
 
@@ -59,6 +60,8 @@ pub enum Kind {
     Settings,
     /// A number of bytes.
     Size,
+    /// Several tables of another grammar, that of steps.
+    Steps,
     /// A table.
     Table,
     /// Several tables, each in two brackets.
@@ -71,6 +74,8 @@ pub enum Kind {
     Time,
     /// Yes or no.
     Truth,
+    /// A table of another grammar, that of variables.
+    Variables,
     /// One of these words.
     Word(&'static [&'static str]),
 }
@@ -90,8 +95,8 @@ impl Kind {
                 "a table of text, numbers, true or false, or lists of these".to_owned()
             }
             Self::Size => "a number of bytes: 100, \"64k\" or \"1M\"".to_owned(),
-            Self::Table => "a table".to_owned(),
-            Self::Tables => "tables, each in two brackets".to_owned(),
+            Self::Table | Self::Variables => "a table".to_owned(),
+            Self::Steps | Self::Tables => "tables, each in two brackets".to_owned(),
             Self::Text => "text in quotes".to_owned(),
             Self::Truth => "true or false".to_owned(),
             Self::Texts => "a list of texts in quotes".to_owned(),
@@ -190,7 +195,7 @@ fn check_table(
         }
         let kind = self::key(&below(schema)).map(|key| key.kind);
         match value.get_ref() {
-            DeValue::Table(_) if kind == Some(Kind::Tables) => {
+            DeValue::Table(_) if matches!(kind, Some(Kind::Steps | Kind::Tables)) => {
                 let why = format!(
                     "write [[{}]], in two brackets: there may be several",
                     below(schema)

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::more::EVEN_POINTS;
 use super::{Key, Kind, SECTIONS, Section};
 use crate::experiment::NEW;
 
@@ -184,7 +185,7 @@ fn value(kind: Kind, path: &str) -> Value {
         Kind::Numbers => {
             let number = json!({ "type": "integer", "minimum": 1 });
             let list = json!({ "type": "array", "items": number, "minItems": 1 });
-            json!({ "anyOf": [number, list, object(path)] })
+            json!({ "anyOf": [number, list, object(EVEN_POINTS.path)] })
         }
         Kind::Rate | Kind::Size => json!({
             "anyOf": [{ "type": "number", "minimum": 0 }, { "type": "string" }],
@@ -194,10 +195,12 @@ fn value(kind: Kind, path: &str) -> Value {
             let list = json!({ "type": "array", "items": one, "minItems": 1 });
             json!({ "type": "object", "additionalProperties": { "anyOf": [one, list] } })
         }
+        Kind::Steps => json!({ "type": "array", "items": { "type": "object" } }),
         Kind::Table => object(path),
         Kind::Tables => json!({ "type": "array", "items": object(path) }),
         Kind::Text => json!({ "type": "string" }),
         Kind::Truth => json!({ "type": "boolean" }),
+        Kind::Variables => json!({ "type": "object" }),
         Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Time => json!({
             "type": "string", "pattern": "^[0-9.]+ ?(ns|us|ms|s|m|min|h)$",

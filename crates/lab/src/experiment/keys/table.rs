@@ -1,9 +1,7 @@
 //! The one table of the keys of an experiment: the reader, its messages, the pages and the schema
 //! all follow from it.
 
-use super::Kind::{
-    Axis, Count, Fields, Numbers, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word,
-};
+use super::Kind::{Axis, Count, Fields, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word};
 use super::agents::{AGENTS, GENERATOR};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
@@ -13,6 +11,7 @@ use super::more::{
 };
 use super::published::PUBLISHED;
 use super::tls::TLS;
+use super::users::{CONNECTIONS, COOKIES, NAME, RAMP, STEP, THINK, USERS, VARIABLES};
 use super::{Key, Section};
 
 pub(super) const fn key(
@@ -331,6 +330,7 @@ pub const SECTIONS: &[Section] = &[
         written: "[[workload.request]]",
         meaning: "One request of a workload: a body, a file or a path.",
         keys: &[
+            NAME,
             key(
                 "body",
                 Table,
@@ -444,13 +444,13 @@ pub const SECTIONS: &[Section] = &[
                 "What makes a request due: the end of the one before on its connection, or a \
                  schedule that does not wait for answers.",
             ),
-            key(
-                "connections",
-                Numbers,
-                MUST,
-                "connections = [1, 64]",
-                "Connections in total; each number of a list is a point.",
-            ),
+            CONNECTIONS,
+            USERS,
+            STEP,
+            THINK,
+            RAMP,
+            COOKIES,
+            VARIABLES,
             key(
                 "rate",
                 Axis(&Rate),

@@ -1,17 +1,16 @@
 //! What is read of a server before and after each window, and for the doctor.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::condition::ServerCondition;
-use model::experiment::Pin;
+use model::experiment::{AccessLog, Pin};
 use model::trial::Server;
 use sys::counters::process;
 use verdict::words;
 
 use super::ears::ears;
-use super::{Running, Start};
+use super::{Running, Start, access_log};
 use crate::condition;
 
 impl Running {
@@ -48,7 +47,8 @@ impl Running {
         self.facts.processes_after = None;
         self.facts.exit = None;
         self.error_log.skip();
-        self.cut_access_log();
+        access_log::cut(&self.access_log());
+        self.facts.client_addresses = None;
     }
 
     /// Looks at it after a window, and returns all that is known.
@@ -59,6 +59,9 @@ impl Running {
         let (lines, count) = self.error_log.gained();
         self.facts.error_log = lines;
         self.facts.error_log_lines = count;
+        if self.facts.access_log == AccessLog::On.name() {
+            self.facts.client_addresses = access_log::addresses(&self.access_log());
+        }
         self.facts.clone()
     }
 
@@ -89,16 +92,9 @@ impl Running {
         });
     }
 
-    /// A log at 100,000 lines per second would fill a disk within a long experiment.
-    fn cut_access_log(&self) {
-        let path = self
-            .directory
-            .path()
-            .join(self.installed.product.access_log_file());
-        if let Ok(log) = OpenOptions::new().write(true).open(path) {
-            // A log that cannot be cut is a big file in a folder that is removed soon.
-            let _kept = log.set_len(0);
-        }
+    fn access_log(&self) -> PathBuf {
+        let directory = self.directory.path();
+        directory.join(self.installed.product.access_log_file())
     }
 }
 

@@ -2,6 +2,7 @@
 //! session of its own and all in one control group; looked at before and after each window; ended
 //! for certain, in reverse order.
 
+mod access_log;
 mod ears;
 mod error_log;
 mod look;

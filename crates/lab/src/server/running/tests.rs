@@ -586,6 +586,7 @@ fn workers_do_not_outlive_a_master_that_is_killed_in_the_middle_of_a_trial() {
         let target = Target {
             place: running.place(),
             requests: vec![Wanted::file("/", 0, None)],
+            script: None,
         };
         let plan = trial::plan(
             &target,

@@ -129,7 +129,12 @@ pub(crate) fn block_cost(
         trial += THAW;
     }
     let starts = u64::from(starts(experiment, block, is_open));
-    trial * open.len() as u64 + (START + experiment.warmup()) * starts
+    // The generator's ceiling is that of users who begin together.
+    let is_server = |slot: &&&Slot| matches!(slot.racer, Racer::Server(_));
+    let ramps = open.iter().filter(is_server).count() as u64;
+    experiment.users().ramp() * ramps
+        + trial * open.len() as u64
+        + (START + experiment.warmup()) * starts
 }
 
 /// One for each racer that is left where it is, one for each trial of the others.
@@ -198,6 +203,7 @@ pub fn scale(experiment: &Experiment, present: &[usize], at_once: u32, budget: S
     }
     if !fits(&current) {
         let (window, warmup) = (current.duration(), current.warmup());
+        let ramp = current.users().ramp();
         current = shorten(&current, &fits);
         if current.duration() != window {
             let now = current.duration();
@@ -206,6 +212,10 @@ pub fn scale(experiment: &Experiment, present: &[usize], at_once: u32, budget: S
         if current.warmup() != warmup {
             let now = current.warmup();
             said.push(format!("servers warm up for {now} instead of {warmup}"));
+        }
+        if current.users().ramp() != ramp {
+            let now = current.users().ramp();
+            said.push(format!("users begin within {now} instead of {ramp}"));
         }
     }
     let least = least_rounds(&current);
@@ -393,14 +403,17 @@ fn with_window(experiment: &Experiment, window: Span) -> Experiment {
             .unwrap_or(header.warmup)
             .min(header.warmup);
         let (whole, rest) = (header.duration.as_ns(), window.as_ns());
-        let part = u128::from(header.warmup.as_ns()) * u128::from(rest) / u128::from(whole.max(1));
-        let part = Span::from_ms(u64::try_from(part / 1_000_000).unwrap_or(u64::MAX));
+        let part = |of: Span| {
+            let part = u128::from(of.as_ns()) * u128::from(rest) / u128::from(whole.max(1));
+            Span::from_ms(u64::try_from(part / 1_000_000).unwrap_or(u64::MAX))
+        };
         header.warmup = if window <= shortest {
             least
         } else {
-            part.clamp(least, header.warmup)
+            part(header.warmup).clamp(least, header.warmup)
         };
         header.duration = window;
+        file.load.ramp = file.load.ramp.map(part);
     })
 }
 

@@ -170,6 +170,27 @@ impl ScriptFile {
         self.cookies || !self.variables.is_empty() || !self.answers.is_empty()
     }
 
+    /// The same for users who do not wait, neither before the first step nor between steps.
+    #[must_use]
+    pub fn without_waits(&self) -> Self {
+        Self {
+            start: None,
+            steps: without_waits(&self.steps),
+            ..self.clone()
+        }
+    }
+
+    /// The same requests in the same order, of users who neither wait nor know anything.
+    #[must_use]
+    pub fn requests_alone(&self) -> Self {
+        Self {
+            cookies: false,
+            variables: Vec::new(),
+            answers: Vec::new(),
+            ..self.without_waits()
+        }
+    }
+
     /// Whether the bytes of a request are the same for each user and each time. Of what was taken
     /// out when it was stored nobody knows.
     fn is_fixed(&self, request: &RequestFile) -> bool {
@@ -199,6 +220,25 @@ impl PlanFile {
         let is_fixed = |script: &ScriptFile| script.is_fixed(&self.requests[position]);
         !self.is_asked_by_lua() && script.is_none_or(is_fixed)
     }
+}
+
+fn without_waits(steps: &[StepFile]) -> Vec<StepFile> {
+    let without = |step: &StepFile| match step {
+        StepFile::Ask(request) => Some(StepFile::Ask(*request)),
+        StepFile::Choose(ways) => {
+            let ways = ways.iter().map(|way| WayFile {
+                weight: way.weight,
+                steps: without_waits(&way.steps),
+            });
+            Some(StepFile::Choose(ways.collect()))
+        }
+        StepFile::Repeat { from, to, steps } => {
+            let (from, to, steps) = (*from, *to, without_waits(steps));
+            (!steps.is_empty()).then_some(StepFile::Repeat { from, to, steps })
+        }
+        StepFile::Wait(_) => None,
+    };
+    steps.iter().filter_map(without).collect()
 }
 
 fn count(steps: &[StepFile]) -> usize {

@@ -241,6 +241,25 @@ impl Nginx {
         Self::start_as(program, &[], &whole)
     }
 
+    /// One that answers whatever it is asked, and logs from which address that came.
+    pub(crate) fn start_naming(program: &Path) -> Self {
+        let server = "log_format who '$remote_addr $uri';
+            server { listen ADDRESS; access_log who.log who; location / { return 200 'seven!'; } }";
+        let whole = CONFIGURATION.split_once("  server {").map(|(head, _)| head);
+        let whole = format!("{}\n{server}\n}}\n", whole.expect("there is a server"));
+        Self::start_as(program, &[], &whole)
+    }
+
+    /// The address and the path of each request to one that logs them.
+    pub(crate) fn quit_and_tell_addresses(self) -> Vec<(String, String)> {
+        let log = self.log_in("who.log");
+        let both = |line: &str| {
+            let (address, path) = line.split_once(' ').expect("an address and a path");
+            (address.to_owned(), path.to_owned())
+        };
+        log.lines().map(both).collect()
+    }
+
     fn start_with(program: &Path, files: &[(&str, &[u8])], settings: &str) -> Self {
         let configuration = CONFIGURATION.replace("ADDRESS", &format!("ADDRESS{settings}"));
         Self::start_as(program, files, &configuration)

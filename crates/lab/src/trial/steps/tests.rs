@@ -1,0 +1,148 @@
+use std::net::Ipv4Addr;
+
+use model::Plan;
+use model::experiment::Speech;
+use model::plan::StepFile;
+
+use super::super::{Speaks, plan};
+use super::*;
+use crate::experiment;
+use crate::site::Site;
+use crate::sweep::Cell;
+
+const SESSION: &str = r#"
+    [experiment]
+    name = "session"
+    question = "?"
+    rounds = 1
+    duration = "1s"
+    [[server]]
+    product = "origin"
+    [[workload]]
+    name = "page"
+    [[workload.request]]
+    name = "text"
+    body = { bytes = 7 }
+    [[workload.request]]
+    name = "picture"
+    body = { bytes = 9 }
+    [load]
+    users = 4
+    ramp = "2s"
+    cookies = true
+    [[load.step]]
+    get = "text"
+    [[load.step]]
+    wait = "1s"
+    [[load.step]]
+    repeat = 3
+    get = "picture"
+    [[load.step]]
+    name = "buy"
+    post = "/cart"
+    body = "one"
+    expect = { level = "status", status = 303 }
+"#;
+
+#[test]
+fn users_take_their_steps_where_the_server_has_what_they_name() {
+    let experiment = experiment::parse("session.toml", SESSION, &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::build(folder.path(), &experiment).unwrap();
+    let workload = &experiment.workloads()[0];
+    let cell = Cell {
+        workload: 0,
+        connections: 4,
+        rate: None,
+        sources: None,
+        placement: None,
+        network: None,
+    };
+    let load = Load::of_cell(&experiment, &cell, 7);
+    let place = || Place::at(Ipv4Addr::LOCALHOST, 4711, Speaks::default());
+    let target = |racer| Target::of(racer, place(), workload, experiment.users(), &site);
+    let of_server = target(Racer::Server(0));
+
+    let made = plan(&of_server, &load, &[1]);
+    assert_eq!(made.warmup, Span::from_s(2) + load.settle);
+    let made = Plan::try_from(made).unwrap();
+    let asked = made.requests().iter();
+    let asked: Vec<_> = asked
+        .map(|one| (one.name.as_str(), one.url.path.as_str(), one.expect.status))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            ("GET text", "/small/7.html", Some(200)),
+            ("GET picture", "/small/9.html", Some(200)),
+            ("buy", "/cart", Some(303)),
+        ]
+    );
+    assert!(made.requests()[1].expect.sha256.is_some());
+    let script = made.file().script.as_ref().unwrap();
+    let whole_ramp = Think::Uniform {
+        from: Span::ZERO,
+        to: Span::from_s(2),
+    };
+    assert_eq!(script.start, Some(whole_ramp));
+    assert!(script.cookies);
+    assert!(matches!(script.steps[1], StepFile::Wait(_)));
+
+    // Whoever only asks whether answers are right does not wait.
+    let quick = plan(&of_server, &Load::one_exchange(Span::from_s(1), 8), &[1]);
+    let script = Plan::try_from(quick)
+        .unwrap()
+        .file()
+        .script
+        .clone()
+        .unwrap();
+    assert_eq!((script.start, script.steps.len()), (None, 3));
+
+    // Neither does the ceiling, which has as much to answer, from memory.
+    let ceiling = target(Racer::Ceiling {
+        cores: 1,
+        speech: Speech::CLEAR,
+    });
+    let made = plan(&ceiling, &load.hurried(), &[1]);
+    let made = Plan::try_from(made).unwrap();
+    let asked = made.requests().iter();
+    let asked: Vec<_> = asked
+        .map(|one| (one.method.as_str(), one.url.path.as_str()))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            ("GET", "/.triathlon/null?bytes=7"),
+            ("GET", "/.triathlon/null?bytes=9"),
+            ("GET", "/.triathlon/null?bytes=0"),
+        ]
+    );
+    let script = made.file().script.as_ref().unwrap();
+    assert!(!script.cookies && script.start.is_none());
+    assert_eq!(script.steps.len(), 3);
+}
+
+#[test]
+fn a_step_that_names_nothing_is_a_mistake_in_its_line() {
+    let text = SESSION.replace("get = \"picture\"", "get = \"pictures\"");
+    let error = experiment::parse("session.toml", &text, &[]).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.starts_with("session.toml:25: load.step[2]: "),
+        "{said}"
+    );
+    let shorter = experiment::parse("session.toml", SESSION, &["ramp=1s".to_owned()]).unwrap();
+    assert_eq!(shorter.users().ramp(), Span::from_s(1));
+    let waiting = "load.step[1].wait=2s".to_owned();
+    let longer = experiment::parse("session.toml", SESSION, &[waiting]).unwrap();
+    let target = |_: &str| Named {
+        path: "/".to_owned(),
+        expect: None,
+    };
+    let contents = Contents::new(&longer.workloads()[0], ["", ""].map(target));
+    let script = longer.users().script("http://[::1]/", &contents).unwrap();
+    let two = Think::Constant {
+        time: Span::from_s(2),
+    };
+    assert_eq!(script.steps.steps[1], StepFile::Wait(two));
+}

@@ -1,0 +1,132 @@
+//! What happened in each stage of a load that changes.
+
+use model::{Span, Trial};
+use verdict::analysis::Measure;
+
+use super::digest::{Stretch, stretch};
+use super::point::Cell;
+
+/// A stage of one trial.
+#[derive(Clone, Debug)]
+pub(super) struct InStage {
+    /// As it is written.
+    stage: String,
+    /// None where no interval of the record lies in it.
+    happened: Option<Stretch>,
+}
+
+/// A stage over the rounds of a point.
+#[derive(Clone, Debug)]
+pub struct StageOver {
+    /// As it is written.
+    pub stage: String,
+    /// Requests per second that were asked for.
+    pub asked: Option<Measure>,
+    /// Right answers per second.
+    pub right: Option<Measure>,
+    /// Requests per second that failed or were never sent.
+    pub lost: Option<Measure>,
+    /// The median response time in microseconds.
+    pub p50_us: Option<Measure>,
+    /// The 99th percentile.
+    pub p99_us: Option<Measure>,
+}
+
+impl InStage {
+    /// Each stage of `trial`: the intervals of which the middle lies in it.
+    pub(super) fn all(trial: &Trial) -> Vec<Self> {
+        let mut end = Span::ZERO;
+        let stage = |stage: &model::plan::Stage| {
+            let start = end;
+            end += stage.length;
+            // They follow each other in time.
+            let intervals = &trial.record.intervals;
+            let before =
+                |edge: Span| intervals.partition_point(|one| one.start + one.length / 2 < edge);
+            Self {
+                stage: stage.to_string(),
+                happened: stretch(&intervals[before(start)..before(end)]),
+            }
+        };
+        trial.plan.stages.iter().map(stage).collect()
+    }
+}
+
+impl Cell<'_> {
+    /// Each stage of its load; none where that does not change.
+    pub fn stages(&self) -> Vec<StageOver> {
+        let Some(first) = self.rounds.iter().find(|digest| !digest.stages.is_empty()) else {
+            return Vec::new();
+        };
+        let over = |(place, stage): (usize, &InStage)| {
+            let number = |value: fn(&Stretch) -> Option<f64>| {
+                self.value(self.response_claim(), |digest| {
+                    digest.stages.get(place)?.happened.as_ref().and_then(value)
+                })
+            };
+            StageOver {
+                stage: stage.stage.clone(),
+                asked: number(|stretch| stretch.scheduled),
+                right: number(|stretch| Some(stretch.rate)),
+                lost: number(|stretch| Some(stretch.lost)),
+                p50_us: number(|stretch| stretch.p50_us),
+                p99_us: number(|stretch| stretch.p99_us),
+            }
+        };
+        first.stages.iter().enumerate().map(over).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Outcome;
+    use model::fixture::Heat;
+    use model::record::Interval;
+
+    use super::*;
+    use crate::html;
+    use crate::run::Run;
+
+    #[test]
+    fn each_stage_has_the_figures_of_its_own_intervals() {
+        let mut trials = Heat {
+            servers: vec!["nginx"],
+            workloads: vec![("seven", 7)],
+            connections: vec![64],
+            rounds: 2,
+            ..Heat::default()
+        }
+        .trials();
+        let mut run = Run::default();
+        for trial in &mut trials {
+            trial.plan.stages = ["2s:=100", "1s:=900"]
+                .map(|text| text.parse().unwrap())
+                .to_vec();
+            let second = |start: u64| {
+                let mut interval = Interval::new(Span::from_s(start), Span::from_s(1));
+                let time = Span::from_ms(if start < 2 { 1 } else { 50 });
+                interval.response_time.record_n(time, 5_000);
+                interval.scheduled =
+                    Some(model::Rate::per_second(if start < 2 { 100 } else { 900 }));
+                interval.tally.outcomes[Outcome::Shed] = 10 * (start / 2);
+                interval
+            };
+            trial.record.intervals = (0..3).map(second).collect();
+            run.add(trial);
+        }
+        let cells = run.cells("seven");
+        let [calm, crowd] = &cells[0].stages()[..] else {
+            panic!("{:?}", cells[0].stages());
+        };
+        assert_eq!(
+            (calm.stage.as_str(), crowd.stage.as_str()),
+            ("2s:=100", "1s:=900")
+        );
+        let median = |measure: &Option<Measure>| measure.as_ref().unwrap().median;
+        let near = |one: f64, other: f64| (one - other).abs() < 0.01 * other.max(1.0);
+        assert!(near(median(&calm.asked), 100.0) && near(median(&crowd.asked), 900.0));
+        assert!(near(median(&calm.lost), 0.0) && near(median(&crowd.lost), 10.0));
+        assert!(median(&calm.p99_us) < 2_000.0 && median(&crowd.p99_us) > 40_000.0);
+        assert!(html::page(&run).contains("Each stage of the load"));
+    }
+}

@@ -1,0 +1,164 @@
+//! The requests of a mix, or the steps of users that ask, each apart: how many were answered, and
+//! how long that took.
+
+use model::{Outcome, Trial};
+use verdict::analysis::Measure;
+
+use super::digest::quantiles;
+use super::point::Cell;
+
+/// Of more requests than this nobody reads each apart.
+const STEPS_MAX: usize = 20;
+
+/// What the quantiles of a step are called, with their positions in the list of them.
+pub const STEP_QUANTILES: [(usize, &str); 3] = [(0, "p50"), (2, "p90"), (4, "p99")];
+
+/// One request of several in one trial.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// What reports call it.
+    name: String,
+    /// Right answers.
+    right: u64,
+    /// All others.
+    failed: u64,
+    /// Response times in microseconds at each of [`STEP_QUANTILES`] that the sample supports.
+    response_us: [Option<f64>; STEP_QUANTILES.len()],
+}
+
+/// One request of several over the rounds of a point.
+#[derive(Clone, Debug)]
+pub struct StepOver {
+    /// What reports call it.
+    pub name: String,
+    /// Right answers in all rounds together.
+    pub right: u64,
+    /// All others.
+    pub failed: u64,
+    /// Response times in microseconds at each of [`STEP_QUANTILES`].
+    pub response: [Option<Measure>; STEP_QUANTILES.len()],
+}
+
+impl Step {
+    /// Each request of `trial`; none where it has one, or too many.
+    pub(super) fn all(trial: &Trial) -> Vec<Self> {
+        let classes = &trial.record.classes;
+        if classes.len() > STEPS_MAX {
+            return Vec::new();
+        }
+        let step = |class: &model::record::Class| {
+            let right = class.outcomes[Outcome::Ok];
+            let times = quantiles(&class.response_time);
+            Self {
+                name: class.name.clone(),
+                right,
+                failed: class.outcomes.total() - right,
+                response_us: STEP_QUANTILES.map(|(position, _)| times[position]),
+            }
+        };
+        classes.iter().map(step).collect()
+    }
+}
+
+impl Cell<'_> {
+    /// Each of its requests apart, in the order of the plan; none where there is one.
+    pub fn steps(&self) -> Vec<StepOver> {
+        let Some(first) = self.rounds.iter().find(|digest| !digest.steps.is_empty()) else {
+            return Vec::new();
+        };
+        let over = |(place, step): (usize, &Step)| {
+            let same = || {
+                let here = self
+                    .rounds
+                    .iter()
+                    .filter_map(|digest| digest.steps.get(place));
+                here.filter(|other| other.name == step.name)
+            };
+            let quantile = |which: usize| {
+                self.value(self.response_claim(), |digest| {
+                    digest.steps.get(place)?.response_us[which]
+                })
+            };
+            StepOver {
+                name: step.name.clone(),
+                right: same().map(|step| step.right).sum(),
+                failed: same().map(|step| step.failed).sum(),
+                response: std::array::from_fn(quantile),
+            }
+        };
+        first.steps.iter().enumerate().map(over).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture::Heat;
+    use model::record::Class;
+
+    use super::*;
+    use crate::html;
+    use crate::run::Run;
+    use crate::text::{self, Style};
+
+    /// Two rounds of one point, whose users ask for a page and for a picture with `failed` wrong
+    /// answers.
+    fn run(failed: u64, more: usize) -> Run {
+        let mut trials = Heat {
+            servers: vec!["nginx"],
+            workloads: vec![("site", 7)],
+            connections: vec![64],
+            rounds: 2,
+            ..Heat::default()
+        }
+        .trials();
+        let mut run = Run::default();
+        for trial in &mut trials {
+            let record = &mut trial.record;
+            let class = |name: String| Class {
+                name,
+                outcomes: record.total.outcomes,
+                response_time: record.response_time.clone(),
+                ..Class::default()
+            };
+            let names = ["page", "picture <b>"].map(str::to_owned).into_iter();
+            let names = names.chain((0..more).map(|number| format!("number {number}")));
+            let mut classes: Vec<Class> = names.map(class).collect();
+            classes[1].outcomes[Outcome::Status] += failed;
+            record.classes = classes;
+            run.add(trial);
+        }
+        run
+    }
+
+    #[test]
+    fn each_step_has_its_counts_of_all_rounds_and_its_times() {
+        let run = run(3, 0);
+        let cells = run.cells("site");
+        let [page, picture] = &cells[0].steps()[..] else {
+            panic!("{:?}", cells[0].steps());
+        };
+        let right: u64 = cells[0]
+            .rounds
+            .iter()
+            .map(|one| one.outcomes[Outcome::Ok])
+            .sum();
+        assert_eq!((page.right, page.failed), (right, 0));
+        assert_eq!((picture.right, picture.failed), (right, 6));
+        let p50 = page.response[0].as_ref().unwrap();
+        assert_eq!(p50.rounds.len(), 2);
+        let page = html::page(&run);
+        assert!(page.contains("picture &lt;b&gt;") && page.contains("Each request apart"));
+        let told = text::lab(&run, Style::default());
+        for words in ["each request", "\n  page\n", ", 6 failed"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+
+    #[test]
+    fn of_many_requests_none_is_told_apart() {
+        let run = run(0, STEPS_MAX);
+        assert!(run.cells("site")[0].steps().is_empty());
+        assert!(!html::page(&run).contains("Each request apart"));
+        assert!(!text::lab(&run, Style::default()).contains("each request"));
+    }
+}

@@ -1,0 +1,51 @@
+//! The steps of users that ask, or the requests of a mix, each apart, of all servers of a place.
+
+use verdict::analysis::{Measure, Standing};
+use verdict::words;
+
+use super::Style;
+use super::lab::{NAME, named};
+use crate::number::time_us;
+use crate::run::{Cell, STEP_QUANTILES};
+
+/// Columns of one value.
+const COLUMN: usize = 10;
+
+/// A line for each request and server; nothing where there is one request.
+pub(super) fn steps(cells: &[Cell<'_>], style: Style) -> String {
+    let all: Vec<_> = cells.iter().map(|cell| (cell, cell.steps())).collect();
+    let most = all.iter().map(|(_, steps)| steps.len()).max().unwrap_or(0);
+    if most == 0 {
+        return String::new();
+    }
+    let quantiles = STEP_QUANTILES.map(|(_, name)| format!("{name:>COLUMN$}"));
+    let heads = format!("{:NAME$}{}", "  each request", quantiles.concat());
+    let mut out = style.faint(&heads) + "\n";
+    for place in 0..most {
+        let mut name = None;
+        for (cell, steps) in &all {
+            let Some(step) = steps.get(place) else {
+                continue;
+            };
+            if name.replace(&step.name) != Some(&step.name) {
+                out.push_str(&format!("  {}\n", step.name));
+            }
+            let times: String = step.response.iter().map(|one| time(one.as_ref())).collect();
+            let mut line = format!("{times}  {} right", words::count(step.right));
+            if step.failed > 0 {
+                line.push_str(&format!(", {} failed", words::count(step.failed)));
+            }
+            out.push_str(&named(cell, &line));
+        }
+    }
+    out
+}
+
+fn time(measure: Option<&Measure>) -> String {
+    let shown = match measure {
+        None => "-".to_owned(),
+        Some(one) if one.standing == Standing::Struck => format!("({})", time_us(one.median)),
+        Some(one) => time_us(one.median),
+    };
+    format!("{shown:>COLUMN$}")
+}

@@ -1,0 +1,130 @@
+//! Users of an experiment, from the door: what they did in another program's log.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::Trial;
+
+use crate::support::need;
+use crate::support::nginx::Nginx;
+use crate::support::process::triathlon;
+
+const EXPERIMENT: &str = "
+    [experiment]
+    name = 'session'
+    question = '?'
+    rounds = 1
+    duration = '200ms'
+    warmup = '20ms'
+    [[server]]
+    url = 'URL'
+    label = 'nginx'
+    [[workload]]
+    name = 'page and pictures'
+    requests_per_connection = 9
+    [[workload.request]]
+    name = 'page'
+    path = '/page'
+    [[workload.request]]
+    name = 'picture'
+    path = '/picture'
+    [load]
+    users = 12
+    ramp = '50ms'
+    sources = 5
+    variables = { word = { random = [1, 1000] } }
+    [[load.step]]
+    get = 'page'
+    [[load.step]]
+    wait = 'uniform:0ms-2ms'
+    [[load.step]]
+    repeat = 7
+    get = 'picture'
+    [[load.step]]
+    name = 'search'
+    get = '/search?q=${word}'
+";
+
+/// The trials of the only execution, the ceiling apart.
+fn trials(results: &Path) -> Vec<Trial> {
+    let entries = |path: PathBuf| {
+        let entries = fs::read_dir(path).expect("a folder");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        paths.collect::<Vec<_>>()
+    };
+    let execution = entries(results.join("session"))
+        .pop()
+        .expect("an execution");
+    let trials = entries(execution.join("trials")).into_iter().map(|path| {
+        let text = fs::read_to_string(path).expect("a trial");
+        serde_json::from_str::<Trial>(&text).expect("a trial is JSON")
+    });
+    let is_ceiling = |trial: &Trial| trial.point.as_ref().is_some_and(|point| point.ceiling);
+    trials.filter(|trial| !is_ceiling(trial)).collect()
+}
+
+#[test]
+fn nginx_logs_as_many_requests_of_each_step_as_the_record_of_a_lab_has() {
+    let test = "nginx_logs_as_many_requests_of_each_step_as_the_record_of_a_lab_has";
+    let Some([program]) = need(test, ["nginx"]) else {
+        return;
+    };
+    let nginx = Nginx::start_naming(&program);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("session.toml");
+    fs::write(&file, EXPERIMENT.replace("URL", &nginx.url(""))).expect("a file");
+    let results = folder.path().join("results");
+    let (file, results_text) = (file.display().to_string(), results.display().to_string());
+    let flags = ["--results", &results_text, "--no-lock", "--hiccups", "0s"];
+    let run = triathlon(["lab", &file].into_iter().chain(flags)).expect_measured();
+    for words in ["each request", "GET page", "GET picture", "search"] {
+        assert!(run.stdout.contains(words), "{words}: {run:#?}");
+    }
+    let trials = trials(&results);
+    assert!(!trials.is_empty(), "{run:#?}");
+    let lines = nginx.quit_and_tell_addresses();
+    for trial in &trials {
+        check(trial, &lines);
+    }
+}
+
+/// No two trials have a source address in common: what came from its own is that trial.
+fn check(trial: &Trial, lines: &[(String, String)]) {
+    let record = &trial.record;
+    assert_eq!(record.total.outcomes.failures(), 0, "{record:#?}");
+    let sources: BTreeSet<String> = trial.plan.sources.iter().map(ToString::to_string).collect();
+    let mut logged: BTreeMap<String, u64> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for (address, path) in lines {
+        if sources.contains(address) {
+            *logged.entry(path.clone()).or_default() += 1;
+            seen.insert(address.clone());
+        }
+    }
+    assert_eq!(seen, sources);
+    let names: Vec<&str> = record.classes.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["GET page", "GET picture", "search"]);
+    let in_window: u64 = record.classes.iter().map(|one| one.sent).sum();
+    assert_eq!(in_window, record.total.sent);
+    let beside = [
+        &record.reference_phase,
+        &record.warmup_phase,
+        &record.drain_phase,
+    ];
+    let beside: u64 = beside.iter().map(|phase| phase.sent).sum();
+    let paths = ["/page", "/picture", "/search"];
+    assert_eq!(
+        paths.iter().map(|path| logged[*path]).sum::<u64>(),
+        in_window + beside,
+        "{logged:?}, {record:#?}"
+    );
+    for (path, class) in paths.iter().zip(&record.classes) {
+        assert!(logged[*path] >= class.sent && class.sent > 0, "{logged:?}");
+    }
+    // Seven pictures belong to each page, but for the fetches before the run, two of each, and for
+    // twelve users in the middle of theirs.
+    let (pages, pictures) = (logged["/page"], logged["/picture"]);
+    let (least, most) = ((pages - 14) * 7, pages * 7);
+    assert!((least..=most).contains(&pictures), "{logged:?}");
+}
