@@ -21,7 +21,7 @@ const MOST: usize = 4 * 1024 * 1024;
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 /// Answers with content that has to go in pieces where windows are small.
-struct Site;
+pub(crate) struct Site;
 
 impl Handler for Site {
     type File = ();

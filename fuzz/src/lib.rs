@@ -3,6 +3,8 @@
 pub mod body;
 pub mod file;
 pub mod h2;
+pub mod h3;
+mod quic;
 pub mod request;
 pub mod response;
 

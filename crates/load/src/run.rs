@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 
+use model::Random;
 use model::event::Phase;
 use model::plan::{Backend, Plan, Protocol};
 use model::record::Record;
@@ -128,16 +129,16 @@ fn run_over_datagrams(
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
-    h3::client::Shared::new(&tls, 1, 1).map_err(|error| LoadError::Tls(error.to_string()))?;
+    let random = Random::stream(plan.file().seed, 0);
+    let tried = h3::client::Shared::new(&tls, 1, 1, random);
+    tried.map_err(|error| LoadError::Tls(error.to_string()))?;
     let speak = Http3(tls);
     let make = |settings: &Settings| Readiness::over_datagrams(settings);
     let around = (&speak, plan, addresses);
     let mut record = run_on("readiness", make, around, part, stop, notice)?;
-    record.notes.push(
-        "HTTP/3 goes over epoll, without io_uring; each handshake is a full one, and its suite and \
-         group are not known"
-            .to_owned(),
-    );
+    record
+        .notes
+        .push("HTTP/3 goes over epoll, without io_uring".to_owned());
     Ok(record)
 }
 

@@ -140,8 +140,9 @@ pub(crate) struct Http3(pub(crate) Connector);
 impl Speak for Http3 {
     type Client = h3::Connection;
 
-    fn shared(&self, plan: &Plan, _: &Requests, _: u32) -> h3::Shared {
-        let made = h3::Shared::new(&self.0, plan.file().streams, HEAD_BYTES);
+    fn shared(&self, plan: &Plan, _: &Requests, worker: u32) -> h3::Shared {
+        let random = draws(plan, worker);
+        let made = h3::Shared::new(&self.0, plan.file().streams, HEAD_BYTES, random);
         let made = made.expect("one was made before the run");
         made.telling(reads_heads(plan))
     }

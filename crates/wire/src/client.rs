@@ -199,10 +199,17 @@ pub trait Client: Sized {
         HandshakeKind::Full
     }
 
-    /// Whether an exchange may begin although the handshake has only begun (0-RTT).
+    /// Whether an exchange may begin although the handshake has only begun, or begins now (0-RTT).
     #[inline]
-    fn may_begin_early(&self) -> bool {
+    fn may_begin_early(&mut self, _: Instant) -> bool {
         false
+    }
+
+    /// Whether a connection that has nothing under way may be let go of: what it is to bring for
+    /// those after it, sessions to be resumed, has come or will not.
+    #[inline]
+    fn may_part(&self) -> bool {
+        true
     }
 
     /// Nothing will be asked any more: where the protocol has a word for that, it is sent.

@@ -110,7 +110,7 @@ impl<C: Client> Pool<C> {
         recorder: &mut Recorder,
     ) -> Option<Instant> {
         let securing = self.securing(place)?;
-        if !securing.client.may_begin_early() {
+        if !securing.client.may_begin_early(at) {
             return None;
         }
         let pending = securing.pending?;

@@ -259,7 +259,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let Some(open) = self.pool.open(place) else {
             return;
         };
-        if open.in_flight == 0 {
+        if open.in_flight == 0 && open.client.may_part() {
             self.part(place, at);
         } else if (C::MULTIPLEXES || !is_announced) && open.client.wants_transmit() {
             self.transmit(place, at);

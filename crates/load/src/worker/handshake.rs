@@ -217,10 +217,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.part_when_said(place, at);
     }
 
-    /// Lets go of the connection once the end of its handshake and our goodbye are handed over.
+    /// Lets go of the connection once the end of its handshake and our goodbye are handed over, and
+    /// what is waited for has come.
     pub(super) fn part_when_said(&mut self, place: u32, at: Instant) {
-        let open = self.pool.open(place);
-        if open.is_some_and(|open| !open.client.wants_transmit()) {
+        let is_over = |client: &C| !client.wants_transmit() && client.may_part();
+        if self
+            .pool
+            .open(place)
+            .is_some_and(|open| is_over(&open.client))
+        {
             self.part(place, at);
         }
     }

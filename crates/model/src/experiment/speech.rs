@@ -264,10 +264,6 @@ fn quic_fits(tls: &TlsTable) -> Result<(), ExperimentError> {
         let why = format!("HTTP/3 is measured with {} alone", TlsSuite::Aes128Tls13);
         return Err(wrong("tls.suite", why));
     }
-    if tls.handshake.as_slice().contains(&Handshake::Resumed) {
-        let why = "each handshake of HTTP/3 is a full one: leave \"resumed\" out, or \"http3\"";
-        return Err(wrong("tls.handshake", why));
-    }
     Ok(())
 }
 
@@ -421,11 +417,6 @@ mod tests {
             quic,
             r#"{ "suite": "TLS_AES_256_GCM_SHA384" }"#,
             "tls.suite: HTTP/3 is measured with TLS_AES_128_GCM_SHA256 alone",
-        );
-        check(
-            quic,
-            r#"{ "handshake": ["full", "resumed"] }"#,
-            "each handshake of HTTP/3 is a full one",
         );
         check(
             secure,

@@ -67,7 +67,7 @@ fn early_data(file: &PlanFile, tls: &TlsFile) -> &'static str {
     let is_safe = |method: &str| matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE");
     let requests = || file.requests.iter();
     match () {
-        () if file.protocol != Protocol::Http1 => "early data has a request of HTTP/1.1 alone",
+        () if file.protocol == Protocol::Http2 => "early data has no request of HTTP/2",
         () if file.arrivals.rate().is_some() => {
             "early data needs a request that waits for its connection: give a closed loop"
         }
@@ -121,7 +121,6 @@ pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         let why = match () {
             () if mix.full == 0 && mix.resumed == 0 && mix.early == 0 => "give a weight above 0",
             () if tls.no_resumption => "that each handshake is a full one is said already",
-            () if file.protocol == Protocol::Http3 => "each handshake of HTTP/3 is a full one",
             () if mix.early > 0 => early_data(file, tls),
             () => "",
         };
@@ -224,9 +223,9 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use crate::fixture;
-    use crate::plan::{LuaFile, Plan, PlanFile};
+    use crate::plan::{LuaFile, Plan, PlanFile, Protocol};
     use crate::redact::REDACTED;
-    use crate::tls::TlsFile;
+    use crate::tls::{HandshakeMix, TlsFile};
 
     #[test]
     fn redirects_are_followed_one_request_at_a_time() {
@@ -244,6 +243,31 @@ mod tests {
         check(|file| file.pipeline = 2, "one request under way");
         let lua = |file: &mut PlanFile| file.lua = Some(LuaFile::default());
         check(lua, "follow: a script in Lua");
+    }
+
+    #[test]
+    fn kinds_of_handshakes_are_drawn_for_each_protocol() {
+        let check = |protocol: Protocol, early: u32, expected: &str| {
+            let mut file = fixture::plan("https://127.0.0.1:1/", &[]);
+            file.protocol = protocol;
+            file.tls = Some(TlsFile {
+                handshakes: Some(HandshakeMix {
+                    full: 1,
+                    resumed: 1,
+                    early,
+                }),
+                ..TlsFile::default()
+            });
+            let read = Plan::try_from(file);
+            let said = read.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+            assert!(said.contains(expected), "{protocol:?}: {said}");
+        };
+        for protocol in [Protocol::Http1, Protocol::Http2, Protocol::Http3] {
+            check(protocol, 0, "ok");
+        }
+        check(Protocol::Http1, 1, "ok");
+        check(Protocol::Http3, 1, "ok");
+        check(Protocol::Http2, 1, "early data has no request of HTTP/2");
     }
 
     fn in_folder() -> TlsFile {

@@ -387,7 +387,7 @@ fn what_cannot_be_counted_is_refused() {
     check(url, &format!("{none} --pipeline 2"), &["asks nothing"]);
     check(url, &format!("{none} --think 1ms"), &["who think"]);
     for (flags, words) in [
-        ("--http2", "HTTP/1.1 alone"),
+        ("--http2", "no request of HTTP/2"),
         ("-R 10", "closed loop"),
         ("--think 1ms", "no think"),
         (none, "ask nothing"),
@@ -402,11 +402,6 @@ fn what_cannot_be_counted_is_refused() {
         url,
         "--handshakes full:1 --no-resumption",
         &["--no-resumption"],
-    );
-    check(
-        url,
-        "--handshakes full:1 --http3",
-        &["--handshakes", "HTTP/3"],
     );
     check(
         "http://127.0.0.1:1/",

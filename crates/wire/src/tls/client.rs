@@ -12,7 +12,7 @@ use rustls::pki_types::ServerName;
 use super::connector::HTTP_1;
 use super::error::TlsError;
 use super::facts::{Facts, Tally};
-use super::offer::{Draw, Offer};
+use super::offer::{Draw, Early, Offer};
 use super::session::{OVERHEAD, Session, Stop};
 use crate::client::{Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 use crate::message::{Request, RequestId};
@@ -36,21 +36,6 @@ pub trait Inner: Client {
         bytes: &[u8],
         sink: &mut impl Sink,
     ) -> Result<(), ProtocolError>;
-}
-
-/// What becomes of a request that goes out before the handshake is over.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Early {
-    /// There is none, and may be none.
-    No,
-    /// There may be one.
-    MayBegin,
-    /// It has gone out.
-    Sent,
-    /// The server did not take it: it is to be sent again.
-    Refused,
-    /// The server took it.
-    Taken,
 }
 
 /// What the connections of one worker have in common.
@@ -188,7 +173,7 @@ impl<C: Inner> Client for Tls<C> {
     }
 
     #[inline]
-    fn may_begin_early(&self) -> bool {
+    fn may_begin_early(&mut self, _: Instant) -> bool {
         self.early == Early::MayBegin
     }
 
@@ -425,23 +410,11 @@ impl<C: Inner> Tls<C> {
 
     /// The handshake is over: counts what it came to.
     fn count(&mut self, tally: &mut Tally) {
-        let is_taken = self.session.ended_early;
-        self.early = match self.early {
-            Early::Sent if is_taken => Early::Taken,
-            Early::Sent => Early::Refused,
-            _ => Early::No,
-        };
+        self.early = self.early.ended(self.session.ended_early);
         let mut facts = Facts::of(&self.session.side);
         facts.is_early = self.early == Early::Taken;
         tally.add(facts, self.certificate);
-        match (self.wanted, self.early) {
-            (Some(HandshakeKind::Early), Early::Refused) => tally.early_refused += 1,
-            (Some(HandshakeKind::Early), Early::No) => tally.not_early += 1,
-            (Some(HandshakeKind::Resumed), _) => {
-                tally.not_resumed += u64::from(self.handshake() == HandshakeKind::Full);
-            }
-            _ => {}
-        }
+        tally.compare(self.wanted, self.handshake(), self.early);
     }
 
     /// Encrypts what the inner side wrote.

@@ -122,17 +122,23 @@ impl Connector {
         })
     }
 
-    /// The same inside QUIC, for the protocol of that name: settings for each certificate of the
-    /// client, and whom to ask for. Each handshake is a full one, because nobody could tell one
-    /// that resumes.
-    pub(crate) fn for_quic(&self, application: &[u8]) -> (Vec<ClientConfig>, String) {
-        let for_one = |config: &ClientConfig| {
-            let mut config = config.clone();
-            config.alpn_protocols = vec![application.to_vec()];
-            config
-        };
-        let configs = self.configs.iter().map(for_one);
-        (configs.collect(), self.name.to_str().into_owned())
+    /// The same inside QUIC, for the protocol of that name: what is offered with each certificate
+    /// of the client, and whom to ask for.
+    pub(crate) fn for_quic(&self, application: &[u8]) -> (Vec<Offer>, String) {
+        let offers = self.configs.iter();
+        let offers = offers.map(|config| self.offer(config, application));
+        (offers.collect(), self.name.to_str().into_owned())
+    }
+
+    /// Which kind each handshake is to be of, drawn from `random`; none: as it comes.
+    pub(crate) fn draw(&self, random: Random) -> Option<Draw> {
+        let mix = self.mix.filter(|_| self.resumes);
+        mix.map(|mix| Draw::new(mix, random))
+    }
+
+    /// Whether sessions are resumed.
+    pub(crate) const fn resumes(&self) -> bool {
+        self.resumes
     }
 
     /// What the connections of one worker have in common: they send `requests`, by their ids, and
@@ -146,12 +152,11 @@ impl Connector {
     ) -> Shared<C> {
         let offers = self.configs.iter();
         let offers = offers.map(|config| self.offer(config, C::APPLICATION));
-        let draw = self.mix.filter(|_| self.resumes);
         let bytes = requests.map(|request| request.h1_bytes().into());
         Shared::new(
             inner,
             offers.collect(),
-            draw.map(|mix| Draw::new(mix, random)),
+            self.draw(random),
             self.name.clone(),
             bytes.collect(),
             piece,

@@ -1,11 +1,12 @@
 //! What a handshake came to, counted without names as long as the run lasts.
 
-use model::tls::{Negotiated, TlsRecord};
+use model::tls::{HandshakeKind as Wanted, Negotiated, TlsRecord};
 use rustls::pki_types::CertificateDer;
 use rustls::server::ParsedCertificate;
 use rustls::{CommonState, HandshakeKind, NamedGroup, ProtocolVersion, SupportedCipherSuite};
 
 use super::connector::HTTP_2;
+use super::offer::Early;
 use super::suites::{group_name, suite_name, version_name};
 use crate::h3::APPLICATION as HTTP_3;
 
@@ -21,7 +22,7 @@ pub(crate) struct Facts {
     application: Option<&'static str>,
     is_resumed: bool,
     /// The server took early data.
-    pub(super) is_early: bool,
+    pub(crate) is_early: bool,
     key: Option<KeyType>,
     chain_bytes: usize,
 }
@@ -61,6 +62,15 @@ impl Facts {
         }
     }
 
+    /// Of which kind the handshake was.
+    pub(crate) const fn kind(&self) -> Wanted {
+        match (self.is_resumed, self.is_early) {
+            (true, true) => Wanted::Early,
+            (true, false) => Wanted::Resumed,
+            (false, _) => Wanted::Full,
+        }
+    }
+
     /// In words.
     pub(super) fn tell(&self) -> Negotiated {
         Negotiated {
@@ -82,9 +92,9 @@ pub(crate) struct Tally {
     seen: Vec<(Facts, u64)>,
     pub(crate) failed: u64,
     pub(super) closed_without_notify: u64,
-    pub(super) not_resumed: u64,
-    pub(super) not_early: u64,
-    pub(super) early_refused: u64,
+    not_resumed: u64,
+    not_early: u64,
+    early_refused: u64,
     /// Handshakes with each certificate of the client, where there are several.
     by_certificate: Box<[u64]>,
 }
@@ -107,6 +117,16 @@ impl Tally {
         match self.seen.iter_mut().find(|(known, _)| *known == facts) {
             Some((_, count)) => *count += 1,
             None => self.seen.push((facts, 1)),
+        }
+    }
+
+    /// That handshake was to be of one kind, and was of another, perhaps.
+    pub(crate) const fn compare(&mut self, wanted: Option<Wanted>, kind: Wanted, early: Early) {
+        match (wanted, early) {
+            (Some(Wanted::Early), Early::Refused) => self.early_refused += 1,
+            (Some(Wanted::Early), Early::No) => self.not_early += 1,
+            (Some(Wanted::Resumed), _) if matches!(kind, Wanted::Full) => self.not_resumed += 1,
+            _ => {}
         }
     }
 

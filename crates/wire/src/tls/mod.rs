@@ -24,6 +24,8 @@ pub use self::client::{Inner, Shared, Tls};
 pub use self::connector::{Connector, Demands, Identity, SetupError};
 pub use self::error::TlsError;
 pub(crate) use self::facts::{Facts, Tally};
+pub(crate) use self::offer::{Draw, Early, Offer};
+pub(crate) use self::server::is_safe;
 pub use self::server::{Acceptor, TlsServer};
 
 #[cfg(test)]

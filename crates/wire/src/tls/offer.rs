@@ -9,9 +9,35 @@ use rustls::ClientConfig;
 
 use super::store::Store;
 
+/// What becomes of a request that goes out before the handshake is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Early {
+    /// There is none, and may be none.
+    No,
+    /// There may be one.
+    MayBegin,
+    /// It has gone out.
+    Sent,
+    /// The server did not take it: it is to be sent again.
+    Refused,
+    /// The server took it.
+    Taken,
+}
+
+impl Early {
+    /// The same when the handshake is over, and the server took what came early, or did not.
+    pub(crate) const fn ended(self, is_taken: bool) -> Self {
+        match self {
+            Self::Sent if is_taken => Self::Taken,
+            Self::Sent => Self::Refused,
+            _ => Self::No,
+        }
+    }
+}
+
 /// What connections offer that show one certificate, or none.
 #[derive(Debug)]
-pub(super) struct Offer {
+pub(crate) struct Offer {
     config: Arc<ClientConfig>,
     /// Where kinds of handshakes are drawn, what the others offer.
     kinds: Option<Kinds>,
@@ -26,7 +52,7 @@ impl Offer {
     }
 
     /// For a handshake that is to be of this kind.
-    pub(super) fn config(&self, wanted: Option<HandshakeKind>) -> &Arc<ClientConfig> {
+    pub(crate) fn config(&self, wanted: Option<HandshakeKind>) -> &Arc<ClientConfig> {
         match (&self.kinds, wanted) {
             (Some(kinds), Some(HandshakeKind::Full)) => &kinds.full,
             (Some(kinds), Some(HandshakeKind::Early)) => &kinds.early,
@@ -67,7 +93,7 @@ impl Kinds {
 
 /// Says of each connection of which kind its handshake is to be.
 #[derive(Debug)]
-pub(super) struct Draw {
+pub(crate) struct Draw {
     full_below: usize,
     resumed_below: usize,
     all: usize,
@@ -86,7 +112,7 @@ impl Draw {
         }
     }
 
-    pub(super) fn kind(&mut self) -> HandshakeKind {
+    pub(crate) fn kind(&mut self) -> HandshakeKind {
         match self.random.below(self.all) {
             drawn if drawn < self.full_below => HandshakeKind::Full,
             drawn if drawn < self.resumed_below => HandshakeKind::Resumed,

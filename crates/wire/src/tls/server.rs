@@ -87,8 +87,10 @@ impl Acceptor {
     pub(crate) fn for_quic(&self, application: &[u8]) -> ServerConfig {
         let mut config = ServerConfig::clone(&self.config);
         config.alpn_protocols = vec![application.to_vec()];
-        // QUIC has a way of its own for it, which nobody here goes.
-        config.max_early_data_size = 0;
+        // What comes early is bounded by QUIC's own windows (RFC 9001 §4.6.1).
+        if config.max_early_data_size > 0 {
+            config.max_early_data_size = u32::MAX;
+        }
         config
     }
 
@@ -150,7 +152,7 @@ pub struct TlsServer<S: Service> {
 
 /// Whether nothing is lost if somebody sends this again: it is one whole request by a safe method,
 /// and nothing behind it. Anything else waits until the client has proven who it is (RFC 8470 §3).
-fn is_safe(early: &[u8]) -> bool {
+pub(crate) fn is_safe(early: &[u8]) -> bool {
     const END: &[u8] = b"\r\n\r\n";
     let methods: [&[u8]; 4] = [b"GET ", b"HEAD ", b"OPTIONS ", b"TRACE "];
     let ends = memchr::memmem::find(early, END);

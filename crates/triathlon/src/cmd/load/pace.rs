@@ -78,8 +78,8 @@ pub(super) struct Pace {
     #[arg(long, conflicts_with = "pipeline")]
     http2_prior_knowledge: bool,
 
-    /// Speak HTTP/3 with an https:// server, over QUIC on the same port of UDP. It goes over epoll;
-    /// each handshake is a full one, and its time is that of QUIC
+    /// Speak HTTP/3 with an https:// server, over QUIC on the same port of UDP. It goes over epoll,
+    /// and the time of a handshake is that of QUIC
     #[arg(long, conflicts_with_all = ["http2", "http2_prior_knowledge", "pipeline"])]
     http3: bool,
 

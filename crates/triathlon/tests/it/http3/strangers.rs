@@ -89,39 +89,67 @@ fn load_and_caddy_agree_on_http3() {
     };
     let certificates = Files::new();
     certificates.sign("site", |_| {});
-    let folder = tempfile::tempdir().expect("a folder");
     let large = vec![b'x'; LARGE];
-    std::fs::create_dir(folder.path().join("www")).expect("a folder");
-    for (name, content) in files(&large) {
-        std::fs::write(folder.path().join("www").join(name), content).expect("a file");
-    }
-    let port = reserve().address.port();
-    let config = format!(
-        "{{\n admin off\n auto_https off\n servers {{\n  protocols h1 h2 h3\n }}\n}}\n\
-         https://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls {} {}\n root * {}\n file_server\n}}\n",
-        certificates.path("site.pem").display(),
-        certificates.path("site.key").display(),
-        folder.path().join("www").display(),
-    );
-    std::fs::write(folder.path().join("Caddyfile"), config).expect("a file");
-    let mut start = Command::new(caddy);
-    start
-        .args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"])
-        .env("HOME", folder.path())
-        .env("XDG_DATA_HOME", folder.path())
-        .env("XDG_CONFIG_HOME", folder.path())
-        .current_dir(folder.path());
-    let mut running = Running::start(&mut start);
-    wait_until("Caddy serves", || {
-        assert!(!running.ended(), "{}", running.stderr());
-        std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
-    });
+    let server = Caddy::start(&caddy, &certificates, &files(&large));
     for flags in LOOPS {
         for (target, streams) in [("small", 1), ("small", 10), ("large", 4)] {
             let flags = format!("{flags} -m {streams} {}", certificates.trust());
-            all_right(load(&format!("https://127.0.0.1:{port}/{target}"), &flags));
+            all_right(load(&server.url(target), &flags));
         }
     }
-    running.signal("TERM");
-    running.finish();
+    server.end();
+}
+
+/// A server of another make, with a folder of its own.
+pub(super) struct Caddy {
+    running: Running,
+    port: u16,
+    _folder: tempfile::TempDir,
+}
+
+impl Caddy {
+    /// Serves these files over all that it knows.
+    pub(super) fn start(caddy: &Path, certificates: &Files, files: &[(&str, &[u8])]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("www")).expect("a folder");
+        for (name, content) in files {
+            std::fs::write(folder.path().join("www").join(name), content).expect("a file");
+        }
+        let port = reserve().address.port();
+        let config = format!(
+            "{{\n admin off\n auto_https off\n servers {{\n  protocols h1 h2 h3\n }}\n}}\n\
+             https://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls {} {}\n root * {}\n \
+             file_server\n}}\n",
+            certificates.path("site.pem").display(),
+            certificates.path("site.key").display(),
+            folder.path().join("www").display(),
+        );
+        std::fs::write(folder.path().join("Caddyfile"), config).expect("a file");
+        let mut start = Command::new(caddy);
+        start
+            .args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"])
+            .env("HOME", folder.path())
+            .env("XDG_DATA_HOME", folder.path())
+            .env("XDG_CONFIG_HOME", folder.path())
+            .current_dir(folder.path());
+        let mut running = Running::start(&mut start);
+        wait_until("Caddy serves", || {
+            assert!(!running.ended(), "{}", running.stderr());
+            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        Self {
+            running,
+            port,
+            _folder: folder,
+        }
+    }
+
+    pub(super) fn url(&self, target: &str) -> String {
+        format!("https://127.0.0.1:{}/{target}", self.port)
+    }
+
+    pub(super) fn end(self) {
+        self.running.signal("TERM");
+        self.running.finish();
+    }
 }

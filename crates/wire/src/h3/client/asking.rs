@@ -27,6 +27,7 @@ impl Connection {
             ..Slot::default()
         };
         self.next = link.quic.streams().open(Dir::Bi);
+        self.note_early(place as usize);
         let stream = StreamId(place);
         self.pending = Some(stream);
         self.closing = request.closes();

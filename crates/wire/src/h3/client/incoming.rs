@@ -2,7 +2,8 @@
 
 use quinn_proto::{Dir, Event, ReadError, StreamEvent, StreamId as Quic};
 
-use super::{Connection, Shared, reason};
+use super::link::reason;
+use super::{Connection, Shared};
 use crate::client::{Broken, ProtocolError, Sink, StreamId};
 use crate::h3::Code;
 use crate::h3::frame::{self, Piece, Stop, check_settings, number};
@@ -29,7 +30,7 @@ impl Connection {
                 return Ok(());
             };
             match event {
-                Event::Connected => self.greet(shared.as_deref_mut()),
+                Event::Connected => self.secured(shared.as_deref_mut()),
                 Event::ConnectionLost { reason: why } => {
                     self.has_ended = true;
                     return reason(&why).map_or(Ok(()), Err);
@@ -73,6 +74,7 @@ impl Connection {
             }
             StreamEvent::Available { dir: Dir::Bi } if self.next.is_none() => {
                 self.next = link.quic.streams().open(Dir::Bi);
+                self.repeat();
             }
             StreamEvent::Available { .. }
             | StreamEvent::Finished { .. }

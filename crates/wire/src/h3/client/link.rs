@@ -102,6 +102,11 @@ impl Link {
         })
     }
 
+    /// The most recent reading of the clock that it was given.
+    pub(super) fn now(&self) -> Instant {
+        self.calendar.to_ours(self.now)
+    }
+
     /// Takes a datagram.
     pub(super) fn take(&mut self, now: Instant, datagram: &[u8]) {
         self.now = self.calendar.to_std(now);

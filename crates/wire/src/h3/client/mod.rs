@@ -8,8 +8,11 @@
 //! Cost: QUIC allocates for each datagram and each stream.
 
 mod asking;
+mod early;
 mod incoming;
 mod link;
+#[cfg(test)]
+mod raw;
 mod request;
 mod session;
 mod tally;
@@ -17,24 +20,24 @@ mod tally;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::Instant;
 use model::quic::QuicRecord;
-use model::tls::TlsRecord;
-use quinn_proto::{Dir, StreamId as Quic};
+use model::tls::{HandshakeKind, TlsRecord};
+use model::{Instant, Random};
+use quinn_proto::StreamId as Quic;
 
 pub use self::request::{Encoded, encode};
 
-use self::link::{Link, Setup, reason};
+use self::early::Beginnings;
+use self::link::{Link, Setup};
 use self::request::transcribed;
-use self::session::Crypto;
 use self::tally::Tally;
 use super::fields::Known;
 use super::frame::Reader;
 use super::one_way::OneWay;
-use super::{APPLICATION, Code, frame};
+use super::{APPLICATION, Code};
 use crate::client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
 use crate::message::Request;
-use crate::tls::{self, Connector, Facts, SetupError};
+use crate::tls::{self, Connector, Draw, Early, SetupError};
 
 /// What is wrong below HTTP/3.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -57,9 +60,12 @@ pub enum QuicError {
 #[derive(Debug)]
 pub struct Shared {
     /// One, or one for each certificate of the client.
-    setups: Box<[Arc<Setup>]>,
+    beginnings: Box<[Beginnings]>,
     /// Which of them the next connection has.
     turn: usize,
+    draw: Option<Draw>,
+    /// Whether sessions are resumed.
+    resumes: bool,
     /// Exchanges at once that the plan wants on a connection.
     streams: u32,
     /// The longest head that is read.
@@ -75,23 +81,28 @@ pub struct Shared {
 
 impl Shared {
     /// For connections as `connector` makes them, with up to `streams` exchanges at once, which
-    /// read heads up to `head_bytes`.
+    /// read heads up to `head_bytes`. Which handshakes resume a session is drawn from `random`.
     ///
     /// # Errors
     ///
     /// QUIC wants TLS 1.3 and one suite that every peer has.
-    pub fn new(connector: &Connector, streams: u32, head_bytes: usize) -> Result<Self, SetupError> {
-        let (configs, name) = connector.for_quic(APPLICATION);
-        let setup = |config| {
-            let crypto = Arc::new(Crypto::new(config)?);
-            Ok(Arc::new(Setup::new(crypto, &name)))
-        };
-        let setups = configs.into_iter().map(setup);
-        let setups = setups.collect::<Result<Box<[_]>, SetupError>>()?;
+    pub fn new(
+        connector: &Connector,
+        streams: u32,
+        head_bytes: usize,
+        random: Random,
+    ) -> Result<Self, SetupError> {
+        let (offers, name) = connector.for_quic(APPLICATION);
+        let draw = connector.draw(random);
+        let beginnings = offers.iter();
+        let beginnings = beginnings.map(|offer| Beginnings::new(offer, &name, draw.is_some()));
+        let beginnings = beginnings.collect::<Result<Box<[_]>, SetupError>>()?;
         Ok(Self {
-            tls: tls::Tally::of(setups.len()),
-            setups,
+            tls: tls::Tally::of(beginnings.len()),
+            beginnings,
             turn: 0,
+            draw,
+            resumes: connector.resumes(),
             streams,
             head_bytes,
             tells_heads: false,
@@ -138,6 +149,15 @@ pub struct Connection {
     /// None until the first datagram is asked for.
     link: Option<Link>,
     is_established: bool,
+    /// Of which kind its handshake was to be; none: as it comes.
+    wanted: Option<HandshakeKind>,
+    /// Of which kind it was, when it is over.
+    kind: HandshakeKind,
+    early: Early,
+    /// What went out early, for the exchange in that place.
+    said: Option<(usize, Bytes)>,
+    /// Until then it waits for sessions to be resumed; none: it waits for none.
+    stays_until: Option<Instant>,
     /// Its handshake failed, and is counted.
     has_failed: bool,
     /// The peer has ended the connection, or is gone.
@@ -168,11 +188,17 @@ impl Client for Connection {
     const DATAGRAMS: bool = true;
 
     fn new(shared: &mut Shared) -> Self {
+        let wanted = shared.draw.as_mut().map(Draw::kind);
         Self {
-            setup: Arc::clone(&shared.setups[shared.turn]),
+            setup: Arc::clone(shared.beginnings[shared.turn].of(wanted)),
             certificate: shared.turn,
             link: None,
             is_established: false,
+            wanted,
+            kind: HandshakeKind::Full,
+            early: Early::No,
+            said: None,
+            stays_until: None,
             has_failed: false,
             has_ended: false,
             closing: false,
@@ -191,7 +217,7 @@ impl Client for Connection {
     }
 
     fn identities(shared: &Shared) -> usize {
-        shared.setups.len()
+        shared.beginnings.len()
     }
 
     fn take_identity(shared: &mut Shared, turn: usize) {
@@ -201,6 +227,22 @@ impl Client for Connection {
     #[inline]
     fn is_established(&self) -> bool {
         self.is_established
+    }
+
+    fn handshake(&self) -> HandshakeKind {
+        self.kind
+    }
+
+    fn may_begin_early(&mut self, now: Instant) -> bool {
+        self.try_early(now)
+    }
+
+    fn may_part(&self) -> bool {
+        self.has_ended || self.has_stayed()
+    }
+
+    fn finish(&mut self) {
+        self.closing = true;
     }
 
     #[inline]
@@ -223,14 +265,11 @@ impl Client for Connection {
 
     #[inline]
     fn free(&self) -> u32 {
-        let may = self.is_established
-            && !self.is_closing()
-            && self.pending.is_none()
-            && self.next.is_some();
-        if may {
+        let may = !self.is_closing() && self.pending.is_none() && self.next.is_some();
+        if may && self.is_established {
             u32::try_from(self.vacant.len()).unwrap_or(0)
         } else {
-            0
+            u32::from(may && self.early == Early::MayBegin)
         }
     }
 
@@ -292,6 +331,7 @@ impl Client for Connection {
     fn handle_skipped(&mut self, _: Instant, _: u64, _: &mut impl Sink) {}
 
     fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink) {
+        self.wait_no_more(now);
         if let Some(link) = &mut self.link {
             link.pass(now);
             // Time alone breaks no rule: at most the connection is over.
@@ -330,7 +370,9 @@ impl Client for Connection {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
+        let stay = self.until();
         self.timeout
+            .map_or(stay, |at| Some(stay.map_or(at, |stay| stay.min(at))))
     }
 
     fn segment(&self) -> usize {
@@ -380,25 +422,6 @@ impl Connection {
         }
     }
 
-    /// The handshake is over.
-    fn greet(&mut self, shared: Option<&mut Shared>) {
-        let Some(link) = &mut self.link else {
-            return;
-        };
-        self.is_established = true;
-        let facts = link.quic.crypto_session().handshake_data();
-        let facts = facts.and_then(|facts| facts.downcast::<Facts>().ok());
-        if let (Some(shared), Some(facts)) = (shared, facts) {
-            shared.tls.add(*facts, self.certificate);
-        }
-        let mut streams = link.quic.streams();
-        self.next = streams.open(Dir::Bi);
-        if let Some(control) = streams.open(Dir::Uni) {
-            // A window that has no room for this makes a peer without use, which requests tell.
-            let _written = link.quic.send_stream(control).write(&frame::greeting());
-        }
-    }
-
     /// The place of the exchange on stream `id`.
     #[inline]
     fn place_of(&self, id: Quic) -> Option<usize> {
@@ -435,44 +458,5 @@ impl Connection {
         {
             shared.tally.add(&link.quic.stats(), self.is_established);
         }
-    }
-}
-
-#[cfg(test)]
-impl Shared {
-    /// Draws of QUIC follow from `seed`.
-    pub(super) fn seed(&mut self, seed: [u8; 32]) {
-        for setup in &mut self.setups {
-            Arc::make_mut(setup).seed = Some(seed);
-        }
-    }
-}
-
-#[cfg(test)]
-impl Connection {
-    /// Says `bytes` on a new stream, whatever they mean; its number.
-    pub(super) fn say_raw(&mut self, bytes: &[u8], is_one_way: bool, is_all: bool) -> u64 {
-        let quic = &mut self.link.as_mut().unwrap().quic;
-        let dir = if is_one_way { Dir::Uni } else { Dir::Bi };
-        let kept = self.next.take().filter(|_| !is_one_way);
-        let id = kept.or_else(|| quic.streams().open(dir)).unwrap();
-        let mut stream = quic.send_stream(id);
-        assert_eq!(stream.write(bytes), Ok(bytes.len()));
-        if is_all {
-            stream.finish().unwrap();
-        }
-        self.next = quic.streams().open(Dir::Bi);
-        self.is_due = true;
-        id.into()
-    }
-
-    /// Gives up the stream of that number.
-    pub(super) fn give_up_raw(&mut self, id: u64) {
-        let quic = &mut self.link.as_mut().unwrap().quic;
-        let id = Quic::from(quinn_proto::VarInt::from_u64(id).unwrap());
-        let _over = quic
-            .send_stream(id)
-            .reset(Code::REQUEST_CANCELLED.to_quic());
-        self.is_due = true;
     }
 }

@@ -12,6 +12,7 @@ use quinn_proto::crypto::{self, ExportKeyingMaterialError, HeaderKey, KeyPair, K
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
 use rustls::ClientConfig;
+use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 use rustls::quic::{ClientConnection, DirectionalKeys, KeyChange, Secrets, Version};
 
@@ -28,9 +29,12 @@ pub(super) struct Crypto {
 
 impl Crypto {
     /// Fails where QUIC is not possible with `config`.
-    pub(super) fn new(config: ClientConfig) -> Result<Self, SetupError> {
-        let config = Arc::new(config);
-        let theirs = QuicClientConfig::try_from(Arc::clone(&config));
+    pub(super) fn new(config: &Arc<ClientConfig>) -> Result<Self, SetupError> {
+        let config = Arc::clone(config);
+        // The helper takes no ticket from those that have to last.
+        let mut bare = ClientConfig::clone(&config);
+        bare.resumption = Resumption::disabled();
+        let theirs = QuicClientConfig::try_from(bare);
         Ok(Self {
             config,
             theirs: Arc::new(theirs.map_err(|_| SetupError::NotForQuic)?),
@@ -103,11 +107,14 @@ impl crypto::Session for Session {
     }
 
     fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
-        None
+        // The library remembers what the server allowed in the session, and cannot go on without.
+        self.tls.quic_transport_parameters()?;
+        let keys = self.tls.zero_rtt_keys()?;
+        Some((Box::new(keys.header), Box::new(keys.packet)))
     }
 
     fn early_data_accepted(&self) -> Option<bool> {
-        Some(false)
+        Some(self.tls.is_early_data_accepted())
     }
 
     fn is_handshaking(&self) -> bool {

@@ -11,6 +11,7 @@ use crate::h3::frame::{self, put_head, put_number};
 use crate::h3::one_way::OneWay;
 use crate::h3::qpack::Decoder;
 use crate::service::Handler;
+use crate::tls::is_safe;
 
 /// No further answer is begun while so many bytes of answers wait for windows.
 const HELD_LIMIT: usize = 64 * 1024;
@@ -208,6 +209,12 @@ impl<F: Clone> Peer<F> {
         self.held(|stage| matches!(stage, Stage::Answering)) < HELD_LIMIT
     }
 
+    /// Whether a request has to wait until the client has proven who it is: it came before the end
+    /// of the handshake, so whoever saw it can send it again (RFC 8470 §3), and that may do harm.
+    fn is_unproven(&self, stream: &Stream<F>, text: &[u8]) -> bool {
+        self.quic.is_handshaking() && (stream.received > 0 || !is_safe(text))
+    }
+
     /// A whole request has come: it is answered, or waits for that; false: it is refused.
     pub(super) fn ask<K>(
         &mut self,
@@ -222,7 +229,7 @@ impl<F: Clone> Peer<F> {
         if self.requests >= limits.requests {
             self.drain();
         }
-        if self.may_answer() {
+        if self.may_answer() && !self.is_unproven(stream, &text) {
             stream.stage = Stage::Answering;
             stream.answer.begin(&text, handler);
             return Ok(true);
@@ -264,9 +271,11 @@ impl<F: Clone> Peer<F> {
         }
         let mut place = 0;
         while let Some(stream) = self.streams.get(place) {
-            if stream.is_reading()
-                || matches!(stream.stage, Stage::Waiting(_)) && !self.may_answer()
-            {
+            let has_to_wait = match &stream.stage {
+                Stage::Waiting(text) => !self.may_answer() || self.is_unproven(stream, text),
+                _ => stream.is_reading(),
+            };
+            if has_to_wait {
                 place += 1;
                 continue;
             }

@@ -4,4 +4,5 @@
 mod exchanges;
 mod frames;
 mod network;
+mod resumption;
 mod rules;

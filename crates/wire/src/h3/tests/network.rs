@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::tls::{HandshakeKind, HandshakeMix, TlsRecord};
 use model::{Instant, Random, Span};
 
 use crate::client::{Broken, Client as _, ProtocolError, Sink, StreamId, Transmit};
@@ -73,12 +74,43 @@ pub(super) struct World {
     pub(super) log: Log,
     pub(super) error: Option<ProtocolError>,
     acceptor: Acceptor,
+    identity: Identity,
+    limits: ServerLimits,
     random: Random,
     weather: Weather,
     /// Datagrams under way, by when they come: to the server or to the client.
     under_way: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
     count: u64,
     to_ask: Vec<Request>,
+    /// What went to the server since it was last emptied.
+    pub(super) said: Vec<Vec<u8>>,
+    connections: u8,
+}
+
+/// How connections of a world begin.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beginning {
+    /// Whether sessions are resumed.
+    pub(super) resumes: bool,
+    pub(super) mix: Option<HandshakeMix>,
+    /// Whether the server takes requests before the end of a handshake.
+    pub(super) takes_early: bool,
+}
+
+fn copy(identity: &Identity) -> Identity {
+    Identity {
+        chain: identity.chain.clone(),
+        key: identity.key.clone_key(),
+    }
+}
+
+fn acceptor(identity: &Identity, takes_early: bool) -> Acceptor {
+    let identity = copy(identity);
+    let made = match takes_early {
+        true => Acceptor::with_early_data(identity, 1_000),
+        false => Acceptor::new(identity),
+    };
+    made.unwrap()
 }
 
 fn certificate(name: &str) -> (Identity, Vec<u8>) {
@@ -103,6 +135,15 @@ impl World {
         name: &str,
         limits: ServerLimits,
     ) -> Self {
+        Self::beginning(seed, (weather, streams, name, limits), Beginning::default())
+    }
+
+    /// The same, whose connections begin like that.
+    pub(super) fn beginning(
+        seed: u64,
+        (weather, streams, name, limits): (Weather, u32, &str, ServerLimits),
+        how: Beginning,
+    ) -> Self {
         let (identity, root) = certificate(name);
         let connector = Connector::new(Demands {
             name: "localhost",
@@ -111,12 +152,13 @@ impl World {
             versions: &[],
             suites: &[],
             groups: &[],
-            resumes: false,
-            mix: None,
+            resumes: how.resumes,
+            mix: how.mix,
         });
-        let acceptor = Acceptor::new(identity).unwrap();
+        let acceptor = acceptor(&identity, how.takes_early);
         let draws = [u8::try_from(seed % 251).unwrap(); 32];
-        let mut shared = Shared::new(&connector.unwrap(), streams, 16_384).unwrap();
+        let random = Random::stream(seed, 3);
+        let mut shared = Shared::new(&connector.unwrap(), streams, 16_384, random).unwrap();
         shared.seed([!draws[0]; 32]);
         Self {
             now: Instant::from_ns(1_000_000_000),
@@ -127,12 +169,50 @@ impl World {
             log: Log::default(),
             error: None,
             acceptor,
+            identity,
+            limits,
             random: Random::stream(seed, 7),
             weather,
             under_way: BTreeMap::new(),
             count: 0,
             to_ask: Vec::new(),
+            said: Vec::new(),
+            connections: 0,
         }
+    }
+
+    /// Begins another connection, when the one of before is over.
+    pub(super) fn reconnect(&mut self) {
+        self.part();
+        assert!(self.run(|world| world.server.open() == 0), "it is over");
+        self.under_way.clear();
+        // Another connection has other names.
+        self.connections += 1;
+        self.shared.seed([self.connections; 32]);
+        self.client = Connection::new(&mut self.shared);
+        self.log = Log::default();
+    }
+
+    /// Asks for that on another connection, and says of which kind its handshake was.
+    pub(super) fn ask_anew(&mut self, target: &str) -> HandshakeKind {
+        self.reconnect();
+        self.ask("GET", target, None);
+        let is_over = |world: &Self| world.log.ended.len() == 1 && world.client.may_part();
+        assert!(self.run(is_over), "{:?} {:?}", self.log.ended, self.error);
+        assert_eq!(self.log.ended, [Ok((200, 5))]);
+        assert_eq!(self.error, None);
+        self.client.handshake()
+    }
+
+    /// From now on another server is there, which knows no session of before.
+    pub(super) fn replace_server(&mut self, takes_early: bool) {
+        self.acceptor = acceptor(&self.identity, takes_early);
+        self.server = Server::seeded(&self.acceptor, self.limits, 2, None).unwrap();
+    }
+
+    /// What handshakes came to.
+    pub(super) fn tell_tls(&self) -> TlsRecord {
+        Connection::tell(&self.shared).unwrap()
     }
 
     /// Will ask for that, as soon as there is room.
@@ -152,6 +232,7 @@ impl World {
     pub(super) fn run(&mut self, is_over: impl Fn(&Self) -> bool) -> bool {
         let end = self.now + Span::from_s(60);
         loop {
+            let _may = !self.to_ask.is_empty() && self.client.may_begin_early(self.now);
             while self.client.free() > 0
                 && let Some(request) = self.to_ask.pop()
             {
@@ -236,6 +317,9 @@ impl World {
     }
 
     fn post(&mut self, is_to_server: bool, datagram: &[u8]) {
+        if is_to_server {
+            self.said.push(datagram.to_vec());
+        }
         let mut falls = |share: u64| (self.random.below(100) as u64) < share;
         let (is_lost, is_repeated) = (falls(self.weather.lost), falls(self.weather.repeated));
         let is_late = falls(self.weather.late);

@@ -112,7 +112,7 @@ fn only_what_is_safe_is_answered_before_the_end() {
         let (mut pair, _) = eager(requests);
         connect(&mut pair);
         let mut client = Secure::new(&mut pair.shared);
-        assert!(client.may_begin_early());
+        assert!(client.may_begin_early(NOW));
         client.begin(&pair.requests[0]).unwrap();
         let mut server = pair.server();
         server.handle_bytes(NOW, &sent_by(&mut client), &mut pair.site);
