@@ -351,9 +351,8 @@ impl Run {
         let servers = self.digests.iter().filter(|digest| !digest.ceiling);
         let servers = servers.filter(|digest| belongs(digest));
         let rounds: Vec<Round<'_>> = servers.map(round).collect();
-        let contenders = self.contenders();
         let asked = Asked {
-            servers: &contenders,
+            servers: &self.contenders(),
             references: &self.references,
         };
         let mut comparisons = compare(&rounds, asked);

@@ -62,6 +62,7 @@ fn a_lab_is_whole_in_the_end_whatever_is_killed_and_when() {
     let (far, expected) = (Far::new(3), 12);
     let mut lab = start(&far, &format!("{} --nats {url}", far.file().display()));
     wait_until("the lab has a folder", || far.results().is_some());
+    let mut done: Vec<String> = vec![format!("seed {seed}")];
     for kill in 0..kills {
         let wait = Duration::from_millis(chance.below(LATEST_MS) as u64);
         let moment = Instant::now() + wait;
@@ -71,7 +72,9 @@ fn a_lab_is_whole_in_the_end_whatever_is_killed_and_when() {
         let which = chance.below(2);
         let what = ["lab", "agent", "broker"][kill % 3];
         let stored = far.stored().len();
-        println!("seed {seed}: {what} after {wait:?}, {stored} trials, agent {which}");
+        done.push(format!(
+            "{what} after {wait:?}, {stored} trials, agent {which}"
+        ));
         match what {
             "lab" => {
                 lab.signal("KILL");
@@ -103,15 +106,15 @@ fn a_lab_is_whole_in_the_end_whatever_is_killed_and_when() {
     }
     let sequences = far.sequences();
     let told = |run: &Run| format!("{:?}: {}", run.code, run.stderr);
-    let said: Vec<String> = said.iter().map(told).collect();
-    assert_eq!(sequences.len(), expected, "seed {seed}: {said:#?}");
+    done.extend(said.iter().map(told));
+    assert_eq!(sequences.len(), expected, "{done:#?}");
     let gaps = far.results().map(|results| results.join("gaps"));
     let gaps = gaps.and_then(|gaps| fs::read_dir(gaps).ok());
-    assert_eq!(gaps.map_or(0, Iterator::count), 0, "seed {seed}: {said:#?}");
+    assert_eq!(gaps.map_or(0, Iterator::count), 0, "{done:#?}");
     for agent in agents {
         agent.signal("INT");
         agent.finish().expect_code(0);
     }
     let left = at_work(far.path());
-    assert!(left.is_empty(), "seed {seed}: {left:#?}");
+    assert!(left.is_empty(), "{done:#?}: {left:#?}");
 }
