@@ -24,7 +24,7 @@ fn a_terminal_shows_the_run_and_keeps_the_result() {
     let run = Running::start(&mut command).finish().expect_measured();
     let lines = |text: &str| text.matches("right per s").count();
     assert!(lines(&run.stdout) >= 2, "once for each interval: {run:#?}");
-    for words in ["measuring", "headroom", "▁", "░", "over 2 connections"] {
+    for words in ["measuring", "headroom", "█", "░", "over 2 connections"] {
         assert!(run.stdout.contains(words), "no '{words}' in {run:#?}");
     }
     let (_, rest) = run.stdout.rsplit_once("\x1b[J").expect("it is erased");
