@@ -13,7 +13,7 @@ use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{LIMIT, need, wait_until};
 
 /// Trials that something disturbs are measured again, up to twice.
-pub(super) const LAB_LIMIT: Duration = LIMIT.saturating_mul(3);
+const LAB_LIMIT: Duration = LIMIT.saturating_mul(3);
 
 const EXPERIMENT: &str = "
 [experiment]
@@ -41,13 +41,13 @@ address = '127.0.0.2'
 ";
 
 /// An experiment of so many rounds in a folder of its own, where its results go, too.
-pub(super) struct Far {
+struct Far {
     folder: tempfile::TempDir,
     file: PathBuf,
 }
 
 impl Far {
-    pub(super) fn new(rounds: u32) -> Self {
+    fn new(rounds: u32) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("far.toml");
         let text = EXPERIMENT.replace("ROUNDS", &rounds.to_string());
@@ -55,7 +55,7 @@ impl Far {
         Self { folder, file }
     }
 
-    pub(super) fn words(&self, flags: &str) -> Vec<String> {
+    fn words(&self, flags: &str) -> Vec<String> {
         let results = self.folder.path().join("results").display().to_string();
         let words = ["lab", "--no-lock", "--hiccups", "0s", "--results", &results];
         let words = words.into_iter().chain(flags.split_whitespace());
@@ -67,23 +67,14 @@ impl Far {
         Running::start(&mut command(self.words(&format!("{file} --nats {url}"))))
     }
 
-    pub(super) fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// The folder of all that it writes.
-    pub(super) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// The folder of its results.
-    pub(super) fn results(&self) -> Option<PathBuf> {
+    fn results(&self) -> Option<PathBuf> {
         let runs = fs::read_dir(self.folder.path().join("results").join("far")).ok()?;
         runs.filter_map(|entry| Some(entry.ok()?.path())).next()
     }
 
     /// The files of its trials, in order.
-    pub(super) fn stored(&self) -> Vec<PathBuf> {
+    fn stored(&self) -> Vec<PathBuf> {
         let folder = self.results().map(|results| results.join("trials"));
         let files = folder.and_then(|folder| fs::read_dir(folder).ok());
         let paths = files.into_iter().flatten().filter_map(Result::ok);
@@ -98,7 +89,7 @@ impl Far {
     }
 
     /// The numbers of what was measured as it was planned, each of which is there once.
-    pub(super) fn sequences(&self) -> BTreeSet<u32> {
+    fn sequences(&self) -> BTreeSet<u32> {
         let points = self.trials().into_iter().filter_map(|trial| trial.point);
         let first: Vec<u32> = points
             .filter(|point| point.attempt == 0)
@@ -111,7 +102,7 @@ impl Far {
 }
 
 /// One of the two that the experiment names, the second by its label.
-pub(super) fn agent_of(url: &str, which: usize) -> Running {
+fn agent_of(url: &str, which: usize) -> Running {
     let (name, labels) = [("a", ""), ("b", "--labels rack=7")][which];
     agent(url, name, &format!("--targets 127.0.0.0/8 {labels}"))
 }

@@ -2,7 +2,6 @@
 
 mod apart;
 mod broker;
-mod killed;
 mod labs;
 mod lost;
 mod nats;
