@@ -347,7 +347,7 @@ pub(crate) fn kept(facts: &Facts<'_>) -> Option<Kept> {
             let by_others = if shares_its_cpu(facts, worker.cpu) {
                 0.0
             } else {
-                share.min(taken_by_others(facts, worker.window))
+                share.min(taken_by_others(facts))
             };
             Some(Kept {
                 worker: worker.index,
@@ -384,14 +384,18 @@ fn shares_its_cpu(facts: &Facts<'_>, cpu: Option<u32>) -> bool {
     bound_there.count() > 1 || server_there
 }
 
-/// What others used, of one CPU: nobody can have waited for them longer. Without their names a wait
-/// on a CPU of one's own is for them all the same.
-fn taken_by_others(facts: &Facts<'_>, window: Span) -> f64 {
+/// What others used, of one CPU, while they were watched: if they went on evenly, nobody can have
+/// waited for them longer. Without their names a wait on a CPU of one's own is for them all the
+/// same.
+fn taken_by_others(facts: &Facts<'_>) -> f64 {
     let system = facts.trial.usage.system.as_ref();
     let Some(others) = system.and_then(|system| system.others.as_ref()) else {
         return f64::INFINITY;
     };
-    part(others.cpu + others.unseen.unwrap_or(Span::ZERO), window)
+    part(
+        others.cpu + others.unseen.unwrap_or(Span::ZERO),
+        others.window,
+    )
 }
 
 /// The CPUs that generator and server could use; none for all, where nobody knows those of a server

@@ -211,6 +211,18 @@ fn a_wait_for_others_makes_a_trial_void() {
     );
 }
 
+/// Others are watched from before the warm-up on: what they used then, nobody waited for in the
+/// window.
+#[test]
+fn what_others_took_is_a_share_of_the_time_for_which_they_were_watched() {
+    let mut trial = beside(&[("agent", 20)]);
+    others(&mut trial).window = Span::from_ms(1_000);
+    waited(&mut trial, 35);
+    let kept = kept(&Facts::new(&trial)).unwrap();
+    assert!((kept.share - 0.1).abs() < 1e-9, "{}", kept.share);
+    assert!((kept.by_others - 0.02).abs() < 1e-9, "{}", kept.by_others);
+}
+
 #[test]
 fn no_wait_is_longer_than_the_window() {
     let mut trial = beside(&[("cc1", 700)]);
