@@ -6,16 +6,18 @@ use verdict::analysis::Measure;
 use crate::chart::{Axis, Chart, Kind, Scale, Series};
 use crate::number::Unit;
 use crate::plots::{PLOTS, Subject, add};
-use crate::run::{Cell, Run};
+use crate::run::{Across, Cell, Run};
 
 /// What shows most of an open loop: what came of the load over time, and how long answers took.
 const FIRST: [&str; 2] = ["time", "spectrum"];
 
-/// At most two. Where there are several workloads, rate and cost over all of them; of a single one
-/// the first two charts of its report, of an open loop those over time and of response times first.
+/// At most two. Of the workload that the original drew along an axis the first two charts of its
+/// report, of an open loop those over time and of response times first; else, where there are
+/// several workloads, rate and cost over all of them.
 pub(super) fn two(run: &Run) -> Vec<Chart> {
     let workloads = run.workloads();
-    if workloads.len() > 1 {
+    let own = own(run, &workloads);
+    if workloads.len() > 1 && own.is_none() {
         let charts = [
             across(
                 run,
@@ -37,13 +39,14 @@ pub(super) fn two(run: &Run) -> Vec<Chart> {
             .filter(|chart| !chart.is_empty())
             .collect();
     }
-    let Some(workload) = workloads.first() else {
+    let position = own.unwrap_or(0);
+    let Some(workload) = workloads.get(position) else {
         return Vec::new();
     };
     let subject = Subject {
         run,
         workload,
-        position: 0,
+        position,
     };
     let mut charts: Vec<Chart> = PLOTS.iter().flat_map(|plot| plot(&subject)).collect();
     charts.retain(|chart| !chart.is_empty());
@@ -55,6 +58,17 @@ pub(super) fn two(run: &Run) -> Vec<Chart> {
     charts.sort_by_key(|chart| place(chart).unwrap_or(FIRST.len()));
     charts.truncate(2);
     charts
+}
+
+/// The position of the one workload that the original published figures of, if it is measured along
+/// an axis here: its readers want to see the shape of those curves again.
+fn own(run: &Run, workloads: &[String]) -> Option<usize> {
+    let mut published = run.published.iter().map(|one| one.workload.as_deref());
+    let first = published.next()??;
+    let is_alone = published.all(|other| other == Some(first));
+    let is_along = Across::of(&run.cells(first)).joins();
+    let position = || workloads.iter().position(|workload| workload == first);
+    (is_alone && is_along).then(position)?
 }
 
 /// The best point of each server in each workload.

@@ -40,6 +40,27 @@ It said nginx is fast. It is: {{rate | server = nginx | workload = seven-bytes
 ";
 
 #[test]
+fn a_study_of_one_workload_along_an_axis_has_its_curves_drawn() {
+    let titles = |run: &Run| {
+        let charts = charts::two(run).into_iter();
+        charts.map(|chart| chart.title).collect::<Vec<_>>()
+    };
+    let mut run = run();
+    let [rate, cost] = &titles(&run)[..] else {
+        panic!("{:?}", titles(&run));
+    };
+    assert!(rate.starts_with("Rate against connections"), "{rate}");
+    assert_eq!(cost, "What a request costs the server");
+    // Figures of two workloads, or of none: all workloads, side by side.
+    let mut other = run.published[0].clone();
+    other.workload = Some("100-kilobytes".to_owned());
+    run.published.push(other);
+    assert!(titles(&run)[0].ends_with("by workload"), "{run:?}");
+    run.published.clear();
+    assert!(titles(&run)[0].ends_with("by workload"), "{run:?}");
+}
+
+#[test]
 fn the_page_has_everything_and_its_drawings_stand_alone() {
     let run = run();
     let made = study(&run, "first-heat", "../x.pack", NOTES).unwrap();
