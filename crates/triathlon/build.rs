@@ -12,6 +12,12 @@ fn main() {
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default();
     println!("cargo::rustc-env=TRIATHLON_COMMIT={commit}");
+    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    let build = match commit.as_str() {
+        "" => version,
+        commit => format!("{version} ({commit})"),
+    };
+    println!("cargo::rustc-env=TRIATHLON_BUILD={build}");
     if let Some(head) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo::rerun-if-changed={head}");
     }

@@ -8,7 +8,7 @@ use crate::tools;
 
 /// Web-server benchmarks that can be defended.
 #[derive(Debug, Parser)]
-#[command(name = "triathlon", version, propagate_version = true)]
+#[command(name = "triathlon", version = crate::tool::BUILD, propagate_version = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

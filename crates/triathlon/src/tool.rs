@@ -1,8 +1,12 @@
-//! What this program says about itself in every trial.
+//! What this program says about itself.
 
 use model::environment::Tool;
 
-/// This build.
+/// The version, and the commit where it is known: two builds that differ in it may not understand
+/// each other.
+pub(crate) const BUILD: &str = env!("TRIATHLON_BUILD");
+
+/// This build, as every trial has it.
 pub(crate) fn this() -> Tool {
     Tool {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -32,7 +32,8 @@ pub(crate) struct Args {
     /// judged together
     #[arg(required = true, value_name = "TRIAL|DIR")]
     trials: Vec<PathBuf>,
-    /// Print the verdicts as JSON, one line for each trial, instead of text
+    /// Print the verdicts as JSON, one line for each trial with the name of its file, instead of
+    /// text
     #[arg(long)]
     json: bool,
 }
@@ -119,14 +120,20 @@ fn read(path: &Path) -> anyhow::Result<Trial> {
     super::stored::trial(path, &text)
 }
 
+/// A verdict as one of many.
+#[derive(serde::Serialize)]
+struct Line<'a> {
+    /// Where its trial lies.
+    file: String,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
 fn print(path: &Path, verdict: &Verdict, json: bool) -> anyhow::Result<()> {
+    let file = path.display().to_string();
     if json {
-        out::line(format_args!("{}", serde_json::to_string(verdict)?))?;
-        return Ok(());
+        let line = Line { file, verdict };
+        return out::line(format_args!("{}", serde_json::to_string(&line)?));
     }
-    out::line(text::judged(
-        &path.display().to_string(),
-        verdict,
-        out::style(),
-    ))
+    out::line(text::judged(&file, verdict, out::style()))
 }

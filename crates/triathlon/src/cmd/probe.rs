@@ -11,7 +11,6 @@ use lab::probe::run::{Finished, Progress, Settings};
 use lab::probe::select::{Wanted, everything, jobs};
 use lab::probe::{Exchange, PROBES, ProbeError, Task, server, shelf};
 use lab::scratch::{self, Scratch};
-use model::environment::Tool;
 use model::plan::Url;
 use model::probe::ProbeResult;
 use report::probe::Side;
@@ -19,6 +18,7 @@ use verdict::words;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::tool;
 use crate::whole;
 
 /// The heading of a page about all probes.
@@ -352,11 +352,7 @@ fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
         passes: request.passes,
         url: request.url.clone(),
         server: request.url.as_deref().and_then(local_server),
-        environment: lab::environment::of_this_machine(Tool {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            debug_build: cfg!(debug_assertions),
-            ..Tool::default()
-        }),
+        environment: lab::environment::of_this_machine(tool::this()),
     };
     let finished = lab::probe::run::run(
         &jobs,

@@ -139,8 +139,8 @@ pub(crate) fn run(name: &str, words: &Words) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     if given.asks(Here::Version) {
-        let version = env!("CARGO_PKG_VERSION");
-        out::line(format_args!("{name} as triathlon {version} has it"))?;
+        let build = crate::tool::BUILD;
+        out::line(format_args!("{name} as triathlon {build} has it"))?;
         return Ok(Exit::Done);
     }
     match tool.work {

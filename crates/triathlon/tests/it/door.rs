@@ -46,12 +46,21 @@ fn every_subcommand_helps_with_examples() {
 
 #[test]
 fn versions_are_told() {
-    assert!(
-        triathlon(["--version"])
-            .expect_code(0)
-            .stdout
-            .starts_with("triathlon ")
-    );
+    let version = env!("CARGO_PKG_VERSION");
+    let told = triathlon(["--version"]).expect_code(0).stdout;
+    assert_eq!(told, format!("triathlon {}\n", env!("TRIATHLON_BUILD")));
+    assert!(told.contains(version), "{told}");
+    let known = option_env!("TRIATHLON_COMMIT").filter(|commit| !commit.is_empty());
+    assert!(known.is_none_or(|commit| told.contains(commit)), "{told}");
+}
+
+#[test]
+fn a_trial_names_the_build() {
+    let server = right();
+    let trial = triathlon(["load", &server.url(), "-n", "1", "--json"]).trial();
+    assert_eq!(trial.environment.tool.version, env!("CARGO_PKG_VERSION"));
+    let known = option_env!("TRIATHLON_COMMIT").filter(|commit| !commit.is_empty());
+    assert_eq!(trial.environment.tool.commit.as_deref(), known);
 }
 
 #[test]

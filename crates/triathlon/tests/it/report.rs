@@ -185,6 +185,10 @@ fn executions_are_judged_apart() {
     // Two rounds are too few to compare: four of two executions are not four.
     assert!(judge(&a).contains("STA-02"));
     assert_eq!(judge(&both), judge(&a) + &judge(&b));
+    // Each line names its file.
+    for (line, file) in judge(&both).lines().zip(&both) {
+        assert!(line.contains(&format!("\"file\":\"{file}\"")), "{line}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use sys::process::Interrupt;
 use self::host::Machine;
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::tool;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -163,7 +164,7 @@ fn serve(args: &Args) -> anyhow::Result<Exit> {
     let name = name.unwrap_or_else(|| Name::like(&name_of_this_machine()));
     let labels: BTreeMap<String, String> = args.labels.iter().cloned().collect();
     let limits = Limits {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: tool::BUILD.to_owned(),
         role,
         targets: args.targets.clone(),
         may_start_servers: args.may_start_servers,
@@ -180,8 +181,7 @@ fn name_of_this_machine() -> String {
 }
 
 fn list(broker: &Broker) -> anyhow::Result<Exit> {
-    let coordinator =
-        Coordinator::connect(&broker.access("agent list"), env!("CARGO_PKG_VERSION"))?;
+    let coordinator = Coordinator::connect(&broker.access("agent list"), tool::BUILD)?;
     let seen = coordinator.list()?;
     if seen.is_empty() {
         out::note("there is no agent: start one with triathlon agent --nats URL --targets CIDR");

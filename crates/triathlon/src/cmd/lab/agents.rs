@@ -18,6 +18,7 @@ use verdict::words;
 use super::asked::Asked;
 use crate::cmd::agent::{access, crew};
 use crate::exit::UsageError;
+use crate::tool;
 
 /// An agent that a lab has left behind, which was killed, is free again within this time.
 const FREE: Duration = Duration::from_secs(150);
@@ -71,7 +72,7 @@ impl Broker {
         let wanted = wanted.collect::<Result<Vec<_>, _>>();
         let wanted = wanted.map_err(|why| UsageError(format!("generator.agents: {why}")))?;
         let access = access(url, self.creds.clone(), "lab");
-        let coordinator = Coordinator::connect(&access, env!("CARGO_PKG_VERSION"))?;
+        let coordinator = Coordinator::connect(&access, tool::BUILD)?;
         let seen = coordinator.gather(&wanted, FREE)?;
         let cpus = seen.iter().map(|one| one.announcement.cpus.len());
         let cpus = u32::try_from(cpus.sum::<usize>()).unwrap_or(u32::MAX);

@@ -23,12 +23,12 @@ use lab::scratch::Scratch;
 use lab::server::{Installed, Search};
 use lab::sweep::Cost;
 use lab::{LabError, condition};
-use model::environment::Tool;
 use model::{Environment, Experiment, Span};
 use sys::process::Interrupt;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::tool;
 use asked::Asked;
 use progress::Screen;
 
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return ask_the_kernel(args, &question);
     }
     let mut asked = Asked::read(args, &search.catalogue)?;
-    let environment = environment::of_this_machine(tool());
+    let environment = environment::of_this_machine(tool::this());
     let division = divide(&environment, &asked.experiment);
     asked.fit_machine(division.server.len());
     let pair = asked.fit_network(Pair::of(&asked.experiment, &search));
@@ -159,7 +159,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let pair = pair?;
     // From here on the network is that of the servers.
     let _inside = pair.as_ref().map(Pair::enter).transpose()?;
-    let environment = examine(environment::of_this_machine(tool()), args);
+    let environment = examine(environment::of_this_machine(tool::this()), args);
     let scratch = Scratch::create()?;
     let results = if args.verify {
         scratch.path().join("results")
@@ -271,15 +271,6 @@ fn ask_the_kernel(args: &Args, question: &Question) -> anyhow::Result<Exit> {
     super::probe::experiment(question, &args.results, args.list)
 }
 
-fn tool() -> Tool {
-    Tool {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: option_env!("TRIATHLON_COMMIT").map(str::to_owned),
-        debug_build: cfg!(debug_assertions),
-        traced: false,
-    }
-}
-
 /// Keeps other labs from this machine while we measure.
 fn alone(args: &Args) -> Result<Option<Lock>, LabError> {
     if args.no_lock || args.verify {
@@ -290,7 +281,7 @@ fn alone(args: &Args) -> Result<Option<Lock>, LabError> {
 
 /// The machine as it is now; the doctor's part of it as it was found at the start.
 fn now(at_start: &Environment) -> Environment {
-    let mut now = environment::of_this_machine(tool());
+    let mut now = environment::of_this_machine(tool::this());
     now.doctor.clone_from(&at_start.doctor);
     now.doctor_unknown.clone_from(&at_start.doctor_unknown);
     now

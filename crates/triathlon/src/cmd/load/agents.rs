@@ -14,6 +14,7 @@ use super::{Args, output};
 use crate::cmd::agent::{access, crew};
 use crate::exit::UsageError;
 use crate::out;
+use crate::tool;
 
 /// Who makes the load, where it is not this machine.
 #[derive(clap::Args, Debug)]
@@ -91,7 +92,7 @@ impl Fleet {
     fn connect(&self) -> anyhow::Result<Coordinator> {
         let url = self.nats.as_deref().unwrap_or_default();
         let access = access(url, self.creds.clone(), "load");
-        Ok(Coordinator::connect(&access, env!("CARGO_PKG_VERSION"))?)
+        Ok(Coordinator::connect(&access, tool::BUILD)?)
     }
 }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use load::Notice;
-use model::environment::Tool;
 use model::event::Event;
 use model::plan::Plan;
 use model::record::Sample;
@@ -16,6 +15,7 @@ use super::Args;
 use super::view::View;
 use crate::exit::UsageError;
 use crate::out;
+use crate::tool;
 
 /// Where it all goes.
 pub(super) struct Output {
@@ -195,11 +195,7 @@ pub(super) fn rate(count: u64, length: Span) -> f64 {
 
 /// This program, and unless whoever started it reads that, the machine.
 pub(super) fn environment(only_tool: bool) -> Environment {
-    let tool = Tool {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        debug_build: cfg!(debug_assertions),
-        ..Tool::default()
-    };
+    let tool = tool::this();
     if only_tool {
         Environment {
             tool,
