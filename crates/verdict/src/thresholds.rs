@@ -189,6 +189,9 @@ limits! {
     /// How far the true limit may be from that estimate.
     LIMIT_ERROR: "SRV-11", "error_of_estimate", Some(0.10), None, None,
         "Policy; not yet calibrated by throttling";
+    /// Source addresses that the server's access log lacks, of those that connections came from.
+    ADDRESSES_UNSEEN: "SRV-12", "addresses_unseen_share", None, Some(0.10), None,
+        "Policy; a connection that ends before its first answer leaves no line";
     /// How sure it is that void trials fell on servers unequally.
     VOID_UNEQUAL: "CPU-08", "void_share_sureness", None, Some(0.95), None,
         "Policy; Fisher's exact test, each server against all others, after Bonferroni";

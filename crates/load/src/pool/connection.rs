@@ -5,6 +5,8 @@ use sys::Errno;
 use sys::reactor::Key;
 use wire::tunnel::Opening;
 
+use super::Source;
+
 /// What has become of a connection. Each state owns what is known in it.
 #[derive(Debug)]
 pub(crate) enum Connection<C> {
@@ -18,6 +20,8 @@ pub(crate) enum Connection<C> {
     /// A connect is under way.
     Connecting {
         key: Key,
+        /// From where, if the plan says so.
+        source: Option<Source>,
         /// Just before the call that handed it in.
         asked: Option<Instant>,
         /// The closed loop's exchange that is due and waits for this connection.

@@ -41,6 +41,7 @@ impl<C: Client> Pool<C> {
     pub(crate) fn secure(&mut self, place: u32, client: C, at: Instant, recorder: &mut Recorder) {
         let Connection::Connecting {
             key,
+            source,
             asked,
             pending,
             ..
@@ -48,6 +49,7 @@ impl<C: Client> Pool<C> {
         else {
             return;
         };
+        self.sources.count(source);
         let connect = at.saturating_since(asked.unwrap_or(at));
         recorder.connected(connect);
         recorder.established(at);

@@ -7,6 +7,7 @@
 mod connection;
 mod half_closed;
 mod handshake;
+mod route;
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -19,6 +20,8 @@ use self::connection::Place;
 pub(crate) use self::connection::{Connection, Open, Securing};
 pub(crate) use self::half_closed::HALF_CLOSED;
 use self::half_closed::{HalfClosed, Left};
+pub(crate) use self::route::Source;
+use self::route::Sources;
 use crate::flight::Flight;
 use crate::recorder::Recorder;
 use crate::wheel::Wheel;
@@ -80,8 +83,7 @@ pub(crate) struct Pool<C> {
     /// Connections to be made, in turn.
     waiting: VecDeque<u32>,
     half_closed: HalfClosed<C>,
-    /// Source addresses of IPv4 and of IPv6.
-    sources: [Vec<SocketAddr>; 2],
+    sources: Sources,
     connecting: u32,
     connects_most: u32,
     /// Connects begun so far.
@@ -97,10 +99,6 @@ impl<C: Client> Pool<C> {
     /// Everything it will ever need is allocated here. `slots` is the bound of the indexes of keys.
     pub(crate) fn new(settings: Settings, slots: usize) -> Self {
         let count = settings.connections as usize;
-        let fitting = |six: bool| {
-            let sources = settings.sources.iter().filter(|ip| ip.is_ipv6() == six);
-            sources.map(|ip| SocketAddr::new(*ip, 0)).collect()
-        };
         Self {
             places: (0..count).map(|_| Place::EMPTY).collect(),
             flights: vec![None; count * settings.capacity as usize].into(),
@@ -109,7 +107,7 @@ impl<C: Client> Pool<C> {
             alarms: Wheel::new(count),
             waiting: VecDeque::with_capacity(count),
             half_closed: HalfClosed::new(),
-            sources: [false, true].map(fitting),
+            sources: Sources::new(&settings.sources),
             connecting: 0,
             connects_most: (CONNECTS_UNDER_WAY / settings.workers).max(1),
             dials: 0,
@@ -229,12 +227,13 @@ impl<C: Client> Pool<C> {
         recorder: &mut Recorder,
     ) -> Option<Result<Key, Refused>> {
         let (target, source) = self.route(place);
+        let address = source.map(|source| source.address);
         let asked = reactor.sends_at_once().then(|| reactor.now());
-        let mut result = reactor.connect(target, source);
+        let mut result = reactor.connect(target, address);
         if result == Err(Refused::Slots) {
             if let Some(oldest) = self.half_closed.take_oldest() {
                 self.let_go(oldest, now, reactor, recorder);
-                result = reactor.connect(target, source);
+                result = reactor.connect(target, address);
             }
             if result == Err(Refused::Slots) {
                 self.waiting.push_front(place);
@@ -250,6 +249,7 @@ impl<C: Client> Pool<C> {
             let pending = self.take_pending(place);
             *self.connection(place) = Connection::Connecting {
                 key,
+                source,
                 asked,
                 pending,
                 opening: None,
@@ -257,26 +257,6 @@ impl<C: Client> Pool<C> {
             self.alarms.arm(place, now + self.settings.timeout);
         }
         Some(result)
-    }
-
-    /// Where connections in `place` lead, and from where they come, for as long as the run lasts;
-    /// only where there are more sources than places has each new connection another one, so that
-    /// all are used. Those of all workers take turns, first over the targets, then over the sources
-    /// of their family.
-    fn route(&self, place: u32) -> (SocketAddr, Option<SocketAddr>) {
-        let Settings {
-            worker,
-            workers,
-            targets,
-            ..
-        } = &self.settings;
-        let turn = |count: usize| count * *workers as usize + *worker as usize;
-        let target = targets[turn(place as usize) % targets.len()];
-        let sources = &self.sources[usize::from(target.is_ipv6())];
-        let has_more = sources.len() > turn(self.settings.connections as usize) / targets.len();
-        let count = if has_more { self.dials } else { place as usize };
-        let source = (turn(count) / targets.len()).checked_rem(sources.len());
-        (target, source.map(|index| sources[index]))
     }
 
     /// The exchange that waits for the connection in `place` no longer does.
@@ -299,6 +279,7 @@ impl<C: Client> Pool<C> {
     ) -> Option<Instant> {
         let Connection::Connecting {
             key,
+            source,
             asked,
             pending,
             ..
@@ -306,6 +287,7 @@ impl<C: Client> Pool<C> {
         else {
             return None;
         };
+        self.sources.count(source);
         let took = at.saturating_since(asked.unwrap_or(at));
         self.connecting -= 1;
         self.open += 1;

@@ -288,6 +288,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         record.quic = quic;
         record.backend = self.reactor.name().to_owned();
         record.wait_resolution = self.reactor.wait_resolution();
+        record.connections_from = self.pool.connections_from();
         record.backlog_max = self.backlog_max as u64;
         record.interrupted = self.interrupted;
         if self.backlog_at_start > self.pool.len() as usize {

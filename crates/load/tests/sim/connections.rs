@@ -114,13 +114,17 @@ fn sources_of(connections: u32, workers: u32, addresses: u8) -> Vec<Vec<u8>> {
     let of_worker = |index| {
         let server = numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish)));
         let seen = server.counts();
-        run(plan.clone(), index, server, Span::ZERO, &Arc::default());
+        let record = run(plan.clone(), index, server, Span::ZERO, &Arc::default());
         let seen = seen.sources.lock().expect("nobody panicked");
         let last = |source: &Option<SocketAddr>| match source.map(|source| source.ip()) {
             Some(IpAddr::V4(ip)) => ip.octets()[3],
             other => panic!("a connection came from {other:?}"),
         };
-        seen.iter().map(last).collect()
+        let seen: Vec<u8> = seen.iter().map(last).collect();
+        let counted = |source| seen.iter().filter(|last| **last == source).count() as u64;
+        let counted: Vec<u64> = (1..=addresses).map(counted).collect();
+        assert_eq!(record.connections_from, counted, "as the server saw them");
+        seen
     };
     (0..workers).map(of_worker).collect()
 }

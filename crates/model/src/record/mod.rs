@@ -3,6 +3,7 @@
 //! Each worker keeps one record of its own; [`Record::merge`] adds them up and is associative and
 //! commutative, so the order in which workers or machines report does not matter.
 
+mod class;
 mod interval;
 mod recovery;
 mod thin;
@@ -18,6 +19,7 @@ use crate::quic::QuicRecord;
 use crate::tls::{Negotiated, TlsRecord};
 use crate::units::{Bytes, Span};
 
+pub use class::Class;
 pub use interval::{Interval, coarsen};
 pub use recovery::Recovery;
 pub use worker::{Outage, Worker};
@@ -252,46 +254,6 @@ pub struct Sample {
     pub outcome: Outcome,
 }
 
-/// The exchanges of one request of a plan. An exchange that never began belongs to none.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Class {
-    /// What reports call the request.
-    pub name: String,
-    /// Its exchanges in the window, by how they ended.
-    pub outcomes: OutcomeCounts,
-    /// How many of them were handed to the kernel.
-    pub sent: u64,
-    /// Content bytes of right answers.
-    pub bytes_content: Bytes,
-    /// Its complete answers with the expected status in the window, by how they were encoded.
-    #[serde(default, skip_serializing_if = "Codings::is_empty")]
-    pub codings: Codings,
-    /// Ended − due, of right answers.
-    pub response_time: Distribution,
-    /// Ended − sent, of right answers.
-    pub service_time: Distribution,
-    /// First byte − sent, of right answers.
-    pub first_byte_time: Distribution,
-    /// What answers were compared with.
-    pub reference: Option<Reference>,
-}
-
-impl Class {
-    /// Adds what another worker measured of the same request.
-    pub fn merge(&mut self, other: Self) {
-        debug_assert_eq!(self.name, other.name, "classes of one plan merge in order");
-        self.outcomes.merge(&other.outcomes);
-        self.sent += other.sent;
-        self.bytes_content += other.bytes_content;
-        coding::merge(&mut self.codings, &other.codings);
-        self.response_time.merge(&other.response_time);
-        self.service_time.merge(&other.service_time);
-        self.first_byte_time.merge(&other.first_byte_time);
-        self.reference = self.reference.take().or(other.reference);
-    }
-}
-
 /// What a generator measured.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -347,6 +309,10 @@ pub struct Record {
     pub intervals: Vec<Interval>,
     /// Each worker.
     pub workers: Vec<Worker>,
+    /// Connections that were established from each source address of the plan over the whole run,
+    /// in the plan's order; empty where it names none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections_from: Vec<u64>,
     /// The first example of each way to fail.
     pub examples: Vec<Example>,
     /// What answers were compared with.
@@ -374,6 +340,13 @@ impl Record {
     /// Whether it was interrupted before its window began.
     pub const fn measured_nothing(&self) -> bool {
         self.interrupted && self.window.is_zero()
+    }
+
+    /// From how many source addresses connections were established; none where the kernel chose
+    /// them.
+    pub fn sources_used(&self) -> Option<u64> {
+        let used = self.connections_from.iter().filter(|count| **count > 0);
+        (!self.connections_from.is_empty()).then(|| used.count() as u64)
     }
 
     /// The busiest worker, and its busy share. Of workers that are pinned to one CPU it is that of
@@ -441,6 +414,14 @@ impl Record {
         }
         self.workers.extend(other.workers);
         self.workers.sort_by_key(|worker| worker.index);
+        let most = self
+            .connections_from
+            .len()
+            .max(other.connections_from.len());
+        self.connections_from.resize(most, 0);
+        for (mine, theirs) in self.connections_from.iter_mut().zip(other.connections_from) {
+            *mine += theirs;
+        }
         for example in other.examples {
             self.add_example(example);
         }

@@ -32,6 +32,7 @@ fn record(seed: u64, intervals: u64) -> Record {
         request: None,
         at: Some(Span::from_ms(seed)),
     });
+    record.connections_from = (0..seed).collect();
     record.rate_it();
     record
 }

@@ -12,6 +12,7 @@ mod latency;
 mod quic;
 mod redirects;
 mod result;
+mod sources;
 mod steps;
 mod thresholds;
 mod times;

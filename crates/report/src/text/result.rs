@@ -33,6 +33,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     }
     out.push('\n');
     out.push_str(&connections(trial, style));
+    out.push_str(&super::sources::sources(trial, style));
     out.push_str(&super::redirects::redirects(trial, style));
     out.push_str(&super::encoding::encoding(trial, style));
     out.push_str(&super::tls::tls(trial, style));

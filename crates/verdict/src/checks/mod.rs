@@ -2,6 +2,7 @@
 
 mod access_log_mismatch;
 mod accounting;
+mod addresses_merged;
 mod background;
 mod batch_time;
 mod bimodal_rounds;
@@ -102,6 +103,7 @@ pub(crate) static ALL: &[&Check] = &[
     &access_log_mismatch::CHECK,
     &error_log_growth::CHECK,
     &two_sided_limit::CHECK,
+    &addresses_merged::CHECK,
     &errors::CHECK,
     &status::CHECK,
     &body::CHECK,

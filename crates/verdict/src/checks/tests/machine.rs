@@ -60,6 +60,13 @@ fn server(trials: &mut [Trial]) -> &mut Server {
 }
 
 /// Of two processes, so many may not be read.
+/// Connections from source addresses, and so many clients in the access log.
+fn came_from(trials: &mut [Trial], connections: &[u64], seen: u64) {
+    trials[0].plan.sources = vec![[127, 0, 0, 2].into()];
+    trials[0].record.connections_from = connections.to_vec();
+    server(trials).client_addresses = Some(seen);
+}
+
 fn hide_memory(trials: &mut [Trial], unread: u32) {
     let usage = trials[0].usage.server.as_mut().unwrap();
     let pss = usage.memory_pss.take().unwrap();
@@ -264,6 +271,14 @@ fn servers() -> Vec<Case> {
             },
             silent: |_| {},
             missing: Some((|t| t[0].context.server = None, "error log")),
+        },
+        Case {
+            rule: "SRV-12",
+            base: of_lab,
+            provoke: |t| came_from(t, &[3, 2, 0, 1, 4], 1),
+            // One that closed before its first answer.
+            silent: |t| came_from(t, &[1; 20], 19),
+            missing: Some((|t| came_from(t, &[], 1), "source addresses")),
         },
     ]
 }
