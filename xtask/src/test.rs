@@ -43,15 +43,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     )?;
     // The tests themselves need no optimiser, and are built already: it is the program that counts.
     let binary = crate::root().join("target/release/triathlon");
+    let threads = format!("--test-threads={}", threads());
     let end_to_end = check::tests_by(
         "end-to-end tests",
         cargo(&["test", "--package=triathlon", "--test=it", "--no-fail-fast"])
+            .args(["--", &threads])
             .env("TRIATHLON_BINARY", binary)
             .env("TRIATHLON_SLOW_TESTS", "1")
             .env("TRIATHLON_NOT_RUN", &not_run),
     )?;
     counts.add(end_to_end);
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
+}
+
+/// How many end-to-end tests run at a time: they wait for windows and timeouts more than they
+/// compute, so one more than there are CPUs.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get) + 1
 }
 
 /// Starts this program once more below a shell that raised the limit of open files.
