@@ -43,11 +43,14 @@ const SCENARIOS: &[Scenario] = &[
         client(count, &mut [answer("0123456789abcdef", &[b'x'; 100_000])]);
     }),
     ("worker and simulated network, closed loop", |count| {
-        worker(count, Arrivals::Closed);
+        worker(count, Arrivals::Closed, 64);
     }),
     ("worker and simulated network, open loop", |count| {
         let rate_per_1000_s = Rate::per_second(10_000);
-        worker(count, Arrivals::Poisson { rate_per_1000_s });
+        worker(count, Arrivals::Poisson { rate_per_1000_s }, 64);
+    }),
+    ("worker with 15,000 connections, closed loop", |count| {
+        worker(count, Arrivals::Closed, 15_000);
     }),
 ];
 
@@ -143,12 +146,12 @@ fn client(count: u64, answers: &mut [Vec<u8>]) {
     }
 }
 
-/// The whole worker, with 64 connections to a simulated server that takes a millisecond.
-fn worker(count: u64, arrivals: Arrivals) {
+/// The whole worker, with connections to a simulated server that takes a millisecond.
+fn worker(count: u64, arrivals: Arrivals, connections: u32) {
     let plan = Plan::try_from(PlanFile {
         arrivals,
         stop: Stop::Count(count),
-        connections: 64,
+        connections,
         ..fixture::plan("http://sim/", &[([127, 0, 0, 1], 80).into()])
     })
     .expect("a plan that can run");

@@ -57,7 +57,7 @@ fn versions_are_told() {
 #[test]
 fn a_trial_names_the_build() {
     let server = right();
-    let trial = triathlon(["load", &server.url(), "-n", "1", "--json"]).trial();
+    let trial = triathlon(["load", &server.url(), "-n", "1", "--json", "-"]).trial();
     assert_eq!(trial.environment.tool.version, env!("CARGO_PKG_VERSION"));
     let known = option_env!("TRIATHLON_COMMIT").filter(|commit| !commit.is_empty());
     assert_eq!(trial.environment.tool.commit.as_deref(), known);

@@ -83,7 +83,7 @@ fn an_order_that_nobody_begins_is_given_up() {
     let mut agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
     let plan = plan::over(plan::counted(&server.url(), 10), &[server.address()]);
     let order = serde_json::json!({ "protocol": 1, "message": { "order": {
-        "id": "o", "version": env!("CARGO_PKG_VERSION"), "workers": { "start": 0, "end": 1 },
+        "id": "o", "version": env!("TRIATHLON_BUILD"), "workers": { "start": 0, "end": 1 },
         "plan": plan,
     } } });
     let said = nats.ask("triathlon.agent.a", &order.to_string());

@@ -81,7 +81,7 @@ fn other_versions_are_refused() {
     };
     let nats = Nats::start(&nats, "");
     let mut agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
-    let ours = env!("CARGO_PKG_VERSION");
+    let ours = env!("TRIATHLON_BUILD");
     let order = |version: &str, plan: &str| {
         format!(
             "{{\"protocol\":1,\"message\":{{\"order\":{{\"id\":\"o\",\"version\":\"{version}\",\
@@ -193,7 +193,7 @@ fn with_clock(url: &str, now: fn() -> u64, meanwhile: impl FnOnce()) {
         now,
     };
     let limits = Limits {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: env!("TRIATHLON_BUILD").to_owned(),
         role: Role::Load,
         targets: vec!["127.0.0.0/8".parse().expect("a range")],
         may_start_servers: false,

@@ -1,7 +1,7 @@
 //! The same plan made by one process and by two agents: the same arrivals, and answers that took as
 //! long.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 
 use model::distribution::Shape;
@@ -25,8 +25,9 @@ const TRIES: usize = 5;
 /// What came of the plan once.
 struct Made {
     trial: Trial,
-    /// When each exchange was due in the window, in nanoseconds, by worker and position.
-    due: BTreeMap<(u32, u64), i64>,
+    /// When the exchanges of each worker were due in the window, in nanoseconds. Samples come in
+    /// the order in which exchanges ended, which is that of the machine.
+    due: BTreeSet<(u32, i64)>,
 }
 
 impl Made {
@@ -45,9 +46,9 @@ impl Made {
         let samples = fs::read_to_string(&path).expect("samples are written");
         let samples = samples.lines().map(|line| {
             let sample: Sample = serde_json::from_str(line).expect("a line is a sample");
-            ((sample.worker, sample.index), sample.due_ns)
+            (sample.worker, sample.due_ns)
         });
-        let due: BTreeMap<_, _> = samples.collect();
+        let due: BTreeSet<_> = samples.collect();
         assert_eq!(due.len() as u64, trial.record.total.due, "each once");
         Self { trial, due }
     }
