@@ -47,6 +47,11 @@ const PACKAGES: &[(&str, &str, &str)] = &[
         "answers inside nginx",
     ),
     (
+        "lighttpd-mod-openssl",
+        "/usr/lib/lighttpd/mod_openssl.so",
+        "TLS for lighttpd",
+    ),
+    (
         "lighttpd-modules-lua",
         "/usr/lib/lighttpd/mod_magnet.so",
         "answers inside lighttpd",

@@ -8,8 +8,8 @@ use model::Trial;
 use model::point::{CERTIFICATE, HANDSHAKE, PROTOCOL};
 
 use crate::lab::files;
-use crate::support::need;
 use crate::support::process::{Run, triathlon};
+use crate::support::{need, not_run};
 
 /// A lab of one point for each protocol and certificate. It is called like a built-in one, as its
 /// results are looked for there.
@@ -388,6 +388,21 @@ fn h2o_over_tls_and_with_http2() {
     }
     check_all("h2o", &["http1-tls", "http2-tls"], "ecdsa-p256");
     check_all("h2o", &["http2"], "");
+}
+
+#[test]
+fn lighttpd_over_tls_and_with_http2() {
+    let name = "lighttpd_over_tls_and_with_http2";
+    if need(name, ["lighttpd"]).is_none() {
+        return;
+    }
+    let module = Path::new("/usr/lib/lighttpd/mod_openssl.so");
+    if !module.exists() {
+        return not_run(name, &format!("{} is missing", module.display()));
+    }
+    check_all("lighttpd", &["http1-tls", "http2-tls"], "ecdsa-p256");
+    check_all("lighttpd", &["http1-tls"], "rsa-2048");
+    check_all("lighttpd", &["http2"], "");
 }
 
 #[test]

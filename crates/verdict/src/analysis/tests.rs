@@ -243,6 +243,18 @@ fn spare_rounds_save_what_lost_a_few_and_no_more() {
     assert!(!short(7, 1, 0));
 }
 
+#[test]
+fn one_round_is_told_as_one() {
+    assert_eq!(
+        rests_on_all(0, 1),
+        "rests on the only round, which did not have the CPUs to itself"
+    );
+    let ids = servers();
+    let compared = compare(&rounds(&ids, 1), Asked::default()).remove(0);
+    let said = &compared.certainty()[0];
+    assert!(said.contains("1 round is too few for"), "{said}");
+}
+
 /// Where something took the CPUs in most rounds, the answer rests on all of them and says so.
 #[test]
 fn spoilt_rounds_count_where_the_others_are_too_few() {

@@ -217,8 +217,9 @@ impl Answer {
                 format!("inconclusive: clear on its own, but not as one of {comparisons}; {would}")
             }
             Why::FewRounds { rounds, needed } => format!(
-                "inconclusive: {} are too few for {comparisons}; {} are needed",
+                "inconclusive: {} {} too few for {comparisons}; {} are needed",
                 words::plural(rounds as u64, "round"),
+                if rounds == 1 { "is" } else { "are" },
                 words::plural(needed as u64, "round")
             ),
             Why::NoPairs => "inconclusive: no round counts for both".to_owned(),
