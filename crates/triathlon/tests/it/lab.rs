@@ -154,7 +154,11 @@ fn an_experiment_on_origin_alone_ends_with_a_report() {
         let server = trial.context.server.unwrap();
         assert_eq!(server.listener_is_ours, Some(true), "{path:?}");
         assert_eq!(server.processes_before, server.processes_after, "{path:?}");
-        assert!(trial.record.achieved_rate > 0.0, "{path:?}");
+        // A machine that had no CPU for it tells nothing of the server.
+        assert!(
+            trial.record.achieved_rate > 0.0 || trial.void.is_some(),
+            "{path:?}"
+        );
         let usage = trial.usage.server.unwrap();
         assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{path:?}");
         assert!(usage.memory_pss.is_some(), "{path:?}");

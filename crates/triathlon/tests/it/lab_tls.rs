@@ -70,7 +70,8 @@ fn check_spoken(trial: &Trial) {
         quic.is_none_or(|quic| quic.version == 1),
         "{said}: {quic:?}"
     );
-    assert!(record.achieved_rate > 0.0, "{said}");
+    // A machine that had no CPU for it tells nothing of the server.
+    assert!(record.achieved_rate > 0.0 || trial.void.is_some(), "{said}");
     assert_eq!(record.tls.is_some(), key.is_some(), "{said}");
     let is_secure = protocol.ends_with("-tls") || protocol == "http3";
     assert_eq!(is_secure, key.is_some(), "{said}");

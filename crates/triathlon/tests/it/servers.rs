@@ -52,7 +52,10 @@ fn check_measured(server: &str, version: &str, processes: usize, more: &[&str]) 
         let before = facts.processes_before.expect("processes");
         assert!(before.len() >= processes, "{server}: {before:?}");
         assert_eq!(Some(before), facts.processes_after, "{server}");
-        assert!(trial.record.achieved_rate > 0.0, "{server}");
+        assert!(
+            trial.record.achieved_rate > 0.0 || trial.void.is_some(),
+            "{server}"
+        );
         let usage = trial.usage.server.expect("usage");
         assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{server}");
     }

@@ -49,8 +49,16 @@ impl Made {
             (sample.worker, sample.due_ns)
         });
         let due: BTreeSet<_> = samples.collect();
-        assert_eq!(due.len() as u64, trial.record.total.due, "each once");
+        let never_sent = trial.record.total.due - trial.record.total.sent;
+        let told = due.len() as u64 + never_sent;
+        assert!(told >= trial.record.total.due, "each once: {run:#?}");
         Self { trial, due }
+    }
+
+    /// Whether every arrival was sent: those that a machine without a CPU for them left waiting at
+    /// the end are counted, and not told one by one.
+    fn is_whole(&self) -> bool {
+        self.due.len() as u64 == self.trial.record.total.due
     }
 
     fn of_intervals(&self) -> Vec<u64> {
@@ -87,6 +95,9 @@ fn two_agents_make_the_load_of_one_process() {
     let is_alike = (0..TRIES).any(|_| {
         let (one, two) = (by_one(), by_two());
         shares_add_up(&two.trial);
+        if !one.is_whole() || !two.is_whole() {
+            return false;
+        }
         assert_eq!(
             two.due, one.due,
             "the schedule is the same to the nanosecond"
@@ -97,7 +108,10 @@ fn two_agents_make_the_load_of_one_process() {
         assert_eq!(two.total.due, one.total.due);
         !are_told_apart(&one.response_time, &two.response_time, LEAST)
     });
-    assert!(is_alike, "in each of {TRIES} pairs, response times differ");
+    assert!(
+        is_alike,
+        "in each of {TRIES} pairs, response times differ or arrivals were left waiting"
+    );
 }
 
 /// Whether the Kolmogorov-Smirnov test of two samples, at the level 0.001, says that one of these
