@@ -1,7 +1,8 @@
 //! The server side of a connection whose version of HTTP shows in its first bytes: a client of
 //! HTTP/2 begins with a preface that no request of HTTP/1.1 begins with (RFC 9113 §3.3, §3.4).
 //!
-//! Inside TLS the client was told by ALPN which versions there are, and begins in the same way.
+//! A client that agreed to HTTP/2 inside TLS (ALPN) speaks nothing else: another beginning ends the
+//! connection (RFC 9113 §3.4).
 //!
 //! Cost: a comparison of the first bytes of each connection, and a branch for each input.
 
@@ -11,6 +12,7 @@ use crate::h1;
 use crate::h1::server::ServerLimits;
 use crate::h2::{self, PREFACE};
 use crate::service::{Handler, Service, Transmit};
+use crate::tls::HTTP_2;
 
 /// The server side of one connection, HTTP/1.1 or HTTP/2.
 #[derive(Debug)]
@@ -81,6 +83,16 @@ impl<F: Clone, K> Server<F, K> {
 impl<F: Clone, K> Service for Server<F, K> {
     type File = F;
     type Kept = K;
+
+    fn agree(&mut self, now: Instant, application: &[u8]) {
+        if let Self::New {
+            limits, preface: 0, ..
+        } = self
+            && application == HTTP_2
+        {
+            *self = Self::Two(Box::new(h2::server::Server::new(now, *limits)));
+        }
+    }
 
     #[inline]
     fn handle_bytes(
@@ -157,5 +169,41 @@ impl<F: Clone, K> Service for Server<F, K> {
 
     fn is_multiplexed(&self) -> bool {
         matches!(self, Self::Two(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{LIMITS, Site};
+
+    /// The beginning of what a server says to a client that agreed to `application`.
+    fn answer(application: &[u8], bytes: &[u8]) -> Vec<u8> {
+        let mut server = Server::new(Instant::ZERO, LIMITS);
+        let mut site = Site::default();
+        server.agree(Instant::ZERO, application);
+        server.handle_bytes(Instant::ZERO, bytes, &mut site);
+        let mut out = Vec::new();
+        let transmit = server.poll_transmit(Instant::ZERO, &mut out, &mut site);
+        match transmit {
+            Transmit::Kept(kept) => kept.as_bytes().to_vec(),
+            _ => out,
+        }
+    }
+
+    #[test]
+    fn who_agreed_to_http2_speaks_nothing_else() {
+        let get = b"GET /kept HTTP/1.1\r\nHost: a\r\n\r\n";
+        assert!(answer(b"http/1.1", get).starts_with(b"HTTP/1.1 200 OK"));
+        assert!(answer(b"", get).starts_with(b"HTTP/1.1 200 OK"));
+        // A GOAWAY frame with the code PROTOCOL_ERROR.
+        let go_away = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01";
+        assert_eq!(answer(b"h2", get), go_away);
+        assert_eq!(answer(b"h2", b"PRI * HTTP/2.0\r\n\r\nSN"), go_away);
+        // Whoever agreed to nothing may still speak it.
+        for application in [&b"h2"[..], b""] {
+            let told = answer(application, PREFACE);
+            assert_eq!(told[3], 4, "settings come first");
+        }
     }
 }

@@ -146,6 +146,10 @@ pub trait Service {
     /// The bytes of an answer that are kept to be sent again.
     type Kept;
 
+    /// The client and this side have agreed inside TLS to the protocol of that name (ALPN), before
+    /// anything was received.
+    fn agree(&mut self, _now: Instant, _application: &[u8]) {}
+
     /// Takes what was received. Answers are ready for [`Service::poll_transmit`] on return.
     fn handle_bytes(
         &mut self,

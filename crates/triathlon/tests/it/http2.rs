@@ -273,3 +273,34 @@ fn what_does_not_speak_http2_is_told() {
         &["--pipeline"],
     );
 }
+
+/// Whoever agreed to HTTP/2 inside TLS and says something else is not answered in HTTP/1.1.
+#[test]
+fn who_agreed_to_http2_is_answered_in_nothing_else() {
+    let name = "http2::who_agreed_to_http2_is_answered_in_nothing_else";
+    let Some([openssl]) = need(name, ["openssl"]) else {
+        return;
+    };
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    let served = certificates.serve("site", &files(b"x"), "");
+    let address = served.url("").replace("http://", "");
+    let asked = certificates.path("asked");
+    let request = "GET /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    std::fs::write(&asked, request).expect("a file");
+    for (application, is_answered) in [("http/1.1", true), ("h2", false)] {
+        let mut command = Command::new(&openssl);
+        command.args([
+            "s_client",
+            "-quiet",
+            "-connect",
+            address.trim_end_matches('/'),
+        ]);
+        command.args(["-alpn", application, "-CAfile"]);
+        command.arg(certificates.path("ca.pem"));
+        command.stdin(std::fs::File::open(&asked).expect("a file"));
+        let run = Running::start(&mut command).finish();
+        assert_eq!(run.stdout.contains("HTTP/1.1 200"), is_answered, "{run:#?}");
+        assert_eq!(run.stdout.contains("HTTP/1.1"), is_answered, "{run:#?}");
+    }
+}

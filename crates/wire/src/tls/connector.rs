@@ -23,7 +23,7 @@ use crate::message::Request;
 
 /// The protocols that are offered inside (ALPN).
 pub(super) const HTTP_1: &[u8] = b"http/1.1";
-pub(super) const HTTP_2: &[u8] = b"h2";
+pub(crate) const HTTP_2: &[u8] = b"h2";
 
 /// A certificate with its chain, and the private key of the first.
 #[derive(Debug)]

@@ -21,6 +21,7 @@ mod suites;
 pub use rustls::pki_types;
 
 pub use self::client::{Inner, Shared, Tls};
+pub(crate) use self::connector::HTTP_2;
 pub use self::connector::{Connector, Demands, Identity, SetupError};
 pub use self::error::TlsError;
 pub(crate) use self::facts::{Facts, Tally};

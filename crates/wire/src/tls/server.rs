@@ -104,6 +104,7 @@ impl Acceptor {
             sealed: 0,
             file: None,
             is_established: false,
+            has_agreed: false,
             has_begun: false,
             has_failed: false,
             closing: None,
@@ -142,6 +143,8 @@ pub struct TlsServer<S: Service> {
     /// What follows it.
     file: Option<Rest<S::File>>,
     is_established: bool,
+    /// The inner side was told which protocol was agreed to.
+    has_agreed: bool,
     /// What came before the handshake is over was given to the inner side.
     has_begun: bool,
     /// TLS is of no more use.
@@ -242,6 +245,12 @@ impl<S: Service> Service for TlsServer<S> {
         copy.clear();
         handler.take_back(copy);
         self.is_established |= self.session.is_established();
+        if !self.has_agreed
+            && let Some(application) = self.session.side.alpn_protocol()
+        {
+            self.has_agreed = true;
+            self.inner.agree(now, application);
+        }
         if received.is_ok() && !self.session.early.is_empty() {
             self.begin_early(now, handler);
         }

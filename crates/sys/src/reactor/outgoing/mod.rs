@@ -20,8 +20,19 @@ pub(super) struct Outgoing {
     copy_bytes: usize,
     free: Vec<u32>,
     pool: Pool,
+    /// Copies that silent sends were made of in this turn.
+    lent: Vec<u32>,
     /// Stored bytes that were discarded while the kernel had not said that it is done with them.
     condemned: Vec<Stored>,
+}
+
+/// What a silent send gives to the kernel. It stays where it is until [`Outgoing::end_turn`].
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lent {
+    /// Bytes of the pool of copies.
+    Copied { place: u32, length: u32 },
+    /// Bytes that were stored before.
+    Stored(Stored),
 }
 
 #[derive(Debug)]
@@ -74,6 +85,7 @@ impl Outgoing {
             copy_bytes,
             free: (0..settings.copies).rev().collect(),
             pool: Pool::new(settings.connections as usize + settings.copies as usize),
+            lent: Vec::with_capacity(settings.copies as usize),
             condemned: Vec::new(),
         }
     }
@@ -96,7 +108,7 @@ impl Outgoing {
         }
     }
 
-    /// As [`Outgoing::discard`], but no sooner than [`Outgoing::free_condemned`].
+    /// As [`Outgoing::discard`], but no sooner than [`Outgoing::end_turn`].
     pub(super) fn condemn(&mut self, stored: Stored) {
         if let Some(bytes) = self.stored.get_mut(stored.0) {
             bytes.discarded = true;
@@ -104,40 +116,81 @@ impl Outgoing {
         }
     }
 
-    /// The kernel reads no stored bytes but those of pieces.
+    /// The kernel reads no bytes but those of pieces: silent sends have gone.
     #[inline]
-    pub(super) fn free_condemned(&mut self) {
+    pub(super) fn end_turn(&mut self) {
+        self.free.append(&mut self.lent);
         while let Some(stored) = self.condemned.pop() {
             self.discard(stored);
         }
     }
 
-    /// Stored bytes that may be sent.
+    /// Takes hold of what `source` names for a silent send, if it can be sent so.
     #[inline]
-    pub(super) fn stored(&self, stored: Stored) -> Option<&[u8]> {
-        let bytes = self.stored.get(stored.0)?;
-        (!bytes.discarded).then_some(&bytes.bytes)
+    pub(super) fn lend(&mut self, source: &Source<'_>) -> Option<Lent> {
+        match *source {
+            Source::Stored(stored) => {
+                let bytes = self.stored.get(stored.0)?;
+                (!bytes.discarded).then_some(Lent::Stored(stored))
+            }
+            Source::Copied(bytes) => {
+                if bytes.len() > self.copy_bytes {
+                    return None;
+                }
+                let length = u32::try_from(bytes.len()).ok()?;
+                let place = self.free.pop()?;
+                self.copy(place, bytes);
+                self.lent.push(place);
+                Some(Lent::Copied { place, length })
+            }
+            Source::File { .. } => None,
+        }
     }
 
-    /// How many bytes were stored, even if they were discarded since.
-    pub(super) fn stored_length(&self, stored: Stored) -> u64 {
-        let bytes = self.stored.get(stored.0);
-        bytes.map_or(0, |bytes| bytes.bytes.len() as u64)
+    /// The bytes of a silent send, even if they were discarded since.
+    #[inline]
+    pub(super) fn lent(&self, lent: Lent) -> &[u8] {
+        match lent {
+            Lent::Copied { place, length } => {
+                let start = place as usize * self.copy_bytes;
+                &self.copies[start..start + length as usize]
+            }
+            Lent::Stored(stored) => {
+                let bytes = self.stored.get(stored.0);
+                bytes.map_or(&[], |bytes| &bytes.bytes)
+            }
+        }
     }
 
-    /// What remains of stored bytes, `done` of which the kernel has taken.
-    pub(super) fn remainder(&mut self, stored: Stored, done: u64, more: bool) -> Option<Piece> {
-        let bytes = self.stored.get_mut(stored.0)?;
-        bytes.uses += 1;
+    /// What remains of a silent send, `done` bytes of which the kernel has taken.
+    pub(super) fn remainder(&mut self, lent: Lent, done: u64, more: bool) -> Option<Piece> {
+        let length = self.lent(lent).len() as u64;
+        let content = match lent {
+            Lent::Copied { place, .. } => {
+                // The copy belongs to the piece from now on.
+                let index = self.lent.iter().position(|lent| *lent == place)?;
+                self.lent.swap_remove(index);
+                Content::Copied(place)
+            }
+            Lent::Stored(Stored(key)) => {
+                self.stored.get_mut(key)?.uses += 1;
+                Content::Stored(key)
+            }
+        };
         Some(Piece {
-            content: Content::Stored(stored.0),
+            content,
             done,
-            length: bytes.bytes.len() as u64,
+            length,
             more,
             notify: false,
             tag: None,
             segment: 0,
         })
+    }
+
+    fn copy(&mut self, place: u32, bytes: &[u8]) {
+        let start = place as usize * self.copy_bytes;
+        self.copies[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
     /// Takes hold of what `transmit` names.
@@ -157,8 +210,7 @@ impl Outgoing {
                     return Err(Refused::TooLong);
                 }
                 let place = self.free.pop().ok_or(Refused::Buffers)?;
-                let start = place as usize * self.copy_bytes;
-                self.copies[start..start + bytes.len()].copy_from_slice(bytes);
+                self.copy(place, bytes);
                 (Content::Copied(place), bytes.len() as u64)
             }
             Source::File {

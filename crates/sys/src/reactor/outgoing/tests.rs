@@ -72,12 +72,12 @@ fn queues_share_the_pool_and_keep_their_order() {
         let mut one = queue_of(&mut outgoing, &[2, 3]);
         let mut two = queue_of(&mut outgoing, &[5, 6, 7]);
         let stored = outgoing.store(vec![0; 1]);
-        let first = outgoing.remainder(stored, 0, false).unwrap();
+        let first = outgoing.remainder(Lent::Stored(stored), 0, false).unwrap();
         outgoing.discard(stored);
         outgoing.prepend(&mut one, None, first);
         let mut three = Queue::default();
         let stored = outgoing.store(vec![0; 4]);
-        let only = outgoing.remainder(stored, 3, false).unwrap();
+        let only = outgoing.remainder(Lent::Stored(stored), 3, false).unwrap();
         outgoing.discard(stored);
         assert!(outgoing.may_append(), "{round}");
         outgoing.prepend(&mut three, None, only);
@@ -115,10 +115,30 @@ fn condemned_bytes_stay_until_they_are_freed() {
     let mut outgoing = outgoing();
     let stored = outgoing.store(b"hello".to_vec());
     outgoing.condemn(stored);
-    assert_eq!(outgoing.stored(stored), None);
-    let piece = outgoing.remainder(stored, 1, false).unwrap();
-    outgoing.free_condemned();
+    assert!(outgoing.lend(&Source::Stored(stored)).is_none());
+    let piece = outgoing.remainder(Lent::Stored(stored), 1, false).unwrap();
+    outgoing.end_turn();
     assert_eq!(bytes_of(&outgoing, &piece), b"ello");
     outgoing.release(&piece);
     assert!(outgoing.stored.is_empty());
+}
+
+#[test]
+fn copies_of_silent_sends_stay_until_the_end_of_the_turn() {
+    let mut outgoing = outgoing();
+    for _ in 0..3 {
+        let whole = outgoing.lend(&Source::Copied(b"ab")).unwrap();
+        let part = outgoing.lend(&Source::Copied(b"cdef")).unwrap();
+        assert!(outgoing.lend(&Source::Copied(b"g")).is_none());
+        assert!(!outgoing.has_room());
+        let piece = outgoing.remainder(part, 3, false).unwrap();
+        assert_eq!(outgoing.lent(whole), b"ab");
+        outgoing.end_turn();
+        // What remains of a send is no more that of a silent one.
+        assert_eq!(outgoing.free.len(), 1);
+        assert_eq!(bytes_of(&outgoing, &piece), b"f");
+        outgoing.release(&piece);
+        assert_eq!(outgoing.free.len(), 2);
+    }
+    assert!(outgoing.lend(&Source::Copied(b"12345")).is_none());
 }

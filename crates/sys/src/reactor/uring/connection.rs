@@ -2,8 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use super::super::Stored;
-use super::super::outgoing::Queue;
+use super::super::outgoing::{Lent, Queue};
 use super::buffers::Size;
 
 #[derive(Debug)]
@@ -71,10 +70,10 @@ pub(super) enum Sending {
     Untold,
 }
 
-/// A send of stored bytes of which the kernel says nothing unless it fails.
+/// A send of which the kernel says nothing unless it fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Silent {
-    pub(super) bytes: Stored,
+    pub(super) lent: Lent,
     /// The turn in which it was put in line. When that is over, the bytes have gone.
     pub(super) turn: u32,
     pub(super) more: bool,

@@ -8,7 +8,7 @@
 //! Large bodies: a connection that fills a small buffer changes to large ones; one whose bodies
 //! are skipped changes to receives one by one, the body dropped inside the kernel.
 //!
-//! Sends of stored bytes are silent: a completion comes only if something is wrong.
+//! Sends of bytes in memory are silent: a completion comes only if something is wrong.
 //!
 //! A connection's place is free as soon as it is closed. What the kernel still says of it carries
 //! an old generation, and operations are carried out in the order in which they are handed in.

@@ -1,14 +1,15 @@
 //! Sends: silent ones, of which the kernel says nothing unless something is wrong, and told ones.
 //!
-//! A *silent* send gives the kernel stored bytes with `MSG_DONTWAIT` and asks for no completion on
-//! success. It is carried out while it is handed in, or it fails: without room the kernel says
+//! A *silent* send gives the kernel bytes in memory with `MSG_DONTWAIT` and asks for no completion
+//! on success. It is carried out while it is handed in, or it fails: without room the kernel says
 //! EAGAIN, with room for a part `MSG_WAITALL` makes it a failure that carries the count. So when
 //! everything in line was handed in and all completions were taken (that is the end of a *turn*), a
 //! silent send of which nothing was heard has gone. What remains of one goes by a told send, which
 //! waits for room.
 //!
-//! A second send on a connection waits for the end of the turn, so that it never overtakes. Stored
-//! bytes that are discarded are freed at the end of the turn.
+//! A second send on a connection waits for the end of the turn, so that it never overtakes. Copies
+//! that silent sends were made of are free again at the end of the turn, and so are stored bytes
+//! that were discarded.
 
 use std::os::unix::net::UnixStream;
 
@@ -16,7 +17,7 @@ use io_uring::squeue::Flags;
 use io_uring::{opcode, types};
 
 use super::super::outgoing::Rest;
-use super::super::{Handed, Refused, SENDS_MAX, Source, Transmit};
+use super::super::{Handed, Refused, SENDS_MAX, Transmit};
 use super::connection::{Sending, Silent};
 use super::operations::{Purpose, Token};
 use super::ring::{Ring, plain};
@@ -77,14 +78,14 @@ impl Uring {
         if is_first
             && self.is_silence_right
             && !transmit.notify
-            && let Source::Stored(stored) = transmit.source
-            && let Some(bytes) = self.outgoing.stored(stored)
+            && let Some(lent) = self.outgoing.lend(&transmit.source)
+            && let bytes = self.outgoing.lent(lent)
             && let Ok(length) = u32::try_from(bytes.len())
         {
             let start = bytes.as_ptr();
             connection.taken += u64::from(length);
             connection.silent = Some(Silent {
-                bytes: stored,
+                lent,
                 turn,
                 more: transmit.more,
             });
@@ -123,7 +124,7 @@ impl Uring {
         };
         match connection.silent {
             Some(silent) if silent.turn == self.turn => {
-                connection.taken - self.outgoing.stored_length(silent.bytes)
+                connection.taken - self.outgoing.lent(silent.lent).len() as u64
             }
             _ => connection.taken,
         }
@@ -155,7 +156,7 @@ impl Uring {
     #[inline]
     pub(super) fn end_turn(&mut self) {
         self.turn = self.turn.wrapping_add(1);
-        self.outgoing.free_condemned();
+        self.outgoing.end_turn();
         if self.awaiting_turn.is_empty() {
             return;
         }
@@ -182,15 +183,14 @@ impl Uring {
         let Some(silent) = connection.silent.take() else {
             return;
         };
-        let length = self.outgoing.stored_length(silent.bytes);
-        connection.taken -= length;
+        connection.taken -= self.outgoing.lent(silent.lent).len() as u64;
         let done = match u64::try_from(result) {
             Ok(count) => count,
             Err(_) if matches!(-result, libc::EAGAIN | libc::EINTR) => 0,
             Err(_) => return self.send_failed(key, Errno::new(-result)),
         };
         connection.taken += done;
-        let remainder = self.outgoing.remainder(silent.bytes, done, silent.more);
+        let remainder = self.outgoing.remainder(silent.lent, done, silent.more);
         if let Some(piece) = remainder {
             self.outgoing
                 .prepend(&mut connection.sends, Some(key), piece);

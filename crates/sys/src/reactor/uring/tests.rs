@@ -60,17 +60,18 @@ fn pair(uring: &mut Uring) -> (Key, TcpStream) {
 }
 
 #[test]
-fn the_kernel_says_nothing_of_a_stored_send_that_went() {
+fn the_kernel_says_nothing_of_a_send_that_went() {
     let Some(mut uring) = silent_uring(4) else {
         return not_run("io_uring is not permitted, or not silent, here");
     };
     let (key, mut peer) = pair(&mut uring);
     let stored = uring.store(b"hello".to_vec());
-    let copied = Transmit::copied(b" told");
+    let copied = Transmit::copied(b"copy!");
     for (transmit, is_silent) in [
         (Transmit::stored(stored), true),
         (Transmit::stored(stored).with_notice(), false),
-        (copied, false),
+        (copied.clone(), true),
+        (copied.with_notice(), false),
     ] {
         let before = uring.bytes_taken(key);
         assert_eq!(uring.send(key, transmit), Ok(Handed::Now));
@@ -87,10 +88,17 @@ fn the_kernel_says_nothing_of_a_stored_send_that_went() {
 
 #[test]
 fn what_finds_no_room_at_once_follows() {
-    let Some(mut uring) = silent_uring(4) else {
+    const LONG: usize = 5_000_000;
+    let settings = Settings {
+        connections: 4,
+        copies: 2,
+        copy_bytes: u32::try_from(LONG).unwrap(),
+    };
+    let uring = Uring::new(&settings).ok();
+    let Some(mut uring) = uring.filter(|uring| uring.is_silence_right) else {
         return not_run("io_uring is not permitted, or not silent, here");
     };
-    for length in [1, 5_000_000] {
+    for (length, is_copied) in [(1, false), (1, true), (LONG, false), (LONG, true)] {
         let (key, mut peer) = pair(&mut uring);
         // Fill the socket, so that the silent send finds no room at all.
         let socket = &uring.connections.get(key).unwrap().socket;
@@ -98,8 +106,13 @@ fn what_finds_no_room_at_once_follows() {
         while let Ok(count) = socket::send(socket, &[b'x'; 1 << 16], false) {
             before += count;
         }
-        let stored = uring.store(vec![b'y'; length]);
-        uring.send(key, Transmit::stored(stored)).unwrap();
+        let bytes = vec![b'y'; length];
+        if is_copied {
+            uring.send(key, Transmit::copied(&bytes)).unwrap();
+        } else {
+            let stored = uring.store(bytes);
+            uring.send(key, Transmit::stored(stored)).unwrap();
+        }
         uring.submit();
         uring.poll();
         assert_eq!(uring.bytes_taken(key), 0);
@@ -131,24 +144,64 @@ fn nothing_begins_before_the_caller_knows() {
         return not_run("io_uring is not permitted, or not silent, here");
     };
     let (key, mut peer) = pair(&mut uring);
-    let stored = uring.store(b"hello".to_vec());
-    uring.send(key, Transmit::stored(stored)).unwrap();
-    let behind = Transmit::stored(stored).with_tag(1);
-    assert_eq!(uring.send(key, behind), Ok(Handed::Behind));
-    uring.submit();
-    uring.poll();
-    for _ in 0..5 {
-        // The event waits in the batch; nothing of it goes.
+    let stored = Transmit::stored(uring.store(b"hello".to_vec()));
+    let copied = Transmit::copied(b"HELLO");
+    let mut before = 0;
+    for (first, second) in [(&stored, &stored), (&copied, &stored), (&copied, &copied)] {
+        uring.send(key, first.clone()).unwrap();
+        let behind = second.clone().with_tag(1);
+        assert_eq!(uring.send(key, behind), Ok(Handed::Behind));
         uring.submit();
-        assert!(!uring.ring.is_queued());
+        uring.poll();
+        for _ in 0..5 {
+            // The event waits in the batch; nothing of it goes.
+            uring.submit();
+            assert!(!uring.ring.is_queued());
+        }
+        assert_eq!(uring.bytes_taken(key), before + 5);
+        let completion = uring.next().unwrap();
+        assert!(matches!(completion.event, Event::Begun { tag: 1 }));
+        uring.submit();
+        let mut bytes = [0; 10];
+        peer.read_exact(&mut bytes).unwrap();
+        assert!(bytes.eq_ignore_ascii_case(b"hellohello"));
+        uring.poll();
+        while uring.next().is_some() {}
+        before += 10;
     }
-    assert_eq!(uring.bytes_taken(key), 5);
-    let completion = uring.next().unwrap();
-    assert!(matches!(completion.event, Event::Begun { tag: 1 }));
-    uring.submit();
-    let mut bytes = [0; 10];
-    peer.read_exact(&mut bytes).unwrap();
-    assert_eq!(&bytes, b"hellohello");
+}
+
+/// A copy is free again when its send has gone, and not before: also where its connection was
+/// closed meanwhile.
+#[test]
+fn copies_are_used_again_and_again() {
+    let Some(mut uring) = silent_uring(4) else {
+        return not_run("io_uring is not permitted, or not silent, here");
+    };
+    let (listener, address) = listener();
+    for round in 0..20_u8 {
+        let pairs: Vec<(Key, TcpStream)> = (0..4)
+            .map(|_| (connect(&mut uring, address), listener.accept().unwrap().0))
+            .collect();
+        for (key, _) in &pairs {
+            uring.send(*key, Transmit::copied(&[round; 64])).unwrap();
+            uring.finish(*key);
+        }
+        for (key, _) in &pairs[2..] {
+            uring.close(*key);
+        }
+        uring.poll();
+        for (_, peer) in &pairs {
+            let mut bytes = Vec::new();
+            let mut peer = peer;
+            peer.read_to_end(&mut bytes).unwrap();
+            assert_eq!(bytes, [round; 64]);
+        }
+        while uring.next().is_some() {}
+        for (key, _) in &pairs[..2] {
+            uring.close(*key);
+        }
+    }
 }
 
 /// However many operations are asked for, none of them goes before the next submit.

@@ -129,7 +129,7 @@ impl Connection {
     }
 
     /// Reads a slice of the answer in `place`.
-    fn take(
+    pub(super) fn take(
         &mut self,
         shared: &mut Shared,
         place: usize,
@@ -155,10 +155,13 @@ impl Connection {
             }
         });
         self.slots[place].reader = reader;
-        taken.map_err(|stop| match stop {
-            Stop::TooLong => ProtocolError::HeadTooLong(shared.head_bytes),
-            Stop::Told(error) => error,
-        })
+        match taken {
+            Ok(()) => Ok(()),
+            // It has ended, and what comes after that is nobody's.
+            Err(Stop::TooLong) if self.slots[place].id != id => Ok(()),
+            Err(Stop::TooLong) => Err(ProtocolError::HeadTooLong(shared.head_bytes)),
+            Err(Stop::Told(error)) => Err(error),
+        }
     }
 
     /// RFC 9114 §4.1 and §7.2: which frames may come, and when.

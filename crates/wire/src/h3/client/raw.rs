@@ -5,7 +5,8 @@ use std::sync::Arc;
 use quinn_proto::{Dir, StreamId as Quic};
 
 use super::early::Beginnings;
-use super::{Connection, Shared};
+use super::{Connection, Shared, Slot};
+use crate::client::{ProtocolError, Sink};
 use crate::h3::Code;
 
 impl Shared {
@@ -32,6 +33,18 @@ impl Connection {
         self.next = quic.streams().open(Dir::Bi);
         self.is_due = true;
         id.into()
+    }
+
+    /// Hears `bytes` as part of the answer to the only request under way.
+    pub(in crate::h3) fn hear_raw(
+        &mut self,
+        shared: &mut Shared,
+        bytes: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), ProtocolError> {
+        let is_under_way = |slot: &Slot| slot.id.is_some();
+        let place = self.slots.iter().position(is_under_way).unwrap();
+        self.take(shared, place, bytes, sink)
     }
 
     /// Gives up the stream of that number.

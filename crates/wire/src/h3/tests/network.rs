@@ -348,6 +348,11 @@ impl World {
         id
     }
 
+    /// The client hears `bytes` as part of the answer to its request, whatever the server said.
+    pub(super) fn hear(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
+        self.client.hear_raw(&mut self.shared, bytes, &mut self.log)
+    }
+
     /// Gives up what was said there.
     pub(super) fn give_up(&mut self, id: u64) {
         self.client.give_up_raw(id);

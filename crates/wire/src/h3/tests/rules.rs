@@ -1,7 +1,7 @@
 //! What a client may not do: each ends the connection with the code that the RFC has for it.
 
 use super::network::{FINE, World};
-use crate::client::ProtocolError;
+use crate::client::{Broken, Client as _, ProtocolError};
 use crate::h3::Code;
 use crate::h3::frame::{kind, put_head};
 
@@ -107,4 +107,19 @@ fn a_request_that_stalls_is_given_up() {
     world.ask("GET", "/after", None);
     assert!(world.run(|world| !world.log.ended.is_empty()));
     assert_eq!(world.site.asked, ["GET /after"]);
+}
+
+/// An answer with too much content ends there: what stands behind that is nobody's.
+#[test]
+fn what_stands_behind_too_much_content_is_not_read() {
+    let mut world = World::new(6, FINE, 1);
+    world.ask("GET", "/", None);
+    assert!(world.run(|world| world.client.is_established() && world.client.free() == 0));
+    // Status 200 and no content.
+    let head = frame(kind::HEADERS, b"\x00\x00\xd9\xc4");
+    let mut long = Vec::new();
+    put_head(&mut long, kind::HEADERS, 1_000_000);
+    let bytes = [head, frame(kind::DATA, b"x"), long].concat();
+    assert_eq!(world.hear(&bytes), Ok(()));
+    assert_eq!(world.log.ended, [Err(Broken::Length)]);
 }
