@@ -15,6 +15,7 @@ use lab::cpus::{self, Division};
 use lab::environment;
 use lab::experiment::keys;
 use lab::generator::{Generator, Local};
+use lab::host::Host;
 use lab::lock::Lock;
 use lab::pair::Pair;
 use lab::probe::question::{self, Question};
@@ -170,13 +171,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut local = Local::new(own, division.generator.clone(), Some(interrupt), &scratch)
         .by_way_of(pair.as_ref());
     let crew = crew.as_mut().map(|crew| crew as &mut dyn Generator);
+    let read = || now(&environment);
     let mut screen = Screen::new();
     let lab = Lab {
         experiment: &asked.experiment,
         manifest: &manifest,
         store: &store,
         scratch: &scratch,
-        environment: &|| now(&environment),
+        host: Host::of(&asked.experiment, &read),
         search: &search,
         division: &division,
         generator: crew.unwrap_or(&mut local),
