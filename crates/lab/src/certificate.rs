@@ -15,11 +15,9 @@ use rcgen::{
 };
 
 use crate::error::LabError;
+use crate::host::OWN_NAMES;
 use crate::pair;
 use crate::site::open_to_all;
-
-/// Whom the certificates are for: where servers of a lab listen.
-const NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Where the files of one certificate are, all in PEM.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -87,7 +85,8 @@ fn texts(key: CertificateKey) -> Result<(String, String), rcgen::Error> {
         CertificateKey::Rsa2048 => &PKCS_RSA_SHA256,
     };
     let private = KeyPair::generate_for(algorithm)?;
-    let mut names = NAMES.map(str::to_owned).to_vec();
+    // Where servers of a lab listen.
+    let mut names = OWN_NAMES.map(str::to_owned).to_vec();
     names.push(pair::SERVER.to_string());
     let certificate = CertificateParams::new(names)?.self_signed(&private)?;
     Ok((certificate.pem(), private.serialize_pem()))

@@ -16,6 +16,7 @@ pub mod environment;
 pub mod error;
 pub mod experiment;
 pub mod generator;
+pub mod host;
 pub mod lock;
 pub mod meter;
 pub mod pair;

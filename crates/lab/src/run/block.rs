@@ -33,7 +33,7 @@ impl Lab<'_> {
             return Ok(());
         }
         self.check_interrupt()?;
-        ground.environment = (self.environment)();
+        ground.environment = self.host.environment();
         let takes_part = |racer: &Racer| open.iter().any(|slot| slot.racer == *racer);
         let racers: Vec<Racer> = block.racers.iter().copied().filter(takes_part).collect();
         self.tell_block(block, &racers, open.len());
@@ -231,6 +231,7 @@ impl Lab<'_> {
         };
         let plan = trial::plan(target, &load, &cpus);
         let surroundings = Surroundings {
+            host: &self.host,
             environment: &ground.environment,
             cpu_choice: &words,
             generator_cpus: &cpus,

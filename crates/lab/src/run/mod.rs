@@ -20,6 +20,7 @@ use crate::certificate::Certificates;
 use crate::cpus::Division;
 use crate::error::LabError;
 use crate::generator::Generator;
+use crate::host::Host;
 use crate::scratch::Scratch;
 use crate::server::{Installed, Search};
 use crate::site::Site;
@@ -83,8 +84,9 @@ pub struct Lab<'a> {
     pub store: &'a Store,
     /// Where what must not outlive the run is kept.
     pub scratch: &'a Scratch,
-    /// Reads the machine: before each block, so that what was changed in mid-run is seen.
-    pub environment: &'a dyn Fn() -> Environment,
+    /// The machine of the servers. It is read before each block, so that what was changed in
+    /// mid-run is seen.
+    pub host: Host<'a>,
     /// Where programs are looked for.
     pub search: &'a Search,
     /// Its CPUs.

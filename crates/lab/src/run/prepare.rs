@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::net::Ipv4Addr;
 
 use model::experiment::{AccessLog, Gap, Network, ServerVariant};
 use model::{Environment, Experiment};
@@ -346,12 +345,7 @@ impl Lab<'_> {
             tls: demands.as_ref(),
             // More cores than there are: a ceiling for servers that are gaps themselves.
             cpus: cpus.unwrap_or(&self.division.server),
-            address: match self.experiment.generator() {
-                Some(agents) => agents.address,
-                // By loopback and by the pair of devices: nobody else is in its namespace.
-                None if pair::is_needed(self.experiment) => Ipv4Addr::UNSPECIFIED,
-                None => Ipv4Addr::LOCALHOST,
-            },
+            address: self.host.listen,
             connections: self.experiment.connections().last().copied().unwrap_or(1),
             needs: &needs,
             variant: variant.unwrap_or_else(|| installed.product.variant_default()),

@@ -177,20 +177,21 @@ impl Bench {
         let lacks = generator.lacks;
         let reads = Cell::new(0);
         let scratch = Scratch::create_in(self.folder.path(), "scratch-").unwrap();
+        let read_machine = || {
+            let read = reads.get();
+            reads.set(read + 1);
+            let kernel = kernels.get(read).or_else(|| kernels.last());
+            Environment {
+                kernel: kernel.map(ToString::to_string),
+                ..Environment::default()
+            }
+        };
         let lab = Lab {
             experiment: &self.experiment,
             manifest: &self.manifest,
             store,
             scratch: &scratch,
-            environment: &|| {
-                let read = reads.get();
-                reads.set(read + 1);
-                let kernel = kernels.get(read).or_else(|| kernels.last());
-                Environment {
-                    kernel: kernel.map(ToString::to_string),
-                    ..Environment::default()
-                }
-            },
+            host: Host::of(&self.experiment, &read_machine),
             is_void: &|trial| {
                 let point = trial.point.as_ref().unwrap();
                 void.contains(&point.sequence)

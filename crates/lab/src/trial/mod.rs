@@ -21,7 +21,7 @@ use verdict::words;
 use crate::condition;
 use crate::error::LabError;
 use crate::generator::Generator;
-use crate::meter::Meters;
+use crate::host::Host;
 use crate::server::Running;
 use crate::site::{Document, Site, made_at};
 use crate::sweep::{Cell, Racer, settle};
@@ -390,7 +390,9 @@ pub fn verify(
 
 /// What surrounds a trial.
 pub struct Surroundings<'a> {
-    /// The machine.
+    /// The machine of the server.
+    pub host: &'a Host<'a>,
+    /// The same, as it was read last.
     pub environment: &'a Environment,
     /// How CPUs were divided.
     pub cpu_choice: &'a str,
@@ -409,7 +411,7 @@ pub fn measure(
     surroundings: &Surroundings<'_>,
 ) -> Result<Trial, LabError> {
     running.look_before();
-    let mut meters = Meters::default();
+    let mut meters = surroundings.host.meters();
     let mut trial = generator.run(plan, &mut |event, generator| {
         running.end_if_headless();
         meters.see(event, generator, running.group());
@@ -427,16 +429,11 @@ pub fn measure(
         facts.doctor = examination.findings();
         facts.doctor_unknown = examination.unknown;
     }
-    let here = || {
-        let also = surroundings.generator_cpus;
-        let cpus = facts.cpus_allowed.as_ref()?.iter().copied();
-        Some(cpus.filter(|cpu| also.contains(cpu)).collect())
-    };
-    // Agents know whether they asked their own machine.
-    let shared: Option<Vec<u32>> = match trial.agents.as_slice() {
-        [] => here(),
-        _ => trial.context.shared_cpus.take(),
-    };
+    let shared = surroundings.host.shared_cpus(
+        facts.cpus_allowed.as_deref(),
+        surroundings.generator_cpus,
+        trial.context.shared_cpus.take(),
+    );
     trial.point = Some(point);
     trial.environment = surroundings.environment.clone();
     trial.environment.time = Some(crate::environment::rfc3339(sys::clock::realtime()));

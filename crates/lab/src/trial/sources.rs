@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use model::Experiment;
 
 use super::Load;
-use crate::pair;
+use crate::host::sources_of;
 
 /// Each trial has source addresses of its own, so that TIME_WAIT of one never meets the next. One
 /// address has 28,000 ports; where connections are closed again and again there are more of them.
@@ -24,10 +24,8 @@ pub(super) fn stride(experiment: &Experiment) -> u64 {
 /// The source addresses of a trial against `server`: where it is reached by way of the lab's own
 /// devices, all of these are the generator's; of other networks nobody knows.
 pub(super) fn sources(load: &Load, server: IpAddr) -> Vec<IpAddr> {
-    let network = match server {
-        IpAddr::V4(ip) if ip.is_loopback() => 127,
-        IpAddr::V4(pair::SERVER) => pair::SOURCES[0],
-        _ => return Vec::new(),
+    let Some(network) = sources_of(server) else {
+        return Vec::new();
     };
     let churn = if load.requests_per_connection.is_some() {
         SOURCES_CHURN

@@ -15,12 +15,13 @@ mod values;
 mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use crate::plan::{Stage, Url};
 use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
-pub use agents::GeneratorFile;
+pub use agents::{GeneratorFile, HostFile};
 pub use course::{Network, Placement, StageText};
 pub use demand::{Demand, Shown};
 pub use file::{
@@ -112,6 +113,7 @@ pub struct Experiment {
     networks: Vec<Network>,
     workers: Option<u32>,
     users: Users,
+    asked_at: Option<Ipv4Addr>,
 }
 
 impl Experiment {
@@ -240,6 +242,16 @@ impl Experiment {
         self.file.generator.as_ref()
     }
 
+    /// Who starts the servers, where that is not the machine of the lab.
+    pub const fn host(&self) -> Option<&HostFile> {
+        self.file.host.as_ref()
+    }
+
+    /// Where servers are asked over a network; none where their own machine asks them.
+    pub const fn asked_at(&self) -> Option<Ipv4Addr> {
+        self.asked_at
+    }
+
     /// What users do, beside asking for one thing after another.
     pub const fn users(&self) -> &Users {
         &self.users
@@ -265,10 +277,11 @@ impl TryFrom<ExperimentFile> for Experiment {
         let rates = course::rates(&file.load)?;
         let sources = course::sources(&file.load)?;
         let placements = course::placements(&file.load)?;
-        let networks = course::networks(&file.load, file.generator.is_some())?;
+        let (generator, host) = (file.generator.as_ref(), file.host.as_ref());
+        let networks = course::networks(&file.load, generator.is_some() || host.is_some())?;
         let workers = course::workers(&file.load)?;
         let users = users::read(&file.load, &file.workload, &workloads)?;
-        agents::check(file.generator.as_ref(), &file.load, &speeches)?;
+        let asked_at = agents::asked_at(generator, host, &file.load, &speeches)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));
         }
@@ -283,6 +296,7 @@ impl TryFrom<ExperimentFile> for Experiment {
             networks,
             workers,
             users,
+            asked_at,
         })
     }
 }

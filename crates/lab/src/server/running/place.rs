@@ -1,10 +1,9 @@
 //! Where a server that runs is asked.
 
-use std::net::Ipv4Addr;
-
 use model::experiment::Network;
 
 use super::Running;
+use crate::host::asked_at;
 use crate::pair;
 use crate::trial::Place;
 
@@ -25,14 +24,7 @@ impl Running {
                 url: external.url.clone(),
                 speaks: self.speaks.clone(),
             },
-            None => {
-                // One that listens everywhere is asked over loopback, if nobody says otherwise.
-                let address = match self.address.is_unspecified() {
-                    true => Ipv4Addr::LOCALHOST,
-                    false => self.address,
-                };
-                Place::at(address, self.port(), self.speaks.clone())
-            }
+            None => Place::at(asked_at(self.address), self.port(), self.speaks.clone()),
         }
     }
 

@@ -11,6 +11,7 @@ use model::{Event, PlanFile, Trial};
 use super::*;
 use crate::experiment;
 use crate::generator::{Generator, Watch};
+use crate::host::Host;
 use crate::server::{Search, installed, installed_as};
 use crate::site::Site;
 use crate::trial::{self, Load, Surroundings, Target, Wanted};
@@ -593,7 +594,13 @@ fn workers_do_not_outlive_a_master_that_is_killed_in_the_middle_of_a_trial() {
             &Load::one_exchange(model::Span::from_s(1), 1),
             &[0],
         );
+        let host = Host {
+            listen: Ipv4Addr::LOCALHOST,
+            is_asked_from_elsewhere: false,
+            read: &model::Environment::default,
+        };
         let surroundings = Surroundings {
+            host: &host,
             environment: &model::Environment::default(),
             cpu_choice: "",
             generator_cpus: &[],
