@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use load::reference::Findings;
 use model::fixture;
-use model::plan::{Arrivals, Plan, PlanFile, Stop};
+use model::plan::{Arrivals, Plan, PlanFile, Protocol, Stop};
 use model::record::Tally;
 use model::units::{Instant, Rate, Span};
-use sys::reactor::Reactor as _;
 use sys::reactor::sim::{Reply, Service, Sim, SimServer};
+use sys::reactor::{Reactor as _, Settings};
 use wire::client::{Broken, Client as _, Sink, StreamId, Transmit};
 use wire::h1::client::{Connection, HEAD_BYTES, Shared};
 use wire::message::{Head, Request, RequestId, RequestParts};
@@ -51,6 +51,12 @@ const SCENARIOS: &[Scenario] = &[
     }),
     ("worker with 15,000 connections, closed loop", |count| {
         worker(count, Arrivals::Closed, 15_000);
+    }),
+    ("the same, closed loop, HTTP/2, 1 stream", |count| {
+        http2_worker(count, 1);
+    }),
+    ("the same, closed loop, HTTP/2, 10 streams", |count| {
+        http2_worker(count, 10);
     }),
 ];
 
@@ -146,28 +152,38 @@ fn client(count: u64, answers: &mut [Vec<u8>]) {
     }
 }
 
-/// The whole worker, with connections to a simulated server that takes a millisecond.
-fn worker(count: u64, arrivals: Arrivals, connections: u32) {
-    let plan = Plan::try_from(PlanFile {
+/// The connections ask the same again and again.
+fn plan(count: u64, arrivals: Arrivals, connections: u32) -> PlanFile {
+    PlanFile {
         arrivals,
         stop: Stop::Count(count),
         connections,
         ..fixture::plan("http://sim/", &[([127, 0, 0, 1], 80).into()])
-    })
-    .expect("a plan that can run");
-    let findings = Findings {
-        expectations: vec![load::expectation::Expectation {
-            status: Some(200),
-            length: Some(7),
-            content: (*b"1234567").into(),
-            no_error: false,
-            coding: None,
-        }],
-        references: vec![None],
-        targets: plan.file().addresses.clone(),
+    }
+}
+
+fn findings(plan: &PlanFile) -> Findings {
+    let right = load::expectation::Expectation {
+        status: Some(200),
+        length: Some(7),
+        content: (*b"1234567").into(),
+        no_error: false,
+        coding: None,
+    };
+    Findings {
+        expectations: vec![right; plan.requests.len()],
+        references: vec![None; plan.requests.len()],
+        targets: plan.addresses.clone(),
         tally: Tally::default(),
         notes: Vec::new(),
-    };
+    }
+}
+
+/// The whole worker, with connections to a simulated server that takes a millisecond.
+fn worker(count: u64, arrivals: Arrivals, connections: u32) {
+    let file = plan(count, arrivals, connections);
+    let findings = findings(&file);
+    let plan = Plan::try_from(file).expect("a plan that can run");
     let reply = Reply::new(answer("0123456789abcdef", b"1234567"));
     let server = SimServer::new(Service::Constant(Span::from_ms(1)), move |_| {
         Some(reply.clone())
@@ -177,4 +193,63 @@ fn worker(count: u64, arrivals: Arrivals, connections: u32) {
     let worker = load::worker_of(&plan, &findings, 0, sim, Arc::default(), Arc::default());
     let record = worker.run(start);
     assert_eq!(record.total.outcomes.total(), count, "all were made");
+}
+
+/// The same over HTTP/2, with so many streams on each connection.
+fn http2_worker(count: u64, streams: u32) {
+    const HEADERS: u8 = 1;
+    let file = PlanFile {
+        protocol: Protocol::Http2,
+        streams,
+        ..plan(count, Arrivals::Closed, 64)
+    };
+    let findings = findings(&file);
+    let plan = Plan::try_from(file).expect("a plan that can run");
+    let answer = move |bytes: &[u8]| match bytes {
+        [b'P', b'R', b'I', ..] => Some(Reply::new([0, 0, 0, 4, 0, 0, 0, 0, 0])),
+        [_, _, _, HEADERS, _, stream @ ..] => {
+            let stream = stream.first_chunk::<4>()?;
+            Some(Reply::new(http2_answer(*stream)))
+        }
+        _ => None,
+    };
+    let server = SimServer::new(Service::Constant(Span::from_ms(1)), answer);
+    let server = server.with_lengths(|bytes| match bytes {
+        [b'P', b'R', b'I', ..] => Some(24),
+        [a, b, c, _, _, _, _, _, _, ..] => Some(9 + u32::from_be_bytes([0, *a, *b, *c]) as usize),
+        _ => None,
+    });
+    let settings = Settings {
+        copies: 1_000,
+        copy_bytes: 8_192,
+        ..load::settings(plan.connections_of(0))
+    };
+    let sim = Sim::new(server, &settings);
+    let start = sim.now();
+    let told = (Arc::default(), Arc::default());
+    let worker = load::http2_worker_of(&plan, &findings, 0, sim, told.0, told.1);
+    let record = worker.run(start);
+    assert_eq!(record.total.outcomes.total(), count, "all were made");
+}
+
+/// The answer of a usual server: its head without a table, then its content.
+fn http2_answer(stream: [u8; 4]) -> Vec<u8> {
+    const NAMES: [(u8, &[u8]); 7] = [
+        (54, b"test"),
+        (33, b"Thu, 01 Jan 1970 00:00:00 GMT"),
+        (31, b"text/plain"),
+        (28, b"7"),
+        (44, b"Thu, 01 Jan 1970 00:00:00 GMT"),
+        (34, b"\"0123456789abcdef\""),
+        (18, b"bytes"),
+    ];
+    let length = |bytes: &[u8]| u8::try_from(bytes.len()).expect("a short head");
+    let mut block = vec![0x88];
+    for (name, value) in NAMES {
+        // A name of the static table, and a value that enters no table (RFC 7541 §6.2.2).
+        block.extend_from_slice(&[0x0f, name - 15, length(value)]);
+        block.extend_from_slice(value);
+    }
+    let head = [&[0, 0, length(&block), 1, 4][..], &stream, &block].concat();
+    [&head, &[0, 0, 7, 0, 1][..], &stream, b"1234567"].concat()
 }

@@ -34,6 +34,8 @@ pub(crate) struct Flight {
     pub(crate) is_unprocessed: bool,
     /// Its answer is a redirect that is followed.
     leads: bool,
+    /// It goes out together with this exchange, which is before it, once that comes to the front.
+    pub(crate) behind: Option<StreamId>,
 }
 
 impl Flight {
@@ -59,6 +61,7 @@ impl Flight {
             cause: None,
             is_unprocessed: false,
             leads: false,
+            behind: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! The requests of a plan, encoded to bytes before the run, and what a right answer to each is.
 
+use std::num::NonZeroU64;
+
 use model::plan::{Plan, Protocol};
 use wire::{Request, RequestId, RequestParts, h2, h3};
 
@@ -12,6 +14,8 @@ pub struct Requests {
     classes: Box<[Class]>,
     /// The weights of all classes up to and with each, added up.
     weights: Box<[u64]>,
+    /// The weight that all have, if they have the same.
+    even: Option<NonZeroU64>,
     random: Random,
 }
 
@@ -72,7 +76,10 @@ impl Requests {
             }
         });
         let mut sum = 0;
+        let first = plan.requests()[0].weight;
+        let is_even = plan.requests().iter().all(|one| one.weight == first);
         Self {
+            even: NonZeroU64::new(u64::from(first)).filter(|_| is_even),
             classes: classes.collect(),
             weights: plan
                 .requests()
@@ -111,7 +118,10 @@ impl Requests {
         }
         let all = self.weights[self.weights.len() - 1];
         let drawn = self.random.below(all);
-        let class = self.weights.partition_point(|upto| *upto <= drawn);
+        let class = match self.even {
+            Some(weight) => drawn / weight,
+            None => self.weights.partition_point(|upto| *upto <= drawn) as u64,
+        };
         u16::try_from(class).unwrap_or(0)
     }
 

@@ -69,7 +69,8 @@ pub enum Transmit {
     Nothing,
     /// Bytes appended to `out`.
     Written {
-        /// The exchange whose first byte is among them.
+        /// The exchange whose first byte is among them, or the first of
+        /// [several](Client::also_starts).
         starts: Option<StreamId>,
     },
 }
@@ -167,6 +168,10 @@ pub trait Client: Sized {
     /// Whether an exchange may end without an answer while its connection goes on, and places may
     /// become free without the end of one.
     const MULTIPLEXES: bool = false;
+
+    /// Whether several exchanges may begin before what they send is asked for, and it goes out
+    /// together.
+    const GATHERS: bool = false;
 
     /// Whether all that is sent is written here, so that nobody is asked for the bytes of a request
     /// by [`Transmit::Fixed`].
@@ -308,6 +313,13 @@ pub trait Client: Sized {
     /// What should be sent next: called until it says nothing. What it gives is sent; it is not
     /// asked for again.
     fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Transmit;
+
+    /// The exchanges whose first byte is among what was [written](Transmit::Written) last, beside
+    /// the one that was told with it.
+    #[inline]
+    fn also_starts(&self) -> &[StreamId] {
+        &[]
+    }
 
     /// When the protocol itself wants to be woken.
     fn poll_timeout(&self) -> Option<Instant>;

@@ -62,6 +62,8 @@ pub(crate) struct Open<C> {
     pub(crate) skipping: bool,
     /// It has something to send that found no room, and stands in the line of those.
     pub(crate) is_stalled: bool,
+    /// It has something to send that goes out at the end of the turn.
+    pub(crate) is_gathering: bool,
     /// When its handshake began, where that goes on beside the first exchange.
     pub(crate) securing_since: Option<Instant>,
 }
@@ -96,6 +98,7 @@ impl<C> Open<C> {
             close_announced: false,
             skipping: false,
             is_stalled: false,
+            is_gathering: false,
             securing_since: None,
         }
     }

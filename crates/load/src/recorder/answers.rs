@@ -1,7 +1,7 @@
 //! The exchanges of one request in the window.
 
 use model::coding::{Coded, Coding, Codings};
-use model::distribution::Distribution;
+use model::distribution::{Distribution, Narrow};
 use model::outcome::{Outcome, OutcomeCounts};
 use model::record::Class;
 use model::units::Bytes;
@@ -16,9 +16,13 @@ pub(super) struct Answers {
     content: Bytes,
     /// Those that are complete and have the expected status, by how they are encoded.
     codings: [Coded; Coding::ALL.len()],
-    pub(super) response_time: Distribution,
-    pub(super) service_time: Distribution,
-    pub(super) first_byte_time: Distribution,
+    response_time: Narrow,
+    /// The service times of answers that came whole with their first byte: those of their first
+    /// bytes, too.
+    whole_time: Narrow,
+    /// Those of the others.
+    service_time: Narrow,
+    first_byte_time: Narrow,
 }
 
 impl Answers {
@@ -36,12 +40,7 @@ impl Answers {
             let response_time = exchange.response_time();
             self.response_time.record(response_time);
             in_interval.record(response_time);
-            if let Some(service_time) = exchange.service_time() {
-                self.service_time.record(service_time);
-            }
-            if let Some(first_byte_time) = exchange.first_byte_time() {
-                self.first_byte_time.record(first_byte_time);
-            }
+            self.count_times(exchange);
             self.content += exchange.content;
             self.count_coding(exchange);
         } else {
@@ -53,6 +52,21 @@ impl Answers {
             }
             if outcome == Outcome::Content {
                 self.count_coding(exchange);
+            }
+        }
+    }
+
+    #[inline]
+    fn count_times(&mut self, exchange: &Exchange) {
+        match (exchange.service_time(), exchange.first_byte_time()) {
+            (Some(service), Some(first)) if service == first => self.whole_time.record(service),
+            (service, first) => {
+                if let Some(service) = service {
+                    self.service_time.record(service);
+                }
+                if let Some(first) = first {
+                    self.first_byte_time.record(first);
+                }
             }
         }
     }
@@ -74,15 +88,23 @@ impl Answers {
 
     /// As the record tells it.
     pub(super) fn tell(self, name: &str) -> Class {
+        let codings = self.codings();
+        let whole_time = self.whole_time.widen();
+        let [service_time, first_byte_time] =
+            [self.service_time, self.first_byte_time].map(|time| {
+                let mut time = time.widen();
+                time.merge(&whole_time);
+                time
+            });
         Class {
             name: name.to_owned(),
             outcomes: self.outcomes,
             sent: self.sent,
             bytes_content: self.content,
-            codings: self.codings(),
-            response_time: self.response_time,
-            service_time: self.service_time,
-            first_byte_time: self.first_byte_time,
+            codings,
+            response_time: self.response_time.widen(),
+            service_time,
+            first_byte_time,
             reference: None,
         }
     }

@@ -64,15 +64,18 @@ impl Recorder {
             ..Record::default()
         };
         record.response_time.record_censored_n(self.never_begun);
-        for class in &self.classes {
+        // Where there is only one, nobody is told its name.
+        let names = names.into_iter().chain(std::iter::repeat(""));
+        let classes = self.classes.into_iter().zip(names);
+        record.classes = classes.map(|(class, name)| class.tell(name)).collect();
+        for class in &record.classes {
             record.response_time.merge(&class.response_time);
             record.service_time.merge(&class.service_time);
             record.first_byte_time.merge(&class.first_byte_time);
-            coding::merge(&mut record.codings, &class.codings());
+            coding::merge(&mut record.codings, &class.codings);
         }
-        if self.classes.len() > 1 {
-            let classes = self.classes.into_iter().zip(names);
-            record.classes = classes.map(|(class, name)| class.tell(name)).collect();
+        if record.classes.len() == 1 {
+            record.classes.clear();
         }
         record.rate_it();
         record

@@ -46,7 +46,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             users.hand(place, arrival.due, behind);
         }
         self.pool.alarms.arm(place, ready + self.share.timeout);
-        self.transmit(place, now);
+        self.send(place, now);
     }
 
     /// An author that wants nothing more to be asked, or has failed, is heeded.

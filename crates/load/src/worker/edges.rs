@@ -2,7 +2,7 @@
 
 use model::units::Instant;
 use sys::Errno;
-use sys::reactor::{Key, Reactor, Refused};
+use sys::reactor::{Reactor, Refused};
 use wire::{Client, End, StreamId};
 
 use super::{Arrival, TURN, Unstamped, Worker, handshake_ended};
@@ -123,19 +123,6 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         if !self.stopping {
             self.pool.back_off(place, at, &mut self.recorder);
-        }
-    }
-
-    /// A send that stood behind another one has come to the front.
-    pub(super) fn begun(&mut self, place: u32, key: Key, at: Instant, stream: StreamId) {
-        if self.reactor.sends_at_once() {
-            self.sent(place, key, stream, at);
-        } else {
-            self.unstamped.push(Unstamped {
-                place,
-                key,
-                stream: Some(stream),
-            });
         }
     }
 
@@ -262,7 +249,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if open.in_flight == 0 && open.client.may_part() {
             self.part(place, at);
         } else if (C::MULTIPLEXES || !is_announced) && open.client.wants_transmit() {
-            self.transmit(place, at);
+            self.send(place, at);
         }
         if is_announced {
             self.hand_over(at);

@@ -125,6 +125,8 @@ pub struct Worker<C: Client, R> {
     backlog_at_start: usize,
     /// Sends and connects that the next submit hands in.
     unstamped: Vec<Unstamped>,
+    /// Connections with something to send that goes out at the end of the turn.
+    gathering: Vec<u32>,
     /// Connections with something to send that found no room, in turn.
     stalled: VecDeque<u32>,
     out: Vec<u8>,
@@ -163,6 +165,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.expire(now);
             self.release_due(now);
             self.dial(now);
+            self.send_gathered(now);
         }
         self.finish()
     }
@@ -340,7 +343,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if open.client.is_closing() {
             self.wind_up(place, at);
         } else if open.client.wants_transmit() {
-            self.transmit(place, at);
+            self.send(place, at);
         }
     }
 
@@ -480,6 +483,6 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         debug_assert!(before.is_none(), "a stream is free when its exchange ended");
         open.in_flight += 1;
         self.pool.alarms.arm(place, deadline);
-        self.transmit(place, now);
+        self.send(place, now);
     }
 }

@@ -73,6 +73,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             backlog_max: 0,
             backlog_at_start: 0,
             unstamped: Vec::with_capacity(connections + exchanges),
+            gathering: Vec::with_capacity(if C::GATHERS { connections } else { 0 }),
             stalled: VecDeque::with_capacity(connections),
             out: Vec::with_capacity(longest.max(4_096)),
             start: Instant::FAR_FUTURE,

@@ -1,14 +1,48 @@
 //! How what the protocol wants to send goes to the reactor: from where it lies, or written.
 
 use model::units::Instant;
+use sys::reactor::Key;
 use sys::reactor::{Handed, Reactor, Transmit};
-use wire::Client;
+use wire::{Client, StreamId};
 
 use super::handshake::segment_of;
 use super::{STALLED, Unstamped, Worker};
 use crate::dictation::COPIED;
 
 impl<C: Client, R: Reactor> Worker<C, R> {
+    /// Hands to the reactor what the protocol wants to send: now, or at the end of the turn if more
+    /// that begins in it can go out together with it.
+    #[inline]
+    pub(super) fn send(&mut self, place: u32, now: Instant) {
+        if !C::GATHERS {
+            return self.transmit(place, now);
+        }
+        if let Some(open) = self.pool.open(place)
+            && !std::mem::replace(&mut open.is_gathering, true)
+        {
+            self.gathering.push(place);
+        }
+    }
+
+    /// What connections have gathered goes out.
+    #[inline]
+    pub(super) fn send_gathered(&mut self, now: Instant) {
+        if !C::GATHERS {
+            return;
+        }
+        // Where one cannot be used any more, others get something to send.
+        let mut index = 0;
+        while let Some(place) = self.gathering.get(index) {
+            let place = *place;
+            index += 1;
+            if let Some(open) = self.pool.open(place) {
+                open.is_gathering = false;
+                self.transmit(place, now);
+            }
+        }
+        self.gathering.clear();
+    }
+
     /// Hands to the reactor what the protocol wants to send. What finds no room waits.
     #[inline]
     pub(super) fn transmit(&mut self, place: u32, now: Instant) {
@@ -57,16 +91,75 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 self.reactor.discard(stored);
             }
             match (handed, starts) {
-                (Ok(Handed::Now), Some(stream)) => match at {
-                    Some(at) => self.sent(place, key, stream, at),
-                    None => self.unstamped.push(Unstamped {
-                        place,
-                        key,
-                        stream: Some(stream),
-                    }),
-                },
-                (Ok(_), _) => {}
+                (Ok(Handed::Now), Some(stream)) => self.handed_in(place, key, stream, at),
+                (Ok(Handed::Behind), Some(stream)) => self.line_up(place, stream),
+                (Ok(_), None) => {}
                 (Err(refused), starts) => return self.cannot_send(place, now, starts, refused),
+            }
+        }
+    }
+    /// What was written last goes to the kernel: `first` begins with it, and what was gathered.
+    #[inline]
+    fn handed_in(&mut self, place: u32, key: Key, first: StreamId, at: Option<Instant>) {
+        self.stamp_soon(place, key, first, at);
+        if !C::GATHERS {
+            return;
+        }
+        let mut index = 0;
+        while let Some(open) = self.pool.open(place)
+            && let Some(stream) = open.client.also_starts().get(index)
+        {
+            let stream = *stream;
+            index += 1;
+            self.stamp_soon(place, key, stream, at);
+        }
+    }
+
+    /// The first byte of an exchange was handed in `at` then, or goes with the next submit.
+    #[inline]
+    fn stamp_soon(&mut self, place: u32, key: Key, stream: StreamId, at: Option<Instant>) {
+        match at {
+            Some(at) => self.sent(place, key, stream, at),
+            None => self.unstamped.push(Unstamped {
+                place,
+                key,
+                stream: Some(stream),
+            }),
+        }
+    }
+
+    /// What was written last waits behind another send: what was gathered begins with `first`.
+    fn line_up(&mut self, place: u32, first: StreamId) {
+        if C::GATHERS
+            && let Some((open, flights)) = self.pool.open_and_flights(place)
+        {
+            for stream in open.client.also_starts() {
+                if let Some(Some(flight)) = flights.get_mut(stream.0 as usize) {
+                    flight.behind = Some(first);
+                }
+            }
+        }
+    }
+
+    /// A send that stood behind another one has come to the front: `first` begins with it, and what
+    /// was gathered.
+    pub(super) fn begun(&mut self, place: u32, key: Key, at: Instant, first: StreamId) {
+        let at = self.reactor.sends_at_once().then_some(at);
+        self.stamp_soon(place, key, first, at);
+        if !C::GATHERS {
+            return;
+        }
+        for number in 0.. {
+            let Some((_, flights)) = self.pool.open_and_flights(place) else {
+                return;
+            };
+            match flights.get_mut(number as usize) {
+                None => return,
+                Some(Some(flight)) if flight.behind == Some(first) => {
+                    flight.behind = None;
+                    self.stamp_soon(place, key, StreamId(number), at);
+                }
+                Some(_) => {}
             }
         }
     }

@@ -132,6 +132,22 @@ fn streams_are_answered() {
     }
 }
 
+/// More begins at once than goes out at once: what stands behind is sent when it comes to the
+/// front, and each exchange is as long as the server worked on it.
+#[test]
+fn requests_that_do_not_fit_into_one_send_wait_for_the_next() {
+    for mut file in loops() {
+        // A server without a table gets each request whole.
+        file.requests[0].headers = vec![("x-long".to_owned(), "y".repeat(700))];
+        let server = server(&[(1, 0)], |id| Some(Reply::new(hello(id))));
+        let record = simulate(file, 40, server);
+        check(&record, &[(Outcome::Ok, 100)]);
+        assert_eq!(all(&record).sent, 100);
+        let service = &record.service_time;
+        assert_eq!((service.min(), service.max()), (Some(ms(1)), Some(ms(1))));
+    }
+}
+
 #[test]
 fn bytes_in_any_pieces_are_the_same_answers() {
     for file in loops() {

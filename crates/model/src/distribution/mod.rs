@@ -4,6 +4,7 @@
 //! base64) is read by any HdrHistogram tool. Recording is a shift, a subtraction and four adds;
 //! with [`Shape::TOTAL`] an array is 265 KiB, of which only touched pages cost memory.
 
+mod narrow;
 mod support;
 mod thin;
 
@@ -16,6 +17,7 @@ use hdrhistogram::serialization::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use narrow::Narrow;
 pub use support::{Support, support};
 pub use thin::Exact;
 
@@ -141,16 +143,23 @@ impl Distribution {
     /// Counts the same value `times` times.
     #[inline]
     pub fn record_n(&mut self, value: Span, times: u64) {
+        let index = self.note(value, times);
+        self.counts[index] += times;
+    }
+
+    /// Takes note of a value but for its bucket, which is left to the caller.
+    #[inline]
+    fn note(&mut self, value: Span, times: u64) -> usize {
         let mut ns = value.as_ns();
         if ns > Shape::HIGHEST.as_ns() {
             ns = Shape::HIGHEST.as_ns();
             self.clamped += times;
         }
-        self.counts[self.shape.index_of(ns)] += times;
         self.count += times;
         self.sum_ns = self.sum_ns.saturating_add(ns.saturating_mul(times));
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
+        self.shape.index_of(ns)
     }
 
     /// Counts one that ended without the answer it waited for: it is longer than anything seen,

@@ -116,6 +116,7 @@ impl<C: Inner> Client for Tls<C> {
 
     const HANDSHAKES: bool = true;
     const MULTIPLEXES: bool = C::MULTIPLEXES;
+    const GATHERS: bool = C::GATHERS;
     const WRITES: bool = true;
 
     fn new(shared: &mut Shared<C>) -> Self {
@@ -209,11 +210,15 @@ impl<C: Inner> Client for Tls<C> {
 
     #[inline]
     fn free(&self) -> u32 {
-        if self.may_ask() && self.sending.is_none() && !self.is_closing() {
-            self.inner.free()
-        } else {
-            0
+        if !self.may_ask() || self.sending.is_some() || self.is_closing() {
+            return 0;
         }
+        let free = self.inner.free();
+        if C::GATHERS && self.early == Early::MayBegin {
+            // There is room for one request.
+            return u32::from(free == self.inner.capacity());
+        }
+        free
     }
 
     #[inline]
@@ -352,6 +357,11 @@ impl<C: Inner> Client for Tls<C> {
             self.sending = Some((request, end));
         }
         Transmit::Written { starts }
+    }
+
+    #[inline]
+    fn also_starts(&self) -> &[StreamId] {
+        self.inner.also_starts()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

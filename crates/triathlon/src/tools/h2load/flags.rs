@@ -2,10 +2,8 @@
 
 use super::super::flag::{Flag, content, count, flag};
 
-const OF_HTTP3: &str = "HTTP/3 is not spoken by this name; triathlon load --http3 speaks it";
-
-const DATAGRAMS: &str = "it is about HTTP/3, which is not spoken by this name; triathlon load \
-                         --http3 speaks it, with datagrams as the path allows";
+const DATAGRAMS: &str = "datagrams are as long as the path allows, and handed over together where \
+                         the kernel divides them: leave the flag out";
 
 const WINDOWS: &str = "windows are the largest there are, so that they hold up no answer";
 
@@ -124,9 +122,9 @@ pub(super) const FLAGS: &[Flag] = &[
         "ALPN protocol identifiers in the order of preference",
     )
     .takes("LIST", protocol)
-    .done("the first is spoken, h2 or http/1.1; h2 unless given"),
+    .done("the first is spoken, h2, h3 or http/1.1; h2 unless given"),
     flag(&["--h1"], "Force http/1.1 for both http and https URI").done("http/1.1 is spoken"),
-    flag(&["--h3"], "Use HTTP/3").refused(OF_HTTP3),
+    flag(&["--h3"], "Use HTTP/3").done("HTTP/3 is spoken"),
     flag(&["--header-table-size"], "Decoder header table size.")
         .takes("SIZE", table_size)
         .done("it has 4 KiB, as is usual"),
@@ -141,7 +139,7 @@ pub(super) const FLAGS: &[Flag] = &[
         .refused("triathlon load --samples FILE writes each exchange as a line of JSON"),
     flag(&["--qlog-file-base"], "Enable qlog output")
         .text("PATH")
-        .refused(OF_HTTP3),
+        .refused("packets are not written down; triathlon load --json FILE counts them"),
     flag(
         &["--connect-to"],
         "Host and port to connect instead of using the authority in URI.",
@@ -188,8 +186,8 @@ fn list(text: &str) -> Result<String, String> {
 /// The first of the list, which has to be agreed to.
 fn protocol(text: &str) -> Result<String, String> {
     match text.split(',').next() {
-        Some(first @ ("h2" | "http/1.1")) => Ok(first.to_owned()),
-        _ => Err("write h2 or http/1.1 first: nothing else is spoken by this name".to_owned()),
+        Some(first @ ("h2" | "h3" | "http/1.1")) => Ok(first.to_owned()),
+        _ => Err("write h2, h3 or http/1.1 first: nothing else is spoken".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! h2load, in HTTP/2 and HTTP/1.1: so many requests, or a time, over clients and threads.
+//! h2load, in HTTP/2, HTTP/3 and HTTP/1.1: so many requests, or a time, over clients and threads.
 
 mod flags;
 
@@ -30,9 +30,9 @@ pub(super) const TOOL: Tool = Tool {
     differs: &[
         "A server of https that does not agree to HTTP/2 (ALPN) is not asked in HTTP/1.1 instead: \
          its handshakes are failures, and --h1 asks in HTTP/1.1.",
-        "HTTP/3 is refused: triathlon load --http3 speaks it.",
         "Of HTTP/2, bytes of frames count as those of headers; the space savings are held against \
          the head of the answer before the run.",
+        "Of HTTP/3, bytes of datagrams count as those of headers, and no space savings are told.",
         "The time to the first byte is that of each answer from the sending of its request; \
          h2load's is that of the first answer on each connection, from connecting.",
         "The row req/s is of the threads, divided by their clients; h2load's is of each client.",
@@ -50,6 +50,11 @@ fn is_http1(given: &Given, url: &str) -> bool {
         "-p"
     };
     given.is("--h1") || given.value(list) == Some("http/1.1")
+}
+
+/// Whether HTTP/3 is.
+fn is_http3(given: &Given, url: &str) -> bool {
+    given.is("--h3") || super::is_secure(url) && given.value("--npn-list") == Some("h3")
 }
 
 /// The run.
@@ -71,6 +76,9 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     let at_once = given.number("-m", 1);
     if is_http1(given, url) {
         words.push(format!("--pipeline={at_once}"));
+    } else if is_http3(given, url) {
+        words.push("--http3".to_owned());
+        words.push(format!("--streams={at_once}"));
     } else {
         words.push(super::http2(url));
         words.push(format!("--streams={at_once}"));
@@ -141,11 +149,11 @@ fn told(given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// By how many per cent heads of so many answers were shorter than as text; 0 in HTTP/1.1.
+/// By how many per cent heads of so many answers were shorter than as text; 0 but in HTTP/2.
 fn savings(trial: &Trial, heads: u64, answers: u64) -> f64 {
     let reference = trial.record.reference.as_ref();
     let plain = reference.map_or(0, |reference| reference.head_bytes * answers);
-    if trial.plan.protocol == Protocol::Http1 || plain == 0 {
+    if trial.plan.protocol != Protocol::Http2 || plain == 0 {
         return 0.0;
     }
     (100.0 * (1.0 - number(heads) / number(plain))).max(0.0)
@@ -155,8 +163,9 @@ fn savings(trial: &Trial, heads: u64, answers: u64) -> f64 {
 fn spoken(trial: &Trial) -> &'static str {
     match trial.plan.protocol {
         Protocol::Http1 => "http/1.1",
-        _ if trial.record.tls.is_some() => "h2",
-        _ => "h2c",
+        Protocol::Http3 => "h3",
+        Protocol::Http2 if trial.record.tls.is_some() => "h2",
+        Protocol::Http2 => "h2c",
     }
 }
 
@@ -297,6 +306,13 @@ mod tests {
         check("-p http/1.1 u", "http://h/", ["--pipeline=1"; 2]);
         check("--alpn-list=http/1.1 u", "https://h/", ["--pipeline=1"; 2]);
         check("--alpn-list=h2,http/1.1 u", "https://h/", ["--http2"; 2]);
+        check("--h3 -m 7 u", "https://h/", ["--http3", "--streams=7"]);
+        check(
+            "--alpn-list=h3,h2 u",
+            "https://h/",
+            ["--http3", "--insecure"],
+        );
+        check("--alpn-list=h3 u", "http://h/", [clear; 2]);
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Connection {
                 }
                 Some(Piece::Frame(head, payload)) => {
                     self.frame(shared, head, payload, sink)?;
-                    if self.out.len() > OUT_LIMIT {
+                    if self.out.len() > OUT_LIMIT + self.pending.bytes() {
                         return Err(ProtocolError::Http2(Code::CALM));
                     }
                 }
@@ -384,8 +384,11 @@ impl Connection {
         self.closing = true;
         sink.closing();
         for place in 0..self.slots.len() {
-            if self.slots[place].id > last {
-                shared.tally.unprocessed += 1;
+            let is_behind = self.slots[place].id > last;
+            // Nothing more is asked here.
+            let is_unsent = self.pending.withdraw(stream(place), &mut self.out);
+            shared.tally.unprocessed += u64::from(is_behind);
+            if is_behind || is_unsent {
                 sink.unprocessed(self.vacate(place));
             }
         }

@@ -9,6 +9,7 @@
 
 pub(crate) mod answer;
 mod incoming;
+mod pending;
 pub(crate) mod request;
 mod tally;
 
@@ -20,6 +21,7 @@ use model::http2::Http2Record;
 pub use self::request::{Encoded, encode};
 
 use self::answer::Known;
+use self::pending::Pending;
 use self::request::transcribe;
 use self::tally::Tally;
 use super::PREFACE;
@@ -128,6 +130,8 @@ pub struct Connection {
     settings: Settings,
     is_greeted: bool,
     slots: Box<[Slot]>,
+    /// The place that was looked for last.
+    latest: usize,
     /// Places without an exchange.
     vacant: Vec<u32>,
     next: u32,
@@ -139,8 +143,8 @@ pub struct Connection {
     closing: bool,
     /// Frames that wait to be sent.
     out: Vec<u8>,
-    /// The request among them, and where it begins.
-    pending: Option<(StreamId, usize)>,
+    /// The requests among them.
+    pending: Pending,
     /// Exchanges with content that is to be sent.
     uploads: Vec<u32>,
     /// How often content had to wait for a window.
@@ -160,6 +164,7 @@ impl Client for Connection {
     type Shared = Shared;
 
     const MULTIPLEXES: bool = true;
+    const GATHERS: bool = true;
     const WRITES: bool = true;
 
     fn new(shared: &mut Shared) -> Self {
@@ -177,6 +182,7 @@ impl Client for Connection {
             settings: Settings::default(),
             is_greeted: false,
             slots: vec![Slot::default(); shared.streams as usize].into(),
+            latest: 0,
             vacant: (0..shared.streams).rev().collect(),
             next: 1,
             window: i64::from(WINDOW_AT_FIRST),
@@ -184,7 +190,7 @@ impl Client for Connection {
             table: Table::New,
             closing: false,
             out,
-            pending: None,
+            pending: Pending::new(shared.streams),
             uploads: Vec::new(),
             stalls: 0,
             piece: shared.piece,
@@ -202,7 +208,7 @@ impl Client for Connection {
 
     #[inline]
     fn free(&self) -> u32 {
-        if self.closing || self.pending.is_some() {
+        if self.closing {
             return 0;
         }
         let limit = self.capacity().min(self.settings.streams);
@@ -254,7 +260,7 @@ impl Client for Connection {
 
     fn handle_end(&mut self, shared: &mut Shared, _: Instant, _: End, sink: &mut impl Sink) {
         self.closing = true;
-        self.pending = None;
+        self.pending.clear();
         self.out.clear();
         shared.tally.stalls += std::mem::take(&mut self.stalls);
         for place in 0..self.slots.len() {
@@ -288,15 +294,7 @@ impl Client for Connection {
 
     fn poll_transmit(&mut self, _: Instant, out: &mut Vec<u8>) -> Transmit {
         let count = self.out.len().min(self.piece);
-        let mut starts = None;
-        if let Some((stream, at)) = &mut self.pending {
-            if *at < count {
-                starts = Some(*stream);
-                self.pending = None;
-            } else {
-                *at -= count;
-            }
-        }
+        self.pending.take(count, self.out.len() - count);
         out.extend_from_slice(&self.out[..count]);
         if count == self.out.len() {
             self.out.clear();
@@ -306,10 +304,15 @@ impl Client for Connection {
             self.out.drain(..count);
         }
         if out.is_empty() {
-            Transmit::Nothing
-        } else {
-            Transmit::Written { starts }
+            return Transmit::Nothing;
         }
+        let starts = self.pending.started().first().copied();
+        Transmit::Written { starts }
+    }
+
+    #[inline]
+    fn also_starts(&self) -> &[StreamId] {
+        self.pending.started().get(1..).unwrap_or_default()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -333,7 +336,7 @@ impl Inner for Connection {
         shared.tally.stalls += std::mem::take(&mut self.stalls);
         if taken.is_err() {
             self.closing = true;
-            self.pending = None;
+            self.pending.clear();
             self.out.clear();
         }
         taken
@@ -368,7 +371,6 @@ impl Connection {
             ..Slot::default()
         };
         let stream = StreamId(place);
-        self.pending = Some((stream, self.out.len()));
         self.closing = request.closes() || self.next > LAST_STREAM;
         Ok(stream)
     }
@@ -380,6 +382,7 @@ impl Connection {
             None => flag::END_STREAM,
             Some(_) => 0,
         };
+        let at = self.out.len();
         if self.table == Table::Shrunk {
             let mut told = Vec::with_capacity(block.len() + 1);
             hpack::resize(&mut told, 0);
@@ -389,6 +392,7 @@ impl Connection {
         } else {
             frame::headers(&mut self.out, slot.id, block, flags);
         }
+        self.pending.push(stream, at, self.out.len() - at);
     }
 
     /// Exchanges under way.
@@ -399,8 +403,12 @@ impl Connection {
 
     /// The place of the exchange with stream `id`.
     #[inline]
-    fn place_of(&self, id: u32) -> Option<usize> {
-        self.slots.iter().position(|slot| slot.id == id)
+    fn place_of(&mut self, id: u32) -> Option<usize> {
+        // The frames of an answer come one after the other.
+        if self.slots.get(self.latest).is_none_or(|slot| slot.id != id) {
+            self.latest = self.slots.iter().position(|slot| slot.id == id)?;
+        }
+        Some(self.latest)
     }
 
     /// The exchange in `place` is over.
@@ -415,9 +423,7 @@ impl Connection {
         if was_sending {
             self.uploads.retain(|upload| *upload != place);
         }
-        if self.pending.is_some_and(|(pending, _)| pending == stream) {
-            self.pending = None;
-        }
+        self.pending.forget(stream);
         stream
     }
 
