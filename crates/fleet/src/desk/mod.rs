@@ -20,8 +20,8 @@ const REMEMBERED: usize = 256;
 const AHEAD_MOST: Span = Span::from_s(60);
 
 /// Why an agent has no servers.
-pub const STARTS_NONE: &str = "it starts no servers: its owner has not allowed it (--role server or \
-                               both, and --may-start-servers)";
+pub const STARTS_NONE: &str = "it starts no servers: its owner has not allowed it (--role server \
+                               or both, and --may-start-servers)";
 
 /// What an agent's owner allows, and what it is.
 #[derive(Clone, Debug)]

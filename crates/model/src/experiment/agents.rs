@@ -1,12 +1,12 @@
-//! `[generator]` and `[host]`: the load of an experiment is made by agents on other machines, or its
-//! servers are started by one.
+//! `[generator]` and `[host]`: the load of an experiment is made by agents on other machines, or
+//! its servers are started by one.
 
 use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
 use super::course::{Network, Placement};
-use super::file::LoadFile;
+use super::file::{ExperimentFile, LoadFile};
 use super::speech::Speech;
 use super::{ExperimentError, wrong};
 
@@ -30,15 +30,13 @@ pub struct HostFile {
     pub address: Ipv4Addr,
 }
 
-/// Where servers are asked over a network, if they are; refuses what cannot be done then.
-pub(super) fn asked_at(
-    generator: Option<&GeneratorFile>,
-    host: Option<&HostFile>,
-    load: &LoadFile,
+/// Whether servers and their load are on two machines; refuses what cannot be done then.
+pub(super) fn are_apart(
+    file: &ExperimentFile,
     speeches: &[Speech],
-) -> Result<Option<Ipv4Addr>, ExperimentError> {
-    let (table, address) = match (generator, host) {
-        (None, None) => return Ok(None),
+) -> Result<bool, ExperimentError> {
+    let (table, address) = match (&file.generator, &file.host) {
+        (None, None) => return Ok(false),
         (Some(_), Some(_)) => {
             let why = "the load of servers that an agent starts is made by the machine of the \
                        lab: leave out [generator]";
@@ -64,8 +62,8 @@ pub(super) fn asked_at(
         let why = "give the one address of the servers' machine at which they are asked";
         return Err(wrong(format!("{table}.address"), why));
     }
-    check(table, address, load, speeches)?;
-    Ok(Some(address))
+    check(table, address, &file.load, speeches)?;
+    Ok(true)
 }
 
 /// Refuses what servers at `address` and their load cannot have if they are on two machines.

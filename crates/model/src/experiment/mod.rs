@@ -113,7 +113,6 @@ pub struct Experiment {
     networks: Vec<Network>,
     workers: Option<u32>,
     users: Users,
-    asked_at: Option<Ipv4Addr>,
 }
 
 impl Experiment {
@@ -248,8 +247,9 @@ impl Experiment {
     }
 
     /// Where servers are asked over a network; none where their own machine asks them.
-    pub const fn asked_at(&self) -> Option<Ipv4Addr> {
-        self.asked_at
+    pub fn asked_at(&self) -> Option<Ipv4Addr> {
+        let agents = self.generator().map(|agents| agents.address);
+        agents.or_else(|| self.host().map(|host| host.address))
     }
 
     /// What users do, beside asking for one thing after another.
@@ -277,11 +277,9 @@ impl TryFrom<ExperimentFile> for Experiment {
         let rates = course::rates(&file.load)?;
         let sources = course::sources(&file.load)?;
         let placements = course::placements(&file.load)?;
-        let (generator, host) = (file.generator.as_ref(), file.host.as_ref());
-        let networks = course::networks(&file.load, generator.is_some() || host.is_some())?;
+        let networks = course::networks(&file.load, agents::are_apart(&file, &speeches)?)?;
         let workers = course::workers(&file.load)?;
         let users = users::read(&file.load, &file.workload, &workloads)?;
-        let asked_at = agents::asked_at(generator, host, &file.load, &speeches)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));
         }
@@ -296,7 +294,6 @@ impl TryFrom<ExperimentFile> for Experiment {
             networks,
             workers,
             users,
-            asked_at,
         })
     }
 }

@@ -102,8 +102,8 @@ fn run(ip: &Path, namespace: &Namespace, lines: &str) {
     assert!(child.wait().expect("it ends").success(), "{lines}");
 }
 
-/// The machines of a test, and the program of their broker; none where it cannot run, which is told.
-fn machines(name: &str) -> Option<(Machines, PathBuf)> {
+/// The machines of a test, and the program of their broker; none where it cannot run, and says so.
+fn machines_need(name: &str) -> Option<(Machines, PathBuf)> {
     let [ip, nats] = need(name, ["ip", "nats-server"])?;
     needs_network(name).then(|| (Machines::new(&ip), nats))
 }
@@ -130,7 +130,7 @@ fn crew(machines: &Machines, nats: &Path) -> (Nats, [Running; 2], String) {
 #[test]
 fn load_comes_from_the_machines_of_its_agents() {
     let name = "load_comes_from_the_machines_of_its_agents";
-    let Some((machines, nats)) = machines(name) else {
+    let Some((machines, nats)) = machines_need(name) else {
         return;
     };
     let (_nats, _agents, url) = crew(&machines, &nats);
@@ -177,7 +177,7 @@ fn load_comes_from_the_machines_of_its_agents() {
 #[test]
 fn the_first_race_is_run_by_agents_on_other_machines() {
     let name = "the_first_race_is_run_by_agents_on_other_machines";
-    let Some((machines, nats)) = machines(name) else {
+    let Some((machines, nats)) = machines_need(name) else {
         return;
     };
     let (_nats, _agents, url) = crew(&machines, &nats);
@@ -302,7 +302,7 @@ fn processes(machines: &Machines, number: usize) -> Vec<String> {
 #[test]
 fn the_first_race_is_run_by_servers_on_another_machine() {
     let name = "the_first_race_is_run_by_servers_on_another_machine";
-    let Some((machines, nats)) = machines(name) else {
+    let Some((machines, nats)) = machines_need(name) else {
         return;
     };
     let (_nats, url) = broker(&machines, &nats);
@@ -335,7 +335,7 @@ fn the_first_race_is_run_by_servers_on_another_machine() {
 #[test]
 fn an_agent_with_servers_that_is_killed_costs_one_trial() {
     let name = "an_agent_with_servers_that_is_killed_costs_one_trial";
-    let Some((machines, nats)) = machines(name) else {
+    let Some((machines, nats)) = machines_need(name) else {
         return;
     };
     let (_nats, url) = broker(&machines, &nats);
@@ -373,7 +373,7 @@ fn an_agent_with_servers_that_is_killed_costs_one_trial() {
 #[test]
 fn a_lab_that_is_killed_leaves_no_servers_on_another_machine() {
     let name = "a_lab_that_is_killed_leaves_no_servers_on_another_machine";
-    let Some((machines, nats)) = machines(name) else {
+    let Some((machines, nats)) = machines_need(name) else {
         return;
     };
     let (_nats, url) = broker(&machines, &nats);

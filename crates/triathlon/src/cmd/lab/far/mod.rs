@@ -76,41 +76,68 @@ fn own_key(value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    const TEXT: &str = "
+[experiment]
+name = 'x'
+question = '?'
+rounds = 1
+warmup = '1s'
+duration = '1s'
+[[server]]
+product = 'nginx'
+[[workload]]
+name = 'w'
+body = { bytes = 7 }
+[load]
+connections = 1
+[host]
+server = 's'
+address = '192.0.2.1'
+";
 
     #[test]
     fn an_order_brings_no_command_and_no_path() {
-        let check = |server: &str, workload: &str, words: Option<&str>| {
-            let text = format!(
-                "[experiment]\nname = 'x'\nquestion = '?'\nrounds = 1\nwarmup = '1s'\n\
-                 duration = '1s'\n[[server]]\n{server}\n[[workload]]\nname = 'w'\n{workload}\n\
-                 [load]\nconnections = 1\n[host]\nserver = 's'\naddress = '192.0.2.1'\n"
-            );
-            let experiment = lab::experiment::parse("x", &text, &[]).unwrap();
-            let said = refused(&experiment);
-            match (&said, words) {
-                (None, None) => {}
-                (Some(said), Some(words)) => assert!(said.contains(words), "{said}"),
-                _ => panic!("{server} {workload}: {said:?}"),
-            }
+        let experiment = lab::experiment::parse("x", TEXT, &[]).unwrap();
+        assert_eq!(refused(&experiment), None);
+        let check = |change: &dyn Fn(&mut Value), words: &str| {
+            let mut value = serde_json::to_value(experiment.file()).unwrap();
+            change(&mut value);
+            let file: model::ExperimentFile = serde_json::from_value(value).unwrap();
+            let said = refused(&Experiment::try_from(file).unwrap());
+            let is_told = said.as_ref().is_some_and(|said| said.contains(words));
+            assert!(is_told, "no '{words}': {said:?}");
         };
-        let (nginx, body) = ("product = 'nginx'", "body = { bytes = 7 }");
-        check(nginx, body, None);
-        check("product = 'nginx'\npreset = 'stock'", body, None);
-        check("product = 'custom'\npreset = 'a.sh'", body, Some("custom"));
+        let server = |key: &'static str, value: Value| {
+            move |file: &mut Value| file["server"][0][key] = value.clone()
+        };
+        check(&server("product", json!("custom")), "custom");
+        check(&server("preset", json!("my.conf")), "preset");
+        check(&server("program", json!("/bin/x")), "server.program");
+        let settings = json!({ "sendfile": "on" });
+        check(&server("settings", settings), "server.settings");
         check(
-            "product = 'nginx'\npreset = 'my.conf'",
-            body,
-            Some("preset"),
+            &|file| file["server"][0] = json!({ "url": "http://192.0.2.1/" }),
+            "server.url",
         );
-        check(
-            "product = 'nginx'\nprogram = '/bin/x'",
-            body,
-            Some("server.program"),
+        let site = json!({ "name": "w", "site": "/srv", "request": [{ "file": "a" }] });
+        check(&|file| file["workload"][0] = site.clone(), "workload.");
+    }
+
+    #[test]
+    fn keys_are_found_wherever_they_stand() {
+        let found = |value: Value| own_key(&value);
+        assert_eq!(
+            found(json!({ "a": [{ "b": 1 }, { "pid": 7 }] })).as_deref(),
+            Some("pid")
         );
-        check("url = 'http://192.0.2.1/'", body, Some("server.url"));
-        let settings = "product = 'nginx'\nsettings = { sendfile = 'on' }";
-        check(settings, body, Some("server.settings"));
-        check(nginx, "site = '/'", Some("workload.site"));
+        assert_eq!(
+            found(json!({ "site": null, "settings": {}, "a": "site" })),
+            None
+        );
+        assert_eq!(found(json!([1, "x", null])), None);
     }
 }
