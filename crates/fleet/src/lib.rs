@@ -16,9 +16,11 @@ pub mod division;
 mod error;
 pub mod message;
 
-pub use agent::{Host, Line, serve};
+pub use agent::{Host, Line, Output, serve};
 pub use broker::Access;
-pub use coordinator::{Coordinator, Ears, Edge, Made, Member, Seen, Sheet, Wanted, Wish};
+pub use coordinator::{
+    Coordinator, Ears, Edge, Made, Member, Said, Seen, Sheet, Talk, Wanted, Wish,
+};
 pub use desk::{Job, Limits};
 pub use error::FleetError;
 pub use message::{Announcement, Name, Role};

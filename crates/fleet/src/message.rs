@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use model::{Environment, Trial};
+use model::{Environment, Span, Trial};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +136,29 @@ pub enum Ask {
         /// Which order.
         order: String,
     },
+    /// Start what has the servers of a lab. From then on lines go to and fro.
+    Lab(Box<LabOrder>),
+    /// A line for that.
+    Line {
+        /// Which order.
+        order: String,
+        /// Its number, from 0: none may be missing.
+        number: u64,
+        /// The line.
+        text: String,
+        /// Whoever says it has nothing else to say for so long: it need not be asked whether it is
+        /// there.
+        silence: Span,
+    },
+}
+
+/// The servers of a lab.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct LabOrder {
+    /// What it is called in all that follows: no two orders have one name.
+    pub id: String,
+    /// The version of the program that asks.
+    pub version: String,
 }
 
 /// A part of a load.
@@ -174,6 +197,22 @@ pub enum Tell {
     },
     /// Who it is.
     Hello(Box<Announcement>),
+    /// What has the servers of a lab says a line.
+    Line {
+        /// Which order.
+        order: String,
+        /// Its number, from 0: none may be missing.
+        number: u64,
+        /// The line.
+        text: String,
+    },
+    /// What had the servers of a lab has ended. Nothing follows.
+    Closed {
+        /// Which order.
+        order: String,
+        /// Why it ended before it was done, one sentence; none where it was done.
+        why: Option<String>,
+    },
     /// Its workers have all they need, and wait for the time to begin.
     Ready {
         /// Which order.
@@ -322,6 +361,16 @@ mod tests {
         let check_ask = |ask: Ask| assert_eq!(decode::<Ask>(&encode(&ask)), Ok(ask));
         check_ask(Ask::Clock);
         check_ask(Ask::Hello);
+        check_ask(Ask::Lab(Box::new(LabOrder {
+            id: "o".to_owned(),
+            version: "0.0.0".to_owned(),
+        })));
+        check_ask(Ask::Line {
+            order: "o".to_owned(),
+            number: 7,
+            text: "{}".to_owned(),
+            silence: Span::from_s(3),
+        });
         check_ask(Ask::Begin {
             order: "o".to_owned(),
             at_unix_ns: u64::MAX,
@@ -334,6 +383,15 @@ mod tests {
             plan: serde_json::to_value(plan).unwrap(),
         })));
         let check_tell = |tell: Tell| assert_eq!(decode::<Tell>(&encode(&tell)), Ok(tell));
+        check_tell(Tell::Line {
+            order: "o".to_owned(),
+            number: 7,
+            text: "{}".to_owned(),
+        });
+        check_tell(Tell::Closed {
+            order: "o".to_owned(),
+            why: Some("x".to_owned()),
+        });
         // Its environment has a map whose keys are numbers.
         check_tell(Tell::Trial {
             order: "o".to_owned(),

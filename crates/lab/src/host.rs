@@ -41,7 +41,7 @@ impl fmt::Debug for Host<'_> {
 impl<'a> Host<'a> {
     /// As `experiment` has it.
     pub fn of(experiment: &Experiment, read: &'a dyn Fn() -> Environment) -> Self {
-        let far = experiment.generator().map(|agents| agents.address);
+        let far = experiment.asked_at();
         Self {
             listen: match far {
                 Some(address) => address,

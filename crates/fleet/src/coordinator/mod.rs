@@ -4,6 +4,7 @@
 mod load;
 mod missing;
 mod roll;
+mod talk;
 
 use std::fmt;
 use std::ops::Range;
@@ -19,6 +20,7 @@ use tokio::time::{sleep, timeout};
 use self::load::Load;
 use self::missing::Missing;
 use self::roll::Roll;
+pub use self::talk::{Said, Talk};
 use crate::broker::{Access, Broker, is_nobody, runtime};
 use crate::clock::{Clock, RoundTrip};
 use crate::error::FleetError;
@@ -399,13 +401,24 @@ impl Coordinator {
 
     /// Whether it can make load now.
     fn check(&self, one: &Announcement) -> Result<(), FleetError> {
+        self.check_version(one)?;
+        match one.role {
+            Role::Server => {
+                let why = "it makes no load (--role server)";
+                Err(FleetError::agent(one.name.as_str(), why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is of this version, and free.
+    fn check_version(&self, one: &Announcement) -> Result<(), FleetError> {
         let why = match () {
             () if one.version != self.version => format!(
                 "it is of version {}, and this program of version {}: install the same version of \
                  triathlon on both",
                 one.version, self.version
             ),
-            () if one.role == Role::Server => "it makes no load (--role server)".to_owned(),
             () if one.busy.is_some() => {
                 "it works on another order: wait until that has ended".to_owned()
             }

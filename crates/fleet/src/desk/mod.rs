@@ -11,13 +11,17 @@ use std::ops::Range;
 use model::plan::{FORMAT, FORMAT_OLDEST};
 use model::{Plan, PlanFile, Prefix, Span, Trial};
 
-use crate::message::{Ask, Name, Order, Role, Tell};
+use crate::message::{Ask, LabOrder, Name, Order, Role, Tell};
 
 /// So many orders that have ended are remembered, so that nothing that comes late begins them anew.
 const REMEMBERED: usize = 256;
 
 /// A load may begin so far ahead. A time farther ahead is one of another clock.
 const AHEAD_MOST: Span = Span::from_s(60);
+
+/// Why an agent has no servers.
+pub const STARTS_NONE: &str = "it starts no servers: its owner has not allowed it (--role server \
+                               or both, and --may-start-servers)";
 
 /// What an agent's owner allows, and what it is.
 #[derive(Clone, Debug)]
@@ -53,9 +57,18 @@ pub enum Step {
     },
     /// Let the load begin at this time of our clock, in nanoseconds since 1970.
     Begin(u64),
+    /// Start what has the servers of a lab, for this order.
+    Open(String),
+    /// Pass on a line to it. Whoever said it has nothing else to say for so long.
+    Pass {
+        /// The line.
+        text: String,
+        /// How long.
+        silence: Span,
+    },
     /// Start the generator.
     Start(Box<Job>),
-    /// Let the generator come to its end.
+    /// Let what was started come to its end.
     Stop,
     /// Say this.
     Tell {
@@ -85,6 +98,9 @@ struct Work {
     /// Who asked for it.
     to: String,
     stage: Stage,
+    /// Of the servers of a lab, the number of the line that comes next to them, and from them.
+    next: u64,
+    said: u64,
     /// Why it comes to nothing, whatever is measured yet.
     objection: Option<String>,
 }
@@ -94,6 +110,8 @@ enum Stage {
     Preparing,
     Ready,
     Begun,
+    /// It has the servers of a lab.
+    Serving,
     Stopped,
 }
 
@@ -137,6 +155,16 @@ impl Desk {
                 }
                 _ => Vec::new(),
             },
+            Ask::Lab(order) => match to {
+                Some(to) => self.take_lab(*order, to),
+                None => Vec::new(),
+            },
+            Ask::Line {
+                order,
+                number,
+                text,
+                silence,
+            } => self.pass(&order, number, text, silence),
         }
     }
 
@@ -153,34 +181,92 @@ impl Desk {
         tell(Some(work.to.clone()), Tell::Ready { order })
     }
 
-    /// The order that is ready and waits to be told when it begins, behind where its asker listens.
+    /// The order that waits to be told something, behind where its asker listens: when a load that
+    /// is ready begins, or what comes next for the servers of a lab.
     pub fn waiting(&self) -> Option<(&str, &str)> {
         let work = self.work.as_ref();
-        let work = work.filter(|work| work.stage == Stage::Ready)?;
+        let work = work.filter(|work| matches!(work.stage, Stage::Ready | Stage::Serving))?;
         Some((&work.to, &work.order))
+    }
+
+    /// What is said again to whoever asked, so that the broker tells whether somebody listens.
+    pub fn reminder(&self) -> Option<Tell> {
+        let work = self.work.as_ref()?;
+        let order = work.order.clone();
+        match work.stage {
+            Stage::Ready => Some(Tell::Ready { order }),
+            Stage::Serving => Some(Tell::Accepted { order }),
+            _ => None,
+        }
+    }
+
+    /// Whether it has the servers of a lab.
+    pub fn is_serving(&self) -> bool {
+        let work = self.work.as_ref();
+        work.is_some_and(|work| work.stage == Stage::Serving)
     }
 
     /// Whoever asked for the order is not there any more: nobody will say when it begins.
     pub fn abandon(&mut self, order: &str) -> Vec<Step> {
         match self.work_on(order) {
             Some(work) if work.stage == Stage::Ready => {
-                work.stage = Stage::Stopped;
-                work.objection = Some("whoever asked for it has gone before it began".to_owned());
-                vec![Step::Stop]
+                work.object("whoever asked for it has gone before it began")
+            }
+            Some(work) if work.stage == Stage::Serving => {
+                work.object("whoever asked for it has gone")
             }
             _ => Vec::new(),
         }
     }
 
-    /// The generator has ended.
-    pub fn ended(&mut self, result: Result<Box<Trial>, String>) -> Vec<Step> {
-        let Some(work) = self.work.take() else {
+    /// Lines were lost: the servers of a lab come to their end.
+    pub fn cut_off(&mut self, why: &str) -> Vec<Step> {
+        match &mut self.work {
+            Some(work) if work.stage == Stage::Serving => work.object(why),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What has the servers of a lab says a line.
+    pub fn said(&mut self, text: String) -> Vec<Step> {
+        let Some(work) = &mut self.work else {
             return Vec::new();
         };
+        let line = Tell::Line {
+            order: work.order.clone(),
+            number: work.said,
+            text,
+        };
+        work.said += 1;
+        tell(Some(work.to.clone()), line)
+    }
+
+    fn forget_work(&mut self) -> Option<Work> {
+        let work = self.work.take()?;
         if self.ended.len() == REMEMBERED {
             self.ended.pop_front();
         }
         self.ended.push_back(work.order.clone());
+        Some(work)
+    }
+
+    /// What had the servers of a lab has ended.
+    pub fn closed(&mut self, result: Result<(), String>) -> Vec<Step> {
+        let Some(work) = self.forget_work() else {
+            return Vec::new();
+        };
+        let closed = Tell::Closed {
+            order: work.order,
+            why: work.objection.or_else(|| result.err()),
+        };
+        tell(Some(work.to), closed)
+    }
+
+    /// The generator has ended.
+    pub fn ended(&mut self, result: Result<Box<Trial>, String>) -> Vec<Step> {
+        let Some(work) = self.forget_work() else {
+            return Vec::new();
+        };
         let order = work.order;
         let said = match (work.objection, result) {
             (Some(why), _) | (None, Err(why)) => Tell::Failed { order, why },
@@ -201,17 +287,50 @@ impl Desk {
         match self.examine(order, resolve) {
             Err(why) => tell(Some(to), Tell::Refused { order: id, why }),
             Ok(job) => {
-                self.work = Some(Work {
-                    order: id.clone(),
-                    to: to.clone(),
-                    stage: Stage::Preparing,
-                    objection: None,
-                });
+                self.work = Some(Work::new(&id, &to, Stage::Preparing));
                 let mut steps = tell(Some(to), Tell::Accepted { order: id });
                 steps.push(Step::Start(Box::new(job)));
                 steps
             }
         }
+    }
+
+    fn take_lab(&mut self, order: LabOrder, to: String) -> Vec<Step> {
+        let id = order.id;
+        if self.busy() == Some(id.as_str()) || self.ended.contains(&id) {
+            return Vec::new();
+        }
+        let refused = self.examine_order(&id, &order.version).and_then(|()| {
+            let Limits { role, .. } = &self.limits;
+            match *role != Role::Load && self.limits.may_start_servers {
+                true => Ok(()),
+                false => Err(STARTS_NONE.to_owned()),
+            }
+        });
+        if let Err(why) = refused {
+            return tell(Some(to), Tell::Refused { order: id, why });
+        }
+        self.work = Some(Work::new(&id, &to, Stage::Serving));
+        let order = id.clone();
+        let mut steps = tell(Some(to), Tell::Accepted { order });
+        steps.push(Step::Open(id));
+        steps
+    }
+
+    /// A line for the servers of a lab: one that came twice is not passed on, and where one is
+    /// missing nothing can be made of those that follow.
+    fn pass(&mut self, order: &str, number: u64, text: String, silence: Span) -> Vec<Step> {
+        let Some(work) = self.work_on(order) else {
+            return Vec::new();
+        };
+        if work.stage != Stage::Serving || number < work.next {
+            return Vec::new();
+        }
+        if number > work.next {
+            return work.object("a message to it was lost");
+        }
+        work.next += 1;
+        vec![Step::Pass { text, silence }]
     }
 
     fn begin(&mut self, order: &str, at: u64, now: u64) -> Vec<Step> {
@@ -241,22 +360,8 @@ impl Desk {
 
     /// What is to be made for `order`, or why it is not.
     fn examine(&self, order: Order, resolve: &Resolve<'_>) -> Result<Job, String> {
-        let Limits { version, role, .. } = &self.limits;
-        if order.version != *version {
-            return Err(format!(
-                "it is of version {version}, and the order of version {}: install the same version \
-                 of triathlon on both",
-                order.version
-            ));
-        }
-        // It is a part of subjects.
-        if order.id.parse::<Name>().is_err() {
-            return Err("the order has no name that an order can have".to_owned());
-        }
-        if self.work.is_some() {
-            return Err("it works on another order: wait until that has ended".to_owned());
-        }
-        if *role == Role::Server {
+        self.examine_order(&order.id, &order.version)?;
+        if self.limits.role == Role::Server {
             return Err("it makes no load (--role server)".to_owned());
         }
         let mut plan = read_plan(order.plan)?;
@@ -269,7 +374,7 @@ impl Desk {
                 workers.end.saturating_sub(1)
             ));
         }
-        plan.addresses = self.allowed(&plan, resolve)?;
+        plan.addresses = allowed(&plan, &self.limits.targets, resolve)?;
         // They are those of another machine.
         plan.cpus.clear();
         Ok(Job {
@@ -279,39 +384,85 @@ impl Desk {
         })
     }
 
-    /// The addresses that `plan` leads to, all of which the owner has named.
-    fn allowed(&self, plan: &PlanFile, resolve: &Resolve<'_>) -> Result<Vec<SocketAddr>, String> {
-        if plan.unix_socket.is_some() || plan.http_proxy.is_some() {
-            return Err(
-                "the plan leads to a Unix socket or through a proxy, and an agent loads only \
-                 addresses that its owner has named"
-                    .to_owned(),
-            );
+    /// Whether an order of that name, by a program of that version, can be worked on at all.
+    fn examine_order(&self, id: &str, version: &str) -> Result<(), String> {
+        let own = &self.limits.version;
+        if version != own {
+            return Err(format!(
+                "it is of version {own}, and the order of version {version}: install the same \
+                 version of triathlon on both"
+            ));
         }
-        let meant = Plan::try_from(plan.clone()).map_err(|error| error.to_string())?;
-        let url = &meant.request().url;
-        let addresses = match plan.addresses.as_slice() {
-            [] => resolve(&url.host, url.port)?,
-            written => written.to_vec(),
-        };
-        if addresses.is_empty() {
-            return Err(format!("{} has no address here", url.host));
+        // It is a part of subjects.
+        if id.parse::<Name>().is_err() {
+            return Err("the order has no name that an order can have".to_owned());
         }
-        let targets = &self.limits.targets;
-        let is_named = |address: &&SocketAddr| {
-            let ip = address.ip().to_canonical();
-            targets.iter().any(|prefix| prefix.has(ip))
-        };
-        match addresses.iter().find(|address| !is_named(address)) {
-            None => Ok(addresses),
-            Some(address) => {
-                let named: Vec<String> = targets.iter().map(ToString::to_string).collect();
-                Err(format!(
-                    "it may not load {}: its owner allows {} (--targets)",
-                    address.ip(),
-                    named.join(", ")
-                ))
-            }
+        if self.work.is_some() {
+            return Err("it works on another order: wait until that has ended".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Work {
+    fn new(order: &str, to: &str, stage: Stage) -> Self {
+        Self {
+            order: order.to_owned(),
+            to: to.to_owned(),
+            stage,
+            next: 0,
+            said: 0,
+            objection: None,
+        }
+    }
+
+    /// It comes to nothing.
+    fn object(&mut self, why: &str) -> Vec<Step> {
+        self.stage = Stage::Stopped;
+        self.objection = Some(why.to_owned());
+        vec![Step::Stop]
+    }
+}
+
+/// The addresses that `plan` leads to, all of which the owner has named.
+///
+/// # Errors
+///
+/// It leads elsewhere, or nowhere: why, in a sentence.
+pub fn allowed(
+    plan: &PlanFile,
+    targets: &[Prefix],
+    resolve: &Resolve<'_>,
+) -> Result<Vec<SocketAddr>, String> {
+    if plan.unix_socket.is_some() || plan.http_proxy.is_some() {
+        return Err(
+            "the plan leads to a Unix socket or through a proxy, and an agent loads only \
+             addresses that its owner has named"
+                .to_owned(),
+        );
+    }
+    let meant = Plan::try_from(plan.clone()).map_err(|error| error.to_string())?;
+    let url = &meant.request().url;
+    let addresses = match plan.addresses.as_slice() {
+        [] => resolve(&url.host, url.port)?,
+        written => written.to_vec(),
+    };
+    if addresses.is_empty() {
+        return Err(format!("{} has no address here", url.host));
+    }
+    let is_named = |address: &&SocketAddr| {
+        let ip = address.ip().to_canonical();
+        targets.iter().any(|prefix| prefix.has(ip))
+    };
+    match addresses.iter().find(|address| !is_named(address)) {
+        None => Ok(addresses),
+        Some(address) => {
+            let named: Vec<String> = targets.iter().map(ToString::to_string).collect();
+            Err(format!(
+                "it may not load {}: its owner allows {} (--targets)",
+                address.ip(),
+                named.join(", ")
+            ))
         }
     }
 }

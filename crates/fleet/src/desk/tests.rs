@@ -332,3 +332,135 @@ fn questions_are_answered_at_any_time() {
     // Nobody wants to know.
     assert_eq!(desk.hear(Ask::Hello, None, NOW, &nowhere), []);
 }
+
+fn starter() -> Desk {
+    Desk::new(Limits {
+        role: Role::Server,
+        may_start_servers: true,
+        ..limits()
+    })
+}
+
+fn lab(id: &str) -> Ask {
+    Ask::Lab(Box::new(LabOrder {
+        id: id.to_owned(),
+        version: "1.2.3".to_owned(),
+    }))
+}
+
+fn line(order: &str, number: u64) -> Ask {
+    Ask::Line {
+        order: order.to_owned(),
+        number,
+        text: format!("line {number}"),
+        silence: Span::from_s(1),
+    }
+}
+
+fn passed(steps: &[Step]) -> Vec<&str> {
+    let lines = steps.iter().filter_map(|step| match step {
+        Step::Pass { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    lines.collect()
+}
+
+#[test]
+fn servers_are_had_by_who_may_and_by_nobody_else() {
+    let check = |role: Role, may: bool, words: Option<&str>| {
+        let mut desk = Desk::new(Limits {
+            role,
+            may_start_servers: may,
+            ..limits()
+        });
+        let steps = hear(&mut desk, lab("o"));
+        match (told(&steps)[0], words) {
+            (Tell::Accepted { order }, None) => {
+                assert_eq!(order, "o");
+                assert_eq!(steps[1], Step::Open("o".to_owned()));
+                assert_eq!(desk.waiting(), Some(("inbox", "o")));
+            }
+            (Tell::Refused { why, .. }, Some(words)) => {
+                assert!(why.contains(words), "{why}");
+                assert_eq!((steps.len(), desk.busy()), (1, None));
+            }
+            (tell, _) => panic!("{role:?}, {may}: {tell:?}"),
+        }
+    };
+    check(Role::Server, true, None);
+    check(Role::Both, true, None);
+    check(Role::Server, false, Some("--may-start-servers"));
+    check(Role::Both, false, Some("--may-start-servers"));
+    check(Role::Load, true, Some("--role server"));
+    let mut desk = starter();
+    let mut other = lab("o");
+    if let Ask::Lab(order) = &mut other {
+        order.version = "9".to_owned();
+    }
+    let steps = hear(&mut desk, other);
+    assert!(matches!(told(&steps)[0], Tell::Refused { why, .. } if why.contains("version 9")));
+    hear(&mut desk, lab("o"));
+    assert!(hear(&mut desk, lab("o")).is_empty(), "it came twice");
+    let steps = hear(&mut desk, lab("p"));
+    assert!(matches!(told(&steps)[0], Tell::Refused { why, .. } if why.contains("another order")));
+}
+
+#[test]
+fn lines_are_passed_on_in_order_or_not_at_all() {
+    let mut desk = starter();
+    assert!(hear(&mut desk, line("o", 0)).is_empty(), "nobody is there");
+    hear(&mut desk, lab("o"));
+    assert_eq!(passed(&hear(&mut desk, line("o", 0))), ["line 0"]);
+    assert!(hear(&mut desk, line("o", 0)).is_empty(), "it came twice");
+    assert!(hear(&mut desk, line("p", 1)).is_empty(), "of another order");
+    assert_eq!(passed(&hear(&mut desk, line("o", 1))), ["line 1"]);
+    for (number, text) in ["a", "b"].into_iter().enumerate() {
+        let expected = Tell::Line {
+            order: "o".to_owned(),
+            number: number as u64,
+            text: text.to_owned(),
+        };
+        assert_eq!(told(&desk.said(text.to_owned())), [&expected]);
+    }
+    assert_eq!(
+        hear(&mut desk, line("o", 3)),
+        [Step::Stop],
+        "one is missing"
+    );
+    assert!(hear(&mut desk, line("o", 4)).is_empty());
+    let steps = desk.closed(Ok(()));
+    let Tell::Closed { why: Some(why), .. } = told(&steps)[0] else {
+        panic!("{steps:?}");
+    };
+    assert!(why.contains("lost"), "{why}");
+    assert_eq!(desk.busy(), None);
+    assert!(hear(&mut desk, lab("o")).is_empty(), "it has ended");
+}
+
+#[test]
+fn servers_come_to_their_end_with_whoever_asked_for_them() {
+    let check = |stop: &dyn Fn(&mut Desk) -> Vec<Step>, words: &str| {
+        let mut desk = starter();
+        hear(&mut desk, lab("o"));
+        assert!(desk.is_serving());
+        assert_eq!(stop(&mut desk), [Step::Stop], "{words}");
+        assert!(stop(&mut desk).is_empty(), "once is enough");
+        assert!(!desk.is_serving());
+        let steps = desk.closed(Err("x".to_owned()));
+        let Tell::Closed { why: Some(why), .. } = told(&steps)[0] else {
+            panic!("{steps:?}");
+        };
+        assert!(why.contains(words), "{why}");
+    };
+    check(&|desk| desk.abandon("o"), "has gone");
+    check(&|desk| desk.cut_off("the wire is cut"), "the wire is cut");
+    check(&|desk| hear(desk, stop("o")), "x");
+    let mut desk = starter();
+    hear(&mut desk, lab("o"));
+    assert!(desk.abandon("p").is_empty());
+    let closed = Tell::Closed {
+        order: "o".to_owned(),
+        why: None,
+    };
+    assert_eq!(told(&desk.closed(Ok(()))), [&closed]);
+}

@@ -129,6 +129,12 @@ pub enum LabError {
         /// What to do about it.
         remedy: &'static str,
     },
+    /// The machine of the servers, which is another one, could not do its part.
+    #[error("the machine of the servers: {why}")]
+    Host {
+        /// What it said, or how it was lost.
+        why: String,
+    },
     /// A person asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -184,6 +184,17 @@ pub fn read_with(
     })
 }
 
+/// Refuses servers that are not in the catalogue, or not as the experiment has them: to be asked of
+/// what was not read from a text.
+///
+/// # Errors
+///
+/// What is wrong, in a sentence.
+pub fn check_servers(experiment: &Experiment, servers: &Catalogue) -> Result<(), String> {
+    let checked = known::check(experiment, servers);
+    checked.map_err(|found| format!("{}: {}", found.key, found.why))
+}
+
 /// Whether `name` can only be that of a file: no built-in experiment is called so.
 fn is_a_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")

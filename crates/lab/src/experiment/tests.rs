@@ -54,7 +54,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
     check(
         "[load]",
         "[laod]",
-        "x.toml:19: laod: no such key here; there are experiment, server, workload, load, tls, generator, published, asked; \
+        "x.toml:19: laod: no such key here; there are experiment, server, workload, load, tls, generator, host, published, asked; \
          did you mean 'load'?",
     );
     check(
@@ -374,6 +374,7 @@ fn the_table_of_keys_is_that_of_the_types() {
         "tls": { "certificate": "rsa-2048", "handshake": "full", "version": "1.3", "group": "X25519",
             "suite": "TLS_AES_128_GCM_SHA256" },
         "generator": { "agents": ["a"], "address": "192.0.2.1" },
+        "host": { "server": "b", "address": "192.0.2.1" },
         "published": [{ "what": "w", "rate": 1, "source": "s", "server": "s", "workload": "w",
             "connections": 1 }],
         "asked": [{ "who": "w", "demand": "d", "show": "rate", "server": "s", "workload": "w",

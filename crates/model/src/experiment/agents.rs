@@ -1,11 +1,12 @@
-//! `[generator]`: the load of an experiment is made by agents on other machines.
+//! `[generator]` and `[host]`: the load of an experiment is made by agents on other machines, or
+//! its servers are started by one.
 
 use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
 use super::course::{Network, Placement};
-use super::file::LoadFile;
+use super::file::{ExperimentFile, LoadFile};
 use super::speech::Speech;
 use super::{ExperimentError, wrong};
 
@@ -19,43 +20,85 @@ pub struct GeneratorFile {
     pub address: Ipv4Addr,
 }
 
-/// Refuses what agents cannot do.
-pub(super) fn check(
-    generator: Option<&GeneratorFile>,
+/// `[host]`.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostFile {
+    /// The name of the agent that starts the servers.
+    pub server: String,
+    /// The address of its machine at which they are asked.
+    pub address: Ipv4Addr,
+}
+
+/// Whether servers and their load are on two machines; refuses what cannot be done then.
+pub(super) fn are_apart(
+    file: &ExperimentFile,
+    speeches: &[Speech],
+) -> Result<bool, ExperimentError> {
+    let (table, address) = match (&file.generator, &file.host) {
+        (None, None) => return Ok(false),
+        (Some(_), Some(_)) => {
+            let why = "the load of servers that an agent starts is made by the machine of the \
+                       lab: leave out [generator]";
+            return Err(wrong("host", why));
+        }
+        (Some(generator), None) => {
+            if generator.agents.is_empty() {
+                return Err(wrong("generator.agents", "name at least one agent"));
+            }
+            ("generator", generator.address)
+        }
+        (None, Some(host)) => {
+            if host.server.is_empty() {
+                return Err(wrong(
+                    "host.server",
+                    "name the agent that starts the servers",
+                ));
+            }
+            ("host", host.address)
+        }
+    };
+    if address.is_unspecified() || address.is_multicast() {
+        let why = "give the one address of the servers' machine at which they are asked";
+        return Err(wrong(format!("{table}.address"), why));
+    }
+    check(table, address, &file.load, speeches)?;
+    Ok(true)
+}
+
+/// Refuses what servers at `address` and their load cannot have if they are on two machines.
+fn check(
+    table: &str,
+    address: Ipv4Addr,
     load: &LoadFile,
     speeches: &[Speech],
 ) -> Result<(), ExperimentError> {
-    let Some(GeneratorFile { agents, address }) = generator else {
-        return Ok(());
-    };
-    if agents.is_empty() {
-        return Err(wrong("generator.agents", "name at least one agent"));
-    }
-    if address.is_unspecified() || address.is_multicast() {
-        let why = "give the one address of this machine that agents reach";
-        return Err(wrong("generator.address", why));
-    }
     let has = |placement: Placement| {
         let axis = load.placement.as_ref();
         axis.is_some_and(|axis| axis.as_slice().contains(&placement))
     };
     if has(Placement::Shared) {
-        let why = "agents have CPUs of their own: write apart, or leave out [generator]";
+        let why = format!(
+            "generator and servers have machines of their own: write apart, or leave out [{table}]"
+        );
         return Err(wrong("load.placement", why));
     }
     if load.sources.is_some() && !address.is_loopback() {
-        let why = "source addresses are those of the agents' machines: leave it out";
+        let why = "source addresses are those of the machines that make the load: leave it out";
         return Err(wrong("load.sources", why));
     }
     let networks = load.network.as_ref();
     if networks.is_some_and(|axis| axis.as_slice() != [Network::Remote]) {
-        let why =
-            "agents come over the network of generator.address: write remote, or leave it out";
+        let why = format!(
+            "the load comes over the network of {table}.address: write remote, or leave it out"
+        );
         return Err(wrong("load.network", why));
     }
     if speeches.iter().any(|speech| speech.certificate.is_some()) {
-        let why = "agents cannot read the certificate that the lab makes for servers: write http1 \
-                   or http2, or leave out [generator]";
+        let why = format!(
+            "generators on other machines cannot read the certificate that is made for servers: \
+             write http1 or http2, or leave out [{table}]"
+        );
         return Err(wrong("load.protocol", why));
     }
     Ok(())

@@ -162,7 +162,7 @@ pub(super) fn placements(load: &LoadFile) -> Result<Vec<Placement>, ExperimentEr
 }
 
 /// The axis of the path to the servers; empty where nothing is said.
-pub(super) fn networks(load: &LoadFile, has_agents: bool) -> Result<Vec<Network>, ExperimentError> {
+pub(super) fn networks(load: &LoadFile, is_remote: bool) -> Result<Vec<Network>, ExperimentError> {
     let Some(axis) = &load.network else {
         return Ok(Vec::new());
     };
@@ -170,11 +170,11 @@ pub(super) fn networks(load: &LoadFile, has_agents: bool) -> Result<Vec<Network>
     if networks.is_empty() {
         return Err(wrong("load.network", "give at least one of loopback, veth"));
     }
-    if networks.contains(&Network::Remote) && !has_agents {
+    if networks.contains(&Network::Remote) && !is_remote {
         return Err(wrong(
             "load.network",
-            "remote needs agents on other machines (the table [generator]); write loopback or \
-             veth, or give the server there as url = \"http://...\"",
+            "remote needs agents on other machines (the tables [generator] and [host]); write \
+             loopback or veth, or give the server there as url = \"http://...\"",
         ));
     }
     Ok(networks)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::agents::GeneratorFile;
+use super::agents::{GeneratorFile, HostFile};
 use super::course::{Network, Placement, StageText};
 use super::demand::Demand;
 use super::own::{KeepAliveFile, Pin, SettingText};
@@ -34,6 +34,9 @@ pub struct ExperimentFile {
     /// Who makes the load, where that is not this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<GeneratorFile>,
+    /// Who starts the servers, where that is not this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostFile>,
     /// What an earlier study published, to stand beside what is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,

@@ -15,12 +15,13 @@ mod values;
 mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use crate::plan::{Stage, Url};
 use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
-pub use agents::GeneratorFile;
+pub use agents::{GeneratorFile, HostFile};
 pub use course::{Network, Placement, StageText};
 pub use demand::{Demand, Shown};
 pub use file::{
@@ -240,6 +241,17 @@ impl Experiment {
         self.file.generator.as_ref()
     }
 
+    /// Who starts the servers, where that is not the machine of the lab.
+    pub const fn host(&self) -> Option<&HostFile> {
+        self.file.host.as_ref()
+    }
+
+    /// Where servers are asked over a network; none where their own machine asks them.
+    pub fn asked_at(&self) -> Option<Ipv4Addr> {
+        let agents = self.generator().map(|agents| agents.address);
+        agents.or_else(|| self.host().map(|host| host.address))
+    }
+
     /// What users do, beside asking for one thing after another.
     pub const fn users(&self) -> &Users {
         &self.users
@@ -265,10 +277,9 @@ impl TryFrom<ExperimentFile> for Experiment {
         let rates = course::rates(&file.load)?;
         let sources = course::sources(&file.load)?;
         let placements = course::placements(&file.load)?;
-        let networks = course::networks(&file.load, file.generator.is_some())?;
+        let networks = course::networks(&file.load, agents::are_apart(&file, &speeches)?)?;
         let workers = course::workers(&file.load)?;
         let users = users::read(&file.load, &file.workload, &workloads)?;
-        agents::check(file.generator.as_ref(), &file.load, &speeches)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));
         }

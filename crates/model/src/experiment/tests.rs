@@ -434,3 +434,41 @@ fn agents_make_the_load_where_they_are_named() {
         file["load"]["protocol"] = "http1-tls".into();
     });
 }
+
+#[test]
+fn servers_are_on_another_machine_where_an_agent_has_them() {
+    let with = |address: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        file(|value| {
+            value["host"] = serde_json::json!({ "server": "rig", "address": address });
+            change(value);
+        })
+    };
+    let experiment = Experiment::try_from(with("192.0.2.1", &|_| ())).unwrap();
+    assert_eq!(experiment.host().unwrap().server, "rig");
+    let asked_at = experiment.asked_at().map(|address| address.to_string());
+    assert_eq!(asked_at.as_deref(), Some("192.0.2.1"));
+    let over_remote = with("192.0.2.1", &|file| {
+        file["load"]["network"] = "remote".into();
+    });
+    assert!(Experiment::try_from(over_remote).is_ok());
+    let here = Experiment::try_from(file(|_| ())).unwrap();
+    assert_eq!(here.asked_at(), None);
+    let check = |address: &str, key: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        let error = Experiment::try_from(with(address, change)).unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+    };
+    check("0.0.0.0", "host.address", &|_| ());
+    check("192.0.2.1", "host.server", &|file| {
+        file["host"]["server"] = "".into();
+    });
+    check("192.0.2.1", "host", &|file| {
+        let generator = serde_json::json!({ "agents": ["a"], "address": "192.0.2.1" });
+        file["generator"] = generator;
+    });
+    check("192.0.2.1", "load.network", &|file| {
+        file["load"]["network"] = "veth".into();
+    });
+    check("192.0.2.1", "load.protocol", &|file| {
+        file["load"]["protocol"] = "http1-tls".into();
+    });
+}

@@ -46,6 +46,13 @@ impl Interrupt {
         Ok(Self { _armed: () })
     }
 
+    /// Takes it as arrived: somebody wants this process to come to an end by other means.
+    pub fn raise(self) {
+        let now = clock::monotonic().as_ns().max(1);
+        // Noted already, it stays as it is.
+        let _noted = FIRST.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// Whether it has arrived.
     pub fn is_raised(self) -> bool {
         FIRST.load(Ordering::Relaxed) > 0

@@ -1,4 +1,4 @@
-//! The keys of load that agents on other machines make.
+//! The keys of load that agents on other machines make, and of servers that one starts.
 
 use super::Kind::{Table, Text, Texts};
 use super::table::{MUST, NONE, key};
@@ -10,6 +10,14 @@ pub(super) const GENERATOR: Key = key(
     NONE,
     "[generator]",
     "Who makes the load, where that is not this machine.",
+);
+
+pub(super) const HOST: Key = key(
+    "host",
+    Table,
+    NONE,
+    "[host]",
+    "Who starts the servers, where that is not this machine.",
 );
 
 pub(super) const AGENTS: Section = Section {
@@ -32,6 +40,30 @@ pub(super) const AGENTS: Section = Section {
             "address = \"192.0.2.10\"",
             "The IPv4 address of this machine at which servers listen for them: one of those that \
              agents may load (--targets).",
+        ),
+    ],
+};
+
+pub(super) const SERVERS: Section = Section {
+    path: "host",
+    written: "[host]",
+    meaning: "An agent on another machine starts the servers and meters them (docs/agents.md), and \
+              this machine makes the load. The command line says where their NATS server is \
+              (--nats).",
+    keys: &[
+        key(
+            "server",
+            Text,
+            MUST,
+            "server = \"rig1\"",
+            "The name of the agent. Its owner must have allowed it (--may-start-servers).",
+        ),
+        key(
+            "address",
+            Text,
+            MUST,
+            "address = \"192.0.2.10\"",
+            "The IPv4 address of its machine at which servers listen for this one.",
         ),
     ],
 };

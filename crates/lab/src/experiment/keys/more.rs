@@ -115,8 +115,8 @@ pub(super) const NETWORK: Key = key(
     "network = [\"loopback\", \"veth\"]",
     "What lies between generator and servers: the loopback device, or a pair of virtual Ethernet \
      devices between two network namespaces that the lab makes (it needs CAP_SYS_ADMIN and \
-     CAP_NET_ADMIN); each of a list is a point. remote is the network that the agents of \
-     [generator] come over.",
+     CAP_NET_ADMIN); each of a list is a point. remote is the network between this machine and \
+     the agents of [generator] or [host].",
 );
 
 pub(super) const OVERLOAD: Key = key(

@@ -2,7 +2,7 @@
 //! all follow from it.
 
 use super::Kind::{Axis, Count, Fields, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word};
-use super::agents::{AGENTS, GENERATOR};
+use super::agents::{AGENTS, GENERATOR, HOST, SERVERS};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
 use super::more::{
@@ -40,7 +40,7 @@ pub const SECTIONS: &[Section] = &[
     Section {
         path: "",
         written: "",
-        meaning: "An experiment has four tables, one for TLS and one for agents where there are \
+        meaning: "An experiment has four tables, one for TLS and two for agents where there are \
                   some, and some for earlier studies. Servers, workloads, figures and demands may \
                   be several: each has a table of its own, in two brackets.",
         keys: &[
@@ -68,6 +68,7 @@ pub const SECTIONS: &[Section] = &[
             key("load", Table, MUST, "[load]", "How hard."),
             key("tls", Table, NONE, "[tls]", "What TLS is like."),
             GENERATOR,
+            HOST,
             key(
                 "published",
                 Tables,
@@ -485,6 +486,7 @@ pub const SECTIONS: &[Section] = &[
     },
     EVEN_POINTS,
     AGENTS,
+    SERVERS,
     TLS,
     KEEP_ALIVE_TABLE,
     PUBLISHED,

@@ -4,26 +4,29 @@
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::mpsc::Receiver;
 
 use anyhow::Context as _;
 use fleet::agent::Heard;
-use fleet::{Host, Job, Line};
+use fleet::{Host, Job, Line, Output};
+use lab::LabError;
 use lab::condition::{self, Roots};
 use lab::generator::{Local, Part, Told};
 use lab::meter::Meters;
 use lab::scratch::Scratch;
 use model::plan::Spin;
 use model::trial::Context;
-use model::{Environment, Instant, Span, Trial, Verdict};
+use model::{Environment, Instant, PlanFile, Span, Trial, Verdict};
 use sys::clock;
 use sys::process::Interrupt;
 use verdict::doctor::examine;
 
+use super::servers;
 use crate::cmd::load::is_ours;
 use crate::out;
 
 /// The machine of an agent.
-pub(super) struct Machine {
+pub(crate) struct Machine {
     interrupt: Interrupt,
     cpus: Vec<u32>,
     environment: Environment,
@@ -31,7 +34,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(interrupt: Interrupt) -> anyhow::Result<Self> {
+    pub(crate) fn new(interrupt: Interrupt) -> anyhow::Result<Self> {
         let environment = lab::environment::of_this_machine(crate::tool::this());
         let condition = condition::read(&Roots::default(), environment, Path::new("."), None);
         let examination = examine(&condition);
@@ -44,6 +47,49 @@ impl Machine {
             environment,
             scratch: Scratch::create()?,
         })
+    }
+
+    /// How many CPUs it has for workers.
+    pub(crate) const fn threads(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// Makes `workers` of `plan`, which begin when they are told to.
+    pub(crate) fn make(
+        &self,
+        mut plan: PlanFile,
+        workers: Range<u32>,
+        told: &mut dyn FnMut(bool) -> Told,
+    ) -> Result<Trial, LabError> {
+        let program = std::env::current_exe().map_err(|error| LabError::Generator {
+            why: format!("its program cannot be found: {error}"),
+        })?;
+        plan.cpus = cpus_of(&workers, plan.workers, &self.cpus);
+        let is_here = plan.addresses.iter().any(|address| is_ours(*address));
+        // A thread that polls would take the CPU of a server that is here, too.
+        if is_here && plan.spin == Spin::Auto {
+            plan.spin = Spin::Never;
+        }
+        let cpus = self.cpus.clone();
+        let mut generator = Local::new(program, cpus, Some(self.interrupt), &self.scratch);
+        let mut meters = Meters::default();
+        let part = Part { workers, told };
+        let mut trial = generator.run_part(&plan, part, &mut |event, group| {
+            meters.see(event, group, None);
+        })?;
+        trial.environment = Environment {
+            time: Some(lab::environment::rfc3339(clock::realtime())),
+            ..self.environment.clone()
+        };
+        trial.usage = meters.usage();
+        trial.context = Context {
+            cpu_choice: Some("all that the agent may use".to_owned()),
+            shared_cpus: (!is_here).then(Vec::new),
+            ..Context::default()
+        };
+        // It is a share, which whoever has the whole plan judges.
+        trial.verdict = Verdict::default();
+        Ok(trial)
     }
 }
 
@@ -70,43 +116,17 @@ impl Host for Machine {
     }
 
     fn run(&self, job: &Job, line: &Line) -> Result<Trial, String> {
-        let program = std::env::current_exe()
-            .map_err(|error| format!("cannot find the program of this agent: {error}"))?;
-        let mut plan = job.plan.clone();
-        plan.cpus = cpus_of(&job.workers, plan.workers, &self.cpus);
-        let is_here = plan.addresses.iter().any(|address| is_ours(*address));
-        // A thread that polls would take the CPU of a server that is here, too.
-        if is_here && plan.spin == Spin::Auto {
-            plan.spin = Spin::Never;
-        }
-        let cpus = self.cpus.clone();
-        let mut generator = Local::new(program, cpus, Some(self.interrupt), &self.scratch);
-        let mut meters = Meters::default();
-        let part = Part {
-            workers: job.workers.clone(),
-            told: &mut |is_ready| match line.listen(is_ready) {
-                Heard::Nothing => Told::Nothing,
-                Heard::Begin(at) => Told::Begin(here(at)),
-                Heard::Stop => Told::Stop,
-            },
+        let mut told = |is_ready| match line.listen(is_ready) {
+            Heard::Nothing => Told::Nothing,
+            Heard::Begin(at) => Told::Begin(here(at)),
+            Heard::Stop => Told::Stop,
         };
-        let made = generator.run_part(&plan, part, &mut |event, group| {
-            meters.see(event, group, None);
-        });
-        let mut trial = made.map_err(|error| error.to_string())?;
-        trial.environment = Environment {
-            time: Some(lab::environment::rfc3339(clock::realtime())),
-            ..self.environment.clone()
-        };
-        trial.usage = meters.usage();
-        trial.context = Context {
-            cpu_choice: Some("all that the agent may use".to_owned()),
-            shared_cpus: (!is_here).then(Vec::new),
-            ..Context::default()
-        };
-        // It is a share, which whoever has the whole plan judges.
-        trial.verdict = Verdict::default();
-        Ok(trial)
+        let made = self.make(job.plan.clone(), job.workers.clone(), &mut told);
+        made.map_err(|error| error.to_string())
+    }
+
+    fn lab(&self, lines: &Receiver<String>, output: &Output) -> Result<(), String> {
+        servers::run(lines, output)
     }
 
     fn is_interrupted(&self) -> bool {
@@ -119,7 +139,7 @@ impl Host for Machine {
 }
 
 /// The instant of the monotonic clock at which the machine's clock shows `unix_ns`.
-fn here(unix_ns: u64) -> Instant {
+pub(crate) fn here(unix_ns: u64) -> Instant {
     let ahead = unix_ns.saturating_sub(clock::realtime().as_ns());
     clock::monotonic() + Span::from_ns(ahead)
 }

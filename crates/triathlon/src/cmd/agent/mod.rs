@@ -1,9 +1,10 @@
-//! `triathlon agent`: makes parts of loads for whoever a NATS server lets ask, as far as its flags
-//! allow.
+//! `triathlon agent`: makes parts of loads, or has the servers of a lab, for whoever a NATS server
+//! lets ask, as far as its flags allow.
 
 mod broker;
 pub(crate) mod crew;
-mod host;
+pub(crate) mod host;
+mod servers;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,6 +28,8 @@ Examples:
   triathlon agent --nats tls://broker.test:4222 --creds agent.creds --name gen1 --labels rack=7 \\
       --targets 192.0.2.10/32
       the same over TLS, with credentials, under a name and with a label
+  triathlon agent --nats nats://198.51.100.1:4222 --name rig1 --role server --may-start-servers
+      one that has the servers of a lab
   triathlon agent list --nats nats://198.51.100.1:4222
       the agents that are there
   triathlon load http://192.0.2.10/ --agents gen1,gen2 --nats nats://198.51.100.1:4222
@@ -66,7 +69,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CIDR")]
     targets: Vec<Prefix>,
 
-    /// Let it start servers
+    /// Let it have the servers of a lab, whose experiment names this agent: those that this program
+    /// knows, with their stock or tuned configuration
     #[arg(long)]
     may_start_servers: bool,
 }
@@ -82,6 +86,9 @@ enum Action {
         #[command(flatten)]
         broker: Broker,
     },
+    /// Have the servers of a lab, by lines on standard input: what an agent starts
+    #[command(hide = true)]
+    Servers,
 }
 
 /// How the broker is reached.
@@ -129,6 +136,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.action {
         Some(Action::Broker(args)) => broker::run(args),
         Some(Action::List { broker }) => list(broker),
+        Some(Action::Servers) => Ok(super::lab::serve()),
         None => serve(args),
     }
 }
@@ -174,7 +182,7 @@ fn serve(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn name_of_this_machine() -> String {
+pub(crate) fn name_of_this_machine() -> String {
     let read = std::fs::read_to_string("/proc/sys/kernel/hostname");
     read.unwrap_or_default().trim().to_owned()
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fleet::{Coordinator, Ears, Edge, FleetError, Seen, Wanted, Wish};
+use fleet::{Coordinator, Ears, Edge, FleetError, Name, Seen, Wanted, Wish};
 use lab::LabError;
 use lab::generator::{Generator, Watch};
 use model::event::Phase;
@@ -20,13 +20,13 @@ use crate::cmd::agent::{access, crew};
 use crate::exit::UsageError;
 
 /// An agent that a lab has left behind, which was killed, is free again within this time.
-const FREE: Duration = Duration::from_secs(150);
+pub(super) const FREE: Duration = Duration::from_secs(150);
 
 /// How the agents of an experiment are reached.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub(super) struct Broker {
-    /// The NATS server that the agents of the experiment listen to (the table `[generator]`):
-    /// nats://HOST:PORT, or tls://HOST:PORT to insist on TLS.
+    /// The NATS server that the agents of the experiment listen to (the tables `[generator]` and
+    /// `[host]`): nats://HOST:PORT, or tls://HOST:PORT to insist on TLS.
     #[arg(long, value_name = "URL")]
     nats: Option<String>,
     /// With --nats: the file of credentials for it, as nsc writes them.
@@ -42,6 +42,18 @@ pub(super) struct Crew {
 }
 
 impl Broker {
+    /// A connection to the agent `name`, which has the servers of the experiment.
+    pub(super) fn to_servers(&self, name: &Name) -> anyhow::Result<Coordinator> {
+        let servers = format!("the servers of this experiment are started by agent {name}");
+        let url = self.nats.as_deref().ok_or_else(|| unreachable(&servers))?;
+        self.connect(url)
+    }
+
+    fn connect(&self, url: &str) -> anyhow::Result<Coordinator> {
+        let access = access(url, self.creds.clone(), "lab");
+        Ok(Coordinator::connect(&access, env!("CARGO_PKG_VERSION"))?)
+    }
+
     /// The agents that the experiment names, each of which is there, and whose CPUs its load then
     /// fits; none where this machine makes the load.
     pub(super) fn gather(
@@ -54,24 +66,19 @@ impl Broker {
             (Some(url), Some(named)) => (url, named),
             (Some(_), None) => {
                 let why = "--nats: the experiment names no agents; it does so in a table \
-                           [generator]";
+                           [generator] or [host]";
                 return Err(UsageError(why.to_owned()).into());
             }
             (None, Some(named)) => {
-                let why = format!(
-                    "the load of this experiment comes from {}: say where their NATS server is \
-                     (--nats nats://HOST:PORT)",
-                    told(named)
-                );
-                return Err(UsageError(why).into());
+                let load = format!("the load of this experiment comes from {}", told(named));
+                return Err(unreachable(&load).into());
             }
         };
         is_of_this_machine(named)?;
         let wanted = named.agents.iter().map(|text| text.parse::<Wanted>());
         let wanted = wanted.collect::<Result<Vec<_>, _>>();
         let wanted = wanted.map_err(|why| UsageError(format!("generator.agents: {why}")))?;
-        let access = access(url, self.creds.clone(), "lab");
-        let coordinator = Coordinator::connect(&access, env!("CARGO_PKG_VERSION"))?;
+        let coordinator = self.connect(url)?;
         let seen = coordinator.gather(&wanted, FREE)?;
         let cpus = seen.iter().map(|one| one.announcement.cpus.len());
         let cpus = u32::try_from(cpus.sum::<usize>()).unwrap_or(u32::MAX);
@@ -82,6 +89,13 @@ impl Broker {
             interrupt,
         }))
     }
+}
+
+/// What an experiment says of its agents is of no use without their broker.
+fn unreachable(what: &str) -> UsageError {
+    UsageError(format!(
+        "{what}: say where their NATS server is (--nats nats://HOST:PORT)"
+    ))
 }
 
 /// Who makes the load, in words.

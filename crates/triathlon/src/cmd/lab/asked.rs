@@ -26,6 +26,8 @@ pub(super) struct Asked {
     scaled: Vec<String>,
     /// What a reader must know besides.
     notes: Vec<String>,
+    /// The command line that began it.
+    command: Vec<String>,
 }
 
 impl Asked {
@@ -41,6 +43,7 @@ impl Asked {
                 source: Some(source),
                 stored: None,
                 scaled: Vec::new(),
+                command: std::env::args().collect(),
             });
         };
         if !args.overrides.is_empty() || args.budget.is_some() {
@@ -66,7 +69,33 @@ impl Asked {
             scaled: manifest.scaled.clone(),
             notes: manifest.notes.clone(),
             stored: Some((store, manifest)),
+            command: std::env::args().collect(),
         })
+    }
+
+    /// Takes it as begun by that command line, which read the experiment there: another machine's.
+    pub(super) fn begun_by(&mut self, source: &str, command: &[String]) {
+        self.command = command.to_vec();
+        if let Some(read) = &mut self.source {
+            source.clone_into(&mut read.name);
+        }
+    }
+
+    /// The experiment as it is written; empty where results are gone on with.
+    pub(super) fn text(&self) -> &str {
+        let source = self.source.as_ref();
+        source.map_or("", |source| source.text.as_str())
+    }
+
+    /// Where that was read.
+    pub(super) fn source_name(&self) -> &str {
+        let source = self.source.as_ref();
+        source.map_or("", |source| source.name.as_str())
+    }
+
+    /// The results that are gone on with.
+    pub(super) fn stored(&self) -> Option<&Store> {
+        self.stored.as_ref().map(|(store, _)| store)
     }
 
     /// Gives servers as many cores as this machine has, where they want more.
@@ -201,11 +230,8 @@ impl Asked {
             format: model::plan::FORMAT,
             order_seed: file.experiment.seed.unwrap_or_else(|| now.as_ns()),
             experiment: file,
-            source: self
-                .source
-                .as_ref()
-                .map_or_else(String::new, |source| source.name.clone()),
-            command: std::env::args().collect(),
+            source: self.source_name().to_owned(),
+            command: self.command.clone(),
             tool: environment.tool.clone(),
             time: environment::rfc3339(now),
             scaled: self.scaled.clone(),
@@ -215,11 +241,7 @@ impl Asked {
             cpu_choice: division.words.clone(),
             at_once: sweep::at_once(environment.memory),
         };
-        let text = self
-            .source
-            .as_ref()
-            .map_or("", |source| source.text.as_str());
-        let store = Store::create(results, &manifest, text)?;
+        let store = Store::create(results, &manifest, self.text())?;
         Ok((store, manifest))
     }
 }

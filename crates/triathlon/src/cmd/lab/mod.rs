@@ -2,6 +2,7 @@
 
 mod agents;
 mod asked;
+mod far;
 mod finish;
 mod listing;
 mod missed;
@@ -31,6 +32,7 @@ use sys::process::Interrupt;
 use crate::exit::{Exit, UsageError};
 use crate::out;
 use asked::Asked;
+pub(crate) use far::{Word, serve};
 use progress::Screen;
 
 /// Runs an experiment: starts each server, loads it, meters it, judges every trial.
@@ -112,7 +114,7 @@ Examples:
   triathlon lab --list servers
       which servers there are, what each can do, and how to install the others
   triathlon lab my.toml --nats nats://198.51.100.1:4222
-      by agents on other machines, which the table [generator] of my.toml names
+      by agents on other machines, which the table [generator] or [host] of my.toml names
   triathlon lab first-heat --servers my-servers server=mine,nginx
       with a server of your own: my-servers/mine/server.toml
 
@@ -136,28 +138,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return ask_the_kernel(args, &question);
     }
     let mut asked = Asked::read(args, &search.catalogue)?;
-    let environment = environment::of_this_machine(tool());
-    let division = divide(&environment, &asked.experiment);
-    asked.fit_machine(division.server.len());
-    let pair = asked.fit_network(Pair::of(&asked.experiment, &search));
-    let (servers, _) = present(&asked.experiment, &search, &division);
-    let at_once = asked.at_once(&environment);
-    asked.fit(&here(&servers), at_once, args.budget)?;
-    asked.note_shortfall();
-    // A budget may have left some of them out.
-    let (servers, missing) = present(&asked.experiment, &search, &division);
-    let grid = grid(&asked, (&servers, &missing), at_once, &division.words);
+    if let Some(host) = asked.experiment.host() {
+        return far::run(args, &asked, host);
+    }
+    let fitted = fit(args, &mut asked, &search)?;
     if args.list {
-        out::write(&grid)?;
+        out::write(&fitted.grid)?;
         asked.tell();
         return Ok(Exit::Done);
     }
-    out::progress(&grid);
+    out::progress(&fitted.grid);
     asked.tell();
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
     let _alone = alone(args)?;
     let mut crew = args.broker.gather(&mut asked, interrupt)?;
-    let pair = pair?;
+    let (pair, division) = (fitted.pair?, fitted.division);
     // From here on the network is that of the servers.
     let _inside = pair.as_ref().map(Pair::enter).transpose()?;
     let environment = examine(environment::of_this_machine(tool()), args);
@@ -189,7 +184,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     if args.verify {
         let named = finish::names_its_servers(&manifest);
-        let complete = !named || missed::is_complete(&asked.experiment, (&servers, &missing));
+        let complete =
+            !named || missed::is_complete(&asked.experiment, (&fitted.servers, &fitted.missing));
         let right = verify_all(lab)? && complete;
         return Ok(if right { Exit::Done } else { Exit::World });
     }
@@ -198,15 +194,49 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     finish::finish(&store, outcome, args.resume.is_none())
 }
 
+/// What of an experiment this machine can run.
+struct Fitted {
+    division: Division,
+    pair: Result<Option<Pair>, LabError>,
+    servers: Vec<Option<Installed>>,
+    missing: Vec<Missing>,
+    /// All of that, for people.
+    grid: String,
+}
+
+/// Fits what is asked to this machine and to the budget.
+fn fit(args: &Args, asked: &mut Asked, search: &Search) -> anyhow::Result<Fitted> {
+    let environment = environment::of_this_machine(tool());
+    let division = divide(&environment, &asked.experiment);
+    asked.fit_machine(division.server.len());
+    let pair = asked.fit_network(Pair::of(&asked.experiment, search));
+    let (servers, _) = present(&asked.experiment, search, &division);
+    let at_once = asked.at_once(&environment);
+    asked.fit(&here(&servers), at_once, args.budget)?;
+    asked.note_shortfall();
+    // A budget may have left some of them out.
+    let (servers, missing) = present(&asked.experiment, search, &division);
+    let grid = grid(asked, (&servers, &missing), at_once, &division.words);
+    Ok(Fitted {
+        division,
+        pair,
+        servers,
+        missing,
+        grid,
+    })
+}
+
 /// The CPUs of the machine, for as many cores as one of the servers is to have.
 fn divide(environment: &Environment, experiment: &Experiment) -> Division {
     let cores = experiment.servers().iter().map(|server| server.cores);
     let cores = cores.max().unwrap_or(1);
     let (allowed, siblings) = (&environment.cpus_allowed, &environment.thread_siblings);
-    match experiment.generator() {
-        Some(named) => cpus::for_servers(allowed, siblings, cores, &agents::told(named)),
-        None => cpus::divide(allowed, siblings, cores),
-    }
+    let far = match (experiment.generator(), experiment.host()) {
+        (Some(named), _) => agents::told(named),
+        (None, Some(_)) => "the machine of the lab".to_owned(),
+        (None, None) => return cpus::divide(allowed, siblings, cores),
+    };
+    cpus::for_servers(allowed, siblings, cores, &far)
 }
 
 /// Those of `servers` that are installed, by their indices.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use model::{Outcome, Trial};
@@ -22,9 +23,13 @@ use crate::support::{LIMIT, need, wait_until};
 const BROKER: usize = 0;
 const LAB: usize = 1;
 const AGENTS: [usize; 2] = [2, 3];
+const SERVERS: usize = 2;
 
 /// The first race of the program, asked from elsewhere.
 const FIRST_HEAT: &str = include_str!("../../../../../experiments/first-heat.toml");
+
+/// As few trials of it as there can be.
+const SMALL: [&str; 2] = ["server=origin", "experiment.warmup=50ms"];
 
 /// They live until dropped.
 struct Machines {
@@ -97,13 +102,23 @@ fn run(ip: &Path, namespace: &Namespace, lines: &str) {
     assert!(child.wait().expect("it ends").success(), "{lines}");
 }
 
+/// The machines of a test, and the program of their broker; none where it cannot run, and says so.
+fn machines_need(name: &str) -> Option<(Machines, PathBuf)> {
+    let [ip, nats] = need(name, ["ip", "nats-server"])?;
+    needs_network(name).then(|| (Machines::new(&ip), nats))
+}
+
+/// A broker, and its URL.
+fn broker(machines: &Machines, nats: &Path) -> (Nats, String) {
+    let _there = machines.on(BROKER);
+    let nats = Nats::start_at(nats, (address(BROKER), 4222).into());
+    let url = nats.url();
+    (nats, url)
+}
+
 /// A broker and two agents that may load the machine of the lab alone, and the broker's URL.
 fn crew(machines: &Machines, nats: &Path) -> (Nats, [Running; 2], String) {
-    let nats = {
-        let _there = machines.on(BROKER);
-        Nats::start_at(nats, (address(BROKER), 4222).into())
-    };
-    let url = nats.url();
+    let (nats, url) = broker(machines, nats);
     let flags = format!("--targets {}/32", address(LAB));
     let agents = AGENTS.map(|number| {
         let _there = machines.on(number);
@@ -115,13 +130,9 @@ fn crew(machines: &Machines, nats: &Path) -> (Nats, [Running; 2], String) {
 #[test]
 fn load_comes_from_the_machines_of_its_agents() {
     let name = "load_comes_from_the_machines_of_its_agents";
-    let Some([ip, nats]) = need(name, ["ip", "nats-server"]) else {
+    let Some((machines, nats)) = machines_need(name) else {
         return;
     };
-    if !needs_network(name) {
-        return;
-    }
-    let machines = Machines::new(&ip);
     let (_nats, _agents, url) = crew(&machines, &nats);
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("file"), "seven!\n").expect("a file");
@@ -166,45 +177,218 @@ fn load_comes_from_the_machines_of_its_agents() {
 #[test]
 fn the_first_race_is_run_by_agents_on_other_machines() {
     let name = "the_first_race_is_run_by_agents_on_other_machines";
-    let Some([ip, nats]) = need(name, ["ip", "nats-server"]) else {
+    let Some((machines, nats)) = machines_need(name) else {
         return;
     };
-    if !needs_network(name) {
-        return;
-    }
-    let machines = Machines::new(&ip);
     let (_nats, _agents, url) = crew(&machines, &nats);
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("far.toml");
-    let generator = format!(
-        "\n[generator]\nagents = [\"gen2\", \"gen3\"]\naddress = \"{}\"\n",
+    let race = Race::new(&format!(
+        "[generator]\nagents = [\"gen2\", \"gen3\"]\naddress = \"{}\"\n",
         address(LAB)
-    );
-    fs::write(&file, format!("{FIRST_HEAT}{generator}")).expect("a file");
-    let results = folder.path().join("results");
+    ));
     let _there = machines.on(LAB);
-    let mut lab = command(["lab", "--no-lock", "--hiccups", "0s", "--nats", &url]);
-    lab.arg(&file).arg("--results").arg(&results);
-    lab.args(["server=origin", "experiment.rounds=1"]);
-    lab.args(["experiment.warmup=50ms", "experiment.duration=300ms"]);
-    let lab = Running::start(&mut lab);
+    let lab = race.start(&url, "experiment.rounds=1 experiment.duration=300ms");
     let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_measured();
-    assert!(files(&results, "gaps").is_empty(), "{run:#?}");
-    let trials = files(&results, "trials");
-    let mut seen = 0;
-    for path in trials {
-        let text = fs::read_to_string(path).expect("a readable trial");
-        let trial: Trial = serde_json::from_str(&text).expect("a trial");
-        let point = trial.point.as_ref().expect("a point");
-        seen += u32::from(!point.ceiling);
-        assert!(trial.record.total.outcomes[Outcome::Ok] > 0, "{point:?}");
-        assert!(
-            trial.usage.server.is_some(),
-            "the server is metered: {point:?}"
-        );
-        let asked = format!("{:?}", trial.plan.requests);
-        assert!(asked.contains(&address(LAB).to_string()), "{asked}");
-    }
+    let seen = race.measured(address(LAB));
     // Two files, by one connection and by 64.
     assert!(seen >= 4, "{seen}: {run:#?}");
+}
+
+/// The first race of the program, in a folder of its own.
+struct Race {
+    folder: tempfile::TempDir,
+}
+
+impl Race {
+    /// With that table of who makes the load, or has the servers.
+    fn new(table: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("far.toml");
+        fs::write(file, format!("{FIRST_HEAT}\n{table}")).expect("a file");
+        Self { folder }
+    }
+
+    fn results(&self) -> PathBuf {
+        self.folder.path().join("results")
+    }
+
+    fn start(&self, url: &str, words: &str) -> Running {
+        let file = self.folder.path().join("far.toml");
+        let mut lab = self.lab(url);
+        Running::start(lab.arg(file).args(SMALL).args(words.split(' ')))
+    }
+
+    fn lab(&self, url: &str) -> Command {
+        let mut lab = command(["lab", "--no-lock", "--hiccups", "0s", "--nats", url]);
+        lab.arg("--results").arg(self.results());
+        lab
+    }
+
+    /// The files of its trials so far.
+    fn stored(&self) -> Vec<PathBuf> {
+        let begun = fs::read_dir(self.results().join("first-heat"));
+        match begun.is_ok_and(|mut folders| folders.next().is_some()) {
+            true => files(&self.results(), "trials"),
+            false => Vec::new(),
+        }
+    }
+
+    /// The folder of its results.
+    fn folder(&self) -> PathBuf {
+        let file = self.stored().pop().expect("a trial");
+        let folder = file.ancestors().nth(2).expect("the folder of results");
+        folder.to_owned()
+    }
+
+    fn trials(&self) -> Vec<Trial> {
+        let files = self.stored().into_iter();
+        let trials = files.map(|path| {
+            let text = fs::read_to_string(path).expect("a readable trial");
+            serde_json::from_str(&text).expect("a trial")
+        });
+        trials.collect()
+    }
+
+    /// How many trials of servers at `address` there are, each of which is right; and no gap.
+    fn measured(&self, address: Ipv4Addr) -> u32 {
+        let gaps = files(&self.results(), "gaps");
+        assert!(gaps.is_empty(), "{gaps:?}");
+        let mut seen = 0;
+        for trial in self.trials() {
+            let point = trial.point.as_ref().expect("a point");
+            seen += u32::from(!point.ceiling);
+            assert!(trial.record.total.outcomes[Outcome::Ok] > 0, "{point:?}");
+            assert!(
+                trial.usage.server.is_some(),
+                "the server is metered: {point:?}"
+            );
+            assert!(!trial.agents.is_empty(), "the load is of another machine");
+            let asked = format!("{:?}", trial.plan.requests);
+            assert!(asked.contains(&address.to_string()), "{asked}");
+        }
+        seen
+    }
+}
+
+/// The agent that has the servers.
+fn servers(machines: &Machines, url: &str) -> Running {
+    let _there = machines.on(SERVERS);
+    agent(url, "rig", "--role server --may-start-servers")
+}
+
+fn table() -> String {
+    let address = address(SERVERS);
+    format!("[host]\nserver = \"rig\"\naddress = \"{address}\"\n")
+}
+
+/// Processes on a machine.
+fn processes(machines: &Machines, number: usize) -> Vec<String> {
+    let machine = fs::metadata(machines.all[number].path()).expect("it is there");
+    let all = fs::read_dir("/proc").expect("there are processes");
+    let pids = all.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_there = |pid: &String| {
+        let network = fs::metadata(format!("/proc/{pid}/ns/net"));
+        network.is_ok_and(|network| network.ino() == machine.ino())
+    };
+    let pids = pids
+        .filter(|name| name.parse::<u32>().is_ok())
+        .filter(is_there);
+    let words = pids.map(|pid| {
+        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        format!("{pid} {}", words.replace('\0', " "))
+    });
+    words.collect()
+}
+
+#[test]
+fn the_first_race_is_run_by_servers_on_another_machine() {
+    let name = "the_first_race_is_run_by_servers_on_another_machine";
+    let Some((machines, nats)) = machines_need(name) else {
+        return;
+    };
+    let (_nats, url) = broker(&machines, &nats);
+    let rig = servers(&machines, &url);
+    let race = Race::new(&table());
+    let there = machines.on(LAB);
+    let lab = race.start(&url, "experiment.rounds=1 experiment.duration=300ms");
+    let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_measured();
+    drop(there);
+    assert!(race.measured(address(SERVERS)) >= 4, "{run:#?}");
+    for trial in race.trials() {
+        assert_eq!(trial.agents.len(), 1, "one machine made the load");
+        assert!(trial.environment.kernel.is_some(), "the servers' machine");
+        let share = &trial.agents[0];
+        assert!(share.environment.kernel.is_some(), "and that of the load");
+        assert!(share.usage.generator.is_some(), "its cost is known");
+        assert_eq!(trial.context.shared_cpus, Some(Vec::new()));
+    }
+    let folder = race.folder();
+    assert!(folder.join("report.html").is_file(), "{run:#?}");
+    assert!(folder.join("experiment.toml").is_file(), "{run:#?}");
+    wait_until("the agent alone is left there", || {
+        processes(&machines, SERVERS).len() == 1
+    });
+    rig.signal("INT");
+    rig.finish_within(LIMIT.saturating_mul(4)).expect_code(0);
+    assert_eq!(processes(&machines, SERVERS), Vec::<String>::new());
+}
+
+#[test]
+fn an_agent_with_servers_that_is_killed_costs_one_trial() {
+    let name = "an_agent_with_servers_that_is_killed_costs_one_trial";
+    let Some((machines, nats)) = machines_need(name) else {
+        return;
+    };
+    let (_nats, url) = broker(&machines, &nats);
+    let rig = servers(&machines, &url);
+    let race = Race::new(&table());
+    let there = machines.on(LAB);
+    let mut lab = race.start(&url, "experiment.rounds=1 experiment.duration=1s");
+    wait_until("a trial is stored", || {
+        assert!(!lab.ended(), "it ended: {}", lab.stderr());
+        !race.stored().is_empty()
+    });
+    rig.signal("KILL");
+    let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_code(1);
+    run.expect_complaint(&["agent 'rig'", "triathlon lab --resume"]);
+    drop(there);
+    wait_until("nothing is left there", || {
+        processes(&machines, SERVERS).is_empty()
+    });
+    let before = race.stored();
+    let _again = servers(&machines, &url);
+    let _there = machines.on(LAB);
+    let mut resumed = race.lab(&url);
+    let resumed = Running::start(resumed.arg("--resume").arg(race.folder()));
+    let run = resumed
+        .finish_within(LIMIT.saturating_mul(3))
+        .expect_measured();
+    assert!(race.measured(address(SERVERS)) >= 4, "{run:#?}");
+    let after = race.stored();
+    assert!(
+        before.iter().all(|path| after.contains(path)),
+        "none is lost"
+    );
+}
+
+#[test]
+fn a_lab_that_is_killed_leaves_no_servers_on_another_machine() {
+    let name = "a_lab_that_is_killed_leaves_no_servers_on_another_machine";
+    let Some((machines, nats)) = machines_need(name) else {
+        return;
+    };
+    let (_nats, url) = broker(&machines, &nats);
+    let _rig = servers(&machines, &url);
+    let race = Race::new(&table());
+    let there = machines.on(LAB);
+    let mut lab = race.start(&url, "experiment.rounds=1 experiment.duration=300ms");
+    drop(there);
+    wait_until("a trial is stored", || {
+        assert!(!lab.ended(), "it ended: {}", lab.stderr());
+        !race.stored().is_empty()
+    });
+    assert!(processes(&machines, SERVERS).len() > 1);
+    lab.signal("KILL");
+    wait_until("the agent alone is left there", || {
+        processes(&machines, SERVERS).len() == 1
+    });
 }

@@ -268,3 +268,45 @@ fn a_lab_that_is_killed_goes_on_where_it_stopped() {
         "none is lost"
     );
 }
+
+/// What no agent takes from an experiment, and agents that may not start servers.
+#[test]
+fn servers_are_refused_to_who_may_not_have_them() {
+    let name = "servers_are_refused_to_who_may_not_have_them";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let url = format!("--nats {}", nats.url());
+    let far = Far::new(1);
+    let text = fs::read_to_string(far.file()).expect("it was written");
+    let (rest, _) = text.split_once("[generator]").expect("it has that table");
+    let host = "[host]\nserver = 'rig'\naddress = '127.0.0.2'\n";
+    fs::write(far.file(), format!("{rest}{host}")).expect("a file");
+    let file = far.file().display().to_string();
+    let lab = |flags: &str| triathlon(far.words(&format!("{file} {flags}")));
+    let check = |flags: &str, code: i32, words: &[&str]| {
+        lab(flags).expect_code(code).expect_complaint(words);
+    };
+    check("", 2, &["started by agent rig", "--nats"]);
+    check(&url, 1, &["no agent 'rig'", "--may-start-servers"]);
+    check(&format!("{url} --list"), 2, &["--list"]);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../servers");
+    check(&format!("{url} --servers {folder}"), 2, &["--servers"]);
+    let own = format!("{url} load.network=loopback");
+    check(&own, 2, &["load.network", "host.address"]);
+    let _rig = agent(&nats.url(), "rig", "--role server");
+    check(
+        &url,
+        1,
+        &["agent 'rig'", "it starts no servers", "--may-start-servers"],
+    );
+    let _load = agent(
+        &nats.url(),
+        "load",
+        "--targets 127.0.0.0/8 --may-start-servers",
+    );
+    let of_load = format!("{url} host.server=load");
+    check(&of_load, 1, &["agent 'load'", "it starts no servers"]);
+    assert!(far.trials().is_empty());
+}

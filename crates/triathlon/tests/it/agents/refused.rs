@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 
-use fleet::{Access, Host, Job, Limits, Line, Role};
+use fleet::{Access, Host, Job, Limits, Line, Output, Role};
 use model::{Environment, Trial};
 
 use super::nats::{Nats, agent, load_by, start_load};
@@ -171,6 +172,10 @@ impl Host for Idle {
     }
 
     fn run(&self, _job: &Job, _line: &Line) -> Result<Trial, String> {
+        panic!("it was to be refused")
+    }
+
+    fn lab(&self, _lines: &Receiver<String>, _output: &Output) -> Result<(), String> {
         panic!("it was to be refused")
     }
 

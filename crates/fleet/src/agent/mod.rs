@@ -1,11 +1,13 @@
 //! An agent: it listens, lets its [`Desk`] decide, and has the work done by whoever started it, on
 //! a thread of its own. While a load runs it says nothing of it (ADR 0011).
 
+mod line;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,8 @@ use futures_util::StreamExt as _;
 use model::{Environment, Trial};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use self::line::News;
+pub use self::line::{Heard, Line, Output};
 use crate::broker::{Access, Broker, Message, is_nobody, runtime};
 use crate::desk::{Desk, Job, Limits, Step};
 use crate::error::FleetError;
@@ -20,12 +24,12 @@ use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, kept_as, subject_o
 
 /// So often it is looked whether a person wants the agent to end.
 const LOOK: Duration = Duration::from_millis(250);
-/// Workers that are ready wait so long for the time to begin. Whoever ordered them is gone then.
-const START_LIMIT: Duration = Duration::from_secs(120);
 /// So often they say meanwhile that they are ready.
 const REMIND: Duration = Duration::from_secs(1);
 /// A broker that is being started again is waited for so long.
 const KEEP_LIMIT: Duration = Duration::from_secs(600);
+/// Why the servers of a lab come to their end.
+const LOST: &str = "its connection to the NATS server was lost";
 /// So often something is tried that should work.
 const KEEP_TRIES: u32 = 3;
 
@@ -47,67 +51,28 @@ pub trait Host: Send + Sync + 'static {
     ///
     /// Nothing could be measured: why, in a sentence.
     fn run(&self, job: &Job, line: &Line) -> Result<Trial, String>;
+    /// Starts what has the servers of a lab, and passes lines on until that has ended: it is to
+    /// end where no more lines can come.
+    ///
+    /// # Errors
+    ///
+    /// It did not start, or ended before it was done: why, in a sentence.
+    fn lab(&self, lines: &Receiver<String>, output: &Output) -> Result<(), String>;
     /// Whether a person wants the agent to end.
     fn is_interrupted(&self) -> bool;
     /// Tells whoever watches.
     fn note(&self, text: &str);
 }
 
-/// What the thread that makes a load hears and says.
+/// What an agent knows of that.
 #[derive(Debug)]
-pub struct Line {
-    /// In nanoseconds since 1970; 0: not said yet.
-    start: AtomicU64,
-    is_stopped: AtomicBool,
-    ready_since: OnceLock<Instant>,
-    news: UnboundedSender<News>,
-}
-
-/// What a load is told.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Heard {
-    /// Nothing yet.
-    Nothing,
-    /// To begin at this time of the machine's clock, in nanoseconds since 1970.
-    Begin(u64),
-    /// To come to its end.
-    Stop,
-}
-
-/// What is new of a load.
-#[derive(Debug)]
-enum News {
-    Ready,
-    Ended(Result<Box<Trial>, String>),
-}
-
-impl Line {
-    const fn new(news: UnboundedSender<News>) -> Self {
-        Self {
-            start: AtomicU64::new(0),
-            is_stopped: AtomicBool::new(false),
-            ready_since: OnceLock::new(),
-            news,
-        }
-    }
-
-    /// What the load is told; `is_ready` says whether its workers are ready to begin.
-    pub fn listen(&self, is_ready: bool) -> Heard {
-        let since = is_ready.then(|| {
-            *self.ready_since.get_or_init(|| {
-                // Without the agent nobody wants to know.
-                drop(self.news.send(News::Ready));
-                Instant::now()
-            })
-        });
-        let is_alone = || since.is_some_and(|since| since.elapsed() > START_LIMIT);
-        match self.start.load(Ordering::Relaxed) {
-            _ if self.is_stopped.load(Ordering::Relaxed) => Heard::Stop,
-            0 if is_alone() => Heard::Stop,
-            0 => Heard::Nothing,
-            at => Heard::Begin(at),
-        }
-    }
+struct Lab {
+    /// Takes lines for it; none once it is to end.
+    lines: Option<Sender<String>>,
+    /// Whoever asked has nothing to say before.
+    quiet_until: Instant,
+    /// How often the connection had been lost when it began.
+    losses: u64,
 }
 
 /// Serves as an agent until a person wants it to end.
@@ -142,6 +107,7 @@ pub fn serve(
             desk: Desk::new(limits),
             host,
             line: None,
+            lab: None,
             news,
             reminded: None,
         };
@@ -164,6 +130,7 @@ struct Agent {
     host: Arc<dyn Host>,
     /// To the load that is being made.
     line: Option<Arc<Line>>,
+    lab: Option<Lab>,
     news: UnboundedSender<News>,
     /// When it last said again that a load is ready.
     reminded: Option<Instant>,
@@ -231,10 +198,19 @@ impl Agent {
         self.take(steps).await
     }
 
-    /// Says again that a load is ready, as long as it has not begun: where nobody listens, the
-    /// broker says so.
+    /// Says again that a load is ready, as long as it has not begun, or that servers are there:
+    /// where nobody listens, the broker says so.
     async fn remind(&mut self, inbox: &str) -> Result<(), FleetError> {
-        let Some((to, order)) = self.desk.waiting() else {
+        if let Some(lab) = &self.lab {
+            if self.broker.losses() > lab.losses {
+                let steps = self.desk.cut_off(LOST);
+                return self.take(steps).await;
+            }
+            if Instant::now() < lab.quiet_until {
+                return Ok(());
+            }
+        }
+        let (Some((to, order)), Some(again)) = (self.desk.waiting(), self.desk.reminder()) else {
             return Ok(());
         };
         if self.reminded.is_some_and(|at| at.elapsed() < REMIND) {
@@ -242,10 +218,7 @@ impl Agent {
         }
         self.reminded = Some(Instant::now());
         let reply = format!("{inbox}.{order}");
-        let order = order.to_owned();
-        self.broker
-            .say(to, Some(&reply), &Tell::Ready { order })
-            .await
+        self.broker.say(to, Some(&reply), &again).await
     }
 
     /// Something came back of that.
@@ -256,7 +229,7 @@ impl Agent {
         };
         let steps = self.desk.abandon(order);
         if !steps.is_empty() {
-            let gone = "whoever asked for it has gone before it began";
+            let gone = "whoever asked for it has gone";
             self.host.note(&format!("order {order}: {gone}"));
         }
         self.take(steps).await
@@ -274,6 +247,16 @@ impl Agent {
                 };
                 self.host.note(&how);
                 self.desk.ended(result)
+            }
+            News::Said(line) => self.desk.said(line),
+            News::Closed(result) => {
+                self.lab = None;
+                let how = match &result {
+                    Ok(()) => "the servers of the lab have ended".to_owned(),
+                    Err(why) => format!("the servers of the lab have ended: {why}"),
+                };
+                self.host.note(&how);
+                self.desk.closed(result)
             }
         };
         self.take(steps).await
@@ -299,6 +282,18 @@ impl Agent {
                     }
                     Ok(())
                 }
+                Step::Open(order) => {
+                    self.open(&order);
+                    Ok(())
+                }
+                Step::Pass { text, silence } => {
+                    if let Some(lab) = &mut self.lab {
+                        lab.quiet_until = Instant::now() + Duration::from_nanos(silence.as_ns());
+                        // One that has ended says so.
+                        drop(lab.lines.as_ref().map(|lines| lines.send(text)));
+                    }
+                    Ok(())
+                }
                 Step::Start(job) => {
                     self.start(*job);
                     Ok(())
@@ -307,7 +302,16 @@ impl Agent {
                     self.stop();
                     Ok(())
                 }
-                Step::Tell { to, tell } => self.tell(&to, *tell).await,
+                Step::Tell { to, tell } => {
+                    let is_line = matches!(*tell, Tell::Line { .. });
+                    let said = self.tell(&to, *tell).await;
+                    if let (Err(error), true) = (&said, is_line)
+                        && !self.desk.cut_off(&error.to_string()).is_empty()
+                    {
+                        self.stop();
+                    }
+                    said
+                }
             };
             done = done.and(said);
         }
@@ -381,29 +385,35 @@ impl Agent {
         }
     }
 
-    fn stop(&self) {
+    /// Starts what has the servers of a lab, on a thread of its own.
+    fn open(&mut self, order: &str) {
+        self.host.note(&format!("order {order}: servers of a lab"));
+        let (lines, input) = channel();
+        self.lab = Some(Lab {
+            lines: Some(lines),
+            quiet_until: Instant::now(),
+            losses: self.broker.losses(),
+        });
+        let (host, news) = (Arc::clone(&self.host), self.news.clone());
+        let made = thread::Builder::new()
+            .name("servers".to_owned())
+            .spawn(move || {
+                let output = Output { news };
+                let result = host.lab(&input, &output);
+                drop(output.news.send(News::Closed(result)));
+            });
+        if let Err(error) = made {
+            let why = format!("no thread can be started: {error}");
+            drop(self.news.send(News::Closed(Err(why))));
+        }
+    }
+
+    fn stop(&mut self) {
         if let Some(line) = &self.line {
             line.is_stopped.store(true, Ordering::Relaxed);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_load_hears_its_start_and_its_end_and_tells_once_that_it_is_ready() {
-        let (news, mut received) = unbounded_channel();
-        let line = Line::new(news);
-        assert_eq!(line.listen(false), Heard::Nothing);
-        assert!(received.try_recv().is_err(), "it is not ready");
-        assert_eq!(line.listen(true), Heard::Nothing);
-        assert!(matches!(received.try_recv(), Ok(News::Ready)));
-        line.start.store(7, Ordering::Relaxed);
-        assert_eq!(line.listen(true), Heard::Begin(7));
-        line.is_stopped.store(true, Ordering::Relaxed);
-        assert_eq!(line.listen(true), Heard::Stop);
-        assert!(received.try_recv().is_err(), "once is enough");
+        if let Some(lab) = &mut self.lab {
+            lab.lines = None;
+        }
     }
 }
