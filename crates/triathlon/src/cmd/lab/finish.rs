@@ -42,7 +42,9 @@ pub(super) fn finish(
     let told = tell(&run, count > 0, place);
     let directory = store.directory().display();
     let kept = words::plural(count as u64, "trial");
-    let go_on = if count > 0 || matches!(outcome, Err(LabError::Interrupted)) {
+    // What went wrong elsewhere may be right the next time.
+    let ended = matches!(outcome, Err(LabError::Interrupted | LabError::Host { .. }));
+    let go_on = if count > 0 || ended {
         format!("; go on with: triathlon lab --resume {directory}")
     } else {
         String::new()
