@@ -5,7 +5,7 @@
 //! locks bend that line, so it is used near the limit only, where there is little left to bend, and
 //! widened by an error.
 
-use model::Span;
+use model::{Span, Trial};
 
 use crate::check::Facts;
 use crate::thresholds::{BOTH_BUSY, LIMIT_ERROR};
@@ -54,6 +54,12 @@ pub fn two_sided(rate: f64, server_busy: f64, generator_busy: f64) -> Option<Two
 pub(crate) fn of_trial(facts: &Facts<'_>) -> Option<TwoSided> {
     let (_, generator) = facts.record.busiest_worker()?;
     two_sided(facts.record.achieved_rate, server_busy(facts)?, generator)
+}
+
+/// How busy the server of `trial` was: its busiest thread or CPU, as a share of the window; none
+/// where neither was read.
+pub fn server_busy_share(trial: &Trial) -> Option<f64> {
+    server_busy(&Facts::new(trial))
 }
 
 /// How busy the server's busiest thread was, or its busiest CPU: threads that share one are busy

@@ -29,10 +29,11 @@ const PROCESSES_MAX: usize = 2_000;
 const TOP: usize = 3;
 
 /// Threads of the kernel that work for somebody else than a server or a generator: they look for
-/// memory to merge, to move and to take away, mend a disk array, serve files to other machines,
+/// memory to merge, to move and to take away, watch who uses it, mend a disk array, serve files to other machines,
 /// run virtual machines, or make packets.
 const KERNEL_FOREIGN: &[&str] = &[
     "kcompactd",
+    "kdamond",
     "khugepaged",
     "kmemleak",
     "kpktgend",
@@ -396,7 +397,7 @@ fn work(name: &str) -> Option<&str> {
 
 /// The name that threads of one kind have in common: `kworker` of `kworker/0:1-events`.
 fn common(name: &str) -> &str {
-    let end = name.find(['/', ':', '_', '-']).unwrap_or(name.len());
+    let end = name.find(['/', ':', '_', '-', '.']).unwrap_or(name.len());
     let stem = &name[..end];
     if stem.is_empty() { name } else { stem }
 }

@@ -142,6 +142,15 @@ fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
     assert_eq!(others.serving, Span::from_ms(112));
 }
 
+/// The kernel numbers these behind a point.
+#[test]
+fn a_thread_that_watches_memory_is_foreign() {
+    let before = census(0, &[]);
+    let threads = [(2, 0, "kthreadd", 1, 0), (77, 2, "kdamond.0", 25, 0)];
+    let others = between(&before, &census(40, &threads), &NOBODY);
+    assert_eq!(told(&others.top), ["1 [kdamond] 25"]);
+}
+
 /// A container that hides the kernel's threads gives their parent's number to a program.
 #[test]
 fn in_a_container_the_second_process_is_a_program() {
