@@ -202,6 +202,28 @@ fn requests_come_before_the_handshake_is_over() {
     assert!(tls.not_early > 80 && tls.early_refused == 0, "{tls:?}");
 }
 
+/// A connection that ends with its first answer has brought sessions for others by then: the end of
+/// the handshake, and what the server says to it, come before the close.
+#[test]
+fn connections_of_one_early_request_bring_the_next_sessions() {
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let pages: &[(&str, &[u8])] = &[("small", b"seven!\n")];
+    let served = files.serve("site", pages, "--tls-early-data");
+    for connections in [1, 4] {
+        let flags = format!(
+            "-n 200 -c {connections} -t 1 --warmup 0s --timeout 5s --requests-per-connection 1 \
+             --handshakes early:1 {}",
+            files.trust()
+        );
+        let run = load(&https(&served.url("/small")), &flags);
+        let record = run.trial().record;
+        assert_eq!(record.total.outcomes[Outcome::Ok], 200, "{run:#?}");
+        let tls = record.tls.expect("TLS is recorded");
+        assert!(tls.early() >= 180, "{} of 200: {tls:?}", tls.early());
+    }
+}
+
 /// nginx says of each request whether it answered before the handshake was over. Where the end of
 /// the handshake comes while it still reads what came early, it says no: it counts no more than we.
 #[test]
