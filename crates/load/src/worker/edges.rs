@@ -5,6 +5,7 @@ use sys::Errno;
 use sys::reactor::{Reactor, Refused};
 use wire::{Client, End, StreamId};
 
+use super::handshake::is_early;
 use super::{Arrival, TURN, Unstamped, Worker, handshake_ended};
 use crate::exchange::Cause;
 use crate::flight::Watch;
@@ -247,6 +248,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         if open.in_flight == 0 && open.client.may_part() {
+            if is_early(&open.client) {
+                // The answer was there before the handshake was over: its end is still to be said.
+                open.client.finish();
+                self.transmit(place, at);
+            }
             self.part(place, at);
         } else if (C::MULTIPLEXES || !is_announced) && open.client.wants_transmit() {
             self.send(place, at);
@@ -263,6 +269,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         let by_us = self.share.requests_per_connection == Some(open.requests);
+        let is_early = is_early(&open.client);
         self.count_close(place, at, false, by_us);
         self.say_farewell(place, at);
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
@@ -270,8 +277,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             // There is no close of the server to wait for.
             self.pool.close(place, at, reactor, recorder);
         } else {
-            let listens = self.share.requests_per_connection == Some(0);
-            self.pool.half_close(place, listens, at, reactor, recorder);
+            let is_bare = self.share.requests_per_connection == Some(0);
+            self.pool
+                .half_close(place, is_bare || is_early, at, reactor, recorder);
         }
         self.reconnect(place, at);
     }

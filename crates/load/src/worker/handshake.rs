@@ -1,6 +1,7 @@
 //! Between the established transport and the first exchange: the handshake of a protocol that has
 //! one. A protocol without one is compiled without any of this.
 
+use model::tls::HandshakeKind;
 use model::units::{Bytes, Instant, Span};
 use sys::Errno;
 use sys::reactor::{Reactor, Refused, Transmit};
@@ -71,6 +72,13 @@ pub(super) fn secured_late<C: Client>(open: &mut Open<C>, recorder: &mut Recorde
         open.securing_since = None;
         recorder.secured(at.saturating_since(since), open.client.handshake());
     }
+}
+
+/// Whether an answer may have come before the server knew the end of the handshake: what it says to
+/// that, sessions for other connections, comes behind the answer.
+#[inline]
+pub(super) fn is_early<C: Client>(client: &C) -> bool {
+    C::HANDSHAKES && !C::DATAGRAMS && client.handshake() == HandshakeKind::Early
 }
 
 /// Bytes came on a connection that we have taken leave of: tickets, for sessions to come.

@@ -158,6 +158,48 @@ fn handshakes_with_nginx_and_openssl() {
     all_counted(load(&format!("https://{address}/"), &flags), 20);
 }
 
+/// h2o sends two tickets with a full handshake and none with a resumed one. Over TLS 1.3 each is
+/// used once, so two of three handshakes resume a session: none is left unused.
+#[test]
+fn all_tickets_of_h2o_are_used() {
+    let name = "handshakes::all_tickets_of_h2o_are_used";
+    let Some([h2o]) = need(name, ["h2o"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let reserved = reserve();
+    let port = reserved.address.port();
+    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
+    let configuration = format!(
+        "num-threads: 1\nlisten:\n  host: 127.0.0.1\n  port: {port}\n  ssl:\n    \
+         certificate-file: {}\n    key-file: {}\nhosts:\n  default:\n    paths:\n      /:\n        \
+         file.dir: /nowhere\n",
+        certificate.display(),
+        key.display()
+    );
+    std::fs::write(files.path("h2o.conf"), configuration).expect("a file");
+    let mut command = Command::new(h2o);
+    command.arg("-c").arg(files.path("h2o.conf"));
+    let mut running = Running::start(&mut command);
+    wait_until("h2o listens", || {
+        assert!(!running.ended(), "h2o ended: {}", running.stderr());
+        std::net::TcpStream::connect(reserved.address).is_ok()
+    });
+    let flags = format!("-n 200 {ALONE} {} --handshakes resumed:1", files.trust());
+    let url = format!("https://127.0.0.1:{port}/");
+    for (version, least) in [("1.2", 190), ("1.3", 120)] {
+        let trial = all_counted(load(&url, &format!("{flags} --tls-version {version}")), 200);
+        let (full, resumed) = trial.record.tls.unwrap().full_and_resumed();
+        assert!(
+            resumed >= least,
+            "{version}: {full} full, {resumed} resumed"
+        );
+    }
+    running.signal("TERM");
+    running.finish();
+}
+
 /// What counts handshakes that begin with a request: a connection for each of 300.
 const EARLY: &str = "-n 300 -c 2 -t 1 --warmup 0s --timeout 5s --requests-per-connection 1 \
                      --handshakes full:1,resumed:1,early:2";
@@ -200,6 +242,28 @@ fn requests_come_before_the_handshake_is_over() {
     assert_eq!(counted_early(&run), 0);
     let tls = run.trial().record.tls.expect("TLS is recorded");
     assert!(tls.not_early > 80 && tls.early_refused == 0, "{tls:?}");
+}
+
+/// A connection that ends with its first answer has brought sessions for others by then: the end of
+/// the handshake, and what the server says to it, come before the close.
+#[test]
+fn connections_of_one_early_request_bring_the_next_sessions() {
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let pages: &[(&str, &[u8])] = &[("small", b"seven!\n")];
+    let served = files.serve("site", pages, "--tls-early-data");
+    for connections in [1, 4] {
+        let flags = format!(
+            "-n 200 -c {connections} -t 1 --warmup 0s --timeout 5s --requests-per-connection 1 \
+             --handshakes early:1 {}",
+            files.trust()
+        );
+        let run = load(&https(&served.url("/small")), &flags);
+        let record = run.trial().record;
+        assert_eq!(record.total.outcomes[Outcome::Ok], 200, "{run:#?}");
+        let tls = record.tls.expect("TLS is recorded");
+        assert!(tls.early() >= 180, "{} of 200: {tls:?}", tls.early());
+    }
 }
 
 /// nginx says of each request whether it answered before the handshake was over. Where the end of

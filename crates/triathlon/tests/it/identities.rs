@@ -13,7 +13,7 @@ use crate::support::process::load;
 use crate::tls::Files;
 
 /// Signs so many certificates of clients into a folder.
-fn clients(files: &Files, count: usize) {
+pub(crate) fn clients(files: &Files, count: usize) {
     std::fs::create_dir(files.path("clients")).expect("a folder");
     for number in 0..count {
         files.sign(&format!("clients/client-{number:02}"), |params| {
@@ -48,7 +48,7 @@ fn connections(seen: &[Seen]) -> BTreeMap<&str, usize> {
 
 /// All went well, and nothing of the clients is stored.
 #[track_caller]
-fn measured(url: &str, files: &Files, flags: &str, count: u64) -> Trial {
+pub(crate) fn measured(url: &str, files: &Files, flags: &str, count: u64) -> Trial {
     let folder = files.path("clients").display().to_string();
     let flags = format!("{flags} {} --certs {folder}", files.trust());
     let run = load(url, &flags);

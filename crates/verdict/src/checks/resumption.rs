@@ -1,5 +1,7 @@
 //! HTTP-14: a resumed handshake costs a fraction of a full one. Where connections are made again
-//! and again, a mix of both that nobody declared measures how often tickets were found.
+//! and again, a mix of both that nobody declared measures how often tickets were found. Over TLS
+//! 1.3 a ticket is used once: a server that gives two with a full handshake and none with a resumed
+//! one, as h2o 2.2 does, has two of three resumed.
 
 use model::experiment::Handshake;
 use model::finding::Claim::{Capacity, Comparison};
@@ -18,6 +20,10 @@ pub(crate) static CHECK: Check = Check {
     source: "RFC 8446 section 2.2: a resumed handshake has no certificate and no signature",
     judge: Judge::Across(judge),
 };
+
+/// What makes more handshakes resume a session.
+const TICKETS: &str = "Let the server give tickets, with resumed handshakes too, and measure for \
+                       longer: first handshakes are full";
 
 fn judge(peers: &Peers<'_>) -> Judgement {
     let entry = peers.entry;
@@ -75,12 +81,8 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         .evidence("resumed_share", share)
         .limit(&RESUMED_SHARE)
         .fix(match tls.declared {
-            _ if undrawn.is_some() => {
-                "Let the server give out tickets, and measure for longer: first handshakes are full"
-            }
-            Some(Handshake::Resumed) => {
-                "Let the server give out tickets, and measure for longer: first handshakes are full"
-            }
+            _ if undrawn.is_some() => TICKETS,
+            Some(Handshake::Resumed) => TICKETS,
             _ => "Measure full handshakes (--no-resumption), or servers that resume all of them",
         })
         .into()

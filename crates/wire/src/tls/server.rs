@@ -316,6 +316,9 @@ impl<S: Service> Service for TlsServer<S> {
                     };
                     self.file = (length > 0).then_some(rest);
                 }
+                // Sessions for other connections follow the end of the handshake, and nothing
+                // follows a goodbye. How long it is waited for is the inner side's timeout.
+                Transmit::Close { .. } if !self.is_established => return Transmit::Nothing,
                 Transmit::Close { linger } => {
                     self.session.say_goodbye();
                     self.closing = Some(linger);

@@ -1,6 +1,7 @@
 //! HTTP/3 from outside: our load against origin, and against peers that answer nothing, or wrongly;
 //! other people's clients and servers in `strangers`.
 
+mod identities;
 mod resumption;
 mod strangers;
 

@@ -1,6 +1,7 @@
 //! HTTP/3 with clients and servers of other people: Caddy, and aioquic, which is Python's and comes
 //! by `cargo xtask test`.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,7 +14,7 @@ use crate::tls::Files;
 const PYTHON_PACKAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/strangers");
 
 /// Python with aioquic, for test `name`; none if that is not to run here.
-fn needs_aioquic(name: &str) -> Option<Command> {
+pub(super) fn needs_aioquic(name: &str) -> Option<Command> {
     let [python] = need(name, ["python3"])?;
     if !Path::new(PYTHON_PACKAGES).join("aioquic").is_dir() {
         not_run(name, "aioquic is not installed");
@@ -49,23 +50,13 @@ fn load_and_aioquic_agree() {
     let certificates = Files::new();
     certificates.sign("site", |_| {});
     for (retry, flags) in ["retry", "at once"].into_iter().zip(LOOPS) {
-        let Some(mut server) = needs_aioquic(name) else {
+        let Some(mut python) = needs_aioquic(name) else {
             return;
         };
-        server
-            .arg(include_str!("server.py"))
-            .arg(certificates.path("site.pem"))
-            .arg(certificates.path("site.key"))
-            .arg(retry);
-        let mut running = Running::start(&mut server);
-        wait_until("aioquic serves", || {
-            assert!(!running.ended(), "{}", running.stderr());
-            running.stdout().ends_with('\n')
-        });
-        let port = running.stdout();
+        let (running, port) = start_aioquic(&mut python, &certificates, &[retry.as_ref()]);
         let trust = certificates.trust();
         for (target, streams, count) in [("small", 1, 200), ("small", 10, 200), ("large", 2, 20)] {
-            let url = format!("https://127.0.0.1:{}/{target}", port.trim());
+            let url = format!("https://127.0.0.1:{port}/{target}");
             let flags = flags.replace("-n 200", &format!("-n {count} -m {streams} {trust}"));
             let trial = all_of_them_right(count, load(&url, &flags));
             let reference = trial.record.reference.expect("a reference");
@@ -79,6 +70,26 @@ fn load_and_aioquic_agree() {
         }
         running.signal("TERM");
     }
+}
+
+/// aioquic with the certificate of "site", and its port.
+pub(super) fn start_aioquic(
+    python: &mut Command,
+    certificates: &Files,
+    arguments: &[&OsStr],
+) -> (Running, u16) {
+    python
+        .arg(include_str!("server.py"))
+        .arg(certificates.path("site.pem"))
+        .arg(certificates.path("site.key"))
+        .args(arguments);
+    let mut running = Running::start(python);
+    wait_until("aioquic serves", || {
+        assert!(!running.ended(), "{}", running.stderr());
+        running.stdout().ends_with('\n')
+    });
+    let port = running.stdout().trim().parse();
+    (running, port.expect("a port"))
 }
 
 /// Caddy, which shares nothing with us, in both loops.

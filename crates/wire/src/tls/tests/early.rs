@@ -89,6 +89,40 @@ fn what_is_too_long_for_it_waits() {
     assert_eq!(tally(&pair), (0, 0, 2));
 }
 
+/// The close that an early answer ends with waits for the end of the handshake: what follows that
+/// are the sessions of the connections to come.
+#[test]
+fn a_close_waits_for_the_end_of_the_handshake() {
+    let closing = |target| Request::compile(RequestId(0), &parts(target), true);
+    for target in ["/", "/file", "/endless"] {
+        let (mut pair, _) = eager(vec![closing(target)]);
+        for turn in 0..10 {
+            let (client, log, result) = pair.connect();
+            assert_eq!(result, Ok(()));
+            assert_eq!(log.0.last(), Some(&Told::Complete), "{target} {turn}");
+            let kind = client.handshake();
+            assert_eq!(kind == HandshakeKind::Early, turn > 0, "{target} {turn}");
+        }
+    }
+}
+
+/// Whoever does not end the handshake is not waited for longer than anybody else.
+#[test]
+fn a_close_does_not_wait_for_ever() {
+    let (mut pair, _) = eager(vec![Request::compile(RequestId(0), &parts("/"), true)]);
+    pair.connect().2.unwrap();
+    let mut client = Secure::new(&mut pair.shared);
+    client.begin(&pair.requests[0]).unwrap();
+    let mut server = pair.server();
+    server.handle_bytes(NOW, &sent_by(&mut client), &mut pair.site);
+    assert_eq!(pair.site.asked.len(), 2, "it was answered early");
+    let (answer, closes) = answered_by(&mut server, &mut pair.site);
+    assert!(!answer.is_empty() && !closes);
+    assert!(server.poll_timeout() <= NOW + LIMITS.idle_time);
+    server.handle_timeout(&mut pair.site);
+    assert_eq!(answered_by(&mut server, &mut pair.site), (Vec::new(), true));
+}
+
 /// A second client that says the same bytes again.
 #[test]
 fn a_copy_is_not_answered() {

@@ -56,12 +56,21 @@ impl Sink for Log {
 fn request(id: u16, method: &str, target: &str, content: Option<&[u8]>) -> Request {
     let parts = RequestParts {
         method,
+        content,
+        ..parts(target)
+    };
+    Request::compile(RequestId(id), &parts, false)
+}
+
+/// What gets `target`.
+const fn parts(target: &str) -> RequestParts<'_> {
+    RequestParts {
+        method: "GET",
         target,
         authority: "a",
         fields: &[],
-        content,
-    };
-    Request::compile(RequestId(id), &parts, false)
+        content: None,
+    }
 }
 
 /// What a client demands by default.
