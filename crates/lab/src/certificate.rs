@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use model::Experiment;
@@ -28,6 +29,8 @@ pub struct CertificateFiles {
     pub key: PathBuf,
     /// Both in one file, as some servers want them.
     pub both: PathBuf,
+    /// The certificate itself, for generators that have no such file.
+    pub pem: String,
 }
 
 /// All that the servers of an experiment show.
@@ -45,7 +48,7 @@ impl Certificates {
             .filter_map(|server| server.speech.certificate)
             .collect();
         for key in keys {
-            files.insert(key, make(folder, key)?);
+            files.insert(key, make(folder, key, experiment.asked_at())?);
         }
         Ok(Self { files })
     }
@@ -57,8 +60,12 @@ impl Certificates {
     }
 }
 
-fn make(folder: &Path, key: CertificateKey) -> Result<CertificateFiles, LabError> {
-    let (certificate, private) = texts(key).map_err(|error| LabError::Certificate {
+fn make(
+    folder: &Path,
+    key: CertificateKey,
+    far: Option<Ipv4Addr>,
+) -> Result<CertificateFiles, LabError> {
+    let (certificate, private) = texts(key, far).map_err(|error| LabError::Certificate {
         key,
         why: error.to_string(),
     })?;
@@ -74,11 +81,12 @@ fn make(folder: &Path, key: CertificateKey) -> Result<CertificateFiles, LabError
         certificate: write(".pem", &certificate)?,
         key: write(".key", &private)?,
         both: write(".both.pem", &format!("{certificate}{private}"))?,
+        pem: certificate,
     })
 }
 
-/// The certificate and its private key.
-fn texts(key: CertificateKey) -> Result<(String, String), rcgen::Error> {
+/// The certificate and its private key; `far` is where other machines ask.
+fn texts(key: CertificateKey, far: Option<Ipv4Addr>) -> Result<(String, String), rcgen::Error> {
     let algorithm: &'static SignatureAlgorithm = match key {
         CertificateKey::EcdsaP256 => &PKCS_ECDSA_P256_SHA256,
         // A key of 2,048 bits is what it makes unless told otherwise.
@@ -88,6 +96,7 @@ fn texts(key: CertificateKey) -> Result<(String, String), rcgen::Error> {
     // Where servers of a lab listen.
     let mut names = OWN_NAMES.map(str::to_owned).to_vec();
     names.push(pair::SERVER.to_string());
+    names.extend(far.map(|address| address.to_string()));
     let certificate = CertificateParams::new(names)?.self_signed(&private)?;
     Ok((certificate.pem(), private.serialize_pem()))
 }

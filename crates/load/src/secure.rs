@@ -19,10 +19,11 @@ pub(crate) fn connector(plan: &Plan) -> Result<Option<Connector>, LoadError> {
     let Some(tls) = plan.tls() else {
         return Ok(None);
     };
-    let roots = match (&tls.ca_file, tls.insecure) {
-        (_, true) => None,
-        (Some(path), false) => Some(certificates("--cacert", path)?),
-        (None, false) => Some(of_this_machine()?),
+    let roots = match (&tls.ca_file, &tls.ca_pem) {
+        _ if tls.insecure => None,
+        (Some(path), _) => Some(certificates("--cacert", path)?),
+        (None, Some(pem)) => Some(parsed("tls.ca_pem of the plan", pem.as_bytes())?),
+        (None, None) => Some(of_this_machine()?),
     };
     let demands = Demands {
         name: tls
@@ -119,14 +120,18 @@ fn private_key(flag: &str, path: &str) -> Result<PrivateKeyDer<'static>, LoadErr
 }
 
 fn certificates(flag: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, LoadError> {
-    let text = read(flag, path)?;
-    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    parsed(&format!("{flag}: {path}"), &read(flag, path)?)
+}
+
+/// The certificates in `text`, which is called `name`.
+fn parsed(name: &str, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, LoadError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
         Ok(_) => Err(LoadError::Tls(format!(
-            "{flag}: {path} holds no certificate in PEM"
+            "{name} holds no certificate in PEM"
         ))),
-        Err(error) => Err(LoadError::Tls(format!("{flag}: {path}: {error}"))),
+        Err(error) => Err(LoadError::Tls(format!("{name}: {error}"))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! TLS: what a plan wants of it, and what was negotiated on its connections.
 //!
-//! A plan names files and nothing of what is in them: a private key is never stored. Names are
+//! A plan names files and, but for certificates that a server shows to everybody, nothing of what is
+//! in them: a private key is never stored. Names are
 //! those of the IANA registries, so that they read the same in every server's configuration.
 
 use serde::{Deserialize, Serialize};
@@ -198,6 +199,9 @@ pub struct TlsFile {
     /// A file of certificates (PEM) whose signature is trusted, instead of the machine's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<String>,
+    /// Such certificates themselves (PEM), where no machine that makes load has a file of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_pem: Option<String>,
     /// The name to ask for and to find in the certificate, instead of the URL's host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use model::environment::PathEnd;
 use model::experiment::{Network, Placement};
 use model::finding::{Claim, Finding, Severity};
 use model::point::{NETWORK, PLACEMENT};
@@ -202,10 +203,24 @@ impl<'a> Facts<'a> {
         if self.trial.plan.unix_socket.is_some() {
             return Some(true);
         }
+        // Each address of a machine is its own, whatever it is: the route tells.
+        if let Some(path) = self.path() {
+            return Some(path.is_loopback());
+        }
         let reference = self.record.reference.as_ref();
         let answered = reference.and_then(|r| r.address.parse::<SocketAddr>().ok());
         let asked = self.trial.plan.addresses.first().copied();
         Some(answered.or(asked)?.ip().to_canonical().is_loopback())
+    }
+
+    /// This machine's end of the way between generator and server; none where nothing was read.
+    pub(crate) fn path(&self) -> Option<&'a PathEnd> {
+        self.trial.environment.path.as_ref()
+    }
+
+    /// Whether the load came from other machines: this one is that of the servers, if any.
+    pub(crate) fn is_asked_from_elsewhere(&self) -> bool {
+        !self.trial.agents.is_empty()
     }
 
     /// Whether the lab was to put virtual Ethernet devices between generator and server.

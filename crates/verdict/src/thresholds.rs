@@ -123,6 +123,9 @@ limits! {
     /// The part of a link's speed that was used in the busier direction.
     LINK_USED: "LNK-01", "link_used_share", None, Some(0.85), Some(0.94),
         "Policy; frames have 24 bytes more on the wire than the kernel counts";
+    /// Bytes of an answer, where segments are not cut or joined for the machine.
+    LARGE_ANSWER: "LNK-06", "answer_bytes", None, Some(16_384.0), None,
+        "Policy; such an answer has a dozen packets, and a smaller one few that could be joined";
     /// Time stolen from a CPU that takes part.
     STEAL: "CPU-01", "steal_share", Some(0.005), Some(0.01), Some(0.05), "Policy";
     /// The same, beyond which a trial is void.

@@ -3,6 +3,8 @@
 //! The roots of `/proc`, `/sys` and `/etc` are arguments, so that tests feed fixtures. What cannot
 //! be read is none: rules that need it answer `unknown`.
 
+pub mod path;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

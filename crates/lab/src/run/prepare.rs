@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use model::experiment::{AccessLog, Gap, Network, ServerVariant};
+use model::tls::TlsFile;
 use model::{Environment, Experiment};
 use verdict::words;
 
@@ -307,8 +308,19 @@ impl Lab<'_> {
             }
         };
         let certificate = speech.certificate.map(|key| ground.certificates.of(key));
-        let trusted = certificate.map(|files| files.certificate.display().to_string());
-        let demands = trusted.and_then(|file| self.experiment.tls_demands(speech, &file));
+        let demands = certificate.and_then(|files| {
+            let file = files.certificate.display().to_string();
+            let demands = self.experiment.tls_demands(speech, &file)?;
+            Some(match self.host.is_asked_from_elsewhere {
+                false => demands,
+                // Other machines have no such file.
+                true => TlsFile {
+                    ca_file: None,
+                    ca_pem: Some(files.pem.clone()),
+                    ..demands
+                },
+            })
+        });
         let variant = match racer {
             Racer::Ceiling { .. } => None,
             Racer::Server(index) => Some(&self.experiment.servers()[index]),

@@ -437,6 +437,10 @@ pub fn measure(
     trial.point = Some(point);
     trial.environment = surroundings.environment.clone();
     trial.environment.time = Some(crate::environment::rfc3339(sys::clock::realtime()));
+    if surroundings.host.is_asked_from_elsewhere {
+        let address = surroundings.host.listen.into();
+        trial.environment.path = crate::environment::path::at(address);
+    }
     trial.usage = meters.usage();
     trial.context = Context {
         // Only the rest of the round can tell.

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
 
+mod path;
 pub mod settings;
+
+pub use path::PathEnd;
 
 /// Where a trial ran.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -58,6 +61,10 @@ pub struct Environment {
     pub io_uring: Option<String>,
     /// Proxy variables found in the environment.
     pub proxies: Vec<String>,
+    /// This machine's end of the way between generator and server; none where nothing was read of
+    /// it, as in a lab on one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathEnd>,
     /// What the doctor said before the trial, as findings of rules that need no trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doctor: Vec<crate::finding::Finding>,

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::course::{Network, Placement};
 use super::file::{ExperimentFile, LoadFile};
-use super::speech::Speech;
 use super::{ExperimentError, wrong};
 
 /// `[generator]`.
@@ -31,10 +30,7 @@ pub struct HostFile {
 }
 
 /// Whether servers and their load are on two machines; refuses what cannot be done then.
-pub(super) fn are_apart(
-    file: &ExperimentFile,
-    speeches: &[Speech],
-) -> Result<bool, ExperimentError> {
+pub(super) fn are_apart(file: &ExperimentFile) -> Result<bool, ExperimentError> {
     let (table, address) = match (&file.generator, &file.host) {
         (None, None) => return Ok(false),
         (Some(_), Some(_)) => {
@@ -62,17 +58,12 @@ pub(super) fn are_apart(
         let why = "give the one address of the servers' machine at which they are asked";
         return Err(wrong(format!("{table}.address"), why));
     }
-    check(table, address, &file.load, speeches)?;
+    check(table, address, &file.load)?;
     Ok(true)
 }
 
 /// Refuses what servers at `address` and their load cannot have if they are on two machines.
-fn check(
-    table: &str,
-    address: Ipv4Addr,
-    load: &LoadFile,
-    speeches: &[Speech],
-) -> Result<(), ExperimentError> {
+fn check(table: &str, address: Ipv4Addr, load: &LoadFile) -> Result<(), ExperimentError> {
     let has = |placement: Placement| {
         let axis = load.placement.as_ref();
         axis.is_some_and(|axis| axis.as_slice().contains(&placement))
@@ -93,13 +84,6 @@ fn check(
             "the load comes over the network of {table}.address: write remote, or leave it out"
         );
         return Err(wrong("load.network", why));
-    }
-    if speeches.iter().any(|speech| speech.certificate.is_some()) {
-        let why = format!(
-            "generators on other machines cannot read the certificate that is made for servers: \
-             write http1 or http2, or leave out [{table}]"
-        );
-        return Err(wrong("load.protocol", why));
     }
     Ok(())
 }

@@ -277,7 +277,7 @@ impl TryFrom<ExperimentFile> for Experiment {
         let rates = course::rates(&file.load)?;
         let sources = course::sources(&file.load)?;
         let placements = course::placements(&file.load)?;
-        let networks = course::networks(&file.load, agents::are_apart(&file, &speeches)?)?;
+        let networks = course::networks(&file.load, agents::are_apart(&file)?)?;
         let workers = course::workers(&file.load)?;
         let users = users::read(&file.load, &file.workload, &workloads)?;
         if file.load.timeout.is_zero() {

@@ -430,9 +430,10 @@ fn agents_make_the_load_where_they_are_named() {
     check("192.0.2.1", "load.sources", &|file| {
         file["load"]["sources"] = 64.into();
     });
-    check("192.0.2.1", "load.protocol", &|file| {
-        file["load"]["protocol"] = "http1-tls".into();
+    let secure = with("192.0.2.1", &|file| {
+        file["load"]["protocol"] = serde_json::json!(["http1-tls", "http3"]);
     });
+    assert!(Experiment::try_from(secure).is_ok());
 }
 
 #[test]
@@ -468,7 +469,8 @@ fn servers_are_on_another_machine_where_an_agent_has_them() {
     check("192.0.2.1", "load.network", &|file| {
         file["load"]["network"] = "veth".into();
     });
-    check("192.0.2.1", "load.protocol", &|file| {
-        file["load"]["protocol"] = "http1-tls".into();
+    let secure = with("192.0.2.1", &|file| {
+        file["load"]["protocol"] = serde_json::json!(["http1-tls", "http3"]);
     });
+    assert!(Experiment::try_from(secure).is_ok());
 }

@@ -131,6 +131,9 @@ pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
     if !url.is_secure {
         return Err(field("tls", "the URL says http://, which has none"));
     }
+    if tls.ca_file.is_some() && tls.ca_pem.is_some() {
+        return Err(field("tls.ca_pem", "give it or ca_file, not both"));
+    }
     if tls.certificate_file.is_some() != tls.key_file.is_some() {
         return Err(field(
             "tls.certificate_file",

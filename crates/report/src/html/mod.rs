@@ -12,6 +12,7 @@ mod failures;
 mod frame;
 mod look;
 mod page;
+mod path;
 mod probe;
 mod published;
 mod results;

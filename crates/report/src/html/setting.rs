@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use model::environment::Environment;
 use model::trial::Server;
 
-use super::escape;
 use super::table::Table;
+use super::{escape, path};
 use crate::number;
 use crate::run::{Run, shell};
 
@@ -77,9 +77,10 @@ fn one_server(label: &str, server: &Server) -> String {
     html
 }
 
-/// The machine that the first trial ran on.
+/// The machine that the first trial ran on, and the ends of the way between generator and server.
 pub(super) fn machine(run: &Run) -> String {
-    run.environment().map_or_else(String::new, of_environment)
+    let environment = run.environment();
+    environment.map_or_else(String::new, of_environment) + &path::ends(run)
 }
 
 /// What was read of a machine.

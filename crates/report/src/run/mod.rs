@@ -12,6 +12,7 @@ mod left_out;
 mod point;
 mod stages;
 mod steps;
+mod surroundings;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +24,9 @@ pub use digest::{Digest, QUANTILES, Stretch};
 pub use point::{Cell, Response};
 pub use stages::StageOver;
 pub use steps::{STEP_QUANTILES, StepOver};
+use surroundings::Surroundings;
 
-use model::environment::Environment;
+use model::environment::{Environment, PathEnd};
 use model::experiment::{Demand, Experiment, Gap, Manifest, Published, ServerVariant};
 use model::trial::Server;
 use model::{Finding, PointId, Severity, Trial, Verdict};
@@ -61,8 +63,7 @@ pub struct Run {
     is_scaled: bool,
     digests: Vec<Digest>,
     servers: BTreeMap<String, Server>,
-    environment: Option<Environment>,
-    differences: BTreeMap<&'static str, Vec<String>>,
+    surroundings: Surroundings,
     heard: BTreeMap<(String, Severity), Heard>,
     unread: BTreeMap<String, (String, usize)>,
     cannot_apply: BTreeMap<String, (String, usize)>,
@@ -160,10 +161,7 @@ impl Run {
         if !digest.ceiling {
             self.hear_all(&trial.verdict, &digest);
         }
-        match &self.environment {
-            None => self.environment = Some(trial.environment.clone()),
-            Some(first) => note_differences(&mut self.differences, first, &trial.environment),
-        }
+        self.surroundings.add(trial);
         self.digests.push(digest);
     }
 
@@ -244,12 +242,17 @@ impl Run {
 
     /// Where the first trial ran.
     pub const fn environment(&self) -> Option<&Environment> {
-        self.environment.as_ref()
+        self.surroundings.first.as_ref()
+    }
+
+    /// The ends of the way between generator and server, each with whose it is.
+    pub fn ends(&self) -> impl Iterator<Item = (&str, &PathEnd)> {
+        self.surroundings.ends()
     }
 
     /// Facts of the machine that were not the same in all trials, with each value seen.
     pub const fn differences(&self) -> &BTreeMap<&'static str, Vec<String>> {
-        &self.differences
+        &self.surroundings.differences
     }
 
     /// The rules that spoke, the worst first.
@@ -458,37 +461,6 @@ fn natural(text: &str) -> Vec<(String, u64)> {
     }
     parts.push((text.to_owned(), 0));
     parts
-}
-
-/// Notes facts that should be the same in all trials and are not.
-fn note_differences(
-    differences: &mut BTreeMap<&'static str, Vec<String>>,
-    first: &Environment,
-    other: &Environment,
-) {
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
-    for (fact, one, two) in [
-        ("kernel", text(&first.kernel), text(&other.kernel)),
-        ("CPU", text(&first.cpu_model), text(&other.cpu_model)),
-        ("governor", text(&first.governor), text(&other.governor)),
-        (
-            "clock source",
-            text(&first.clocksource),
-            text(&other.clocksource),
-        ),
-        (
-            "program",
-            first.tool.version.clone(),
-            other.tool.version.clone(),
-        ),
-    ] {
-        if one != two {
-            let values = differences.entry(fact).or_insert_with(|| vec![one]);
-            if !values.contains(&two) {
-                values.push(two);
-            }
-        }
-    }
 }
 
 /// Whether a finding is worth more than a line in a list of notes.

@@ -398,13 +398,17 @@ fn taken_by_others(facts: &Facts<'_>) -> f64 {
     )
 }
 
-/// The CPUs that generator and server could use; none for all, where nobody knows those of a server
+/// The CPUs of this machine that generator and server could use; none for all, where nobody knows those of a server
 /// on this machine.
 fn participants(facts: &Facts<'_>) -> Vec<u32> {
     if facts.server_cpus().is_none() && facts.is_local() == Some(true) {
         return Vec::new();
     }
-    let mut cpus = facts.generator_cpus();
+    let mut cpus = match facts.is_asked_from_elsewhere() {
+        false => facts.generator_cpus(),
+        // They are those of other machines.
+        true => Vec::new(),
+    };
     cpus.extend(facts.server_cpus().unwrap_or_default());
     cpus.sort_unstable();
     cpus.dedup();

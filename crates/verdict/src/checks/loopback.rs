@@ -4,6 +4,7 @@
 //! A note, not a doubt: servers on one machine are charged alike, so they compare; their costs are
 //! not those over a network. What was to go over devices and did not is no such measurement.
 
+use model::environment::PathEnd;
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::{Invalid, Note};
 
@@ -23,6 +24,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if facts.is_over_veth() {
         return over_veth(facts);
     }
+    let is_device = |path: &&PathEnd| path.is_virtual() && !path.is_loopback();
+    if let Some(path) = facts.path().filter(is_device) {
+        return virtual_device(&path.link);
+    }
     match facts.is_loopback() {
         None => Judgement::unknown("the address that answered"),
         Some(false) => Judgement::Silent,
@@ -33,9 +38,23 @@ fn judge(facts: &Facts<'_>) -> Judgement {
              is charged to the sender."
                 .to_owned(),
         )
-        .fix("Measure from another machine for figures of a network")
+        .fix(ANOTHER_MACHINE)
         .into(),
     }
+}
+
+fn virtual_device(link: &str) -> Judgement {
+    Found::all(
+        CHECK.claims,
+        Note,
+        format!(
+            "Measured over {link}, a virtual Ethernet device: packets pass a device and the \
+             receiver's queue, but no network card and no wire."
+        ),
+    )
+    .evidence("device", link)
+    .fix(ANOTHER_MACHINE)
+    .into()
 }
 
 /// The device's own counters must have seen the load: where they did not, it went another way.
@@ -56,7 +75,7 @@ fn over_veth(facts: &Facts<'_>) -> Judgement {
         .evidence("device", link)
         .evidence("packets_sent", moved(facts, link, "tx_packets"))
         .evidence("packets_received", moved(facts, link, "rx_packets"))
-        .fix("Measure from another machine for figures of a network"),
+        .fix(ANOTHER_MACHINE),
         None => Found::all(
             CHECK.claims,
             Invalid,
@@ -70,5 +89,7 @@ fn over_veth(facts: &Facts<'_>) -> Judgement {
     found.evidence("packets_over_loopback", by_loopback).into()
 }
 
+/// What gives figures of a network.
+const ANOTHER_MACHINE: &str = "Measure from another machine for figures of a network";
 /// The device that every network namespace has.
 const LOOPBACK: &str = "lo";

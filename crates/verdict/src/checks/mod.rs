@@ -32,8 +32,10 @@ mod memory_partial;
 mod near_generator_ceiling;
 mod nofile;
 mod non_stationary;
+mod offloads;
 mod order_effect;
 mod out_of_memory;
+mod path_mtu;
 mod port_exhaustion;
 mod protocol_fallback;
 mod rate_not_achieved;
@@ -89,6 +91,8 @@ pub(crate) static ALL: &[&Check] = &[
     &conntrack_active::CHECK,
     &link_saturated::CHECK,
     &loopback::CHECK,
+    &offloads::CHECK,
+    &path_mtu::CHECK,
     &steal::CHECK,
     &virtualised::CHECK,
     &background::CHECK,

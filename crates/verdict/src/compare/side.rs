@@ -174,6 +174,11 @@ impl Side {
         if self.environment.is_empty() {
             self.environment = facts::of_environment(&trial.environment);
         }
+        for share in &trial.agents {
+            for (name, value) in facts::of_end(&share.agent, &share.environment) {
+                self.environment.entry(name).or_insert(value);
+            }
+        }
         let is_ceiling = point.is_some_and(|point| point.ceiling);
         let label = point.map_or("", |point| point.id.server.as_str());
         if !is_ceiling {

@@ -2,7 +2,8 @@
 //!
 //! A rule that can read the sum judges the sum: counts, quantiles, drift, the busiest thread of
 //! all. A rule that cannot, because it reads a machine, judges each agent's share, and the load is
-//! worth no more than the worst of them. A finding names the agents that it is about.
+//! worth no more than the worst of them. Where the machine of the servers was read, such a rule
+//! judges that one beside them. A finding names the machines that it is about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,20 @@ use model::finding::{Finding, Severity, Status, Verdict};
 
 use super::GENERATOR_LIMITS;
 use crate::words;
+
+/// Rules that read a machine, of servers or of an agent: what one says of a machine says nothing of
+/// the others.
+const OF_ONE_MACHINE: [&str; 10] = [
+    "CPU-01", "CPU-08", "CT-01", "LNK-01", "LNK-06", "MEM-01", "MEM-02", "TCP-05", "TCP-17",
+    "TCP-18",
+];
+
+/// Rules that hold machines against each other: no share alone can answer.
+const OF_ALL_MACHINES: [&str; 1] = ["LNK-11"];
+
+fn is_of_one_machine(rule: &str) -> bool {
+    OF_ONE_MACHINE.contains(&rule)
+}
 
 /// The verdict on the share of each agent of `trial`, by its name.
 pub(crate) fn judged(trial: &Trial) -> Vec<(String, Verdict)> {
@@ -22,11 +37,12 @@ pub(crate) fn judged(trial: &Trial) -> Vec<(String, Verdict)> {
 }
 
 /// `whole`, the verdict on the sum by the rules that were `heard`, together with what the others
-/// say of the `shares`.
+/// say of the `shares`; `of_servers` says whether the machine of the servers was read.
 pub(super) fn together(
     mut whole: Verdict,
     heard: &BTreeSet<&str>,
     shares: &[(String, Verdict)],
+    of_servers: bool,
 ) -> Verdict {
     findings(&mut whole, heard, shares);
     claims(&mut whole, shares);
@@ -35,7 +51,12 @@ pub(super) fn together(
         shares.any(|(_, share)| share.coverage.unknown.contains_key(rule))
     };
     let before = whole.coverage.unknown.len();
-    whole.coverage.unknown.retain(|rule, _| is_unread(rule));
+    let is_of_whole =
+        |rule: &str| OF_ALL_MACHINES.contains(&rule) || (of_servers && is_of_one_machine(rule));
+    whole
+        .coverage
+        .unknown
+        .retain(|rule, _| is_unread(rule) || is_of_whole(rule));
     let read = before - whole.coverage.unknown.len();
     whole.coverage.evaluated += u32::try_from(read).unwrap_or(0);
     whole.generator_limited = whole.findings.iter().any(|finding| {
@@ -69,7 +90,13 @@ fn claims(whole: &mut Verdict, shares: &[(String, Verdict)]) {
         let because = about
             .iter()
             .filter(|(severity, _)| worst == Some(*severity) && *severity > Severity::Note);
-        worth.because = because.map(|(_, rule)| (*rule).to_owned()).collect();
+        worth.because.clear();
+        for (_, rule) in because {
+            // Of two machines it is one reason.
+            if !worth.because.iter().any(|known| known == rule) {
+                worth.because.push((*rule).to_owned());
+            }
+        }
     }
 }
 
@@ -105,6 +132,10 @@ fn findings(whole: &mut Verdict, heard: &BTreeSet<&str>, shares: &[(String, Verd
         }
     }
     for finding in &mut whole.findings {
+        if is_of_one_machine(&finding.rule) {
+            finding.say = format!("The servers' machine: {}", finding.say);
+            continue;
+        }
         // What is said of the sum is said of an agent where it is not found of all.
         if let Some(one) = told.get(finding.rule.as_str())
             && one.agents.len() < shares.len()
@@ -119,7 +150,8 @@ fn findings(whole: &mut Verdict, heard: &BTreeSet<&str>, shares: &[(String, Verd
         }
     }
     for (rule, Told { finding, agents }) in told {
-        if heard.contains(rule) || whole.findings.iter().any(|one| one.rule == rule) {
+        let is_told = heard.contains(rule) || whole.findings.iter().any(|one| one.rule == rule);
+        if is_told && !is_of_one_machine(rule) {
             continue;
         }
         let mut finding = finding;
@@ -228,15 +260,61 @@ mod tests {
         assert_eq!(finding.evidence["agents"], serde_json::json!(["b"]));
     }
 
+    fn steal(trial: &mut Trial, share: f64) {
+        let system = trial.usage.system.as_mut().unwrap();
+        for cpu in &mut system.cpus {
+            cpu.steal = share;
+        }
+    }
+
+    /// The machine of the servers was read, too, and what it says is about itself.
+    #[test]
+    fn machines_of_servers_and_of_agents_are_told_apart() {
+        let lab = |of_servers: f64, of_b: f64| {
+            let mut trial = of_two(|agent, trial| {
+                steal(trial, if agent == "b" { of_b } else { 0.0 });
+            });
+            trial.environment = fixture::environment();
+            trial.usage = fixture::closed().usage;
+            steal(&mut trial, of_servers);
+            judge(&trial)
+        };
+        let said = |verdict: &Verdict| {
+            let findings = verdict.findings.iter();
+            let steals = findings.filter(|one| one.rule == "CPU-01");
+            let whose = steals.map(|one| one.say.split(':').next().unwrap().to_owned());
+            whose.collect::<Vec<_>>()
+        };
+        assert_eq!(said(&lab(0.0, 0.0)), Vec::<String>::new());
+        assert_eq!(said(&lab(0.0, 0.3)), ["Agent b"]);
+        assert_eq!(said(&lab(0.3, 0.0)), ["The servers' machine"]);
+        let both = lab(0.3, 0.3);
+        assert_eq!(said(&both), ["The servers' machine", "Agent b"]);
+        assert_eq!(both.claims[&Claim::Capacity].because, ["CPU-01"]);
+    }
+
+    /// Numbers of CPUs are those of the machine that has them.
+    #[test]
+    fn cpus_of_agents_are_none_of_the_servers_machine() {
+        let judged = |cpu: usize| {
+            let mut trial = of_two(|_, _| ());
+            trial.environment = fixture::environment();
+            trial.usage = fixture::closed().usage;
+            trial.plan.cpus = vec![0];
+            trial.context.server = Some(model::trial::Server {
+                cpus: vec![1],
+                ..model::trial::Server::default()
+            });
+            trial.usage.system.as_mut().unwrap().cpus[cpu].steal = 0.3;
+            let findings = judge(&trial).findings;
+            findings.iter().any(|one| one.rule == "CPU-01")
+        };
+        assert_eq!([judged(0), judged(1)], [false, true]);
+    }
+
     /// Who took the CPUs of a machine is read of that machine alone.
     #[test]
     fn what_machines_suffer_is_said_of_them() {
-        let steal = |trial: &mut Trial, share: f64| {
-            let system = trial.usage.system.as_mut().unwrap();
-            for cpu in &mut system.cpus {
-                cpu.steal = share;
-            }
-        };
         let alone = |share: f64| {
             let mut trial = fixture::closed();
             steal(&mut trial, share);

@@ -16,7 +16,7 @@ pub(crate) use agents::judged;
 pub(crate) use causes::is_disturbed;
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
-pub const SET: &str = "10";
+pub const SET: &str = "11";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {
@@ -43,7 +43,12 @@ pub(crate) fn verdict(peers: &Peers<'_>) -> Verdict {
         Some(Judgement::Found(_) | Judgement::Silent) => Some(check.id),
         _ => None,
     });
-    agents::together(whole, &heard.collect(), &entry.shares)
+    agents::together(
+        whole,
+        &heard.collect(),
+        &entry.shares,
+        entry.is_machine_read,
+    )
 }
 
 /// What each trial of an experiment is worth, with the rules that look across rounds and points.

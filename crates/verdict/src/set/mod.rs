@@ -8,6 +8,7 @@ mod tls;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use model::environment::PathEnd;
 use model::environment::settings::{is_setting, without_foreign_values};
 use model::finding::{Claim, Finding, Verdict};
 use model::http2::Http2Record;
@@ -99,7 +100,7 @@ pub(crate) struct Entry {
     /// Who logs, and how; none where nobody knows.
     pub(crate) logging: Option<Logging>,
     /// Parts of the environment by name, each as a hash.
-    pub(crate) surroundings: [(&'static str, u64); 5],
+    pub(crate) surroundings: [(&'static str, u64); 6],
     /// How busy the server's CPUs were.
     pub(crate) server_busy: Option<f64>,
     /// How busy the busiest worker was.
@@ -116,6 +117,8 @@ pub(crate) struct Entry {
     pub(crate) answers: Vec<Option<Judgement>>,
     /// What the shares of its agents are worth; none where one machine made it.
     pub(crate) shares: Vec<(String, Verdict)>,
+    /// Whether anything was read of the machine that the trial itself is of.
+    pub(crate) is_machine_read: bool,
 }
 
 impl Entry {
@@ -183,6 +186,7 @@ impl Entry {
             doctor: before(trial),
             answers,
             shares: judged(trial),
+            is_machine_read: trial.environment.kernel.is_some(),
         }
     }
 
@@ -248,7 +252,7 @@ fn request(trial: &Trial) -> String {
 }
 
 /// What stays as it is between the trials of one experiment, unless somebody changes it.
-fn surroundings(environment: &Environment) -> [(&'static str, u64); 5] {
+fn surroundings(environment: &Environment) -> [(&'static str, u64); 6] {
     let settings: Vec<_> = environment
         .sysctls
         .iter()
@@ -265,6 +269,10 @@ fn surroundings(environment: &Environment) -> [(&'static str, u64); 5] {
     let command_line = environment.command_line.as_deref();
     let command_line = command_line.map(without_foreign_values);
     let tool = &environment.tool;
+    let path = environment.path.as_ref().map(|path| PathEnd {
+        round_trip_at_most: None,
+        ..path.clone()
+    });
     let hash = |part: &dyn std::fmt::Debug| {
         let mut hasher = DefaultHasher::new();
         format!("{part:?}").hash(&mut hasher);
@@ -275,6 +283,7 @@ fn surroundings(environment: &Environment) -> [(&'static str, u64); 5] {
         ("kernel command line", hash(&command_line)),
         ("kernel settings", hash(&settings)),
         ("governor", hash(&environment.governor)),
+        ("network path", hash(&path)),
         (
             "version of this program",
             hash(&(&tool.version, &tool.commit)),

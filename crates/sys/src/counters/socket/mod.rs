@@ -8,7 +8,8 @@ mod receivers;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+use crate::netlink::{self, Question};
 
 pub use self::receivers::{Receiver, receivers};
 
@@ -58,9 +59,9 @@ pub fn connections(port: u16) -> io::Result<usize> {
     Ok(found.iter().filter(|one| one.port == port).count())
 }
 
-/// Sizes and offsets of `struct inet_diag_msg` and of netlink headers (linux/inet_diag.h).
-const HEADER: usize = 16;
+/// Sizes of `struct inet_diag_msg` and `struct inet_diag_req_v2` (linux/inet_diag.h).
 const MESSAGE: usize = 72;
+const REQUEST: usize = 56;
 /// `SOCK_DIAG_BY_FAMILY` (linux/sock_diag.h).
 const BY_FAMILY: u16 = 20;
 /// TCP_LISTEN as a bit of the states that are asked for.
@@ -69,107 +70,38 @@ const LISTEN: u32 = 1 << 10;
 const OPEN: u32 = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 
 fn dump(family: libc::c_int, states: u32) -> io::Result<Vec<Listener>> {
-    // SAFETY: socket takes numbers and returns a new descriptor.
-    let fd = unsafe {
-        libc::socket(
-            libc::AF_NETLINK,
-            libc::SOCK_RAW | libc::SOCK_CLOEXEC,
-            libc::NETLINK_SOCK_DIAG,
-        )
+    let body = request(family, states);
+    let question = Question {
+        family: libc::NETLINK_SOCK_DIAG,
+        kind: BY_FAMILY,
+        is_dump: true,
+        body: &body,
     };
-    if fd == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and nobody else's.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let request = request(family, states);
-    // SAFETY: the buffer is live and as long as said.
-    let sent = unsafe {
-        libc::send(
-            socket.as_raw_fd(),
-            request.as_ptr().cast(),
-            request.len(),
-            0,
-        )
-    };
-    if sent == -1 {
-        return Err(io::Error::last_os_error());
-    }
     let mut found = Vec::new();
-    let mut buffer = vec![0_u8; 32 * 1024];
-    // A bound on replies: 10,000 of 32 KB hold more listeners than a machine has ports.
-    for _ in 0..10_000 {
-        // SAFETY: the buffer is live and as long as said.
-        let got = unsafe {
-            libc::recv(
-                socket.as_raw_fd(),
-                buffer.as_mut_ptr().cast(),
-                buffer.len(),
-                0,
-            )
-        };
-        let length = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
-        if !parse(&buffer[..length], &mut found)? {
-            return Ok(found);
-        }
-    }
-    Err(io::Error::other("sock_diag does not come to an end"))
+    netlink::ask(&question, &mut |body| found.extend(listener(body)))?;
+    Ok(found)
 }
 
-/// `struct nlmsghdr` and `struct inet_diag_req_v2`, asking for every socket in one of these states.
+/// `struct inet_diag_req_v2`, asking for every socket in one of these states.
 fn request(family: libc::c_int, states: u32) -> Vec<u8> {
-    const LENGTH: u32 = 72;
-    let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_DUMP).expect("two small bits");
-    let mut bytes = Vec::with_capacity(72);
-    bytes.extend(LENGTH.to_ne_bytes());
-    bytes.extend(BY_FAMILY.to_ne_bytes());
-    bytes.extend(flags.to_ne_bytes());
-    bytes.extend(1_u32.to_ne_bytes()); // sequence
-    bytes.extend(0_u32.to_ne_bytes()); // port: the kernel
+    let mut bytes = Vec::with_capacity(REQUEST);
     bytes.push(u8::try_from(family).expect("address families are small"));
     bytes.push(u8::try_from(libc::IPPROTO_TCP).expect("it is 6"));
     bytes.extend([0, 0]); // extensions, padding
     bytes.extend(states.to_ne_bytes());
-    bytes.resize(72, 0); // any address
+    bytes.resize(REQUEST, 0); // any address
     bytes
 }
 
-/// Reads the messages of one reply; false when it was the last.
-fn parse(mut bytes: &[u8], found: &mut Vec<Listener>) -> io::Result<bool> {
-    while bytes.len() >= HEADER {
-        let length = usize::try_from(u32_at(bytes, 0)).unwrap_or(usize::MAX);
-        let kind = libc::c_int::from(u16::from_ne_bytes([bytes[4], bytes[5]]));
-        if length < HEADER || length > bytes.len() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "sock_diag sent a message cut short",
-            ));
-        }
-        let body = &bytes[HEADER..length];
-        if kind == libc::NLMSG_DONE {
-            return Ok(false);
-        }
-        if kind == libc::NLMSG_ERROR {
-            let errno = if body.len() >= 4 {
-                i32::from_ne_bytes([body[0], body[1], body[2], body[3]])
-            } else {
-                0
-            };
-            return Err(io::Error::from_raw_os_error(-errno));
-        }
-        if body.len() >= MESSAGE {
-            found.push(Listener {
-                address: address(body),
-                // Ports travel in network order after family, state, timer and retransmits.
-                port: u16::from_be_bytes([body[4], body[5]]),
-                queue: u32_at(body, 56),
-                queue_limit: u32_at(body, 60),
-                inode: u64::from(u32_at(body, 68)),
-            });
-        }
-        bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
-    }
-    Ok(true)
+fn listener(body: &[u8]) -> Option<Listener> {
+    (body.len() >= MESSAGE).then(|| Listener {
+        address: address(body),
+        // Ports travel in network order after family, state, timer and retransmits.
+        port: u16::from_be_bytes([body[4], body[5]]),
+        queue: u32_at(body, 56),
+        queue_limit: u32_at(body, 60),
+        inode: u64::from(u32_at(body, 68)),
+    })
 }
 
 /// The source address behind the two ports; its family comes first of all.

@@ -22,7 +22,7 @@ use sys::process::Interrupt;
 use verdict::doctor::examine;
 
 use super::servers;
-use crate::cmd::load::is_ours;
+use crate::cmd::load::{is_ours, path_of};
 use crate::out;
 
 /// The machine of an agent.
@@ -70,6 +70,7 @@ impl Machine {
         if is_here && plan.spin == Spin::Auto {
             plan.spin = Spin::Never;
         }
+        let asked = plan.addresses.first().map(SocketAddr::ip);
         let cpus = self.cpus.clone();
         let mut generator = Local::new(program, cpus, Some(self.interrupt), &self.scratch);
         let mut meters = Meters::default();
@@ -79,6 +80,7 @@ impl Machine {
         })?;
         trial.environment = Environment {
             time: Some(lab::environment::rfc3339(clock::realtime())),
+            path: path_of(asked, &trial.record),
             ..self.environment.clone()
         };
         trial.usage = meters.usage();

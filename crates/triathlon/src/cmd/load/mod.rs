@@ -18,6 +18,7 @@ mod targets;
 mod tls;
 mod view;
 
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
@@ -41,6 +42,7 @@ use self::arguments::Chosen;
 use self::meter::Meter;
 use self::metrics::Metrics;
 use self::output::Output;
+pub(crate) use self::output::path_of;
 pub(crate) use self::server::is_ours;
 use crate::exit::{Exit, UsageError};
 use crate::lua::Script;
@@ -170,7 +172,7 @@ fn measure(
     most: Option<Span>,
 ) -> anyhow::Result<Trial> {
     let stop = Arc::new(AtomicBool::new(false));
-    let environment = output::environment(output.is_for_programs());
+    let mut environment = output::environment(output.is_for_programs());
     let mut metrics = args.exports.metrics.map(Metrics::listen).transpose()?;
     // Started with a plan, it is metered by whoever started it.
     let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server));
@@ -204,6 +206,10 @@ fn measure(
     }
     // Whoever gave a limit was not interrupted by it.
     record.interrupted &= interrupt.is_raised() || !limit.is_over(None);
+    if !output.is_for_programs() {
+        let asked = chosen.plan.file().addresses.first();
+        environment.path = path_of(asked.map(SocketAddr::ip), &record);
+    }
     let recovery = Recovery::of(&record.intervals);
     let mut trial = Trial {
         format: model::plan::FORMAT,

@@ -1,15 +1,17 @@
 //! What `triathlon load` writes: events for programs, and a report for people.
 
 use std::io::{ErrorKind, Write as _};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use load::Notice;
+use model::environment::PathEnd;
 use model::event::Event;
 use model::plan::Plan;
 use model::record::Sample;
 use model::units::Span;
-use model::{Environment, Trial};
+use model::{Environment, Record, Trial};
 
 use super::Args;
 use super::view::View;
@@ -204,4 +206,13 @@ pub(super) fn environment(only_tool: bool) -> Environment {
     } else {
         lab::environment::of_this_machine(tool)
     }
+}
+
+/// This machine's end of the way to the address that was asked, with what connections say of it.
+pub(crate) fn path_of(asked: Option<IpAddr>, record: &Record) -> Option<PathEnd> {
+    let quic = record.quic.as_ref().and_then(|quic| quic.rtt_least);
+    Some(PathEnd {
+        round_trip_at_most: record.connect_time.min().into_iter().chain(quic).min(),
+        ..lab::environment::path::towards(asked?)?
+    })
 }

@@ -63,6 +63,7 @@ impl Flags {
         let file = TlsFile {
             insecure: self.insecure,
             ca_file: self.cacert.clone(),
+            ca_pem: None,
             server_name: self.servername.clone(),
             versions: self.tls_version.clone(),
             suites: self.tls_suites.clone(),

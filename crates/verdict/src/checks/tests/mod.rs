@@ -7,6 +7,7 @@ mod datagrams;
 mod generator;
 mod machine;
 mod page;
+mod paths;
 mod statistics;
 mod ways;
 
@@ -43,6 +44,7 @@ fn cases() -> Vec<Case> {
     [
         generator::cases(),
         machine::cases(),
+        paths::cases(),
         datagrams::cases(),
         answers::cases(),
         statistics::cases(),

@@ -5,29 +5,17 @@
 //! freezes, meters and ends them as it does everywhere. Its generator is whoever gave the order
 //! (`here`), and each file of its results goes there as soon as it is stored (`mirror`).
 
+mod allowed;
 mod here;
 mod mirror;
 mod there;
 mod words;
 
 use model::Experiment;
-use serde_json::Value;
 
 pub(super) use here::run;
 pub(crate) use there::serve;
 pub(crate) use words::Word;
-
-/// Keys that bring a command, a path or an address to the machine of the servers.
-const OWN: [&str; 8] = [
-    "body_file",
-    "file",
-    "pid",
-    "program",
-    "settings",
-    "site",
-    "url",
-    "variables",
-];
 
 /// Why an agent does not start the servers of `experiment`; none where it may. What it starts is
 /// what its own program brings along: an order brings no command and no path.
@@ -42,41 +30,17 @@ fn refused(experiment: &Experiment) -> Option<String> {
             ));
         }
     }
-    let tables = [
-        ("server", serde_json::to_value(&file.server)),
-        ("workload", serde_json::to_value(&file.workload)),
-        ("load", serde_json::to_value(&file.load)),
-    ];
-    tables.into_iter().find_map(|(name, table)| {
-        let key = own_key(&table.ok()?)?;
-        Some(format!(
-            "{name}.{key}: an agent takes no command, path or address of its own from an \
-             experiment: leave it out, or leave out [host]"
-        ))
-    })
-}
-
-/// The first of those keys that has a value.
-fn own_key(value: &Value) -> Option<String> {
-    let is_empty = |value: &Value| match value {
-        Value::Array(items) => items.is_empty(),
-        Value::Null => true,
-        Value::Object(fields) => fields.is_empty(),
-        _ => false,
-    };
-    match value {
-        Value::Array(items) => items.iter().find_map(own_key),
-        Value::Object(fields) => fields.iter().find_map(|(key, value)| {
-            let is_own = OWN.contains(&key.as_str()) && !is_empty(value);
-            is_own.then(|| key.clone()).or_else(|| own_key(value))
-        }),
-        _ => None,
-    }
+    let whole = serde_json::to_value(file).expect("an experiment is a tree of plain values");
+    let key = allowed::first_strange(&whole)?;
+    Some(format!(
+        "{key}: an agent takes no command, path or address of its own from an experiment, and \
+         nothing that it does not know to be none: leave it out, or leave out [host]"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -125,19 +89,5 @@ address = '192.0.2.1'
         );
         let site = json!({ "name": "w", "site": "/srv", "request": [{ "file": "a" }] });
         check(&|file| file["workload"][0] = site.clone(), "workload.");
-    }
-
-    #[test]
-    fn keys_are_found_wherever_they_stand() {
-        let found = |value: Value| own_key(&value);
-        assert_eq!(
-            found(json!({ "a": [{ "b": 1 }, { "pid": 7 }] })).as_deref(),
-            Some("pid")
-        );
-        assert_eq!(
-            found(json!({ "site": null, "settings": {}, "a": "site" })),
-            None
-        );
-        assert_eq!(found(json!([1, "x", null])), None);
     }
 }
