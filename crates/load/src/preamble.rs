@@ -42,7 +42,9 @@ impl Preamble {
     /// For worker `index` of `plan`; none where nothing is to be said.
     pub(crate) fn new(plan: &Plan, index: u32) -> Option<Self> {
         if let Some(server) = plan.tunnel() {
-            return Some(Self::Tunnel(tunnel::request(&server).into()));
+            return Some(Self::Tunnel(
+                tunnel::request(&server, plan.tunnel_authorization()).into(),
+            ));
         }
         let file = plan.file();
         let proxy = file.proxy_protocol.as_ref()?;

@@ -152,10 +152,7 @@ fn check_fields(headers: &[(String, String)]) -> Result<(), PlanError> {
                 ),
             ));
         }
-        if value
-            .bytes()
-            .any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
-        {
+        if has_control(value) {
             return Err(field(
                 "headers",
                 format!("the value of {name} has a control character"),
@@ -175,4 +172,9 @@ fn check_fields(headers: &[(String, String)]) -> Result<(), PlanError> {
         ));
     }
     Ok(())
+}
+/// Whether the value of a field has a character that none may have (RFC 9110 §5.5).
+pub(crate) fn has_control(value: &str) -> bool {
+    let mut bytes = value.bytes();
+    bytes.any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
 }

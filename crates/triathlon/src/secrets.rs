@@ -56,7 +56,7 @@ impl Secrets {
 }
 
 /// Flags whose whole value is a secret.
-const FLAGS: [&str; 2] = ["--bearer", "--user"];
+const FLAGS: [&str; 3] = ["--bearer", "--proxy-user", "--user"];
 
 /// Those of a tool whose command line this is, too.
 fn flags_of(words: &[OsString]) -> Vec<&'static str> {

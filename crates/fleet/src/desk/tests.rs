@@ -269,6 +269,7 @@ fn orders_that_cannot_be_are_refused_in_a_sentence() {
     let proxy = HttpProxy {
         url: "http://127.0.0.1:3128".to_owned(),
         tunnel: false,
+        authorization: None,
     };
     check(
         &|order| order.plan = with_plan(&|plan| plan.http_proxy = Some(proxy.clone())),

@@ -22,6 +22,7 @@ fn through(tunnel: bool, connections: u32, exchanges: u64) -> PlanFile {
         http_proxy: Some(HttpProxy {
             url: "http://127.0.0.1:3128".to_owned(),
             tunnel,
+            authorization: None,
         }),
         ..count(connections, exchanges)
     }

@@ -386,6 +386,11 @@ impl Plan {
         has_one.then(|| self.request().url.with_port())
     }
 
+    /// What proves to that proxy who asks for a tunnel: a secret.
+    pub fn tunnel_authorization(&self) -> Option<&str> {
+        self.file.http_proxy.as_ref()?.authorization.as_deref()
+    }
+
     /// What stands before the path in the target of each request: nothing, or where a proxy reads
     /// them, the server (RFC 9112 §3.2).
     pub fn origin(&self) -> String {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::redact::REDACTED;
 
 fn file() -> PlanFile {
     PlanFile {
@@ -307,6 +308,7 @@ fn through(proxy: &str, tunnel: bool, url: &str) -> PlanFile {
         http_proxy: Some(HttpProxy {
             url: proxy.to_owned(),
             tunnel,
+            authorization: None,
         }),
         ..file()
     }
@@ -357,8 +359,17 @@ fn a_proxy_fits_the_rest() {
     refused("socks5://127.0.0.1", "the scheme must be http://");
     refused(
         "http://me:secret@127.0.0.1",
-        "proxies are asked without credentials",
+        "credentials stand apart from the URL",
     );
+    let shown = |value: &str, tunnel: bool, expected: &str| {
+        let mut file = through("http://127.0.0.1:3128", tunnel, "http://a.test/");
+        file.http_proxy.as_mut().unwrap().authorization = Some(value.to_owned());
+        let error = Plan::try_from(file).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    shown("Basic x", false, "a Proxy-Authorization field of their own");
+    shown("Basic x\r\nX: y", true, "a control character");
+    shown(REDACTED, true, "give them again (--proxy-user)");
     check(
         |f| f.unix_socket = Some("/x".into()),
         "a Unix socket leads elsewhere",

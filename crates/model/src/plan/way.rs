@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::{PlanError, PlanFile, Protocol, Url, field};
+use crate::redact::REDACTED;
+use crate::request::has_control;
 
 /// The most bytes of a path that the kernel takes (unix(7)).
 const PATH_MOST: usize = 107;
@@ -44,6 +46,10 @@ pub struct HttpProxy {
     /// (RFC 9110 §9.3.6); else each request names its whole URL (RFC 9112 §3.2.2).
     #[serde(default)]
     pub tunnel: bool,
+    /// What proves to it who asks for a tunnel: the value of a `Proxy-Authorization` field, a secret.
+    /// Requests that it reads have a field of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorization: Option<String>,
 }
 
 /// The way to the server of `url` fits the rest of the plan.
@@ -71,11 +77,21 @@ fn http_proxy(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         return Ok(());
     };
     if proxy.url.contains('@') {
-        let why = "proxies are asked without credentials: write http://HOST:PORT";
+        let why = "credentials stand apart from the URL (--proxy-user): write http://HOST:PORT";
         return Err(field("http_proxy", why));
     }
     let at = Url::parse(&proxy.url)?;
+    let authorization = proxy.authorization.as_deref();
     let why = match () {
+        () if authorization == Some(REDACTED) => {
+            "the credentials were taken out when this was stored; give them again (--proxy-user)"
+        }
+        () if authorization.is_some_and(|value| has_control(value)) => {
+            "authorization is the value of a field, and it has a control character"
+        }
+        () if authorization.is_some() && !proxy.tunnel => {
+            "requests that a proxy reads have a Proxy-Authorization field of their own"
+        }
         () if at.is_secure => "connections to a proxy are in clear: write http://HOST:PORT",
         () if at.path != "/" => "a proxy has no path: write http://HOST:PORT",
         () if file.unix_socket.is_some() => "a Unix socket leads elsewhere: give one of them",

@@ -78,6 +78,10 @@ impl PlanFile {
                 request.url = redacted;
             }
         }
+        let proxy = self.http_proxy.as_mut();
+        if let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.as_mut()) {
+            REDACTED.clone_into(authorization);
+        }
         for path in self.tls.iter_mut().flat_map(TlsFile::identity_paths_mut) {
             REDACTED.clone_into(path);
         }

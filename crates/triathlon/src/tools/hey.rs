@@ -26,7 +26,8 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     differs: &[
-        "Redirects are not followed: they are answers with another status.",
+        "Redirects to another server are not followed, nor any with several streams on a \
+         connection: they are answers with another status.",
         "With -q, requests are due at even intervals over all workers, and times are those from \
          sending, as hey has them; triathlon load --rate has those from being due.",
         "The histogram and the times are of right answers alone.",
@@ -107,7 +108,7 @@ const FLAGS: &[Flag] = &[
         &["-disable-redirects"],
         "Disable following of HTTP redirects",
     )
-    .needless("redirects are not followed here"),
+    .done("without it, --follow=10: as many as hey follows"),
     flag(&["-cpus"], "Number of used cpu cores.")
         .takes("N", count)
         .done("--threads, at most one for each worker"),
@@ -206,9 +207,12 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if each > 0.0 {
         words.push(format!("--rate={}", each * number(workers)));
     }
+    let streams = workers.div_ceil(connections);
     if is_http2 {
-        let streams = workers.div_ceil(connections);
         words.extend([super::http2(url), format!("--streams={streams}")]);
+    }
+    if streams == 1 && !given.is("-disable-redirects") {
+        words.push("--follow=10".to_owned());
     }
     words.extend(super::unverified(url));
     Ok(Asked { words, most: None })

@@ -43,8 +43,6 @@ fn proxy(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-const PROXY: &str = "proxies are asked without credentials";
-
 const FLAGS: &[Flag] = &[
     flag(&["-n"], "number of requests (mandatory)")
         .takes("num", count)
@@ -113,7 +111,7 @@ const FLAGS: &[Flag] = &[
     )
     .text("string")
     .secret()
-    .refused(PROXY),
+    .load("--proxy-user={}"),
     flag(
         &["-X"],
         "proxy:port or unix domain socket path beginning w/ '/'",

@@ -49,6 +49,23 @@ ProxyRequests On
 AllowCONNECT PORT
 "#;
 
+/// What makes it ask for a name and a password.
+const FOR_A_USER: &str = r#"
+LoadModule authn_core_module MODULES/mod_authn_core.so
+LoadModule authn_file_module MODULES/mod_authn_file.so
+LoadModule authz_user_module MODULES/mod_authz_user.so
+LoadModule auth_basic_module MODULES/mod_auth_basic.so
+<Proxy "*">
+  AuthType Basic
+  AuthName "proxy"
+  AuthUserFile "FOLDER/users"
+  Require valid-user
+</Proxy>
+"#;
+
+/// The digest of the password (SHA-1), as htpasswd -s writes it.
+const USERS: &str = "me:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n";
+
 /// Apache as a proxy of the test's own.
 struct Proxy {
     folder: tempfile::TempDir,
@@ -59,9 +76,19 @@ struct Proxy {
 impl Proxy {
     /// One that makes tunnels to `port` alone.
     fn apache(program: &Path, port: u16) -> Self {
+        Self::apache_with(program, port, "")
+    }
+
+    /// One that makes them for a user with a password alone.
+    fn apache_for_a_user(program: &Path, port: u16) -> Self {
+        Self::apache_with(program, port, FOR_A_USER)
+    }
+
+    fn apache_with(program: &Path, port: u16, more: &str) -> Self {
         let (folder, reserved) = (tempfile::tempdir().expect("a folder"), reserve());
+        fs::write(folder.path().join("users"), USERS).expect("a file");
         let path = folder.path().join("apache.conf");
-        let text = APACHE
+        let text = format!("{APACHE}{more}")
             .replace("ADDRESS", &reserved.address.to_string())
             .replace("FOLDER", &folder.path().display().to_string())
             .replace("MODULES", MODULES)
@@ -185,6 +212,35 @@ fn apache_makes_a_tunnel_in_clear_where_that_is_asked() {
 }
 
 #[test]
+fn a_proxy_is_shown_who_asks() {
+    let name = "proxies::a_proxy_is_shown_who_asks";
+    let Some([apache, nginx]) = need(name, ["apache2", "nginx"]) else {
+        return;
+    };
+    for (more, asked) in [("", COUNTED), ("--proxytunnel", 6)] {
+        let server = Server::nginx(&nginx, "listen ADDRESS;", "");
+        let proxy = Proxy::apache_for_a_user(&apache, server.address().port());
+        let url = format!("http://{}/small", server.address());
+        let flags = format!("{} {more}", proxy.flag());
+        let trial = right(&url, &format!("{flags} --proxy-user me:secret"));
+        let stored = serde_json::to_string(&trial).expect("JSON");
+        let shown = ["me:secret", "bWU6c2VjcmV0"];
+        assert!(
+            !shown.iter().any(|shown| stored.contains(shown)),
+            "{stored}"
+        );
+        assert!(stored.contains(model::redact::REDACTED), "{stored}");
+        assert_eq!(server.quit().len(), COUNTED);
+        assert_eq!(proxy.quit().len(), asked);
+    }
+    let proxy = Proxy::apache_for_a_user(&apache, 1);
+    let flags = format!("{} --proxytunnel --proxy-user me:wrong", proxy.flag());
+    ask("http://127.0.0.1:1/", &flags)
+        .expect_code(1)
+        .expect_complaint(&["the proxy answered CONNECT with status 407"]);
+}
+
+#[test]
 fn a_proxy_that_refuses_the_tunnel_is_named() {
     let name = "proxies::a_proxy_that_refuses_the_tunnel_is_named";
     let Some([apache]) = need(name, ["apache2"]) else {
@@ -233,6 +289,9 @@ fn what_does_not_go_with_a_proxy_is_refused() {
     let run = ask("http://127.0.0.1:2/", "--proxy https://127.0.0.1:1");
     let run = run.expect_code(2);
     run.expect_complaint(&["--proxy: connections to a proxy are in clear"]);
+    let run = ask("http://127.0.0.1:2/", "--proxy-user a:b").expect_code(2);
+    run.expect_complaint(&["--proxy-user: there is no proxy"]);
+    check("--proxy-user a", "--proxy-user: there is no colon");
     let run = ask("http://127.0.0.1:2/", "--proxytunnel").expect_code(2);
     run.expect_complaint(&["--proxy"]);
 }

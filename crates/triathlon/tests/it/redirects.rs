@@ -6,6 +6,7 @@ use crate::support::need;
 use crate::support::nginx::Nginx;
 use crate::support::process::{Run, load, triathlon};
 use crate::tls::Files;
+use crate::tools::{both, check_equal, field};
 
 /// What credentials go along with.
 const CREDENTIALS: &str = "-H Authorization:Bearer-x -H Cookie:id=7";
@@ -186,6 +187,29 @@ fn what_the_times_are_is_said() {
     let told = shown(LOOPS[0]);
     let words = "redirects 40 answers that sent elsewhere, not followed";
     assert!(told.contains(words), "{told}");
+}
+
+/// hey follows redirects unless it is told not to, and so does oha.
+#[test]
+fn tools_follow_as_the_real_ones_do() {
+    let Some([nginx, hey]) = need(
+        "redirects::tools_follow_as_the_real_ones_do",
+        ["nginx", "hey"],
+    ) else {
+        return;
+    };
+    let server = Nginx::start_answering(&nginx, "", &locations("/"));
+    let url = server.url("older");
+    for (flag, status) in [(None, "[200]"), (Some("-disable-redirects"), "[302]")] {
+        let words = ["-n", "40", "-c", "4"].into_iter().chain(flag);
+        let words: Vec<&str> = words.chain([url.as_str()]).collect();
+        check_equal(&both(&hey, "hey", &words), &[status]);
+    }
+    for (most, status) in [("10", "[200]"), ("1", "[301]"), ("0", "[302]")] {
+        let run = triathlon(["oha", "--no-tui", "-n", "40", "-c", "4", "-r", most, &url]);
+        let counted = field(&run.expect_measured().stdout, status);
+        assert_eq!(counted, "40 responses", "-r {most}");
+    }
 }
 
 #[test]

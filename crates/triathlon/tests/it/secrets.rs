@@ -153,7 +153,7 @@ fn credentials_of_other_tools_are_hidden_too() {
     let attached = format!("-P{user}");
     triathlon(["ab", &attached, "-n", "x", "http://127.0.0.1:9/"])
         .expect_code(2)
-        .expect_complaint(&["-P"]);
+        .expect_complaint(&["-n"]);
     let run = triathlon(["ab", &attached, "http://127.0.0.1:9/"]);
     assert!(!run.stderr.contains(SECRET), "{run:#?}");
 }

@@ -27,8 +27,13 @@ pub enum TunnelError {
 }
 
 /// Asks for a tunnel to `authority`, a host with its port.
-pub fn request(authority: &str) -> Vec<u8> {
-    format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n").into_bytes()
+pub fn request(authority: &str, authorization: Option<&str>) -> Vec<u8> {
+    let mut head = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n");
+    if let Some(value) = authorization {
+        head.extend(["Proxy-Authorization: ", value, "\r\n"]);
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
 }
 
 /// A tunnel that was asked for.

@@ -24,8 +24,12 @@ fn check(answer: &str, expected: Result<bool, &str>) {
 #[test]
 fn the_request_names_the_server_twice() {
     assert_eq!(
-        request("[::1]:443"),
+        request("[::1]:443", None),
         b"CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\r\n"
+    );
+    assert_eq!(
+        request("a:80", Some("Basic bWU6eA==")),
+        b"CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nProxy-Authorization: Basic bWU6eA==\r\n\r\n"
     );
 }
 

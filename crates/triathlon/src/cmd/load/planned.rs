@@ -53,6 +53,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 74] = [
     "proxied",
     "proxy",
     "proxy_protocol",
+    "proxy_user",
     "proxytunnel",
     "raw",
     "request",

@@ -132,6 +132,10 @@ pub(super) struct Targets {
     )]
     proxy: Option<String>,
 
+    /// With --proxy: a name and a password for it, NAME:PASSWORD, kept from others as --user is
+    #[arg(long, value_name = "NAME:PASSWORD")]
+    proxy_user: Option<String>,
+
     /// With --proxy: let it make a tunnel for http URLs, too, as curl has it
     #[arg(long, requires = "proxy")]
     proxytunnel: bool,
@@ -200,6 +204,13 @@ impl Targets {
             })
         })?;
         let mut place = parse(&first.url)?;
+        let has_tunnel = self.proxytunnel || place.is_secure;
+        let for_proxy = self.for_proxy()?;
+        if let Some(value) = for_proxy.as_ref().filter(|_| !has_tunnel) {
+            let field = ("Proxy-Authorization".to_owned(), value.clone());
+            let all = requests.iter_mut();
+            all.for_each(|request| request.headers.push(field.clone()));
+        }
         let addresses = self.addresses(&place)?;
         if let Some(address) = addresses.first() {
             place.host = address.ip().to_string();
@@ -212,7 +223,8 @@ impl Targets {
             unix_socket: self.unix_socket.clone(),
             http_proxy: self.proxy.as_deref().map(|proxy| HttpProxy {
                 url: with_scheme(proxy),
-                tunnel: self.proxytunnel || place.is_secure,
+                tunnel: has_tunnel,
+                authorization: for_proxy.filter(|_| has_tunnel),
             }),
             place,
         })
@@ -352,18 +364,25 @@ impl Targets {
             })
             .collect::<Result<_, _>>()?;
         let credentials = match (&self.user, &self.bearer) {
-            (Some(user), _) if !user.contains(':') => {
-                let why = "--user: there is no colon: write NAME:PASSWORD";
-                return Err(UsageError(why.to_owned()));
-            }
-            // RFC 7617 §2.
-            (Some(user), _) => format!("Basic {}", BASE64.encode(user)),
+            (Some(user), _) => basic("--user", user)?,
             // RFC 6750 §2.1.
             (None, Some(token)) => format!("Bearer {token}"),
             (None, None) => return Ok(fields),
         };
         fields.push(("Authorization".to_owned(), credentials));
         Ok(fields)
+    }
+
+    /// What proves to the proxy who asks.
+    fn for_proxy(&self) -> Result<Option<String>, UsageError> {
+        let Some(user) = &self.proxy_user else {
+            return Ok(None);
+        };
+        if self.proxy.is_none() {
+            let why = "--proxy-user: there is no proxy to show it to: give --proxy URL";
+            return Err(UsageError(why.to_owned()));
+        }
+        basic("--proxy-user", user).map(Some)
     }
 
     /// Where to connect instead of where the URL says.
@@ -474,6 +493,15 @@ fn part(written: &str) -> anyhow::Result<Part> {
 
 fn named(flag: &str, of: impl std::fmt::Display, why: &str) -> UsageError {
     UsageError(format!("{flag}: {of}: {why}"))
+}
+
+/// A name and a password as a field has them (RFC 7617 §2).
+fn basic(flag: &str, user: &str) -> Result<String, UsageError> {
+    if !user.contains(':') {
+        let why = format!("{flag}: there is no colon: write NAME:PASSWORD");
+        return Err(UsageError(why));
+    }
+    Ok(format!("Basic {}", BASE64.encode(user)))
 }
 
 /// What is wrong with a field that is no field, without what may be its secret.

@@ -40,8 +40,6 @@ pub(super) const TOOL: Tool = Tool {
 const HTML: &str = "results are not printed as HTML tables; triathlon load --json FILE, and then \
                     triathlon report FILE --html PAGE, make a page";
 
-const PROXY: &str = "proxies are asked without credentials";
-
 const FLAGS: &[Flag] = &[
     flag(&["-n"], "Number of requests to perform")
         .takes("requests", count)
@@ -111,7 +109,7 @@ const FLAGS: &[Flag] = &[
     flag(&["-P"], "Add Basic Proxy Authentication, name:password")
         .text("attribute")
         .secret()
-        .refused(PROXY),
+        .load("--proxy-user={}"),
     flag(&["-X"], "Proxyserver and port number to use")
         .text("proxy:port")
         .load("--proxy={}"),

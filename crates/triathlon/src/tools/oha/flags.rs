@@ -1,5 +1,7 @@
 //! The flags of oha.
 
+use model::plan::REDIRECTS_MAX;
+
 use super::super::flag::{Flag, content, flag};
 use super::super::wrk;
 
@@ -146,8 +148,8 @@ pub(super) const FLAGS: &[Flag] = &[
         &["-r", "--redirect"],
         "Limit for number of Redirect. [default: 10]",
     )
-    .takes("REDIRECT", no_redirects)
-    .done("redirects are not followed: 0 says so, and more is refused"),
+    .takes("REDIRECT", redirects)
+    .done("--follow, 10 unless given; 0 follows none"),
     flag(&["--disable-keepalive"], "Disable keep-alive").load("--requests-per-connection=1"),
     flag(
         &["--no-pre-lookup"],
@@ -229,12 +231,10 @@ fn version(text: &str) -> Result<String, String> {
     }
 }
 
-fn no_redirects(text: &str) -> Result<String, String> {
-    match text {
-        "0" => Ok(text.to_owned()),
-        _ => {
-            Err("redirects are not followed: write 0, and ask the URL that they lead to".to_owned())
-        }
+fn redirects(text: &str) -> Result<String, String> {
+    match text.parse::<u32>() {
+        Ok(0..=REDIRECTS_MAX) => Ok(text.to_owned()),
+        _ => Err(format!("write a number from 0 to {REDIRECTS_MAX}")),
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     differs: &[
-        "Redirects are not followed: they are answers with another status.",
+        "Redirects to another server are not followed, nor any with several streams on a \
+         connection: they are answers with another status.",
         "There is no live view; text is never coloured.",
         "The histogram and the times are of right answers alone.",
         "With -q, requests are due at even intervals; without --latency-correction times are those \
@@ -61,9 +62,13 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         Some("3") => Some("--http3".to_owned()),
         _ => None,
     };
-    if let Some(protocol) = protocol {
-        let streams = given.number("-p", 1);
-        words.extend([protocol, format!("--streams={streams}")]);
+    let streams = given.number("-p", 1);
+    if let Some(protocol) = &protocol {
+        words.extend([protocol.clone(), format!("--streams={streams}")]);
+    }
+    let redirects = given.number("-r", 10);
+    if redirects > 0 && (protocol.is_none() || streams == 1) {
+        words.push(format!("--follow={redirects}"));
     }
     if given.is("--insecure") {
         // oha takes it with an http URL, too, where there is no certificate to look at.
