@@ -1,6 +1,7 @@
 //! Agents and whoever asks them for load, with a real broker between: nats-server on loopback.
 
 mod apart;
+mod between;
 mod broker;
 mod killed;
 mod labs;
