@@ -145,6 +145,21 @@ fn agents_are_listed_and_end_when_told_to() {
 }
 
 #[test]
+fn an_agent_announces_what_its_generator_reaches() {
+    let name = "an_agent_announces_what_its_generator_reaches";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let flags = "--targets 127.0.0.0/8 --measure-ceiling";
+    let _agent = agent(&nats.url(), "gen1", flags);
+    let words = ["agent", "list", "--nats", &nats.url()];
+    let listed = triathlon(words).expect_code(0).stdout;
+    assert!(listed.contains("a thread reached "), "{listed}");
+    assert!(listed.contains("/s at 20"), "{listed}");
+}
+
+#[test]
 fn what_agents_measured_until_ctrl_c_is_kept() {
     let name = "what_agents_measured_until_ctrl_c_is_kept";
     let Some([nats]) = need(name, ["nats-server"]) else {
