@@ -23,4 +23,4 @@ pub use coordinator::{
 };
 pub use desk::{Job, Limits};
 pub use error::FleetError;
-pub use message::{Announcement, Name, Role};
+pub use message::{Announcement, Ceiling, Name, Role};

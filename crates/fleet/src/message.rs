@@ -234,6 +234,18 @@ pub enum Tell {
     },
 }
 
+/// What one thread of an agent's generator reached against a responder on the other CPUs of its
+/// machine, by HTTP/1.1 in clear: a thread with more to do for each answer reaches less.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// Right answers per second.
+    pub rate: f64,
+    /// Whether the responder was the limit: then the thread can do more.
+    pub at_least: bool,
+    /// When that was, RFC 3339 in UTC.
+    pub time: String,
+}
+
 /// Who an agent is.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Announcement {
@@ -251,6 +263,9 @@ pub struct Announcement {
     pub may_start_servers: bool,
     /// CPUs for its workers.
     pub cpus: Vec<u32>,
+    /// What a thread of its generator reached when that was last measured; none where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
     /// The order that it works on.
     pub busy: Option<String>,
     /// Its machine when it began, with what the doctor found.
@@ -405,6 +420,11 @@ mod tests {
             targets: vec!["127.0.0.0/8".to_owned()],
             may_start_servers: false,
             cpus: vec![0, 1],
+            ceiling: Some(Ceiling {
+                rate: 150_000.5,
+                at_least: true,
+                time: "2026-11-20T10:00:00Z".to_owned(),
+            }),
             busy: None,
             environment: fixture::environment(),
         })));

@@ -239,6 +239,16 @@ pub(crate) fn run_triathlon(
     task: &Task<'_>,
     more: &[&str],
 ) -> Result<Reading> {
+    run_triathlon_by(programs, task, &["--cpus", &task.cpu.to_string()], more)
+}
+
+/// The same by whoever these flags name.
+pub(crate) fn run_triathlon_by(
+    programs: &Programs,
+    task: &Task<'_>,
+    whose: &[&str],
+    more: &[&str],
+) -> Result<Reading> {
     let file = std::env::temp_dir().join(format!("bench-{}.json", std::process::id()));
     let mut command = Command::new(&programs.triathlon);
     command
@@ -246,7 +256,7 @@ pub(crate) fn run_triathlon(
         .arg(task.ask.speech.url(task.address, task.ask.path))
         .args(["-t", "1", "-c", &task.ask.connections.to_string()])
         .args(["-d", &format!("{}s", task.seconds), "--warmup", "500ms"])
-        .args(["--cpus", &task.cpu.to_string()])
+        .args(whose)
         .args(task.ask.speech.flags())
         .args(task.ask.more)
         .args(more)

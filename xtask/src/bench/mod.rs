@@ -6,6 +6,7 @@
 //! installed is a row that says so. With `--instructions` nothing is timed: instructions are
 //! counted.
 
+mod agent;
 mod generator;
 mod instructions;
 mod programs;
@@ -143,6 +144,11 @@ const COMPARISONS: &[Comparison] = &[
         "a script of wrk that makes each request and hears each answer, null server, 64 \
          connections",
         ways::lua,
+    ),
+    (
+        "agent",
+        "a worker under an agent against one of this machine alone, null server, 64 connections",
+        agent::agent,
     ),
     (
         "sources",

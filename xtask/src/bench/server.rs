@@ -244,7 +244,7 @@ pub(crate) fn on_cpu(program: &Path, cpu: u32) -> Command {
     command
 }
 
-fn free_address() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 

@@ -20,7 +20,7 @@ pub use self::line::{Heard, Line, Output};
 use crate::broker::{Access, Broker, Message, is_nobody, runtime};
 use crate::desk::{Desk, Job, Limits, Step};
 use crate::error::FleetError;
-use crate::message::{Announcement, Ask, EVERYONE, Name, Tell, kept_as, subject_of};
+use crate::message::{Announcement, Ask, Ceiling, EVERYONE, Name, Tell, kept_as, subject_of};
 
 /// So often it is looked whether a person wants the agent to end.
 const LOOK: Duration = Duration::from_millis(250);
@@ -39,6 +39,10 @@ pub trait Host: Send + Sync + 'static {
     fn environment(&self) -> Environment;
     /// CPUs for workers.
     fn cpus(&self) -> Vec<u32>;
+    /// What one of them reached when that was last measured; none where it was not.
+    fn ceiling(&self) -> Option<Ceiling> {
+        None
+    }
     /// The addresses of a name.
     ///
     /// # Errors
@@ -95,6 +99,7 @@ pub fn serve(
         targets: limits.targets.iter().map(ToString::to_string).collect(),
         may_start_servers: limits.may_start_servers,
         cpus: host.cpus(),
+        ceiling: host.ceiling(),
         busy: None,
         environment: host.environment(),
     };

@@ -9,6 +9,7 @@ mod talk;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -32,6 +33,9 @@ const HELLO: Duration = Duration::from_secs(1);
 const TRIPS: usize = 16;
 /// An agent that was told to stop is free again within this time.
 const FREE: Duration = Duration::from_secs(20);
+/// Agents are there again within this time after the connection was lost: an unanswered question
+/// takes ten seconds of it, and the pauses between their tries to connect a few.
+const RETURN: Duration = Duration::from_secs(30);
 /// So often it is looked whether a person wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -148,6 +152,8 @@ pub struct Coordinator {
     broker: Broker,
     now: fn() -> u64,
     version: String,
+    /// How often the connection had been lost when all agents were heard last.
+    losses: AtomicU64,
 }
 
 impl Coordinator {
@@ -164,6 +170,7 @@ impl Coordinator {
             broker,
             now: access.now,
             version: version.to_owned(),
+            losses: AtomicU64::new(0),
         })
     }
 
@@ -196,11 +203,13 @@ impl Coordinator {
                 seen.push(self.look(free).await?);
             }
             seen.iter().try_for_each(in_time)?;
+            self.all_heard();
             Ok(seen)
         })
     }
 
-    /// Those of `seen` again, as [`gather`](Self::gather) finds them.
+    /// Those of `seen` again, as [`gather`](Self::gather) finds them. A broker that was started
+    /// again meanwhile is no reason to miss them.
     ///
     /// # Errors
     ///
@@ -209,13 +218,38 @@ impl Coordinator {
         self.runtime.block_on(async {
             let mut again = Vec::with_capacity(seen.len());
             for one in seen {
-                let announcement = self.hello(&one.announcement.name).await?;
+                let announcement = self.hello_again(&one.announcement.name).await?;
                 let free = self.free(announcement, FREE).await?;
                 again.push(self.look(free).await?);
             }
             again.iter().try_for_each(in_time)?;
+            self.all_heard();
             Ok(again)
         })
+    }
+
+    /// What an agent says of itself that was there before. Where the connection to the broker was
+    /// lost since then, the agent is waited for: it has to connect anew, too.
+    async fn hello_again(&self, name: &Name) -> Result<Announcement, FleetError> {
+        let until = Instant::now() + RETURN;
+        loop {
+            match self.hello(name).await {
+                Ok(hello) => return Ok(hello),
+                Err(error) if !self.is_cut_off() || Instant::now() >= until => return Err(error),
+                Err(_) => sleep(LOOK * 5).await,
+            }
+        }
+    }
+
+    /// All agents that are wanted have answered.
+    fn all_heard(&self) {
+        self.losses.store(self.broker.losses(), Ordering::Relaxed);
+    }
+
+    /// Whether the connection was lost since all were heard.
+    fn is_cut_off(&self) -> bool {
+        let losses = self.losses.load(Ordering::Relaxed);
+        !self.broker.is_connected() || self.broker.losses() > losses
     }
 
     /// What an agent says of itself.

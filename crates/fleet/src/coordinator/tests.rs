@@ -11,6 +11,7 @@ fn announcement(name: &str, label: &str) -> Announcement {
         targets: Vec::new(),
         may_start_servers: false,
         cpus: vec![0],
+        ceiling: None,
         busy: None,
         environment: Environment::default(),
     }

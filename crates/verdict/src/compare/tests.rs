@@ -421,7 +421,7 @@ fn where_a_round_is_no_result_its_spoilt_attempt_is_none_either() {
 #[test]
 fn ends_of_the_way_that_differ_are_told_and_round_trips_are_not() {
     let side = |mtu: u64, round_trip: u64| {
-        let mut trial = model::fixture::closed();
+        let mut trial = fixture::closed();
         trial.environment.path = Some(model::environment::PathEnd {
             link: "eth0".to_owned(),
             mtu: Some(mtu),
@@ -429,12 +429,12 @@ fn ends_of_the_way_that_differ_are_told_and_round_trips_are_not() {
             round_trip_at_most: Some(model::Span::from_us(round_trip)),
             ..model::environment::PathEnd::default()
         });
-        trial.agents = vec![model::fixture::share("a", 0..1, trial.clone())];
+        trial.agents = vec![fixture::share("a", 0..1, trial.clone())];
         let mut side = Side::new("x", Kind::Load);
         side.add(&trial);
         side.environment
     };
-    let told = super::facts::differences(&side(1_500, 50), &side(9_000, 60));
+    let told = facts::differences(&side(1_500, 50), &side(9_000, 60));
     let names: Vec<&str> = told.iter().map(|one| one.what.as_str()).collect();
     let expected = [
         "agent a path mtu",

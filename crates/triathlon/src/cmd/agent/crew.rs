@@ -1,6 +1,6 @@
 //! What agents make together: who has which workers, and one trial of what all measured.
 
-use fleet::{Member, Seen, division};
+use fleet::{Ceiling, Member, Seen, division};
 use model::plan::FORMAT;
 use model::record::{Record, Recovery};
 use model::trial::{Context, Share};
@@ -18,6 +18,33 @@ pub(crate) fn divide(seen: &[Seen], workers: u32) -> Option<Vec<Member>> {
         clock: one.clock,
     });
     Some(members.collect())
+}
+
+/// The ceiling of an agent, in words.
+pub(super) fn ceiling(ceiling: &Ceiling) -> String {
+    let least = if ceiling.at_least { "at least " } else { "" };
+    let rate = words::rate(ceiling.rate);
+    format!("a thread reached {least}{rate}/s at {}", ceiling.time)
+}
+
+/// Who is asked for more than it reached when that was last measured: a sentence for each.
+pub(crate) fn beyond(seen: &[Seen], plan: &PlanFile) -> Vec<String> {
+    let Some(rate) = plan.arrivals.rate() else {
+        return Vec::new();
+    };
+    let each = rate.as_per_second_f64() / f64::from(plan.workers.max(1));
+    let announced = seen.iter().map(|one| &one.announcement);
+    let announced = announced.filter_map(|one| Some((&one.name, one.ceiling.as_ref()?)));
+    let too_much = announced.filter(|(_, known)| !known.at_least && known.rate < each);
+    let told = too_much.map(|(name, known)| {
+        format!(
+            "agent {name}: {}, and this load asks {}/s of each thread: give it more threads (-t) \
+             or agents, or expect it to be late",
+            ceiling(known),
+            words::rate(each)
+        )
+    });
+    told.collect()
 }
 
 /// One trial of what all measured, in `environment`.
@@ -97,4 +124,60 @@ fn differing(agents: &[Share]) -> Option<String> {
             agents[0].agent
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet::{Announcement, Role};
+    use model::plan::Arrivals;
+    use model::{Rate, fixture};
+
+    use super::*;
+
+    fn seen(rate: f64, at_least: bool) -> Seen {
+        let announcement = Announcement {
+            name: "gen1".parse().unwrap(),
+            version: String::new(),
+            role: Role::Load,
+            labels: std::collections::BTreeMap::new(),
+            targets: Vec::new(),
+            may_start_servers: false,
+            cpus: vec![0, 1],
+            ceiling: Some(Ceiling {
+                rate,
+                at_least,
+                time: "2026-11-20T10:00:00Z".to_owned(),
+            }),
+            busy: None,
+            environment: Environment::default(),
+        };
+        Seen {
+            announcement,
+            clock: fleet::clock::Clock::default(),
+        }
+    }
+
+    #[test]
+    fn who_is_asked_for_more_than_it_reached_is_told() {
+        let mut plan = fixture::plan("http://192.0.2.1/", &[]);
+        plan.workers = 2;
+        let told = |plan: &PlanFile, rate: f64, at_least: bool| {
+            let told = beyond(&[seen(rate, at_least)], plan);
+            told.into_iter().next()
+        };
+        plan.arrivals = Arrivals::Closed;
+        assert_eq!(told(&plan, 1.0, false), None);
+        plan.arrivals = Arrivals::Poisson {
+            rate_per_1000_s: Rate::per_1000_s(400_000_000),
+        };
+        let said = told(&plan, 150_000.0, false).expect("200,000/s are more");
+        assert!(
+            said.contains("agent gen1: a thread reached 150,000/s"),
+            "{said}"
+        );
+        assert!(said.contains("200,000/s of each thread"), "{said}");
+        assert_eq!(told(&plan, 250_000.0, false), None);
+        // It can do more than was measured.
+        assert_eq!(told(&plan, 150_000.0, true), None);
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 
 use anyhow::Context as _;
 use fleet::agent::Heard;
-use fleet::{Host, Job, Line, Output};
+use fleet::{Ceiling, Host, Job, Line, Output};
 use lab::LabError;
 use lab::condition::{self, Roots};
 use lab::generator::{Local, Part, Told};
@@ -21,7 +21,7 @@ use sys::clock;
 use sys::process::Interrupt;
 use verdict::doctor::examine;
 
-use super::servers;
+use super::{ceiling, servers};
 use crate::cmd::load::{is_ours, path_of};
 use crate::out;
 
@@ -31,6 +31,7 @@ pub(crate) struct Machine {
     cpus: Vec<u32>,
     environment: Environment,
     scratch: Scratch,
+    ceiling: Option<Ceiling>,
 }
 
 impl Machine {
@@ -46,7 +47,14 @@ impl Machine {
             cpus: sys::cpu::allowed().context("cannot read which CPUs may be used")?,
             environment,
             scratch: Scratch::create()?,
+            ceiling: None,
         })
+    }
+
+    /// Measures what one thread of its generator reaches, to be announced.
+    pub(super) fn measure_ceiling(&mut self) -> anyhow::Result<()> {
+        self.ceiling = Some(ceiling::measure(&self.cpus, self.interrupt, &self.scratch)?);
+        Ok(())
     }
 
     /// How many CPUs it has for workers.
@@ -102,6 +110,10 @@ impl Host for Machine {
 
     fn cpus(&self) -> Vec<u32> {
         self.cpus.clone()
+    }
+
+    fn ceiling(&self) -> Option<Ceiling> {
+        self.ceiling.clone()
     }
 
     fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {

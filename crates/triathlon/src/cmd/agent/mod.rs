@@ -2,6 +2,7 @@
 //! lets ask, as far as its flags allow.
 
 mod broker;
+mod ceiling;
 pub(crate) mod crew;
 pub(crate) mod host;
 mod servers;
@@ -69,6 +70,11 @@ pub(crate) struct Args {
     /// times. 0.0.0.0/0 and ::/0 are all there are
     #[arg(long, value_name = "CIDR")]
     targets: Vec<Prefix>,
+
+    /// Measure first what one thread of its generator reaches against a responder on its other
+    /// CPUs, for three seconds, and announce that
+    #[arg(long)]
+    measure_ceiling: bool,
 
     /// Let it have the servers of a lab, whose experiment names this agent: those that this program
     /// knows, with their stock or tuned configuration
@@ -178,8 +184,11 @@ fn serve(args: &Args) -> anyhow::Result<Exit> {
         may_start_servers: args.may_start_servers,
     };
     let access = args.broker.access(&format!("agent {name}"));
-    let host = Arc::new(Machine::new(interrupt)?);
-    fleet::serve(&access, name, labels, limits, host)?;
+    let mut machine = Machine::new(interrupt)?;
+    if args.measure_ceiling {
+        machine.measure_ceiling()?;
+    }
+    fleet::serve(&access, name, labels, limits, Arc::new(machine))?;
     Ok(Exit::Done)
 }
 
@@ -212,6 +221,7 @@ fn line(seen: &Seen) -> String {
         },
         format!("version {}", one.version),
     ];
+    parts.extend(one.ceiling.as_ref().map(crew::ceiling));
     parts.extend(one.environment.kernel.clone());
     let found = one.environment.doctor.len() as u64;
     if found > 0 {

@@ -142,6 +142,9 @@ impl Agents {
         let plan = chosen.plan.file();
         let crew = self.divide(plan.workers)?;
         out::note(format_args!("{} make the load", told(&crew)));
+        for beyond in crew::beyond(&self.seen, plan) {
+            out::note(beyond);
+        }
         let mut shown = plan.clone();
         if !args.keep_secrets {
             shown.redact();

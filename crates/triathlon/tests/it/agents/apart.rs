@@ -9,7 +9,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use model::{Outcome, Trial};
+use model::environment::PathEnd;
+use model::{Environment, Outcome, Trial};
 use sys::namespace::{Inside, Namespace};
 
 use super::nats::{Nats, agent, load_by};
@@ -34,6 +35,7 @@ const SMALL: [&str; 2] = ["server=origin", "experiment.warmup=50ms"];
 /// They live until dropped.
 struct Machines {
     all: Vec<Namespace>,
+    ip: PathBuf,
     _router: Namespace,
 }
 
@@ -72,8 +74,14 @@ impl Machines {
         drop(inside);
         Self {
             all,
+            ip: ip.to_owned(),
             _router: router,
         }
+    }
+
+    /// Lets `ip` do this on a machine.
+    fn tell(&self, number: usize, line: &str) {
+        run(&self.ip, &self.all[number], line);
     }
 
     /// What starts from here on is on that machine.
@@ -180,6 +188,7 @@ fn the_first_race_is_run_by_agents_on_other_machines() {
     let Some((machines, nats)) = machines_need(name) else {
         return;
     };
+    machines.tell(AGENTS[0], "link set eth mtu 1400\n");
     let (_nats, _agents, url) = crew(&machines, &nats);
     let race = Race::new(&format!(
         "[generator]\nagents = [\"gen2\", \"gen3\"]\naddress = \"{}\"\n",
@@ -191,6 +200,50 @@ fn the_first_race_is_run_by_agents_on_other_machines() {
     let seen = race.measured(address(LAB));
     // Two files, by one connection and by 64.
     assert!(seen >= 4, "{seen}: {run:#?}");
+    for trial in race.trials() {
+        ends_are_told(&trial);
+        let servers = end(&trial.environment);
+        assert_eq!(
+            (servers.mtu, servers.round_trip_at_most),
+            (Some(1_500), None)
+        );
+        // The first of the two takes part in each.
+        assert_eq!(end(&trial.agents[0].environment).mtu, Some(1_400));
+        let found = trial.verdict.findings.iter();
+        let found: Vec<&str> = found.map(|one| one.rule.as_str()).collect();
+        assert!(found.contains(&"LNK-11"), "{found:?}");
+    }
+    let page = fs::read_to_string(race.folder().join("report.html")).expect("a report");
+    assert!(page.contains("The way between generator and server"));
+}
+
+fn end(environment: &Environment) -> &PathEnd {
+    let end = environment.path.as_ref();
+    end.expect("its end of the way was read")
+}
+
+/// Each end is the device of its machine, and the agents' connections tell how long a round trip
+/// takes at most.
+fn ends_are_told(trial: &Trial) {
+    let shares = trial.agents.iter().map(|share| &share.environment);
+    for environment in shares.clone().chain([&trial.environment]) {
+        let end = end(environment);
+        assert_eq!(
+            (end.link.as_str(), end.driver.as_deref()),
+            ("eth", Some("veth"))
+        );
+        assert!(end.offloads.contains_key("gro"), "{end:?}");
+    }
+    for environment in shares {
+        assert!(end(environment).round_trip_at_most.is_some());
+    }
+    let found = trial
+        .verdict
+        .findings
+        .iter()
+        .find(|one| one.rule == "LNK-02");
+    let said = &found.expect("no wire takes part").say;
+    assert!(said.contains("virtual Ethernet device"), "{said}");
 }
 
 /// The first race of the program, in a folder of its own.
@@ -321,6 +374,7 @@ fn the_first_race_is_run_by_servers_on_another_machine() {
         assert!(share.environment.kernel.is_some(), "and that of the load");
         assert!(share.usage.generator.is_some(), "its cost is known");
         assert_eq!(trial.context.shared_cpus, Some(Vec::new()));
+        ends_are_told(&trial);
     }
     let folder = race.folder();
     assert!(folder.join("report.html").is_file(), "{run:#?}");
@@ -331,6 +385,24 @@ fn the_first_race_is_run_by_servers_on_another_machine() {
     rig.signal("INT");
     rig.finish_within(LIMIT.saturating_mul(4)).expect_code(0);
     assert_eq!(processes(&machines, SERVERS), Vec::<String>::new());
+}
+
+/// The certificate is made there, and trusted here.
+#[test]
+fn servers_on_another_machine_are_asked_over_tls() {
+    let name = "servers_on_another_machine_are_asked_over_tls";
+    let Some((machines, nats)) = machines_need(name) else {
+        return;
+    };
+    let (_nats, url) = broker(&machines, &nats);
+    let _rig = servers(&machines, &url);
+    let race = Race::new(&table());
+    let _there = machines.on(LAB);
+    let words = "experiment.rounds=1 experiment.duration=300ms protocol=http2-tls";
+    let lab = race.start(&url, words);
+    let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_measured();
+    assert!(race.measured(address(SERVERS)) >= 4, "{run:#?}");
+    assert!(race.trials().iter().all(Trial::is_secure));
 }
 
 #[test]

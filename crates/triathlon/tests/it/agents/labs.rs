@@ -93,7 +93,7 @@ impl Far {
         paths
     }
 
-    fn trials(&self) -> Vec<Trial> {
+    pub(super) fn trials(&self) -> Vec<Trial> {
         self.stored().iter().map(|path| read(path)).collect()
     }
 

@@ -1,6 +1,7 @@
 //! Agents and whoever asks them for load, with a real broker between: nats-server on loopback.
 
 mod apart;
+mod between;
 mod broker;
 mod killed;
 mod labs;
@@ -141,6 +142,21 @@ fn agents_are_listed_and_end_when_told_to() {
         agent.finish().expect_code(0);
     }
     assert_eq!(list().stdout, "");
+}
+
+#[test]
+fn an_agent_announces_what_its_generator_reaches() {
+    let name = "an_agent_announces_what_its_generator_reaches";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let flags = "--targets 127.0.0.0/8 --measure-ceiling";
+    let _agent = agent(&nats.url(), "gen1", flags);
+    let words = ["agent", "list", "--nats", &nats.url()];
+    let listed = triathlon(words).expect_code(0).stdout;
+    assert!(listed.contains("a thread reached "), "{listed}");
+    assert!(listed.contains("/s at 20"), "{listed}");
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! Labs whose load agents make: what happens between two trials, and over TLS.
+
+use std::fs;
+use std::path::Path;
+
+use super::labs::{Far, LAB_LIMIT, agent_of};
+use super::nats::Nats;
+use crate::support::process::{Running, command, triathlon};
+use crate::support::{need, wait_until};
+
+fn start(far: &Far, flags: &str) -> Running {
+    let file = far.file().display();
+    Running::start(&mut command(far.words(&format!("{file} {flags}"))))
+}
+
+/// How many agents have no order to work on.
+fn idle(url: &str) -> usize {
+    let listed = triathlon(["agent", "list", "--nats", url]).expect_code(0);
+    listed
+        .stdout
+        .lines()
+        .filter(|one| one.contains(", idle, "))
+        .count()
+}
+
+/// Stops the lab where no order is under way: what it has sent by then its agents have heard.
+fn stop_between_trials(lab: &mut Running, url: &str) {
+    wait_until("the lab is between two trials", || {
+        assert!(!lab.ended(), "it ended: {}", lab.stderr());
+        lab.signal("STOP");
+        let is_between = idle(url) == 2;
+        if !is_between {
+            lab.signal("CONT");
+        }
+        is_between
+    });
+}
+
+#[test]
+fn a_broker_that_is_started_again_between_two_trials_costs_none() {
+    let name = "a_broker_that_is_started_again_between_two_trials_costs_none";
+    let Some([nats, _nginx]) = need(name, ["nats-server", "nginx"]) else {
+        return;
+    };
+    let mut nats = Nats::start(&nats, "");
+    let url = nats.url();
+    let _agents = [0, 1].map(|which| agent_of(&url, which));
+    let far = Far::new(1);
+    let mut lab = start(&far, &format!("--nats {url}"));
+    wait_until("a trial is stored", || {
+        assert!(!lab.ended(), "it ended: {}", lab.stderr());
+        !far.stored().is_empty()
+    });
+    stop_between_trials(&mut lab, &url);
+    nats.kill();
+    nats.start_again();
+    lab.signal("CONT");
+    let run = lab.finish_within(LAB_LIMIT).expect_measured();
+    // nginx and the ceiling, by one connection and by four.
+    assert_eq!(far.sequences().len(), 4, "{run:#?}");
+    let gaps = far.results().expect("there are results").join("gaps");
+    assert_eq!(files_of(&gaps), 0, "{run:#?}");
+}
+
+fn files_of(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[test]
+fn servers_are_asked_over_tls_from_other_machines() {
+    let name = "servers_are_asked_over_tls_from_other_machines";
+    let Some([nats, _nginx]) = need(name, ["nats-server", "nginx"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let url = nats.url();
+    let _agents = [0, 1].map(|which| agent_of(&url, which));
+    let far = Far::new(1);
+    let flags = format!("--nats {url} load.connections=4 protocol=http1-tls,http3");
+    let run = start(&far, &flags).finish_within(LAB_LIMIT);
+    let trials = far.trials();
+    assert!(trials.len() >= 2, "{run:#?}");
+    for trial in &trials {
+        assert!(trial.is_secure());
+        let tls = trial.plan.tls.as_ref().expect("it says whom it trusts");
+        assert!(tls.ca_file.is_none(), "nobody else has that file");
+        let pem = tls.ca_pem.as_deref().unwrap_or_default();
+        assert!(pem.starts_with("-----BEGIN CERTIFICATE"), "{pem}");
+        assert!(
+            trial.record.total.outcomes[model::Outcome::Ok] > 0,
+            "{run:#?}"
+        );
+        assert_eq!(trial.record.total.outcomes.failures(), 0, "{run:#?}");
+    }
+}
