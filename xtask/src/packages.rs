@@ -59,6 +59,11 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("wrk", "wrk", "a stranger that drives origin"),
     ("apache2-utils", "ab", "a stranger that drives origin"),
     ("nghttp2-client", "h2load", "a stranger that drives origin"),
+    (
+        "nghttp2-server",
+        "nghttpd",
+        "a stranger that `load` drives over HTTP/2",
+    ),
     ("hey", "hey", "a stranger whose output ours is held against"),
     ("curl", "curl", "a stranger that drives origin"),
     ("nats-server", "nats-server", "the broker of agents"),

@@ -7,10 +7,10 @@ use std::process::Command;
 use model::{Outcome, Trial};
 
 use crate::serve::Served;
-use crate::support::need;
 use crate::support::nginx::Nginx;
 use crate::support::process::{Run, Running, command, load, triathlon};
 use crate::support::stub::{self, Next, Stub};
+use crate::support::{need, reserve, wait_until};
 use crate::tls::{Files, https};
 
 const LARGE: usize = 500_000;
@@ -227,6 +227,51 @@ fn load_and_nginx_agree_on_http2() {
         let trial = all_right(load(&server.url("small"), &flags));
         let http2 = trial.record.http2.expect("HTTP/2 is recorded");
         assert!(http2.go_aways.contains_key("NO_ERROR"), "{http2:?}");
+    }
+}
+
+/// nghttpd is made by those who made h2load; it allows as many streams as it is told.
+#[test]
+fn load_and_nghttpd_agree_on_http2() {
+    let Some([nghttpd]) = need("http2::load_and_nghttpd_agree_on_http2", ["nghttpd"]) else {
+        return;
+    };
+    let large = vec![b'x'; LARGE];
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    for (name, content) in files(&large) {
+        std::fs::write(certificates.path(name), content).expect("a file");
+    }
+    for is_secure in [false, true] {
+        let port = reserve().address.port();
+        let mut command = Command::new(&nghttpd);
+        command.args(["-a", "127.0.0.1", "-m", "6", "-d"]);
+        command.arg(certificates.path("")).arg(port.to_string());
+        if is_secure {
+            command.args([certificates.path("site.key"), certificates.path("site.pem")]);
+        } else {
+            command.arg("--no-tls");
+        }
+        let mut running = Running::start(&mut command);
+        wait_until("nghttpd listens", || {
+            assert!(!running.ended(), "nghttpd ended: {}", running.stderr());
+            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        let (scheme, speaks) = match is_secure {
+            false => ("http", "--http2-prior-knowledge".to_owned()),
+            true => ("https", format!("--http2 {}", certificates.trust())),
+        };
+        for flags in LOOPS {
+            for (target, streams) in [("small", 1), ("small", 10), ("large", 4)] {
+                let url = format!("{scheme}://127.0.0.1:{port}/{target}");
+                let trial = all_right(load(&url, &format!("{flags} -m {streams} {speaks}")));
+                let http2 = trial.record.http2.expect("HTTP/2 is recorded");
+                assert_eq!(http2.streams_allowed, Some(6));
+                assert_eq!(http2.connections_limited > 0, streams > 6);
+            }
+        }
+        running.signal("TERM");
+        running.finish();
     }
 }
 

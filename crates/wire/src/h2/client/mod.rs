@@ -211,7 +211,11 @@ impl Client for Connection {
         if self.closing {
             return 0;
         }
-        let limit = self.capacity().min(self.settings.streams);
+        // Until the peer has said how many it takes, one more than it takes would be refused.
+        let limit = match self.is_greeted {
+            true => self.capacity().min(self.settings.streams),
+            false => self.capacity().min(1),
+        };
         limit.saturating_sub(self.in_flight())
     }
 

@@ -128,6 +128,16 @@ mod tests {
         Request::compile(RequestId(0), &parts, false).with_h2(encoded)
     }
 
+    /// Whose peer has said that it takes any number of streams.
+    fn greeted(mut shared: Shared) -> Connection {
+        let mut client = Connection::new(&mut shared);
+        let mut greeting = Vec::new();
+        frame::settings(&mut greeting, &[]);
+        let heard = client.handle_bytes(&mut shared, NOW, &mut greeting, &mut Nobody);
+        assert_eq!(heard, Ok(()));
+        client
+    }
+
     /// What is taken next: how many bytes, and which exchanges begin in them.
     fn taken(client: &mut Connection) -> (usize, Vec<u32>) {
         let mut out = Vec::new();
@@ -142,7 +152,7 @@ mod tests {
     #[test]
     fn requests_that_begin_at_once_go_out_at_once() {
         let request = request(&[]);
-        let mut client = Connection::new(&mut Shared::new(5, 4_096, 10_000));
+        let mut client = greeted(Shared::new(5, 4_096, 10_000));
         for place in 0..3 {
             assert_eq!(client.begin(&request), Ok(StreamId(place)));
         }
@@ -162,7 +172,7 @@ mod tests {
     fn pieces_tell_what_begins_in_them() {
         let fields = [("x-long".to_owned(), "y".repeat(100))];
         let request = request(&fields);
-        let mut client = Connection::new(&mut Shared::new(9, 150, 10_000));
+        let mut client = greeted(Shared::new(9, 150, 10_000));
         while client.free() > 0 {
             client.begin(&request).unwrap();
         }
@@ -205,7 +215,7 @@ mod tests {
     fn a_server_that_goes_away_is_asked_nothing_more() {
         let request = request(&[]);
         let mut shared = Shared::new(5, 4_096, 10_000);
-        let mut client = Connection::new(&mut shared);
+        let mut client = greeted(Shared::new(5, 4_096, 10_000));
         client.begin(&request).unwrap();
         assert_eq!(taken(&mut client).1, [0]);
         client.begin(&request).unwrap();

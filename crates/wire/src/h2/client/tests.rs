@@ -313,6 +313,22 @@ fn a_peer_allows_fewer_or_more_streams() {
     assert_eq!((told.connections_limited, told.settings_changes), (1, 2));
 }
 
+/// More than the peer takes would be refused, and how many it takes is the first thing it says.
+#[test]
+fn one_stream_begins_before_the_peer_has_said_how_many_may() {
+    let requests = compile(&[parts("/", None)]);
+    let mut shared = Shared::new(10, 4_096, 10_000);
+    let mut client = Connection::new(&mut shared);
+    assert_eq!(client.free(), 1);
+    client.begin(&requests[0]).unwrap();
+    assert_eq!(client.free(), 0);
+    assert_eq!(client.begin(&requests[0]), Err(Refused::Busy));
+    let mut greeting = settings(&[(settings::STREAMS, 6)]);
+    let heard = client.handle_bytes(&mut shared, NOW, &mut greeting, &mut Log::default());
+    assert_eq!(heard, Ok(()));
+    assert_eq!(client.free(), 5);
+}
+
 /// RFC 9113 §6.8: what stands behind the last stream may be asked again.
 #[test]
 fn a_server_goes_away() {
