@@ -1,8 +1,8 @@
 //! TLS: what a plan wants of it, and what was negotiated on its connections.
 //!
-//! A plan names files and, but for certificates that a server shows to everybody, nothing of what is
-//! in them: a private key is never stored. Names are
-//! those of the IANA registries, so that they read the same in every server's configuration.
+//! A plan names files and nothing of what is in them, but for certificates that a server shows to
+//! everybody: a private key is never stored. Names are those of the IANA registries, so that they
+//! read the same in every server's configuration.
 
 use serde::{Deserialize, Serialize};
 

@@ -197,16 +197,21 @@ impl<'a> Facts<'a> {
         None
     }
 
-    /// Whether the address that answered is a loopback one, or a Unix socket; none where none is
-    /// known.
+    /// Whether packets stay on this machine; none where no address is known.
     pub(crate) fn is_loopback(&self) -> Option<bool> {
         if self.trial.plan.unix_socket.is_some() {
             return Some(true);
         }
-        // Each address of a machine is its own, whatever it is: the route tells.
-        if let Some(path) = self.path() {
-            return Some(path.is_loopback());
+        // Packets to any address of this machine's own stay on it: the route tells.
+        match self.path() {
+            Some(path) => Some(path.is_loopback()),
+            None => self.is_loopback_address(),
         }
+    }
+
+    /// Whether the address that answered is one of those that a machine has for itself alone; none
+    /// where none is known.
+    pub(crate) fn is_loopback_address(&self) -> Option<bool> {
         let reference = self.record.reference.as_ref();
         let answered = reference.and_then(|r| r.address.parse::<SocketAddr>().ok());
         let asked = self.trial.plan.addresses.first().copied();

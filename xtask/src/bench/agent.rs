@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ pub(super) fn agent(setting: &Setting) -> Result<()> {
     let folder = setting.site.join("broker");
     fs::create_dir_all(&folder)?;
     let address = free_address()?;
-    let _broker = broker(nats, &folder, address, setting.server_cpu)?;
+    let _broker = broker(&nats, &folder, address, setting.server_cpu)?;
     let url = format!("nats://{address}");
     let _agent = start_agent(setting, &url)?;
     let mut rows = [Row::new("under an agent"), Row::new("alone")];
@@ -73,8 +73,8 @@ pub(super) fn agent(setting: &Setting) -> Result<()> {
     Ok(())
 }
 
-fn broker(nats: PathBuf, folder: &PathBuf, address: SocketAddr, cpu: u32) -> Result<Running> {
-    let mut command = on_cpu(&nats, cpu);
+fn broker(nats: &Path, folder: &Path, address: SocketAddr, cpu: u32) -> Result<Running> {
+    let mut command = on_cpu(nats, cpu);
     command
         .args(["-js", "-a", &address.ip().to_string()])
         .args(["-p", &address.port().to_string(), "-sd"])

@@ -398,8 +398,8 @@ fn taken_by_others(facts: &Facts<'_>) -> f64 {
     )
 }
 
-/// The CPUs of this machine that generator and server could use; none for all, where nobody knows those of a server
-/// on this machine.
+/// The CPUs of this machine that generator and server could use; none for all, where nobody knows
+/// those of a server on this machine.
 fn participants(facts: &Facts<'_>) -> Vec<u32> {
     if facts.server_cpus().is_none() && facts.is_local() == Some(true) {
         return Vec::new();

@@ -115,7 +115,8 @@ fn waits_s(facts: &Facts<'_>) -> f64 {
     let setting = |name: &str| facts.trial.environment.setting(name).map(str::trim);
     let is_used_again = match setting("net.ipv4.tcp_tw_reuse") {
         Some("1") => true,
-        Some("2") => facts.is_loopback() == Some(true),
+        // The kernel asks for the address, not for the route.
+        Some("2") => facts.is_loopback_address() == Some(true),
         _ => false,
     };
     if !is_used_again {

@@ -159,3 +159,20 @@ fn an_address_of_this_machine_is_reached_over_loopback_whatever_it_is() {
     let found = said(&trials, "LNK-02").expect("no wire takes part");
     assert!(found.contains("virtual Ethernet device"), "{found}");
 }
+
+/// The kernel uses ports again for the sake of loopback addresses alone (`tcp_tw_reuse` of 2),
+/// whatever link packets to other addresses of the machine take.
+#[test]
+fn ports_of_other_addresses_of_this_machine_are_not_used_again() {
+    let is_found = |mut trials: Vec<Trial>| {
+        let trial = &mut trials[0];
+        trial.record.total.connections.closed_by_client = 27_000;
+        let sysctls = &mut trial.environment.sysctls;
+        sysctls.insert("net.ipv4.tcp_tw_reuse".to_owned(), "2".to_owned());
+        said(&trials, "TCP-01").is_some()
+    };
+    assert!(!is_found(closed()));
+    let mut trials = over_network();
+    path(&mut trials).link = "lo".to_owned();
+    assert!(is_found(trials));
+}
