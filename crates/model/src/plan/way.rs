@@ -46,8 +46,8 @@ pub struct HttpProxy {
     /// (RFC 9110 §9.3.6); else each request names its whole URL (RFC 9112 §3.2.2).
     #[serde(default)]
     pub tunnel: bool,
-    /// What proves to it who asks for a tunnel: the value of a `Proxy-Authorization` field, a secret.
-    /// Requests that it reads have a field of their own.
+    /// What proves to it who asks for a tunnel: the value of a `Proxy-Authorization` field, a
+    /// secret. Requests that it reads have a field of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization: Option<String>,
 }
@@ -86,7 +86,7 @@ fn http_proxy(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         () if authorization == Some(REDACTED) => {
             "the credentials were taken out when this was stored; give them again (--proxy-user)"
         }
-        () if authorization.is_some_and(|value| has_control(value)) => {
+        () if authorization.is_some_and(has_control) => {
             "authorization is the value of a field, and it has a control character"
         }
         () if authorization.is_some() && !proxy.tunnel => {

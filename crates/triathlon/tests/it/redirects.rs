@@ -192,10 +192,8 @@ fn what_the_times_are_is_said() {
 /// hey follows redirects unless it is told not to, and so does oha.
 #[test]
 fn tools_follow_as_the_real_ones_do() {
-    let Some([nginx, hey]) = need(
-        "redirects::tools_follow_as_the_real_ones_do",
-        ["nginx", "hey"],
-    ) else {
+    let name = "redirects::tools_follow_as_the_real_ones_do";
+    let Some([nginx, hey]) = need(name, ["nginx", "hey"]) else {
         return;
     };
     let server = Nginx::start_answering(&nginx, "", &locations("/"));

@@ -29,8 +29,8 @@ const PROCESSES_MAX: usize = 2_000;
 const TOP: usize = 3;
 
 /// Threads of the kernel that work for somebody else than a server or a generator: they look for
-/// memory to merge, to move and to take away, watch who uses it, mend a disk array, serve files to other machines,
-/// run virtual machines, or make packets.
+/// memory to merge, to move and to take away, watch who uses it, mend a disk array, serve files to
+/// other machines, run virtual machines, or make packets.
 const KERNEL_FOREIGN: &[&str] = &[
     "kcompactd",
     "kdamond",

@@ -3,6 +3,7 @@
 mod agents;
 mod arguments;
 mod capacity;
+mod credentials;
 mod exports;
 mod form;
 mod lists;

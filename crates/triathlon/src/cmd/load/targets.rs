@@ -13,7 +13,7 @@ use model::script::har::{self, LeftOut};
 use model::script::{self, Script};
 
 use super::form::{self, Part};
-use super::lists;
+use super::{credentials, lists};
 use crate::exit::UsageError;
 use crate::out;
 
@@ -205,7 +205,7 @@ impl Targets {
         })?;
         let mut place = parse(&first.url)?;
         let has_tunnel = self.proxytunnel || place.is_secure;
-        let for_proxy = self.for_proxy()?;
+        let for_proxy = credentials::for_proxy(self.proxy_user.as_deref(), self.proxy.as_deref())?;
         if let Some(value) = for_proxy.as_ref().filter(|_| !has_tunnel) {
             let field = ("Proxy-Authorization".to_owned(), value.clone());
             let all = requests.iter_mut();
@@ -363,26 +363,10 @@ impl Targets {
                     .ok_or_else(|| without_colon(line))
             })
             .collect::<Result<_, _>>()?;
-        let credentials = match (&self.user, &self.bearer) {
-            (Some(user), _) => basic("--user", user)?,
-            // RFC 6750 §2.1.
-            (None, Some(token)) => format!("Bearer {token}"),
-            (None, None) => return Ok(fields),
-        };
-        fields.push(("Authorization".to_owned(), credentials));
-        Ok(fields)
-    }
-
-    /// What proves to the proxy who asks.
-    fn for_proxy(&self) -> Result<Option<String>, UsageError> {
-        let Some(user) = &self.proxy_user else {
-            return Ok(None);
-        };
-        if self.proxy.is_none() {
-            let why = "--proxy-user: there is no proxy to show it to: give --proxy URL";
-            return Err(UsageError(why.to_owned()));
+        if let Some(value) = credentials::of_user(self.user.as_deref(), self.bearer.as_deref())? {
+            fields.push(("Authorization".to_owned(), value));
         }
-        basic("--proxy-user", user).map(Some)
+        Ok(fields)
     }
 
     /// Where to connect instead of where the URL says.
@@ -493,15 +477,6 @@ fn part(written: &str) -> anyhow::Result<Part> {
 
 fn named(flag: &str, of: impl std::fmt::Display, why: &str) -> UsageError {
     UsageError(format!("{flag}: {of}: {why}"))
-}
-
-/// A name and a password as a field has them (RFC 7617 §2).
-fn basic(flag: &str, user: &str) -> Result<String, UsageError> {
-    if !user.contains(':') {
-        let why = format!("{flag}: there is no colon: write NAME:PASSWORD");
-        return Err(UsageError(why));
-    }
-    Ok(format!("Basic {}", BASE64.encode(user)))
 }
 
 /// What is wrong with a field that is no field, without what may be its secret.
