@@ -61,11 +61,6 @@ impl Made {
         self.due.len() as u64 == self.trial.record.total.due
     }
 
-    fn of_intervals(&self) -> Vec<u64> {
-        let intervals = self.trial.record.intervals.iter();
-        intervals.map(|interval| interval.tally.due).collect()
-    }
-
     fn of_workers(&self) -> Vec<(u32, u32)> {
         let workers = self.trial.record.workers.iter();
         workers
@@ -102,7 +97,6 @@ fn two_agents_make_the_load_of_one_process() {
             two.due, one.due,
             "the schedule is the same to the nanosecond"
         );
-        assert_eq!(two.of_intervals(), one.of_intervals());
         assert_eq!(two.of_workers(), one.of_workers());
         let (one, two) = (&one.trial.record, &two.trial.record);
         assert_eq!(two.total.due, one.total.due);
