@@ -42,6 +42,9 @@ pub(super) struct Load<'a> {
     /// What is still to be heard of its window, by this machine's clock in nanoseconds since 1970.
     edges: VecDeque<(Edge, u64)>,
     is_stopped: bool,
+    has_begun: bool,
+    /// When it begins, by this machine's clock in nanoseconds since 1970; 0 before that is known.
+    start: u64,
     /// How often the connection had been lost when it began.
     losses: u64,
     /// When it was last looked what the broker keeps.
@@ -76,6 +79,8 @@ impl<'a> Load<'a> {
             ears,
             edges: VecDeque::new(),
             is_stopped: false,
+            has_begun: false,
+            start: 0,
             losses: broker.losses(),
             looked: Instant::now(),
         })
@@ -84,6 +89,17 @@ impl<'a> Load<'a> {
     /// What it is called.
     pub(super) fn order(&self) -> &str {
         &self.order
+    }
+
+    /// Whether it did not begin because messages were lost or came late: then nothing stands in the
+    /// way of another try.
+    pub(super) fn was_disturbed(&self) -> bool {
+        !self.has_begun && !self.is_stopped && (self.coordinator.is_cut_off() || self.is_late())
+    }
+
+    /// Whether its start had passed before all had been told of it.
+    fn is_late(&self) -> bool {
+        self.start != 0 && (self.coordinator.now)() >= self.start
     }
 
     /// Has it made; what each agent measured.
@@ -135,6 +151,7 @@ impl<'a> Load<'a> {
 
     async fn begin(&mut self) -> Result<(), FleetError> {
         let start = (self.coordinator.now)().saturating_add(LEAD.as_ns());
+        self.start = start;
         self.edges = edges(self.wish.plan, start);
         for member in self.wish.crew {
             let begin = Ask::Begin {
@@ -143,7 +160,18 @@ impl<'a> Load<'a> {
             };
             self.say(member, &begin).await?;
         }
+        // The broker has all of it, in time, or nobody knows who begins.
+        let is_said = self.coordinator.broker.settle().await.is_ok();
+        if !is_said || self.is_late() || self.coordinator.is_cut_off() {
+            return Err(self.not_begun());
+        }
+        self.has_begun = true;
         Ok(())
+    }
+
+    fn not_begun(&self) -> FleetError {
+        let broker = &self.coordinator.broker;
+        broker.failed("agents were not told in time when the load begins")
     }
 
     /// Lets all come to their end.
@@ -177,6 +205,9 @@ impl<'a> Load<'a> {
                 let now = Instant::now();
                 until = until.min(now + STOP_PATIENCE);
                 quiet = Some(quiet.map_or(now + QUIET, |quiet| quiet.min(now + QUIET)));
+            }
+            if self.was_disturbed() {
+                return Err(self.not_begun());
             }
             self.find_lost().await?;
             if is_far(&self.roll) {

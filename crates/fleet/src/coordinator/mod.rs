@@ -36,6 +36,8 @@ const FREE: Duration = Duration::from_secs(20);
 /// Agents are there again within this time after the connection was lost: an unanswered question
 /// takes ten seconds of it, and the pauses between their tries to connect a few.
 const RETURN: Duration = Duration::from_secs(30);
+/// A load that something disturbed before it began is prepared anew so often.
+const PREPARED_ANEW: u32 = 3;
 /// So often it is looked whether a person wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -216,29 +218,50 @@ impl Coordinator {
     /// One of them has gone, or cannot.
     pub fn gather_again(&self, seen: &[Seen]) -> Result<Vec<Seen>, FleetError> {
         self.runtime.block_on(async {
-            let mut again = Vec::with_capacity(seen.len());
-            for one in seen {
-                let announcement = self.hello_again(&one.announcement.name).await?;
-                let free = self.free(announcement, FREE).await?;
-                again.push(self.look(free).await?);
+            let until = Instant::now() + RETURN;
+            loop {
+                match self.look_again(seen).await {
+                    Ok(again) => {
+                        self.all_heard();
+                        return Ok(again);
+                    }
+                    // Agents have to connect anew, too.
+                    Err(_) if self.is_cut_off() && Instant::now() < until => sleep(LOOK * 5).await,
+                    Err(error) => return Err(error),
+                }
             }
-            again.iter().try_for_each(in_time)?;
-            self.all_heard();
-            Ok(again)
         })
     }
 
-    /// What an agent says of itself that was there before. Where the connection to the broker was
-    /// lost since then, the agent is waited for: it has to connect anew, too.
-    async fn hello_again(&self, name: &Name) -> Result<Announcement, FleetError> {
+    async fn look_again(&self, seen: &[Seen]) -> Result<Vec<Seen>, FleetError> {
+        let mut again = Vec::with_capacity(seen.len());
+        for one in seen {
+            let announcement = self.hello(&one.announcement.name).await?;
+            let free = self.free(announcement, FREE).await?;
+            again.push(self.look(free).await?);
+        }
+        again.iter().try_for_each(in_time)?;
+        Ok(again)
+    }
+
+    /// Waits until all of `crew` can make load again.
+    async fn await_free(&self, crew: &[Member]) -> Result<(), FleetError> {
         let until = Instant::now() + RETURN;
-        loop {
-            match self.hello(name).await {
-                Ok(hello) => return Ok(hello),
-                Err(error) if !self.is_cut_off() || Instant::now() >= until => return Err(error),
-                Err(_) => sleep(LOOK * 5).await,
+        for member in crew {
+            loop {
+                let free = match self.hello(&member.name).await {
+                    Ok(hello) => self.free(hello, FREE).await.map(drop),
+                    Err(error) => Err(error),
+                };
+                match free {
+                    Ok(()) => break,
+                    Err(error) if Instant::now() >= until => return Err(error),
+                    Err(_) => sleep(LOOK * 5).await,
+                }
             }
         }
+        self.all_heard();
+        Ok(())
     }
 
     /// All agents that are wanted have answered.
@@ -277,23 +300,31 @@ impl Coordinator {
     }
 
     /// Has `wish` made; what each of its crew measured, in their order. Where a person interrupts
-    /// it, all come to their end, and what they measured until then is kept.
+    /// it, all come to their end, and what they measured until then is kept. A connection that is
+    /// lost before the load begins costs time and nothing else: the load is prepared anew.
     ///
     /// # Errors
     ///
     /// One of them cannot do its part: then none does.
     pub fn run(&self, wish: &Wish<'_>, ears: &mut dyn Ears) -> Result<Made, FleetError> {
         self.runtime.block_on(async {
-            let mut load = Load::new(self, wish, ears).await?;
-            let order = load.order().to_owned();
-            match load.make().await {
-                Ok(trials) => Ok(Made { order, trials }),
-                Err(error) => {
-                    // Who is gone hears nothing, and ends by itself.
-                    drop(load.stop().await);
-                    self.take_out(&order, wish.crew).await;
-                    Err(error)
+            let mut left = PREPARED_ANEW;
+            loop {
+                let mut load = Load::new(self, wish, &mut *ears).await?;
+                let order = load.order().to_owned();
+                let error = match load.make().await {
+                    Ok(trials) => return Ok(Made { order, trials }),
+                    Err(error) => error,
+                };
+                let is_to_repeat = load.was_disturbed() && left > 0;
+                // Who is gone hears nothing, and ends by itself.
+                drop(load.stop().await);
+                self.take_out(&order, wish.crew).await;
+                if !is_to_repeat {
+                    return Err(error);
                 }
+                left -= 1;
+                self.await_free(wish.crew).await?;
             }
         })
     }

@@ -3,6 +3,7 @@
 mod apart;
 mod between;
 mod broker;
+mod cut;
 mod killed;
 mod labs;
 mod lost;

@@ -107,6 +107,10 @@ impl Nats {
         self.folder.path()
     }
 
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(super) fn url(&self) -> String {
         format!("nats://{}", self.address)
     }
