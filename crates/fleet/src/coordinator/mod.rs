@@ -1,6 +1,7 @@
 //! Whoever asks agents for a load: finds them, measures how far their clocks are away, gives each
 //! its part, says when all begin, and takes what they measured.
 
+mod again;
 mod load;
 mod missing;
 mod roll;
@@ -33,9 +34,6 @@ const HELLO: Duration = Duration::from_secs(1);
 const TRIPS: usize = 16;
 /// An agent that was told to stop is free again within this time.
 const FREE: Duration = Duration::from_secs(20);
-/// Agents are there again within this time after the connection was lost: an unanswered question
-/// takes ten seconds of it, and the pauses between their tries to connect a few.
-const RETURN: Duration = Duration::from_secs(30);
 /// A load that something disturbed before it began is prepared anew so often.
 const PREPARED_ANEW: u32 = 3;
 /// So often it is looked whether a person wants to stop.
@@ -208,60 +206,6 @@ impl Coordinator {
             self.all_heard();
             Ok(seen)
         })
-    }
-
-    /// Those of `seen` again, as [`gather`](Self::gather) finds them. A broker that was started
-    /// again meanwhile is no reason to miss them.
-    ///
-    /// # Errors
-    ///
-    /// One of them has gone, or cannot.
-    pub fn gather_again(&self, seen: &[Seen]) -> Result<Vec<Seen>, FleetError> {
-        self.runtime.block_on(async {
-            let until = Instant::now() + RETURN;
-            loop {
-                match self.look_again(seen).await {
-                    Ok(again) => {
-                        self.all_heard();
-                        return Ok(again);
-                    }
-                    // Agents have to connect anew, too.
-                    Err(_) if self.is_cut_off() && Instant::now() < until => sleep(LOOK * 5).await,
-                    Err(error) => return Err(error),
-                }
-            }
-        })
-    }
-
-    async fn look_again(&self, seen: &[Seen]) -> Result<Vec<Seen>, FleetError> {
-        let mut again = Vec::with_capacity(seen.len());
-        for one in seen {
-            let announcement = self.hello(&one.announcement.name).await?;
-            let free = self.free(announcement, FREE).await?;
-            again.push(self.look(free).await?);
-        }
-        again.iter().try_for_each(in_time)?;
-        Ok(again)
-    }
-
-    /// Waits until all of `crew` can make load again.
-    async fn await_free(&self, crew: &[Member]) -> Result<(), FleetError> {
-        let until = Instant::now() + RETURN;
-        for member in crew {
-            loop {
-                let free = match self.hello(&member.name).await {
-                    Ok(hello) => self.free(hello, FREE).await.map(drop),
-                    Err(error) => Err(error),
-                };
-                match free {
-                    Ok(()) => break,
-                    Err(error) if Instant::now() >= until => return Err(error),
-                    Err(_) => sleep(LOOK * 5).await,
-                }
-            }
-        }
-        self.all_heard();
-        Ok(())
     }
 
     /// All agents that are wanted have answered.
