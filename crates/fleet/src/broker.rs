@@ -31,8 +31,6 @@ const STORE_LIMIT: Duration = Duration::from_secs(10);
 const OBJECT_LARGEST: usize = 256 << 20;
 /// What is said to oneself comes back within this time.
 const ECHO: Duration = Duration::from_secs(10);
-/// So often it is looked whether the connection was lost meanwhile.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// How the broker is reached.
 #[derive(Clone, Debug)]
@@ -153,18 +151,12 @@ impl Broker {
     /// heard from now on.
     pub(crate) async fn settle(&self) -> Result<(), FleetError> {
         let inbox = self.new_inbox();
-        let losses = self.losses();
         let mut echo = self.listen(&inbox).await?;
         let said = self.client.publish(inbox, Vec::<u8>::new().into()).await;
         said.map_err(|error| self.failed(error))?;
-        let until = tokio::time::Instant::now() + ECHO;
-        loop {
-            match tokio::time::timeout(LOOK, echo.next()).await {
-                Ok(Some(_)) => return Ok(()),
-                // What was said over a connection that is lost does not come back.
-                Err(_) if self.losses() == losses && tokio::time::Instant::now() < until => {}
-                _ => return Err(self.failed("it gives nothing back")),
-            }
+        match tokio::time::timeout(ECHO, echo.next()).await {
+            Ok(Some(_)) => Ok(()),
+            _ => Err(self.failed("it gives nothing back")),
         }
     }
 

@@ -1,6 +1,7 @@
 //! One load from its orders to its records.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -160,13 +161,33 @@ impl<'a> Load<'a> {
             };
             self.say(member, &begin).await?;
         }
-        // The broker has all of it, in time, or nobody knows who begins.
-        let is_said = self.coordinator.broker.settle().await.is_ok();
-        if !is_said || self.is_late() || self.coordinator.is_cut_off() {
+        if self.is_late() {
+            return Err(self.not_begun());
+        }
+        for member in self.wish.crew {
+            self.await_answer(member).await;
+        }
+        if self.coordinator.is_cut_off() {
             return Err(self.not_begun());
         }
         self.has_begun = true;
         Ok(())
+    }
+
+    /// Waits until this one says something: then it has heard all that was said to it before. Until
+    /// the start it has time for that, and nothing comes back over a connection that is lost.
+    async fn await_answer(&self, member: &Member) {
+        let subject = subject_of(&member.name);
+        let mut asked = pin!(
+            self.coordinator
+                .broker
+                .ask::<_, Tell>(&subject, &Ask::Hello)
+        );
+        while timeout(LOOK, asked.as_mut()).await.is_err() {
+            if self.coordinator.is_cut_off() || self.is_late() {
+                return;
+            }
+        }
     }
 
     fn not_begun(&self) -> FleetError {
