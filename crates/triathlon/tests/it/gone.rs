@@ -1,5 +1,6 @@
 //! Whoever watched has gone: standard error or standard output is closed, the terminal hangs up.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -146,10 +147,21 @@ fn endless(url: &str) -> [&str; 12] {
     words
 }
 
+/// The program as a terminal starts it: it hears SIGHUP, whoever started these tests.
+fn at_a_terminal(words: &[impl AsRef<OsStr>]) -> Command {
+    let mut command = Command::new("env");
+    command
+        .arg("--default-signal=HUP")
+        .arg(crate::support::process::program())
+        .args(words)
+        .stdin(Stdio::null());
+    command
+}
+
 #[test]
 fn a_terminal_that_hangs_up_interrupts_a_load() {
     let server = right();
-    let running = Running::start(&mut command(endless(&server.url())));
+    let running = Running::start(&mut at_a_terminal(&endless(&server.url())));
     wait_until("something was measured", || server.requests() > 50);
     running.signal("HUP");
     // By the shell and by the kernel: one order.
@@ -184,7 +196,7 @@ fn a_terminal_that_hangs_up_interrupts_a_lab_which_writes_its_report() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let results = folder.path().display().to_string();
     let words = [&LAB[..], &["rounds=500", "--results", &results]].concat();
-    let mut running = Running::start(&mut command(words));
+    let mut running = Running::start(&mut at_a_terminal(&words));
     let trials = || -> Vec<_> {
         let executions = fs::read_dir(folder.path().join("first-heat"));
         executions
