@@ -11,7 +11,7 @@ use std::sync::Arc;
 use load::reference::Findings;
 use model::fixture;
 use model::plan::{Arrivals, Plan, PlanFile, Protocol, Stop};
-use model::record::Tally;
+use model::record::{Record, Tally};
 use model::units::{Instant, Rate, Span};
 use sys::reactor::sim::{Reply, Service, Sim, SimServer};
 use sys::reactor::{Reactor as _, Settings};
@@ -57,6 +57,12 @@ const SCENARIOS: &[Scenario] = &[
     }),
     ("the same, closed loop, HTTP/2, 10 streams", |count| {
         http2_worker(count, 10);
+    }),
+    ("the end of an interval, 64 connections", |count| {
+        intervals(count, 64);
+    }),
+    ("the end of an interval, 15,000 connections", |count| {
+        intervals(count, 15_000);
     }),
 ];
 
@@ -179,9 +185,13 @@ fn findings(plan: &PlanFile) -> Findings {
     }
 }
 
-/// The whole worker, with connections to a simulated server that takes a millisecond.
 fn worker(count: u64, arrivals: Arrivals, connections: u32) {
-    let file = plan(count, arrivals, connections);
+    let record = run(plan(count, arrivals, connections));
+    assert_eq!(record.total.outcomes.total(), count, "all were made");
+}
+
+/// The whole worker, with connections to a simulated server that takes a millisecond.
+fn run(file: PlanFile) -> Record {
     let findings = findings(&file);
     let plan = Plan::try_from(file).expect("a plan that can run");
     let reply = Reply::new(answer("0123456789abcdef", b"1234567"));
@@ -191,8 +201,20 @@ fn worker(count: u64, arrivals: Arrivals, connections: u32) {
     let sim = Sim::new(server, &load::settings(plan.connections_of(0)));
     let start = sim.now();
     let worker = load::worker_of(&plan, &findings, 0, sim, Arc::default(), Arc::default());
-    let record = worker.run(start);
-    assert_eq!(record.total.outcomes.total(), count, "all were made");
+    worker.run(start)
+}
+
+/// So many intervals end while all connections but one stand idle.
+fn intervals(count: u64, connections: u32) {
+    let rate_per_1000_s = Rate::per_second(1);
+    let interval = Span::from_ms(1);
+    let file = PlanFile {
+        stop: Stop::DurationNs(interval * count),
+        interval,
+        ..plan(0, Arrivals::Fixed { rate_per_1000_s }, connections)
+    };
+    let record = run(file);
+    assert_eq!(record.total.connections.broken, 0, "none was lost");
 }
 
 /// The same over HTTP/2, with so many streams on each connection.

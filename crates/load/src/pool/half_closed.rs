@@ -26,7 +26,7 @@ pub(super) struct Left<C> {
 
 /// The sockets that wait, the oldest first.
 #[derive(Debug)]
-pub(super) struct HalfClosed<C> {
+pub(crate) struct HalfClosed<C> {
     places: Box<[Waiting<C>]>,
     free: Vec<u32>,
     first: u32,
@@ -69,7 +69,7 @@ impl<C> HalfClosed<C> {
     }
 
     /// When the oldest has waited long enough.
-    pub(super) fn next(&self) -> Instant {
+    pub(crate) fn next(&self) -> Instant {
         let oldest = self.places.get(self.first as usize);
         oldest.map_or(Instant::FAR_FUTURE, |oldest| oldest.until)
     }
@@ -94,7 +94,7 @@ impl<C> HalfClosed<C> {
     }
 
     /// Who hears what comes in `place`.
-    pub(super) fn client(&mut self, place: u32) -> Option<&mut C> {
+    pub(crate) fn client(&mut self, place: u32) -> Option<&mut C> {
         self.places.get_mut(place as usize)?.client.as_deref_mut()
     }
 

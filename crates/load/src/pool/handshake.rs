@@ -51,7 +51,7 @@ impl<C: Client> Pool<C> {
         };
         self.sources.count(source);
         let connect = at.saturating_since(asked.unwrap_or(at));
-        recorder.connected(connect);
+        recorder.connect_time.record(connect);
         recorder.established(at);
         *self.connection(place) = Connection::Securing(Securing {
             key,

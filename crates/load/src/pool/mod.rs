@@ -18,8 +18,8 @@ use wire::Client;
 
 use self::connection::Place;
 pub(crate) use self::connection::{Connection, Open, Securing};
-pub(crate) use self::half_closed::HALF_CLOSED;
-use self::half_closed::{HalfClosed, Left};
+use self::half_closed::Left;
+pub(crate) use self::half_closed::{HALF_CLOSED, HalfClosed};
 pub(crate) use self::route::Source;
 use self::route::Sources;
 use crate::flight::Flight;
@@ -82,7 +82,8 @@ pub(crate) struct Pool<C> {
     pub(crate) alarms: Wheel,
     /// Connections to be made, in turn.
     waiting: VecDeque<u32>,
-    half_closed: HalfClosed<C>,
+    /// Sockets that wait for the server's close.
+    pub(crate) half_closed: HalfClosed<C>,
     sources: Sources,
     connecting: u32,
     connects_most: u32,
@@ -292,7 +293,7 @@ impl<C: Client> Pool<C> {
         self.connecting -= 1;
         self.open += 1;
         recorder.set_open_connections(self.open);
-        recorder.connected(took);
+        recorder.connect_time.record(took);
         recorder.established(at);
         *self.connection(place) = Connection::Open(Open::new(key, client, at, took));
         pending
@@ -383,11 +384,6 @@ impl<C: Client> Pool<C> {
         self.owners[index] = Owner::HalfClosed(number);
     }
 
-    /// Who still hears what comes on the socket in `number` of those that wait.
-    pub(crate) fn listener(&mut self, number: u32) -> Option<&mut C> {
-        self.half_closed.client(number)
-    }
-
     /// The server has closed the socket in `number` of those that waited for it.
     pub(crate) fn peer_closed(
         &mut self,
@@ -399,11 +395,6 @@ impl<C: Client> Pool<C> {
         if let Some(left) = self.half_closed.take(number) {
             self.let_go(left, at, reactor, recorder);
         }
-    }
-
-    /// When the oldest of those has waited long enough.
-    pub(crate) fn next_half_closed(&self) -> Instant {
-        self.half_closed.next()
     }
 
     /// Closes the sockets that have waited long enough for the server.

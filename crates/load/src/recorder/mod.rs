@@ -77,7 +77,8 @@ pub struct Recorder {
     never_begun: u64,
     blocked_time: Distribution,
     late_time: Distribution,
-    connect_time: Distribution,
+    /// How long connects took.
+    pub connect_time: Distribution,
     /// How long handshakes took, by their kind.
     handshakes: [Distribution; 3],
     batch_time: Distribution,
@@ -245,11 +246,6 @@ impl Recorder {
     /// How many connections are open now.
     pub const fn set_open_connections(&mut self, count: u32) {
         self.open_connections = count;
-    }
-
-    /// A connection was established.
-    pub fn connected(&mut self, took: Span) {
-        self.connect_time.record(took);
     }
 
     /// A connect succeeded at `at`.

@@ -91,7 +91,7 @@ pub(super) fn hear_late<C: Client>(
     at: Instant,
     bytes: &mut [u8],
 ) {
-    if let Some(client) = pool.listener(number) {
+    if let Some(client) = pool.half_closed.client(number) {
         recorder.add_bytes_received(bytes.len() as u64, at);
         // Whatever is wrong with them, nothing waits for them.
         let _heard = client.handle_bytes(shared, at, bytes, &mut Nobody);

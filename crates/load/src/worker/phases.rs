@@ -144,7 +144,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             .boundary()
             .min(self.schedule.next().unwrap_or(Instant::FAR_FUTURE))
             .min(self.pool.alarms.next())
-            .min(self.pool.next_half_closed())
+            .min(self.pool.half_closed.next())
             .min(self.pool.dial_again)
             .min(self.stalled_until)
             .min(self.next_overdue())

@@ -1,17 +1,34 @@
-//! Wrong answers: each has its outcome, its example in words, and no part in the goodput.
+//! Wrong answers: each has its outcome, its example in words, and no part in the goodput, in a
+//! closed loop as in an open one.
 
 use model::outcome::Outcome;
-use model::record::Record;
-use sys::reactor::sim::{Reply, Then};
+use model::plan::{PlanFile, Stop};
+use sys::reactor::sim::{Kernel, Reply, Then};
 
-use crate::harness::{HELLO, answering, count, numbered, simulate};
+use crate::harness::{HELLO, answering, count, ms, numbered, open, s, simulate, simulate_on};
+
+/// Ten requests over two connections, in a closed loop and in an open one.
+fn loops() -> [PlanFile; 2] {
+    let paced = PlanFile {
+        stop: Stop::Count(10),
+        ..open(2, 1_000, s(1))
+    };
+    [count(2, 10), paced]
+}
 
 /// Ten requests, all answered with `answer` and then `then`: all end with `outcome`.
 #[track_caller]
-fn check(answer: &str, then: Then, outcome: Outcome, example: &str) -> Record {
+fn check(answer: &str, then: Then, outcome: Outcome, example: &str) {
+    for plan in loops() {
+        check_loop(plan, answer, then, outcome, example);
+    }
+}
+
+#[track_caller]
+fn check_loop(plan: PlanFile, answer: &str, then: Then, outcome: Outcome, example: &str) {
     let owned = answer.to_owned();
     let server = numbered(move |_| Some(Reply::new(owned.clone()).then(then)));
-    let record = simulate(count(2, 10), server);
+    let record = simulate(plan, server);
     assert_eq!(
         record.total.outcomes[outcome], 10,
         "{:?}",
@@ -25,7 +42,6 @@ fn check(answer: &str, then: Then, outcome: Outcome, example: &str) -> Record {
         assert_eq!(record.response_time.count(), 0);
         assert_eq!(record.response_time.censored(), 10);
     }
-    record
 }
 
 #[test]
@@ -136,7 +152,7 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
     let plan = || count(2, 2_500);
     let body = "x".repeat(100_000);
     let right = format!("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{body}");
-    let findings = |file: &model::PlanFile| load::reference::Findings {
+    let findings = |file: &PlanFile| load::reference::Findings {
         expectations: vec![load::expectation::Expectation {
             status: Some(200),
             length: Some(100_000),
@@ -162,7 +178,7 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
         )
         .run(start)
     };
-    let record = run(answering(&right).in_segments(30_000, crate::harness::ms(1)));
+    let record = run(answering(&right).in_segments(30_000, ms(1)));
     assert_eq!(
         record.total.outcomes[Outcome::Ok],
         2_500,
@@ -172,10 +188,29 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
     assert_eq!(record.total.bytes_content.count(), 250_000_000);
     // One in a thousand is compared: a body that is always wrong is found two or three times.
     let wrong = format!("{}y", &right[..right.len() - 1]);
-    let record = run(answering(&wrong).in_segments(30_000, crate::harness::ms(1)));
+    let record = run(answering(&wrong).in_segments(30_000, ms(1)));
     assert_eq!(record.total.outcomes[Outcome::Content], 3);
     assert_eq!(
         record.examples[0].text,
         "the body differs from the reference at byte 99999"
     );
+}
+
+/// This machine could not send: that is no silence of the server.
+#[test]
+fn a_send_without_memory_is_a_write_that_failed() {
+    let kernel = Kernel {
+        failed_sends_per_1000: 1_000,
+        ..Kernel::default()
+    };
+    for plan in loops() {
+        let plan = PlanFile {
+            timeout: ms(50),
+            ..plan
+        };
+        let record = simulate_on(kernel, plan, answering(HELLO));
+        let outcomes = record.total.outcomes;
+        assert_eq!(outcomes[Outcome::Write], 10, "{outcomes:?}");
+        assert_eq!(outcomes.total(), 10, "{outcomes:?}");
+    }
 }

@@ -8,7 +8,7 @@ use model::outcome::Outcome;
 use model::plan::{Plan, PlanFile, Protocol};
 use model::record::Record;
 use model::units::Span;
-use sys::reactor::sim::{Reply, Service, Sim, SimServer, Then};
+use sys::reactor::sim::{Kernel, Reply, Service, Sim, SimServer, Then};
 use sys::reactor::{Reactor as _, Settings};
 
 use crate::harness::{all, count, findings, ms, open};
@@ -72,7 +72,11 @@ fn server(
     })
 }
 
-fn simulate(mut file: PlanFile, streams: u32, server: SimServer) -> Record {
+fn simulate(file: PlanFile, streams: u32, server: SimServer) -> Record {
+    simulate_on(Kernel::default(), file, streams, server)
+}
+
+fn simulate_on(kernel: Kernel, mut file: PlanFile, streams: u32, server: SimServer) -> Record {
     file.protocol = Protocol::Http2;
     file.streams = streams;
     let findings = findings(&file);
@@ -82,7 +86,7 @@ fn simulate(mut file: PlanFile, streams: u32, server: SimServer) -> Record {
         copy_bytes: 20 * 1024,
         ..settings(plan.connections_of(0))
     };
-    let sim = Sim::new(server, &settings);
+    let sim = Sim::new(server, &settings).with_kernel(kernel);
     let start = sim.now();
     let told = (Arc::default(), Arc::default());
     load::http2_worker_of(&plan, &findings, 0, sim, told.0, told.1).run(start)
@@ -324,6 +328,36 @@ fn what_is_no_http2_is_the_protocols_fault() {
             // A byte alone is not known to be wrong before the connection ends.
             let outcomes = all(&record).outcomes;
             assert!(is_byte || outcomes[Outcome::Protocol] > 0, "{outcomes:?}");
+        }
+    }
+}
+
+/// Kernels that are late, partial and short of room, before servers that reset, take leave, or fall
+/// silent at times: each arrival ends in exactly one outcome, and every run ends.
+#[test]
+fn streams_end_once_on_any_kernel() {
+    for seed in 0..300_u32 {
+        let streams = 1 + seed % 7;
+        let mut number = 0;
+        let answer = move |stream: u32| {
+            number += 1;
+            match (seed % 5, number % (3 + seed % 11)) {
+                (1, 0) => Some(Reply::new(reset(stream, 8))),
+                (2, 0) => Some(Reply::new(go_away(stream.saturating_sub(2), 0)).then(Then::Finish)),
+                (3, 0) => None,
+                (4, 0) => Some(Reply::new(hello(stream)).then(Then::Reset)),
+                _ => Some(Reply::new(hello(stream))),
+            }
+        };
+        for plan in loops() {
+            let plan = PlanFile {
+                timeout: ms(5 + u64::from(seed % 40)),
+                ..plan
+            };
+            let server = server(&[(3, 1 + seed % 4)], answer);
+            let kernel = Kernel::mixture(u64::from(seed));
+            let all = all(&simulate_on(kernel, plan, streams, server));
+            assert_eq!(all.due, all.outcomes.total(), "seed {seed}: {all:?}");
         }
     }
 }

@@ -68,13 +68,16 @@ fn plan(seed: u64) -> PlanFile {
     if pick(seed, 13, 3) == 0 {
         requests.push(upload);
     }
+    let arrivals = match pick(seed, 11, 3) {
+        0 => Arrivals::Closed,
+        1 => Arrivals::Fixed { rate_per_1000_s },
+        _ => Arrivals::Poisson { rate_per_1000_s },
+    };
+    let is_open = arrivals != Arrivals::Closed;
     PlanFile {
         requests,
-        arrivals: match pick(seed, 11, 3) {
-            0 => Arrivals::Closed,
-            1 => Arrivals::Fixed { rate_per_1000_s },
-            _ => Arrivals::Poisson { rate_per_1000_s },
-        },
+        arrivals,
+        deadline: (is_open && pick(seed, 24, 3) == 0).then(|| ms(1 + pick(seed, 25, 30))),
         stop: if pick(seed, 14, 4) == 0 {
             Stop::Count(1 + pick(seed, 15, 400))
         } else {

@@ -15,7 +15,7 @@ use super::{ExperimentError, wrong};
 pub struct GeneratorFile {
     /// Their names, or labels as KEY=VALUE.
     pub agents: Vec<String>,
-    /// The address of this machine at which they ask servers.
+    /// The address at which they ask servers: of this machine, or of the one that `host` names.
     pub address: Ipv4Addr,
 }
 
@@ -33,33 +33,45 @@ pub struct HostFile {
 pub(super) fn are_apart(file: &ExperimentFile) -> Result<bool, ExperimentError> {
     let (table, address) = match (&file.generator, &file.host) {
         (None, None) => return Ok(false),
-        (Some(_), Some(_)) => {
-            let why = "the load of servers that an agent starts is made by the machine of the \
-                       lab: leave out [generator]";
-            return Err(wrong("host", why));
-        }
-        (Some(generator), None) => {
-            if generator.agents.is_empty() {
-                return Err(wrong("generator.agents", "name at least one agent"));
-            }
-            ("generator", generator.address)
-        }
-        (None, Some(host)) => {
-            if host.server.is_empty() {
-                return Err(wrong(
-                    "host.server",
-                    "name the agent that starts the servers",
-                ));
-            }
-            ("host", host.address)
-        }
+        (Some(generator), None) => ("generator", generator.address),
+        (_, Some(host)) => ("host", host.address),
     };
+    if let Some(host) = &file.host
+        && host.server.is_empty()
+    {
+        let why = "name the agent that starts the servers";
+        return Err(wrong("host.server", why));
+    }
+    if let Some(generator) = &file.generator {
+        check_agents(generator, address, file.host.as_ref())?;
+    }
     if address.is_unspecified() || address.is_multicast() {
         let why = "give the one address of the servers' machine at which they are asked";
         return Err(wrong(format!("{table}.address"), why));
     }
     check(table, address, &file.load)?;
     Ok(true)
+}
+
+/// Refuses agents that cannot make the load of servers at `address`, which `host` may have.
+fn check_agents(
+    generator: &GeneratorFile,
+    address: Ipv4Addr,
+    host: Option<&HostFile>,
+) -> Result<(), ExperimentError> {
+    if generator.agents.is_empty() {
+        return Err(wrong("generator.agents", "name at least one agent"));
+    }
+    let is_servers = |agent: &String| host.is_some_and(|host| host.server == *agent);
+    if let Some(both) = generator.agents.iter().find(|agent| is_servers(agent)) {
+        let why = format!("{both} has the servers (host.server): let other agents make the load");
+        return Err(wrong("generator.agents", why));
+    }
+    if generator.address != address {
+        let why = format!("servers are asked at host.address: write {address}");
+        return Err(wrong("generator.address", why));
+    }
+    Ok(())
 }
 
 /// Refuses what servers at `address` and their load cannot have if they are on two machines.

@@ -462,10 +462,24 @@ fn servers_are_on_another_machine_where_an_agent_has_them() {
     check("192.0.2.1", "host.server", &|file| {
         file["host"]["server"] = "".into();
     });
-    check("192.0.2.1", "host", &|file| {
-        let generator = serde_json::json!({ "agents": ["a"], "address": "192.0.2.1" });
-        file["generator"] = generator;
-    });
+    let by_agents = |agent: &'static str, address: &'static str| {
+        move |file: &mut serde_json::Value| {
+            let generator = serde_json::json!({ "agents": [agent], "address": address });
+            file["generator"] = generator;
+        }
+    };
+    let apart = Experiment::try_from(with("192.0.2.1", &by_agents("a", "192.0.2.1"))).unwrap();
+    assert!(apart.host().is_some() && apart.generator().is_some());
+    check(
+        "192.0.2.1",
+        "generator.address",
+        &by_agents("a", "192.0.2.2"),
+    );
+    check(
+        "192.0.2.1",
+        "generator.agents",
+        &by_agents("rig", "192.0.2.1"),
+    );
     check("192.0.2.1", "load.network", &|file| {
         file["load"]["network"] = "veth".into();
     });

@@ -4,9 +4,12 @@ use std::fs::{self, File};
 use std::net::TcpListener;
 use std::process::Stdio;
 
+use model::PlanFile;
+use model::event::Event;
+
 use crate::support::process::{Running, command, program, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
-use crate::support::{LIMIT, isolated, need, reserve};
+use crate::support::{LIMIT, isolated, need, plan, reserve};
 
 /// The program fails with `code`, prints nothing on stdout, and its complaint has these words.
 #[track_caller]
@@ -167,6 +170,26 @@ fn a_flag_is_named_as_it_was_typed() {
     ] {
         check(&arguments, 2, words);
     }
+}
+
+/// Of two workers one cannot be bound to its CPU: the other one asks for nothing either.
+#[test]
+fn a_worker_that_cannot_be_prepared_ends_the_load_before_it_begins() {
+    let server = right();
+    let here = sys::cpu::allowed().expect("a CPU")[0];
+    let plan = PlanFile {
+        cpus: vec![here, 9_999],
+        ..plan::paced(&server.url(), 1_000, 60)
+    };
+    let run = plan::start(&plan).finish().expect_code(1);
+    let last = plan::events(&run.stdout).pop();
+    let is_told = matches!(
+        &last,
+        Some(Event::Failed { error }) if error.contains("cannot start worker 1 on CPU 9999")
+    );
+    assert!(is_told, "{run:#?}");
+    // What answers are held against is asked for twice.
+    assert_eq!(server.requests(), 2, "{run:#?}");
 }
 
 #[test]

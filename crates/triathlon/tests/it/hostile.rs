@@ -1,7 +1,9 @@
 //! Servers that do what servers do on a bad day: right counts, right verdict, no panic, no hang.
 
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::Duration;
 
 use model::{Outcome, Status, Trial};
@@ -15,19 +17,41 @@ const GOOD: u64 = 2;
 /// Exchanges asked for.
 const COUNT: u64 = 40;
 
-/// Runs [`COUNT`] exchanges against a server that misbehaves after the reference was taken.
-/// All of them end as `expected`, the first is kept as an example, and nothing hangs.
+/// Runs [`COUNT`] exchanges against a server that misbehaves after the reference was taken: see
+/// [`check_both`].
 #[track_caller]
 fn check(expected: Outcome, answer: impl stub::Answer) -> Trial {
-    let server = Stub::start_after(GOOD, answer);
-    check_url(expected, &server.url())
+    let answer = Arc::new(answer);
+    check_both(expected, || {
+        let answer = Arc::clone(&answer);
+        Stub::start_after(GOOD, move |stream, number| answer(stream, number))
+    })
+}
+
+/// Runs [`COUNT`] exchanges in a closed loop and, beside it, in an open one, each against a server
+/// of its own. All of them end as `expected`, the first is kept as an example, and nothing hangs.
+/// The trial is that of the closed loop.
+#[track_caller]
+fn check_both(expected: Outcome, start: impl Fn() -> Stub) -> Trial {
+    let (paced, server) = (start(), start());
+    thread::scope(|scope| {
+        let open = scope.spawn(|| check_loop(expected, &paced.url(), "-R 1000"));
+        let trial = check_loop(expected, &server.url(), "");
+        open.join().expect("the open loop ends as the closed one");
+        trial
+    })
 }
 
 #[track_caller]
-fn check_url(expected: Outcome, url: &str) -> Trial {
+fn check_loop(expected: Outcome, url: &str, pace: &str) -> Trial {
+    // What is to be answered is not given up before.
+    let timeout = match expected {
+        Outcome::Timeout => "300ms",
+        _ => "20s",
+    };
     let run = load(
         url,
-        &format!("-n {COUNT} -c 4 -t 2 --warmup 0s --timeout 300ms"),
+        &format!("-n {COUNT} -c 4 -t 2 --warmup 0s --timeout {timeout} {pace}"),
     );
     assert!(run.wall < Duration::from_secs(30), "{run:#?}");
     let trial = run.trial();
@@ -70,25 +94,28 @@ fn a_server_that_is_only_busy() {
 /// Without a good answer before the run there is nothing to compare with, and still all is counted.
 #[test]
 fn a_server_that_was_never_right() {
-    let busy = Stub::start(|stream, _| {
-        send(
-            stream,
-            b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy",
-        );
-        Next::Keep
+    check_both(Outcome::Status, || {
+        Stub::start(|stream, _| {
+            send(
+                stream,
+                b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy",
+            );
+            Next::Keep
+        })
     });
-    check_url(Outcome::Status, &busy.url());
-    let silent = Stub::start(|stream, _| {
-        stub::hold(stream);
-        Next::Close
+    check_both(Outcome::Timeout, || {
+        Stub::start(|stream, _| {
+            stub::hold(stream);
+            Next::Close
+        })
     });
-    check_url(Outcome::Timeout, &silent.url());
-    let babbling = Stub::start(|stream, _| {
-        send(stream, b"220 mail.example ESMTP\r\n");
-        Next::Keep
+    check_both(Outcome::Protocol, || {
+        Stub::start(|stream, _| {
+            send(stream, b"220 mail.example ESMTP\r\n");
+            Next::Keep
+        })
     });
-    check_url(Outcome::Protocol, &babbling.url());
-    check_url(Outcome::Read, &Stub::start(|_, _| Next::Close).url());
+    check_both(Outcome::Read, || Stub::start(|_, _| Next::Close));
 }
 
 #[test]
@@ -141,19 +168,20 @@ fn closed_without_a_byte() {
 
 #[test]
 fn reset_after_the_headers() {
-    let server = Stub::start_raw(move |mut stream, requests| {
-        while requests.load(Ordering::SeqCst) < GOOD {
-            if stub::read_head(&mut stream).is_none() {
-                return;
+    check_both(Outcome::Read, || {
+        Stub::start_raw(move |mut stream, requests| {
+            while requests.load(Ordering::SeqCst) < GOOD {
+                if stub::read_head(&mut stream).is_none() {
+                    return;
+                }
+                requests.fetch_add(1, Ordering::SeqCst);
+                send(&mut stream, RIGHT);
             }
-            requests.fetch_add(1, Ordering::SeqCst);
-            send(&mut stream, RIGHT);
-        }
-        // Closing with bytes of the request unread makes the kernel send a reset.
-        wait_readable(&stream);
-        send(&mut stream, b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
+            // Closing with bytes of the request unread makes the kernel send a reset.
+            wait_readable(&stream);
+            send(&mut stream, b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
+        })
     });
-    check_url(Outcome::Read, &server.url());
 }
 
 fn wait_readable(stream: &TcpStream) {

@@ -24,7 +24,8 @@ pub(super) const AGENTS: Section = Section {
     path: "generator",
     written: "[generator]",
     meaning: "Agents on other machines make the load together (docs/agents.md), and servers have \
-              all CPUs of this one. The command line says where their NATS server is (--nats).",
+              all CPUs of this one, or of the one that [host] names. The command line says where \
+              their NATS server is (--nats).",
     keys: &[
         key(
             "agents",
@@ -38,8 +39,8 @@ pub(super) const AGENTS: Section = Section {
             Text,
             MUST,
             "address = \"192.0.2.10\"",
-            "The IPv4 address of this machine at which servers listen for them: one of those that \
-             agents may load (--targets).",
+            "The IPv4 address at which servers listen for them: of this machine, or that of \
+             [host]; one of those that agents may load (--targets).",
         ),
     ],
 };
@@ -48,8 +49,8 @@ pub(super) const SERVERS: Section = Section {
     path: "host",
     written: "[host]",
     meaning: "An agent on another machine starts the servers and meters them (docs/agents.md), and \
-              this machine makes the load. The command line says where their NATS server is \
-              (--nats).",
+              this machine makes the load, or the agents of [generator]. The command line says \
+              where their NATS server is (--nats).",
     keys: &[
         key(
             "server",
@@ -63,7 +64,7 @@ pub(super) const SERVERS: Section = Section {
             Text,
             MUST,
             "address = \"192.0.2.10\"",
-            "The IPv4 address of its machine at which servers listen for this one.",
+            "The IPv4 address of its machine at which servers listen for the load.",
         ),
     ],
 };

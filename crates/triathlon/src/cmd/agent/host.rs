@@ -117,16 +117,7 @@ impl Host for Machine {
     }
 
     fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
-        let found = (host, port)
-            .to_socket_addrs()
-            .map_err(|error| format!("cannot find '{host}' here: {error}"))?;
-        let mut addresses: Vec<SocketAddr> = Vec::new();
-        for address in found {
-            if !addresses.contains(&address) {
-                addresses.push(address);
-            }
-        }
-        Ok(addresses)
+        resolve(host, port)
     }
 
     fn run(&self, job: &Job, line: &Line) -> Result<Trial, String> {
@@ -150,6 +141,20 @@ impl Host for Machine {
     fn note(&self, text: &str) {
         out::note(text);
     }
+}
+
+/// The addresses that a name has on this machine.
+pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+    let found = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| format!("cannot find '{host}' here: {error}"))?;
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    Ok(addresses)
 }
 
 /// The instant of the monotonic clock at which the machine's clock shows `unix_ns`.

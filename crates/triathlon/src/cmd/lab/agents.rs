@@ -1,5 +1,5 @@
 //! `[generator]` of an experiment: agents on other machines make the load, and this machine has the
-//! servers.
+//! servers, or the agent that `[host]` names.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -76,19 +76,46 @@ impl Broker {
             }
         };
         is_of_this_machine(named)?;
+        let crew = self.meet(url, named, interrupt)?;
+        asked.fit_agents(crew.threads())?;
+        Ok(Some(crew))
+    }
+
+    /// The agents that make the load of servers which another agent has.
+    pub(super) fn beside(
+        &self,
+        servers: &Name,
+        named: &GeneratorFile,
+        interrupt: Interrupt,
+    ) -> anyhow::Result<Crew> {
+        let load = || unreachable(&format!("the load comes from {}", told(named)));
+        let url = self.nats.as_deref().ok_or_else(load)?;
+        let crew = self.meet(url, named, interrupt)?;
+        match crew
+            .seen
+            .iter()
+            .find(|one| one.announcement.name == *servers)
+        {
+            None => Ok(crew),
+            Some(_) => Err(UsageError(format!(
+                "generator.agents: agent {servers} has the servers: name others, which make the \
+                 load"
+            ))
+            .into()),
+        }
+    }
+
+    fn meet(&self, url: &str, named: &GeneratorFile, interrupt: Interrupt) -> anyhow::Result<Crew> {
         let wanted = named.agents.iter().map(|text| text.parse::<Wanted>());
         let wanted = wanted.collect::<Result<Vec<_>, _>>();
         let wanted = wanted.map_err(|why| UsageError(format!("generator.agents: {why}")))?;
         let coordinator = self.connect(url)?;
         let seen = coordinator.gather(&wanted, FREE)?;
-        let cpus = seen.iter().map(|one| one.announcement.cpus.len());
-        let cpus = u32::try_from(cpus.sum::<usize>()).unwrap_or(u32::MAX);
-        asked.fit_agents(cpus)?;
-        Ok(Some(Crew {
+        Ok(Crew {
             coordinator,
             seen,
             interrupt,
-        }))
+        })
     }
 }
 
@@ -121,6 +148,12 @@ fn is_of_this_machine(named: &GeneratorFile) -> Result<(), UsageError> {
 }
 
 impl Crew {
+    /// How many CPUs they have.
+    pub(super) fn threads(&self) -> u32 {
+        let cpus = self.seen.iter().map(|one| one.announcement.cpus.len());
+        u32::try_from(cpus.sum::<usize>()).unwrap_or(u32::MAX)
+    }
+
     fn make(&self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, FleetError> {
         // A plan with few workers, as one of a single exchange, needs few of them.
         let many = (plan.workers.max(1) as usize).min(self.seen.len());

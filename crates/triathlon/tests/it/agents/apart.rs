@@ -25,6 +25,8 @@ const BROKER: usize = 0;
 const LAB: usize = 1;
 const AGENTS: [usize; 2] = [2, 3];
 const SERVERS: usize = 2;
+/// One that has the servers while others make the load.
+const RIG: usize = 4;
 
 /// The first race of the program, asked from elsewhere.
 const FIRST_HEAT: &str = include_str!("../../../../../experiments/first-heat.toml");
@@ -42,7 +44,7 @@ struct Machines {
 impl Machines {
     fn new(ip: &Path) -> Self {
         let made = || Namespace::create().expect("a namespace");
-        let (router, all): (Namespace, Vec<Namespace>) = (made(), (0..4).map(|_| made()).collect());
+        let (router, all): (Namespace, Vec<Namespace>) = (made(), (0..5).map(|_| made()).collect());
         for (number, machine) in all.iter().enumerate() {
             let there = machine.path();
             let there = there.display();
@@ -127,12 +129,17 @@ fn broker(machines: &Machines, nats: &Path) -> (Nats, String) {
 /// A broker and two agents that may load the machine of the lab alone, and the broker's URL.
 fn crew(machines: &Machines, nats: &Path) -> (Nats, [Running; 2], String) {
     let (nats, url) = broker(machines, nats);
-    let flags = format!("--targets {}/32", address(LAB));
-    let agents = AGENTS.map(|number| {
-        let _there = machines.on(number);
-        agent(&url, &format!("gen{number}"), &flags)
-    });
+    let agents = makers(machines, &url, LAB);
     (nats, agents, url)
+}
+
+/// Two agents that may load that machine alone.
+fn makers(machines: &Machines, url: &str, target: usize) -> [Running; 2] {
+    let flags = format!("--targets {}/32", address(target));
+    AGENTS.map(|number| {
+        let _there = machines.on(number);
+        agent(url, &format!("gen{number}"), &flags)
+    })
 }
 
 #[test]
@@ -325,12 +332,20 @@ impl Race {
 
 /// The agent that has the servers.
 fn servers(machines: &Machines, url: &str) -> Running {
-    let _there = machines.on(SERVERS);
+    servers_on(machines, url, SERVERS)
+}
+
+fn servers_on(machines: &Machines, url: &str, number: usize) -> Running {
+    let _there = machines.on(number);
     agent(url, "rig", "--role server --may-start-servers")
 }
 
 fn table() -> String {
-    let address = address(SERVERS);
+    table_of(SERVERS)
+}
+
+fn table_of(number: usize) -> String {
+    let address = address(number);
     format!("[host]\nserver = \"rig\"\naddress = \"{address}\"\n")
 }
 
@@ -385,6 +400,40 @@ fn the_first_race_is_run_by_servers_on_another_machine() {
     rig.signal("INT");
     rig.finish_within(LIMIT.saturating_mul(4)).expect_code(0);
     assert_eq!(processes(&machines, SERVERS), Vec::<String>::new());
+}
+
+/// Broker, lab, servers, and both who make the load: a machine for each.
+#[test]
+fn the_first_race_is_run_by_agents_for_servers_of_another_agent() {
+    let name = "the_first_race_is_run_by_agents_for_servers_of_another_agent";
+    let Some((machines, nats)) = machines_need(name) else {
+        return;
+    };
+    let (_nats, url) = broker(&machines, &nats);
+    let _rig = servers_on(&machines, &url, RIG);
+    let _makers = makers(&machines, &url, RIG);
+    let race = Race::new(&format!(
+        "{}[generator]\nagents = [\"gen2\", \"gen3\"]\naddress = \"{}\"\n",
+        table_of(RIG),
+        address(RIG)
+    ));
+    let there = machines.on(LAB);
+    let words = "experiment.rounds=1 experiment.duration=300ms connections=64";
+    let lab = race.start(&url, words);
+    let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_measured();
+    drop(there);
+    // Two files.
+    assert!(race.measured(address(RIG)) >= 2, "{run:#?}");
+    for trial in race.trials() {
+        let made: Vec<&str> = trial.agents.iter().map(|one| one.agent.as_str()).collect();
+        assert_eq!(made, ["gen2", "gen3"]);
+        shares_add_up(&trial);
+        ends_are_told(&trial);
+        assert!(trial.environment.kernel.is_some(), "the servers' machine");
+    }
+    wait_until("the agent alone is left there", || {
+        processes(&machines, RIG).len() == 1
+    });
 }
 
 /// The certificate is made there, and trusted here.

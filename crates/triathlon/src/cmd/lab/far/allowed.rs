@@ -20,6 +20,7 @@ static FILE: Table = Table {
     tables: &[
         ("asked", &ASKED),
         ("experiment", &HEADER),
+        ("generator", &GENERATOR),
         ("host", &HOST),
         ("load", &LOAD),
         ("published", &PUBLISHED),
@@ -154,6 +155,12 @@ static TAKE: Table = Table {
 
 static TLS: Table = Table {
     plain: &["certificate", "group", "handshake", "suite", "version"],
+    tables: &[],
+};
+
+/// The machine of the servers is told who makes the load, and asks none of them.
+static GENERATOR: Table = Table {
+    plain: &["address", "agents"],
     tables: &[],
 };
 

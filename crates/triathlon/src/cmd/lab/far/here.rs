@@ -1,4 +1,4 @@
-//! The machine of the lab: it makes the load, and keeps the results.
+//! The machine of the lab: it makes the load, or has agents make it, and keeps the results.
 
 use std::fs;
 use std::path::Path;
@@ -6,30 +6,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use fleet::desk::allowed;
-use fleet::{FleetError, Host as _, Member, Name, Said, Talk};
+use fleet::{FleetError, Name, Said, Talk};
 use lab::LabError;
-use lab::generator::Told;
 use lab::store::Store;
 use model::experiment::HostFile;
-use model::plan::Stop;
-use model::{Environment, Manifest, PlanFile, Prefix, Span, Trial};
-use sys::clock;
+use model::{Manifest, PlanFile, Prefix, Span, Trial};
 use sys::process::Interrupt;
 
 use super::super::{Args, Asked, agents, alone, finish};
+use super::maker::Maker;
 use super::mirror::{Change, Mirror, place};
 use super::words::{Begin, Ending, Order, Word};
-use crate::cmd::agent::host::{Machine, here};
-use crate::cmd::agent::{crew, name_of_this_machine};
+use crate::cmd::agent::host::resolve;
 use crate::cmd::load::is_ours;
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
-/// From the moment when all is ready to the first exchange: the servers' machine knows it by then.
-const LEAD: Span = Span::from_s(1);
-/// How long a load may take beyond what its plan says, until the servers' machine asks whether
-/// somebody is here.
-const PATIENCE: Span = Span::from_s(5);
 /// So long the servers' machine may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(90);
 
@@ -40,15 +32,18 @@ pub(crate) fn run(args: &Args, asked: &Asked, host: &HostFile) -> anyhow::Result
     let name = name.map_err(|why| UsageError(format!("host.server: {why}")))?;
     let coordinator = args.broker.to_servers(&name)?;
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
-    sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
-    // On one machine the lab of its servers keeps others away.
-    let is_one = is_ours((host.address, 0).into());
-    let _alone = (!is_one).then(|| alone(args)).transpose()?;
+    // On one machine the lab of its servers keeps others away, and agents have their own ones.
+    let is_apart = !is_ours((host.address, 0).into()) && asked.experiment.generator().is_none();
+    let _alone = is_apart.then(|| alone(args)).transpose()?;
+    let maker = Maker::of(args, asked, &name, interrupt)?;
     let seen = coordinator.starter(&name, agents::FREE)?;
-    let machine = Machine::new(interrupt)?;
+    out::note(format_args!(
+        "agent {name} has the servers, and {}",
+        maker.told(asked)
+    ));
     let mut lab = Here {
         talk: coordinator.talk(&seen)?,
-        machine,
+        maker,
         interrupt,
         host,
         results: &args.results,
@@ -56,9 +51,6 @@ pub(crate) fn run(args: &Args, asked: &Asked, host: &HostFile) -> anyhow::Result
         text: asked.text().to_owned(),
         store: asked.stored().cloned(),
     };
-    out::note(format_args!(
-        "agent {name} has the servers, and this machine makes the load"
-    ));
     let outcome = lab.begin(args, asked).and_then(|()| lab.follow());
     let outcome = outcome.map_err(|error| match error {
         Lost::Agent(FleetError::Interrupted) => LabError::Interrupted,
@@ -126,7 +118,7 @@ impl From<LabError> for Lost {
 /// A lab whose servers are elsewhere.
 struct Here<'a> {
     talk: Talk<'a>,
-    machine: Machine,
+    maker: Maker,
     interrupt: Interrupt,
     host: &'a HostFile,
     results: &'a Path,
@@ -164,7 +156,7 @@ impl Here<'_> {
             hiccups: args.hiccups,
             no_lock: args.no_lock,
             verify: args.verify,
-            threads: u32::try_from(self.machine.threads()).unwrap_or(u32::MAX),
+            threads: self.maker.threads(),
         };
         self.say(&Order::Begin(Box::new(begin)), Span::ZERO)?;
         Ok(())
@@ -259,51 +251,9 @@ impl Here<'_> {
         let target: Prefix = format!("{}/32", self.host.address)
             .parse()
             .map_err(|_| failed("the servers have no address".to_owned()))?;
-        let machine = &self.machine;
-        let resolve = |host: &str, port: u16| machine.resolve(host, port);
         let addresses = allowed(&plan, &[target], &resolve)
             .map_err(|why| failed(format!("the plan does not lead to the servers: {why}")))?;
-        let clock = self
-            .talk
-            .clock()
-            .map_err(|error| failed(error.to_string()))?;
-        let asked = PlanFile {
-            addresses,
-            cpus: Vec::new(),
-            ..plan.clone()
-        };
-        let workers = 0..plan.workers;
-        let (talk, mut begun, mut lost) = (&mut self.talk, false, None);
-        let mut told = |is_ready: bool| {
-            talk.breathe();
-            if begun || !is_ready {
-                return Told::Nothing;
-            }
-            begun = true;
-            let start = clock::realtime().as_ns().saturating_add(LEAD.as_ns());
-            let window = window(&plan, start).map(|edges| edges.map(|at| clock.there(at)));
-            let said = talk.say(Order::Window(window).text(), longest(&plan));
-            match said {
-                Ok(()) => Told::Begin(here(start)),
-                Err(error) => {
-                    lost = Some(error);
-                    Told::Stop
-                }
-            }
-        };
-        let made = machine.make(asked, workers.clone(), &mut told);
-        if let Some(error) = lost {
-            return Err(failed(error.to_string()));
-        }
-        let member = Member {
-            name: Name::like(&name_of_this_machine()),
-            workers,
-            clock: fleet::clock::Clock::default(),
-        };
-        let environment = Environment::default();
-        let mut trial = crew::together(plan, &[member], vec![made?], environment);
-        trial.redact();
-        Ok(trial)
+        self.maker.make(plan, addresses, &mut self.talk)
     }
 }
 
@@ -311,22 +261,4 @@ fn understood(line: &str) -> Result<Word, LabError> {
     serde_json::from_str(line).map_err(|error| LabError::Host {
         why: format!("it says what this program does not understand: {error}"),
     })
-}
-
-/// When the window of a plan that starts then begins and ends; none where a count ends it.
-fn window(plan: &PlanFile, start: u64) -> Option<[u64; 2]> {
-    let Stop::DurationNs(length) = plan.stop else {
-        return None;
-    };
-    let begin = start.saturating_add(plan.warmup.as_ns());
-    Some([begin, begin.saturating_add(length.as_ns())])
-}
-
-/// How long nothing is said of a load.
-fn longest(plan: &PlanFile) -> Span {
-    let window = match plan.stop {
-        Stop::Count(_) => plan.timeout,
-        Stop::DurationNs(length) => length,
-    };
-    LEAD + plan.warmup + window + plan.timeout + PATIENCE
 }

@@ -1,5 +1,5 @@
-//! `[host]` of an experiment: an agent on another machine has the servers, and this machine makes
-//! the load and keeps the results.
+//! `[host]` of an experiment: an agent on another machine has the servers, and this machine keeps
+//! the results and makes the load, or has the agents of `[generator]` make it (`maker`).
 //!
 //! The lab itself runs where the servers are (`there`), in a child process of the agent: it starts,
 //! freezes, meters and ends them as it does everywhere. Its generator is whoever gave the order
@@ -7,6 +7,7 @@
 
 mod allowed;
 mod here;
+mod maker;
 mod mirror;
 mod there;
 mod words;
