@@ -38,6 +38,7 @@ mod lab;
 mod lab_exits;
 mod lab_tls;
 mod lab_users;
+mod lossy;
 mod lua;
 mod many;
 mod models;
