@@ -14,6 +14,7 @@
 mod addresses;
 mod agents;
 mod bad_input;
+mod browser;
 mod calls;
 mod ci;
 mod compare;
@@ -41,6 +42,7 @@ mod lab_users;
 mod lossy;
 mod lua;
 mod many;
+mod memory;
 mod models;
 mod network;
 mod outputs;
