@@ -18,11 +18,13 @@ window.addEventListener('load', () => {
   const drawn = [...document.images].filter((image) => image.naturalWidth === 20).length;
   const entries = ['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind));
   const protocols = [...new Set(entries.map((entry) => entry.nextHopProtocol))];
-  document.getElementById('answer').textContent = drawn + ' of ' + entries.length + ': ' + protocols;
+  const answer = drawn + ' of ' + entries.length + ': ' + protocols;
+  document.getElementById('answer').textContent = answer;
 });
 </script></body>"#;
 
-const PICTURE: &[u8] = br#"<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><circle cx="10" cy="10" r="9"/></svg>"#;
+const PICTURE: &[u8] = br#"<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">
+<circle cx="10" cy="10" r="9"/></svg>"#;
 
 /// The digest of a certificate's key by which the browser is told to trust it.
 fn key_digest(openssl: &Path, certificate: &Path) -> String {
