@@ -1,11 +1,6 @@
 //! How much memory an idle connection inside TLS costs server and generator: what both processes
 //! have in memory with many connections, less what they have with few.
 
-#![allow(
-    clippy::print_stderr,
-    reason = "the figure is for whoever watches, and a bound alone does not tell it"
-)]
-
 use crate::support::process::{MEASURED, Running, command};
 use crate::support::{need, wait_until};
 use crate::tls::{Files, https};
