@@ -24,6 +24,7 @@ const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
 
 /// Of HEADERS and DATA; of the others it is an acknowledgement.
 const END_STREAM: u8 = 1;
@@ -155,6 +156,66 @@ fn leave_that_is_always_taken() {
     let server = server(65_535, |_, _| go_away(0, 0));
     let words = "took leave of 8 connections in a row";
     check(Outcome::Read, words, &server.url(), FLAGS);
+}
+
+/// What a server says beside its answers, as much as it is, keeps no answer from being heard.
+#[test]
+fn floods_beside_right_answers() {
+    let server = server(65_535, |id, _| {
+        let noise = [
+            frame(SETTINGS, 0, 0, &[]),
+            frame(PING, 0, 0, &[7; 8]),
+            frame(PING, 1, 0, &[7; 8]),
+            frame(WINDOW_UPDATE, 0, 0, &1u32.to_be_bytes()),
+            frame(99, 0, 0, b"unknown"),
+        ];
+        let noise = noise.concat().repeat(200);
+        let head = frame(HEADERS, END_HEADERS, id, &[0x88]);
+        let empty = frame(DATA, 0, id, &[]).repeat(1_000);
+        let content = frame(DATA, END_STREAM, id, b"seven!\n");
+        [noise, head, empty, content].concat()
+    });
+    for of_loop in LOOPS {
+        let trial = load(&server.url(), &format!("{of_loop} {FLAGS}")).trial();
+        let record = &trial.record;
+        let outcomes = record.total.outcomes;
+        assert_eq!(outcomes[Outcome::Ok], 40, "{:?}", record.examples);
+        let http2 = record.http2.as_ref().expect("HTTP/2 is recorded");
+        assert!(http2.settings_changes >= 40 * 200, "{http2:?}");
+    }
+}
+
+/// Heads that would never end, and heads of a few bytes that stand for many.
+#[test]
+fn heads_without_end() {
+    // The 100 of an interim answer, as a literal.
+    let interim = |id| frame(HEADERS, END_HEADERS, id, b"\x08\x03100").repeat(100);
+    let endless = |id| {
+        let more = frame(CONTINUATION, 0, id, &[0x88; 10_000]);
+        [frame(HEADERS, 0, id, &[0x88]), more.repeat(14)].concat()
+    };
+    let bomb = |id| {
+        let value = [b"\x40\x01x\x7f\xa1\x16".as_slice(), &[b'x'; 2_976]].concat();
+        let block = [&[0x88], value.as_slice(), &[0x80 | 62; 8_000]].concat();
+        frame(HEADERS, END_HEADERS, id, &block)
+    };
+    let check = |words: &str, answer: fn(u32) -> Vec<u8>| {
+        let server = server(65_535, move |id, _| answer(id));
+        for of_loop in LOOPS {
+            // Patience for a machine that is busy: none of it is used where there is an answer.
+            let of_loop = of_loop.replace("--timeout 2s", "--timeout 30s");
+            let run = load(&server.url(), &format!("{of_loop} {FLAGS}"));
+            let trial = run.trial();
+            let outcomes = trial.record.total.outcomes;
+            let told = outcomes[Outcome::Protocol];
+            assert_eq!(told + outcomes[Outcome::Shed], 40, "{run:#?}");
+            let mut examples = trial.record.examples.iter();
+            assert!(examples.any(|e| e.text.contains(words)), "{run:#?}");
+        }
+    };
+    check("interim answers came before the final one", interim);
+    check("the head of the answer is longer than", endless);
+    check("the head of the answer is longer than", bomb);
 }
 
 /// A server that does not agree to HTTP/2 is not asked in it.

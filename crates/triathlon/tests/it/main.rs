@@ -14,6 +14,7 @@
 mod addresses;
 mod agents;
 mod bad_input;
+mod browser;
 mod calls;
 mod ci;
 mod compare;
@@ -38,8 +39,10 @@ mod lab;
 mod lab_exits;
 mod lab_tls;
 mod lab_users;
+mod lossy;
 mod lua;
 mod many;
+mod memory;
 mod models;
 mod network;
 mod outputs;

@@ -561,6 +561,20 @@ fn curl_and_openssl_against_origin() {
             "{run:#?}"
         );
     }
+    // Connections that are made anew with full handshakes, and with resumed ones.
+    for kind in ["-new", "-reuse"] {
+        let address = served.url("").replace("http://", "");
+        let mut command = Command::new(&openssl);
+        command.args(["s_time", "-connect", &address, kind, "-time", "1"]);
+        command.args(["-www", "/small", "-CAfile"]).arg(&ca);
+        let run = Running::start(&mut command).finish().expect_code(0);
+        let told = run.stdout.lines().last().unwrap_or_default();
+        let (_, bytes) = told
+            .split_once("seconds, ")
+            .unwrap_or_else(|| panic!("{run:#?}"));
+        let bytes = bytes.split(' ').next().and_then(|count| count.parse().ok());
+        assert!(bytes.is_some_and(|count: u64| count > 7), "{run:#?}");
+    }
 }
 
 fn s_client(openssl: &Path, served: &Served, ca: &Path, flag: &str) -> Run {

@@ -476,6 +476,83 @@ fn what_a_server_must_not_send() {
     check(&pings, ProtocolError::Http2(Code::CALM));
 }
 
+/// After `first`, a server says `bytes` without end: the connection ends as `expected`, or goes on
+/// and holds none of it once the client has said what it owes. What waits to be said is bounded.
+#[track_caller]
+fn flood(name: &str, first: &[u8], bytes: &[u8], expected: Option<ProtocolError>) {
+    let content = vec![b'x'; 5_000];
+    let requests = compile(&[parts("/", Some(&content))]);
+    for is_heard in [false, true] {
+        let mut peer = Peer::new(2);
+        peer.say(&settings(&[(settings::WINDOW, 0)])).unwrap();
+        peer.ask(&requests[0]);
+        peer.say(first).unwrap();
+        let mut told = Ok(());
+        for _ in 0..30_000 {
+            told = peer.say(bytes);
+            if told.is_err() {
+                break;
+            }
+            if is_heard {
+                peer.hear();
+                peer.sent.clear();
+            }
+            let held = peer.client.out.len() + peer.shared.text.len();
+            assert!(held <= OUT_LIMIT + 20_000, "{name}: {held}");
+        }
+        // Answers that are sent as they come pile up nowhere.
+        let is_calm = expected == Some(ProtocolError::Http2(Code::CALM));
+        match expected {
+            Some(error) if !(is_heard && is_calm) => assert_eq!(told, Err(error), "{name}"),
+            _ => assert_eq!(told, Ok(()), "{name}"),
+        }
+        assert!(!is_heard || peer.client.out.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn floods_are_dropped() {
+    let right = head(1, 0, &[(":status", "200")]);
+    let check = |name, bytes: &[u8]| flood(name, &[], bytes, None);
+    check("settings ack", &raw(kind::SETTINGS, flag::ACK, 0, &[]));
+    check("ping ack", &raw(kind::PING, flag::ACK, 0, &[0; 8]));
+    check("priority", &raw(kind::PRIORITY, 0, 1, &[0; 5]));
+    check("unknown", &raw(99, 0, 0, &[]));
+    check("go away", &go_away(1, 0));
+    let mut tiny = Vec::new();
+    frame::window_update(&mut tiny, 1, 1);
+    check("tiny windows", &tiny);
+    flood("empty frames", &right, &data(1, "", false), None);
+    let mut padded = vec![100];
+    padded.resize(101, 0);
+    let padded = raw(kind::DATA, flag::PADDED, 1, &padded);
+    flood("padding", &right, &padded, None);
+    flood("resets of no stream", &reset(1, 8), &reset(1, 8), None);
+}
+
+#[test]
+fn floods_are_cut_off() {
+    let calm = Some(ProtocolError::Http2(Code::CALM));
+    let long = Some(ProtocolError::HeadTooLong(10_000));
+    let open = raw(kind::HEADERS, 0, 1, &[0x88]);
+    let changes = settings(&[(settings::STREAMS, 9)]);
+    flood("settings", &[], &changes, calm);
+    flood("ping", &[], &raw(kind::PING, 0, 0, &[0; 8]), calm);
+    let empty = raw(kind::CONTINUATION, 0, 1, &[]);
+    flood("empty continuation", &open, &empty, long);
+    let piece = raw(kind::CONTINUATION, 0, 1, &[0x88; 1_000]);
+    flood("long continuation", &open, &piece, long);
+    let interim = head(1, 0, &[(":status", "103")]);
+    let many = ProtocolError::TooManyInterim(32);
+    flood("interim", &[], &interim, Some(many));
+    // A byte stands for a field of 3,000.
+    let mut bomb = vec![0x88];
+    hpack::field(&mut bomb, b"bomb", &[b'x'; 3_000], Form::Kept);
+    bomb.resize(bomb.len() + 1_000, 0x80 | 62);
+    let bomb = raw(kind::HEADERS, flag::END_HEADERS, 1, &bomb);
+    flood("bomb", &[], &bomb, long);
+}
+
 /// Content that is not as long as its head says is wrong, and that alone.
 #[test]
 fn lengths_are_held_against_each_other() {
