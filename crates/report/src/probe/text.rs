@@ -11,7 +11,8 @@ use crate::number::Unit;
 /// Columns of the sentence above the rows.
 const ANSWER_WIDTH: usize = 80;
 
-/// The answer in a sentence, then a row for each operation: the class first, then what one call costs.
+/// The answer in a sentence, then a row for each operation: the class first, then what one call
+/// costs.
 pub fn table(side: &Side<'_>) -> String {
     let operations = operations(std::slice::from_ref(side));
     let width = operations

@@ -89,8 +89,8 @@ fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
         let partial = "valid, but some mandatory rule could not be evaluated";
         legend.push(("partial", partial));
     }
-    let sharp = "the interval reaches at most 3 % to either side of the first number; fair: at most \
-                 10 %; rough: further, or nobody knows. A rough number can be valid";
+    let sharp = "the interval reaches at most 3 % to either side of the first number; fair: at \
+                 most 10 %; rough: further, or nobody knows. A rough number can be valid";
     legend.push(("sharp", sharp));
     legend
 }
