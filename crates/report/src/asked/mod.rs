@@ -119,7 +119,10 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
         value: format!("{count} of {of}"),
         interval: None,
         place: match heard.filter(|_| !with.is_empty()) {
-            Some(heard) => format!("{rule}: {}", heard.finding.say),
+            Some(heard) => {
+                let said = heard.finding.say.trim_end_matches('.');
+                format!("{rule}: {said}")
+            }
             None => format!("{rule} found nothing"),
         },
         standing: Standing::Sound,

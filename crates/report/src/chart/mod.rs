@@ -81,6 +81,9 @@ pub struct Series {
     pub look: usize,
     /// Whether it is the lighter, hatched or dashed half of a pair.
     pub light: bool,
+    /// How many lines of its look stand before it: those of one thing in several ways, which a dash
+    /// tells apart.
+    pub strand: usize,
     /// How its points are joined.
     pub kind: Kind,
     /// From left to right.
@@ -97,6 +100,7 @@ impl Series {
             part: None,
             look,
             light: false,
+            strand: 0,
             kind,
             points: Vec::new(),
             cloud: Vec::new(),

@@ -15,20 +15,26 @@ use crate::run::Cell;
 /// The width of the drawing in its own units; the page stretches it.
 const WIDTH: f64 = 100.0;
 
-/// Everything that is said of one workload, whose points are `cells`.
-pub(super) fn answer(comparison: &Comparison, cells: &[Cell<'_>]) -> String {
+/// What the marks in the pictures mean, said once below all of them.
+pub(super) const HOW_TO_READ: &str = "<p class=\"note\">A dot is a ratio within rounds with its \
+    95 % interval, on a logarithmic axis; the broken line is the reference. A full dot is an \
+    answer; a hollow one means that there is none.</p>\n";
+
+/// Everything that is said of one workload; `spoilt` is what its spoilt trials would change.
+pub(super) fn answer(comparison: &Comparison, spoilt: Option<&str>) -> String {
     let mut html = format!("<p class=\"lead\">{}</p>\n", escape(&comparison.sentence()));
     html.push_str("<ul class=\"note\">\n");
-    for said in comparison.certainty().into_iter().chain(comparison.cost()) {
+    let certainty = comparison.certainty().into_iter();
+    let said = certainty.chain(comparison.cost());
+    for said in said.chain(spoilt.map(str::to_owned)) {
         let _ = writeln!(html, "<li>{}</li>", escape(&said));
     }
-    html.push_str("</ul>\n");
-    html.push_str(&picture(comparison, cells));
-    html
+    html + "</ul>\n"
 }
 
-/// Ratios with their intervals on a logarithmic axis, the reference at 1, each with its verdict.
-fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> String {
+/// Ratios with their intervals on a logarithmic axis, the reference at 1, each with the verdict of
+/// its point, which is one of `cells`; none where nothing can be drawn.
+pub(super) fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> Option<String> {
     let drawn: Vec<(&Rival, f64, (f64, f64))> = comparison
         .rivals
         .iter()
@@ -43,7 +49,7 @@ fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> String {
         })
         .collect();
     if drawn.is_empty() {
-        return String::new();
+        return None;
     }
     let low = drawn.iter().map(|(_, _, ends)| ends.0).fold(0.5, f64::min) / 1.1;
     let high = drawn.iter().map(|(_, _, ends)| ends.1).fold(2.0, f64::max) * 1.1;
@@ -74,9 +80,7 @@ fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> String {
         "1",
         "the server that the others are compared with",
     ));
-    html + "</div>\n<p class=\"note\">Ratios within rounds with their 95 % intervals, on a \
-            logarithmic axis; the broken line is the reference. A full dot is an answer; a hollow \
-            one means that there is none.</p>\n"
+    Some(html + "</div>\n")
 }
 
 fn row(head: &str, drawing: &str, shown: &str, title: &str) -> String {

@@ -9,7 +9,7 @@ use super::frame::{self, ASSETS, Assets, Section};
 use super::table::Table;
 use super::{escape, setting};
 use crate::number::{self, Unit, plural};
-use crate::probe::{Operation, Side, asked, chart, operations};
+use crate::probe::{HOW, Operation, Side, answer, asked, chart, operations};
 use crate::published::WARNING;
 
 /// The page: results of one machine, or of two laid over each other.
@@ -104,12 +104,16 @@ fn answers(sides: &[Side<'_>], operations: &[Operation<'_>]) -> String {
         [a, b] => both(a, b, operations),
         _ => one(operations),
     };
-    let how = "A class is named where the 95 % bounds over the passes and the fits allow only one \
-               answer; else the answer lies between two. What stays within a quarter of its \
-               beginning is flat; growth is named from 1.35 times on, so anything less often lies \
-               between two. The beginning is the first sixth of the bins of a curve, the end the \
-               last.";
-    format!("<p>{how}</p>\n{table}")
+    let lead = match sides {
+        [_] => answer(operations),
+        _ => None,
+    };
+    let lead = lead.map(|said| format!("<p class=\"lead\">{}</p>\n", escape(&said)));
+    format!(
+        "{}{table}<p class=\"note\">{}</p>\n",
+        lead.unwrap_or_default(),
+        escape(HOW)
+    )
 }
 
 /// The operation's name, which leads to its curve.

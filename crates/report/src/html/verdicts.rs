@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use model::point::Values;
 use model::{Claim, Severity, Status};
 
-use super::answer::answer;
+use super::answer::{HOW_TO_READ, answer, picture};
 use super::escape;
 use super::table::Table;
 use crate::number::{self, plural};
@@ -27,11 +27,15 @@ pub(super) fn section(run: &Run) -> String {
     for sentence in run.in_the_way() {
         let _ = writeln!(html, "<p class=\"missing\">{}</p>", escape(&sentence));
     }
+    let mut has_picture = false;
     for (comparison, spoilt) in run.answers() {
-        html.push_str(&answer(&comparison, &run.cells(&comparison.workload)));
-        if let Some(spoilt) = spoilt {
-            let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&spoilt));
-        }
+        html.push_str(&answer(&comparison, spoilt.as_deref()));
+        let picture = picture(&comparison, &run.cells(&comparison.workload));
+        has_picture |= picture.is_some();
+        html.extend(picture);
+    }
+    if has_picture {
+        html.push_str(HOW_TO_READ);
     }
     html.push_str(&summary(run));
     for note in &run.said_first() {
@@ -304,7 +308,7 @@ fn findings(run: &Run) -> String {
         further,
     ));
     let title = format!(
-        "{}: nothing taken from any claim",
+        "{} without effect on any claim",
         plural(notes.len(), "note")
     );
     html.push_str(&folded(run, &title, &notes));
@@ -354,13 +358,12 @@ fn place(run: &Run, heard: &Heard) -> String {
     };
     let at = match places.as_slice() {
         [only] => format!(" at {}", only.text()),
-        [first, .., last] if first.rate().is_none() => {
-            format!(
-                " at {} to {} connections",
-                first.connections(),
-                last.connections()
-            )
-        }
+        [first, .., last] if first.rate().is_none() => match first.connections() {
+            same if same == last.connections() => {
+                format!(" at {}", plural(same as usize, "connection"))
+            }
+            fewest => format!(" at {fewest} to {} connections", last.connections()),
+        },
         [first, .., last] => match (per_second(first), per_second(last)) {
             (Some(low), Some(high)) if first.connections() == last.connections() => {
                 let low = number::plain(low);

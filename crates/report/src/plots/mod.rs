@@ -89,7 +89,9 @@ impl<'a> Subject<'a> {
                         true => Kind::Line,
                         false => Kind::Marks,
                     };
-                    let mut line = Series::new(name, self.look_at(&across, cell), kind);
+                    let look = self.look_at(&across, cell);
+                    let mut line = Series::new(name, look, kind);
+                    line.strand = lines.iter().filter(|other| other.look == look).count();
                     add(&mut line, x, &measure);
                     lines.push(line);
                 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use model::fixture::Heat;
 use model::plan::Arrivals;
-use model::point::{CONNECTIONS, PROTOCOL, Value};
+use model::point::{CONNECTIONS, PLACEMENT, PROTOCOL, Value};
 use model::record::Interval;
 use model::units::Span;
 
@@ -145,6 +145,40 @@ fn no_server_is_left_out_where_there_are_many_lines() {
     assert_eq!(servers.len(), 7);
     assert_eq!(chart.series.len(), 7 * 8);
     assert!(chart.caption.ends_with("the first 8 rounds are drawn."));
+}
+
+/// A server has one colour, and each way in which it was asked a dash of its own.
+#[test]
+fn lines_of_one_server_asked_in_several_ways_are_told_apart() {
+    let of_way = |way: &str| {
+        let mut trials = Heat {
+            servers: vec!["nginx", "origin"],
+            workloads: vec![("seven-bytes", 7)],
+            connections: vec![1, 64],
+            ceiling: false,
+            ..Heat::default()
+        }
+        .trials();
+        for trial in &mut trials {
+            let point = trial.point.as_mut().unwrap();
+            let way = Value::Word(way.to_owned());
+            point.id = point.id.clone().with(PLACEMENT, way);
+        }
+        trials
+    };
+    let run = of(&[of_way("apart"), of_way("shared")].concat());
+    let mut chart = rate::plot(&subject(&run)).remove(0);
+    chart.series.retain(|one| one.kind == Kind::Line);
+    let looks: BTreeSet<(usize, usize)> = chart
+        .series
+        .iter()
+        .map(|one| (one.look, one.strand))
+        .collect();
+    let expected = [(0, 0), (0, 1), (1, 0), (1, 1)];
+    assert_eq!(looks.into_iter().collect::<Vec<_>>(), expected);
+    let drawn = crate::html::drawing(&chart);
+    let dashed = drawn.matches("stroke-dasharray=\"10 4\"").count();
+    assert_eq!(dashed, 4, "two lines and their samples: {drawn}");
 }
 
 /// Six servers asked in five ways are no thirty servers.

@@ -2,6 +2,7 @@
 //!
 //! One side is a set of results of one machine; with two sides the charts lay one over the other.
 
+mod answer;
 pub mod asked;
 mod plots;
 mod scatter;
@@ -9,6 +10,7 @@ mod text;
 
 use model::probe::{Growth, ProbeResult};
 
+pub use answer::{HOW, answer};
 pub use plots::chart;
 pub use scatter::scatter;
 pub use text::{comparison, table};

@@ -54,6 +54,44 @@ fn side<'a>(name: &'a str, results: &'a [ProbeResult]) -> Side<'a> {
 }
 
 #[test]
+fn the_answer_stands_first_in_a_sentence() {
+    let of = |probe: &str, classes: &[Class]| {
+        let mut result = result(probe, 5);
+        result.growth[0].classes = classes.to_vec();
+        result
+    };
+    let check = |results: &[ProbeResult], expected: &str| {
+        let sides = [side("", results)];
+        assert_eq!(answer(&operations(&sides)).as_deref(), Some(expected));
+        let flat = table(&sides[0]);
+        let flat: Vec<&str> = flat.split_whitespace().collect();
+        assert!(flat.join(" ").starts_with(expected), "{flat:?}");
+        assert!(crate::html::probes("probes", &sides).contains(expected));
+    };
+    check(
+        &[of("socket", &[Class::Linear]), of("bind", &[Class::Flat])],
+        "Of 2 operations 1 has a cost that changes: socket (linear). 1 is flat.",
+    );
+    check(
+        &[of("socket", &[Class::Flat]), of("bind", &[Class::Flat])],
+        "Of 2 operations none has a cost that surely changes with how many there are. 2 are flat.",
+    );
+    check(
+        &[
+            of("a", &[Class::Linear]),
+            of("b", &[Class::Step]),
+            of("c", &[Class::Flat]),
+            of("d", &[Class::Flat, Class::Step]),
+            of("e", &[]),
+        ],
+        "Of 5 operations 2 have a cost that changes: a socket (linear) and b socket (a step). 1 is \
+         flat, 1 lies between two classes and 1 has too little to tell.",
+    );
+    let alone = [of("socket", &[Class::Linear])];
+    assert_eq!(answer(&operations(&[side("", &alone)])), None);
+}
+
+#[test]
 fn each_pass_is_a_series_and_the_fit_another() {
     let results = [result("socket", 5)];
     let operations = operations(&[side("", &results)]);

@@ -5,10 +5,14 @@ use std::fmt::Write as _;
 
 use model::probe::{AxisKind, Class, Growth, ProbeResult};
 
-use super::{Operation, Side, operations};
+use super::{Operation, Side, answer, operations};
 use crate::number::Unit;
 
-/// A row for each operation: the class first, then what one call costs.
+/// Columns of the sentence above the rows.
+const ANSWER_WIDTH: usize = 80;
+
+/// The answer in a sentence, then a row for each operation: the class first, then what one call
+/// costs.
 pub fn table(side: &Side<'_>) -> String {
     let operations = operations(std::slice::from_ref(side));
     let width = operations
@@ -19,6 +23,12 @@ pub fn table(side: &Side<'_>) -> String {
         .unwrap_or(0)
         .max("operation".len());
     let mut text = String::new();
+    if let Some(said) = answer(&operations) {
+        for line in crate::text::wrap(&said, ANSWER_WIDTH) {
+            let _ = writeln!(text, "{line}");
+        }
+        text.push('\n');
+    }
     if operations.iter().any(|one| !one.growth().is_empty()) {
         let _ = writeln!(
             text,

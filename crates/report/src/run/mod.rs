@@ -134,12 +134,13 @@ impl Run {
         let spare: Vec<String> = spare.map(|round| round.to_string()).collect();
         if self.rounds > 0 && !spare.is_empty() {
             let (noun, verb) = match spare.len() {
-                1 => ("Round", "is"),
-                _ => ("Rounds", "are"),
+                1 => ("Round", "was"),
+                _ => ("Rounds", "were"),
             };
             all.push(format!(
-                "{noun} {} {verb} spare: {} were planned, and of some comparisons too few of them \
-                 count. What disturbed a round decides whether it counts, never its result.",
+                "{noun} {} {verb} added: {} were planned, and for some comparisons too few of \
+                 those count. Whether a round counts depends on what disturbed it, never on its \
+                 result.",
                 words::list(&spare),
                 words::count(u64::from(self.rounds))
             ));
@@ -323,7 +324,7 @@ impl Run {
             match (is_same, is_spoilt) {
                 (true, true) => None,
                 (true, false) => {
-                    Some("The trials that do not count would change nothing.".to_owned())
+                    Some("The trials that do not count would not change these numbers.".to_owned())
                 }
                 (false, true) => Some(format!("With all rounds as first measured: {sentence}")),
                 (false, false) => Some(format!("With the trials that do not count: {sentence}")),

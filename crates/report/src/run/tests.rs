@@ -126,7 +126,7 @@ fn a_trial_that_something_spoilt_does_not_count_and_is_told_first() {
             "{text}"
         );
         assert!(
-            text.contains("The trials that do not count would change nothing."),
+            text.contains("The trials that do not count would not change these numbers."),
             "{text}"
         );
         trials.reverse();
@@ -417,12 +417,12 @@ fn spare_rounds_are_told_from_those_that_were_planned() {
     run.rounds = 6;
     let said = run.said_first();
     assert!(
-        said[0].starts_with("Rounds 7 and 8 are spare: 6 were planned"),
+        said[0].starts_with("Rounds 7 and 8 were added: 6 were planned"),
         "{said:?}"
     );
-    assert!(crate::html::page(&run).contains("Rounds 7 and 8 are spare"));
+    assert!(crate::html::page(&run).contains("Rounds 7 and 8 were added"));
     run.rounds = 7;
-    assert!(run.said_first()[0].starts_with("Round 8 is spare: 7 "));
+    assert!(run.said_first()[0].starts_with("Round 8 was added: 7 "));
 }
 
 #[test]

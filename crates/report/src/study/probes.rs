@@ -10,7 +10,7 @@ use super::{Study, asked_table, machine, text};
 use crate::asked::Told;
 use crate::chart::{Axis, Chart, Kind, LOOKS, Point, Scale, Series};
 use crate::number::{Unit, plural, rounded};
-use crate::probe::{Side, asked, operations};
+use crate::probe::{self, HOW, Side, asked, operations};
 use crate::published::WARNING;
 
 /// Makes the page called `name`. `record` says where the results lie, as a link; `notes` is what
@@ -57,11 +57,16 @@ pub fn of_probes(
 
 /// A row for each operation.
 fn answer(results: &[ProbeResult]) -> String {
-    let mut out = "\n## The answer here\n\n\
-        | operation | growth | at the beginning | at the end | end over beginning |\n\
-        |---|---|--:|--:|--:|\n"
-        .to_owned();
-    for operation in operations(&[Side { name: "", results }]) {
+    let operations = operations(&[Side { name: "", results }]);
+    let mut out = "\n## The answer here\n\n".to_owned();
+    if let Some(said) = probe::answer(&operations) {
+        let _ = writeln!(out, "{}\n", text(&said));
+    }
+    out.push_str(
+        "| operation | growth | at the beginning | at the end | end over beginning |\n\
+         |---|---|--:|--:|--:|\n",
+    );
+    for operation in operations {
         for (_, growth) in operation.growth() {
             let _ = write!(out, "| {} | {}", text(&operation.name()), growth.word());
             if let [_] = growth.classes[..] {
@@ -83,11 +88,7 @@ fn answer(results: &[ProbeResult]) -> String {
             };
         }
     }
-    out.push_str(
-        "\nA class is named where the 95 % bounds over the passes and the fits allow only one \
-         answer; else it lies between two. The beginning is the first sixth of the bins of a \
-         curve, the end the last.\n",
-    );
+    let _ = writeln!(out, "\n{HOW}");
     out
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::point::{PROTOCOL, Values};
 use model::{Claim, PointId, Severity, Status};
 use verdict::analysis::{Measure, Standing};
-use verdict::pairs::Sharpness;
+use verdict::pairs::{Precision, Sharpness};
 use verdict::words;
 
 use super::steps::steps;
@@ -65,14 +65,15 @@ fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
     let has = |text: &str| tables.contains(text);
     let mut legend = vec![(
         "[95 %]",
-        "the interval that holds the true median over rounds 95 times in 100; in brackets alone: \
-         invalid, no result. The order is that of the medians; the answer above says which \
-         differences are more than chance",
+        "the interval of the median over rounds: of 100 such intervals, 95 hold the true median. A \
+         number in round brackets is invalid and no result. Servers stand in the order of their \
+         medians; the answers above say which differences are more than chance",
     )];
     if has(" head ") {
         let rate = "right answers per second; \">=\": the generator was the limit";
         legend.push(("rate/s", rate));
-        let head = "headroom: how far the generator was from its limit in the worst round";
+        let head = "headroom: so many times this rate the generator itself could have reached, in \
+                    the worst round";
         legend.push(("head", head));
     }
     if has(" got/s ") {
@@ -88,8 +89,8 @@ fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
         let partial = "valid, but some mandatory rule could not be evaluated";
         legend.push(("partial", partial));
     }
-    let sharp = "how precise the first number is, whatever it is worth: within 3 %; fair within \
-                 10 %, rough beyond";
+    let sharp = "the interval reaches at most 3 % to either side of the first number; fair: at \
+                 most 10 %; rough: further, or nobody knows. A rough number can be valid";
     legend.push(("sharp", sharp));
     legend
 }
@@ -186,14 +187,10 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
             });
         }
         out.push_str(&steps(&cells, style));
-        let here: Vec<String> = cells.iter().filter_map(not_sharp).collect();
-        if !here.is_empty() {
-            blurred.push(format!("at {} {}", place.text(), here.join(", ")));
-        }
+        blurred.extend(cells.iter().filter_map(not_sharp));
     }
     if !blurred.is_empty() {
-        let text = format!("{}.", blurred.join("; "));
-        out.push_str(&style.labelled("precision", &text));
+        out.push_str(&style.labelled("precision", &to_be_sharp(&blurred)));
     }
     for said in run.above_ceilings(workload) {
         out.push_str(&style.labelled("ceiling", &said));
@@ -276,16 +273,36 @@ fn rate(rate: &Measure) -> String {
     }
 }
 
-/// How far the first number of a row is from being sharp: `nginx within 24 % (380 rounds to be
-/// sharp)`.
-fn not_sharp(cell: &Cell<'_>) -> Option<String> {
+/// How precise the first number of a row is, where that is a result and not sharp.
+fn not_sharp(cell: &Cell<'_>) -> Option<Precision> {
     let first = match cell.place().rate() {
         Some(_) => cell.response(P50)?.measure,
         None => cell.rate()?,
     };
     let is_sharp = first.precision.sharpness == Sharpness::Sharp;
-    (!is_sharp && first.standing != Standing::Struck)
-        .then(|| format!("{} {}", cell.server(), first.precision.in_short()))
+    (!is_sharp && first.standing != Standing::Struck).then_some(first.precision)
+}
+
+/// How many rounds those that are not sharp would take: `5 points are not sharp. That would take 29
+/// to 822 rounds.`
+fn to_be_sharp(blurred: &[Precision]) -> String {
+    let known = || blurred.iter().filter_map(|one| one.rounds_to_be_sharp);
+    let (least, most) = (known().min(), known().max());
+    let rounds = match (least, most, known().count() < blurred.len()) {
+        (None, _, _) | (_, None, _) => "more rounds than anyone runs".to_owned(),
+        (Some(least), _, true) => format!("{} rounds or more", words::count(least)),
+        (Some(least), Some(most), false) if least == most => {
+            format!("about {} rounds", words::count(most))
+        }
+        (Some(least), Some(most), false) => {
+            format!("{} to {} rounds", words::count(least), words::count(most))
+        }
+    };
+    let verb = if blurred.len() == 1 { "is" } else { "are" };
+    format!(
+        "{} {verb} not sharp. To be sharp would take {rounds}.",
+        words::plural(blurred.len() as u64, "point")
+    )
 }
 
 fn row(cell: &Cell<'_>, style: Style) -> String {

@@ -126,7 +126,7 @@ impl Style {
 }
 
 /// `text` broken at blanks into lines of at most `width` columns; a longer word stays whole.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut columns = 0;
     for word in text.split_whitespace() {

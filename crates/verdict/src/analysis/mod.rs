@@ -356,7 +356,7 @@ pub(crate) fn rests_on_all(unspoilt: usize, rounds: usize) -> String {
         some => format!("only {some} of them"),
     };
     format!(
-        "rests on all {rounds} rounds as they were first measured: {without} had the CPUs to \
+        "rests on all {rounds} rounds as they were first measured, and {without} had the CPUs to \
          themselves"
     )
 }

@@ -45,9 +45,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Latency, severity)],
         format!(
-            "Thread {} took {batch} for 1 in 100 of its batches of events ({} each on average), \
-             {} of the median service time of {median}: answers in them are stamped that late.",
-            worker.index,
+            "{} took {batch} or more for 1 in 100 of its batches of events ({} events each on \
+             average). That is {} of the median service time, {median}, and the times of answers \
+             in such a batch may be too long by that much.",
+            words::worker(worker.index, record),
             words::rate(events),
             words::share(share)
         ),

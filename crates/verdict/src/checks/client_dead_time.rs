@@ -79,7 +79,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Capacity, severity), (Latency, Severity::Suspect)],
         format!(
-            "{who} idled {} of every {} in the generator ({}).",
+            "{who} was idle for {} of every {}, because the generator had not asked yet ({}).",
             of_one(idle),
             of_one(available),
             words::share(share)

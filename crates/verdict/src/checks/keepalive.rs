@@ -56,9 +56,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     }
     if let Some((server, other, _)) = &unlike {
         say += &format!(
-            " {server} closed {}: they do not do the same work.",
+            " {server} closed {}: the two do not do the same work.",
             if *other > 0.0 {
-                how_often(*other)
+                format!("connections, {}", how_often(*other))
             } else {
                 "none".to_owned()
             }
@@ -77,15 +77,15 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         .into()
 }
 
-/// `one in every 100 requests`, `one in every request` or `3.5 for each request`, where `share`
+/// `one for every 100 requests`, `one for each request` or `3.5 for each request`, where `share`
 /// connections close for each request.
 fn how_often(share: f64) -> String {
     if share >= 1.5 {
         return format!("{} for each request", words::rate(share));
     }
     match words::rate((1.0 / share).round()).trim_end_matches(".0") {
-        "1.00" => "one in every request".to_owned(),
-        each => format!("one in every {} requests", each.trim_end_matches(".00")),
+        "1.00" => "one for each request".to_owned(),
+        each => format!("one for every {} requests", each.trim_end_matches(".00")),
     }
 }
 

@@ -65,7 +65,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let rate = words::rate(facts.record.achieved_rate);
     let mut say = match (&facts.trial.context.ceiling, headroom.by_ceiling) {
         (Some(ceiling), Some(_)) => format!(
-            "This generator reaches {}{}/s here and the server was measured at {rate}/s.",
+            "This generator reaches {}{}/s here against a server that does nothing, and this \
+             server was measured at {rate}/s.",
             if ceiling.at_least { "at least " } else { "" },
             words::rate(ceiling.rate),
         ),
@@ -83,7 +84,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         if server_too {
             "but the server was at its own limit, too"
         } else if severity == model::Severity::Invalid {
-            "the rate is a lower bound, the server may be faster"
+            "the rate is a lower bound, and the server may be faster"
         } else {
             "the server may be a little faster than this"
         }

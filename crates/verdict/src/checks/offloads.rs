@@ -36,9 +36,12 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let (offload, lacking) = match is_elsewhere {
         true => (
             "tso",
-            "leaves no segments that it sends to its card to cut (TSO is off)",
+            "does not let its card cut what it sends into segments (TSO is off)",
         ),
-        false => ("gro", "joins no segments that it receives (GRO is off)"),
+        false => (
+            "gro",
+            "does not join the segments that it receives (GRO is off)",
+        ),
     };
     let Some(is_on) = path.offloads.get(offload) else {
         return Judgement::unknown(format!("whether {offload} of {link} is on"));
@@ -54,8 +57,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         severity,
         format!(
-            "{link} {lacking}, and an answer has {} bytes: this machine pays for each packet of \
-             it, as machines with other settings do not.",
+            "{link} {lacking}, and an answer has {} bytes: each packet of it costs CPU time that \
+             other settings save.",
             words::count(bytes)
         ),
     )

@@ -25,7 +25,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         CHECK.claims,
         Invalid,
         format!(
-            "{} is not asked for the same thing as this server.",
+            "This server and {} were asked for different things.",
             point.id.server
         ),
     )

@@ -65,7 +65,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             words::count(data),
             words::share(share),
             if struck == 0 {
-                format!("no exchange took the {RTO_MIN} or more that waiting for a timer costs")
+                format!(
+                    "no exchange of this trial took {RTO_MIN} or more, as one that waits for a \
+                     timer does"
+                )
             } else {
                 format!(
                     "{} of this trial took {RTO_MIN} or more, as one that waits for a timer does",

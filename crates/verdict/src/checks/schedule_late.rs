@@ -79,9 +79,8 @@ fn found(facts: &Facts<'_>, judged: &Part) -> Option<(Severity, Found)> {
     let found = Found::new(
         &[(Latency, severity)],
         format!(
-            "Requests left up to {longest} late for the generator's own reasons; {so_many} left \
-             {late} or more after it could have, which can be part of the {label} of response \
-             time, {response}."
+            "The generator sent requests up to {longest} late, and {so_many} by {late} or more: \
+             that can be part of the {label} of response time, {response}."
         ),
     )
     .evidence("quantile", *label)

@@ -76,6 +76,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
 /// What a claim is about, over the rounds of its point.
 struct Number<'a> {
     name: &'static str,
+    verb: &'static str,
     rounds: Option<&'a Rounds>,
 }
 
@@ -89,10 +90,12 @@ impl Number<'_> {
 fn number_of<'a>(claim: Claim, peers: &Peers<'_>, point: Option<&'a PointSummary>) -> Number<'a> {
     let rate = Number {
         name: "the rate",
+        verb: "is",
         rounds: point.map(|point| &point.rate),
     };
     let response = Number {
         name: "response times",
+        verb: "are",
         // The tail is what short windows miss first, where the sample carries it.
         rounds: point.and_then(|p| p.response_p99_us.as_ref().or(p.response_p50_us.as_ref())),
     };
@@ -102,6 +105,7 @@ fn number_of<'a>(claim: Claim, peers: &Peers<'_>, point: Option<&'a PointSummary
         Capacity | Comparison => rate,
         Resources => Number {
             name: "CPU time per exchange",
+            verb: "is",
             rounds: point.and_then(|point| point.cpu_us.as_ref()),
         },
     }
@@ -115,12 +119,12 @@ fn say(window: Span, rounds: usize, numbers: &[Number<'_>]) -> String {
             _ => words::plural(rounds as u64, "round"),
         };
         return format!(
-            "{rounds} of {window} cannot say how precise this is: an interval takes {few}."
+            "{rounds} of {window} cannot say how precise this is: an interval needs {few} rounds."
         );
     }
     let told = numbers.iter().map(|number| match number.precision() {
-        Some(precision) => format!("{} {}", number.name, precision.text()),
-        None => format!("{} not in every round", number.name),
+        Some(precision) => format!("{} {} {}", number.name, number.verb, precision.text()),
+        None => format!("{} {} not known of every round", number.name, number.verb),
     });
     format!(
         "Over {} of {window}: {}.",

@@ -332,7 +332,7 @@ fn a_wide_spread_is_rough_and_valid_however_long_the_window() {
             .unwrap();
         assert_eq!(precision.worst(), Severity::Note);
         assert!(
-            precision.say.contains("the rate rough (within"),
+            precision.say.contains("the rate is rough (within"),
             "{}",
             precision.say
         );

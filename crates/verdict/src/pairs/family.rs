@@ -199,7 +199,7 @@ impl Answer {
             Self::More => return format!("{more} (margin {margin})"),
             Self::Single => return "one value each: a ratio and no answer".to_owned(),
             Self::Undeclared => {
-                return "not one of the declared comparisons: its interval alone".to_owned();
+                return "no answer: not one of the declared comparisons".to_owned();
             }
             Self::Inconclusive { why, more_rounds } => (why, more_rounds),
         };
@@ -214,7 +214,9 @@ impl Answer {
         };
         match why {
             Why::Family => {
-                format!("inconclusive: clear on its own, but not as one of {comparisons}; {would}")
+                format!(
+                    "inconclusive: among {comparisons} one may differ so much by chance; {would}"
+                )
             }
             Why::FewRounds { rounds, needed } => format!(
                 "inconclusive: {} {} too few for {comparisons}; {} are needed",

@@ -101,18 +101,6 @@ impl Precision {
         }
     }
 
-    /// Among others: `within 24 % (about 380 rounds to be sharp)`.
-    pub fn in_short(&self) -> String {
-        let within = self.within();
-        match (self.sharpness, self.rounds_to_be_sharp) {
-            (Sharpness::Sharp, _) | (_, None) => within,
-            (_, Some(rounds)) => {
-                let rounds = crate::words::count(rounds);
-                format!("{within} (about {rounds} rounds to be sharp)")
-            }
-        }
-    }
-
     /// As a sentence has it: `sharp (within 1.2 %)`, `rough (within 24 %; about 380 rounds would
     /// make it sharp)`.
     pub fn text(&self) -> String {

@@ -345,7 +345,7 @@ impl<'a> Peers<'a> {
     /// it is judged alone, without `what`.
     pub(crate) fn without_point(&self, what: &str) -> Judgement {
         if self.grid.is_some() {
-            let why = "this trial does not count, so it is no round of its point";
+            let why = "this trial does not count as a round of its point";
             return Judgement::CannotApply(why.to_owned());
         }
         Judgement::unknown(what)

@@ -143,11 +143,19 @@ fn swatch(series: &Series) -> String {
 /// Marks of a line with more points than this are small, so that the line is seen.
 const MARKS_LARGE: usize = 20;
 
+/// Dashes of the second, third and fourth line of one look.
+const STRANDS: [&str; 3] = [
+    " stroke-dasharray=\"10 4\"",
+    " stroke-dasharray=\"2 3\"",
+    " stroke-dasharray=\"10 3 2 3\"",
+];
+
 /// The dash attribute of a series' line, if it has one.
 fn dash(series: &Series) -> &'static str {
     match series.kind {
         Kind::Reference => " stroke-dasharray=\"2 4\"",
         _ if series.light => " stroke-dasharray=\"3 3\"",
+        Kind::Line if series.strand > 0 => STRANDS[(series.strand - 1) % STRANDS.len()],
         Kind::Line if look::dashed(series.look) => " stroke-dasharray=\"7 4\"",
         _ => "",
     }

@@ -57,11 +57,11 @@ impl Run {
         }
         let counts = self.void_counts();
         let mut said = vec![format!(
-            "Something else had the CPUs in {} of {}{}: {}. {}{}.",
+            "Something else had the CPUs in {} of {}: {}. By server: {}. {}{}.",
             void.len(),
             plural(self.digests.len(), "trial"),
-            self.of_whom(&counts),
             takers(&void),
+            self.of_whom(&counts),
             self.what_they_count_for(),
             self.measured_again(&void),
         )];
@@ -89,7 +89,7 @@ impl Run {
             .filter(|one| one.void > 0)
             .map(|one| format!("{} {} of {}", one.server, one.void, one.trials))
             .collect();
-        format!(" ({})", each.join(", "))
+        each.join(", ")
     }
 
     fn what_they_count_for(&self) -> &'static str {

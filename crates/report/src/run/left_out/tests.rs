@@ -122,8 +122,43 @@ fn the_numbers_of_each_server_add_up() {
         beside(trial, vec![spender("cc1", false, 900)], 0);
     }
     let said = of_trials(&trials).in_the_way().remove(0);
-    let expected = "in 24 of 24 trials (nginx 8 of 8, origin 8 of 8, the ceiling 8 of 8): cc1";
+    let expected = "in 24 of 24 trials: cc1 in 24. By server: nginx 8 of 8, origin 8 of 8, the \
+                    ceiling 8 of 8. ";
     assert!(said.contains(expected), "{said}");
+}
+
+/// A program that burns half of each CPU during the first two rounds: it is named, what it spoilt
+/// was measured again, and the points are as good as those of a machine without it.
+#[test]
+fn when_whoever_was_in_the_way_has_ended_points_are_valid() {
+    let mut all = trials();
+    let mut again = Vec::new();
+    for trial in &mut all {
+        let round = trial.point.as_ref().unwrap().round;
+        if round > 2 {
+            continue;
+        }
+        let mut second = trial.clone();
+        second.point.as_mut().unwrap().attempt = 1;
+        beside(trial, vec![spender("burner", false, 1_000)], 0);
+        trial.record.achieved_rate *= 0.5;
+        if round == 1 {
+            beside(&mut second, vec![spender("burner", false, 1_000)], 0);
+        }
+        again.push(second);
+    }
+    all.extend(again);
+    let verdicts = verdict::judge_set(&all);
+    let mut run = of_trials(&all);
+    run.judge(&verdicts);
+    let said = run.in_the_way().remove(0);
+    let expected = "Something else had the CPUs in 9 of 30 trials: burner in 9. By server: nginx 3 \
+                    of 10, origin 3 of 10, the ceiling 3 of 10. Those trials do not count, and 6 \
+                    of them were measured again beside their rivals.";
+    assert_eq!(said, expected);
+    for cell in run.cells("seven-bytes") {
+        assert_eq!(cell.status(), model::Status::Valid, "{}", cell.server());
+    }
 }
 
 /// An answer may rest on such trials (ADR 0031): then nothing says that they do not count.

@@ -213,7 +213,7 @@ fn each_number_has_its_own_precision() {
     // A request costs the same CPU time in each round all the same.
     assert_eq!(found.worst(), Severity::Note);
     assert!(
-        found.say.contains("CPU time per exchange sharp"),
+        found.say.contains("CPU time per exchange is sharp"),
         "{}",
         found.say
     );
@@ -237,7 +237,11 @@ fn a_rate_that_the_plan_set_proves_no_agreement() {
     let verdict = crate::judge_set(&trials).swap_remove(0);
     let found = super::finding(&verdict, "STA-12").unwrap();
     assert_eq!(found.worst(), Severity::Note);
-    assert!(found.say.contains("response times rough"), "{}", found.say);
+    assert!(
+        found.say.contains("response times are rough"),
+        "{}",
+        found.say
+    );
 }
 
 /// A window of 350 ms in which each of 64 connections gets `usual` but for one stall: the integral
