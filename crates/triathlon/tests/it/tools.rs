@@ -424,6 +424,17 @@ fn hey_counts_what_hey_counts() {
         &["-n", "20", "-c", "2", "-disable-keepalive", &missing],
     );
     check_equal(&runs, &["[404]"]);
+    let runs = both(&hey, "hey", &["-n", "20", "-c", "2", "-o", "csv", &url]);
+    for run in &runs {
+        let mut lines = run.stdout.lines();
+        let head = "response-time,DNS+dialup,DNS,Request-write,Response-delay,Response-read,\
+                    status-code,offset";
+        assert_eq!(lines.next(), Some(head), "{run:#?}");
+        let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+        assert_eq!(rows.len(), 20, "{run:#?}");
+        let is_whole = |row: &Vec<&str>| row.len() == 8 && row[6] == "200";
+        assert!(rows.iter().all(is_whole), "{run:#?}");
+    }
     let runs = both(&hey, "hey", &["-z", "1s", "-q", "50", "-c", "2", &url]);
     for name in [
         "Requests/sec:",
