@@ -171,6 +171,14 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         &["'16': windows are the largest"],
     );
     check(
+        "h2load -r 2 -D 1 -c 2 http://127.0.0.1:1/",
+        &["-r, -D: they are mutually exclusive"],
+    );
+    check(
+        "h2load -r 3 -n 4 -c 2 http://127.0.0.1:1/",
+        &["smaller than or equal to the number of clients"],
+    );
+    check(
         "oha --http-version 0.9 http://127.0.0.1:1/",
         &["1.1, 2 or 3"],
     );
@@ -341,6 +349,13 @@ fn h2load_counts_what_h2load_counts() {
         &["--h1", "-n", "20", "-c", "2", &missing],
     );
     check_equal(&runs, &["requests:", "status codes:"]);
+    let turns = "--h1 -n 8 -c 4 -r 2 --rate-period 100ms -T 10s";
+    let words: Vec<&str> = turns.split(' ').chain([url.as_str()]).collect();
+    let before = server.status().accepts;
+    let runs = both(&h2load, "h2load", &words);
+    check_equal(&runs, &["requests:", "status codes:"]);
+    // Four of theirs, four of ours, that of the answer before the run, and that of the question.
+    assert_eq!(server.status().accepts - before, 10, "{runs:#?}");
     let timed = ["--h1", "-D", "1", "--warm-up-time=1", "-c", "2", &url];
     for run in both(&h2load, "h2load", &timed) {
         for name in [

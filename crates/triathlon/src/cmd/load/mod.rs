@@ -13,6 +13,7 @@ mod metrics;
 mod output;
 mod pace;
 mod planned;
+mod renewal;
 mod series;
 mod server;
 mod sources;
