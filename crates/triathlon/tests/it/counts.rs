@@ -234,7 +234,7 @@ fn connections_are_opened_one_after_the_other() {
     let run = triathlon(words).expect_measured();
     let told = "2 connections (opened at 10/s, made anew after 50 % of the requests), 1 thread";
     assert!(run.stdout.replace('\n', " ").contains(told), "{run:#?}");
-    assert!(run.stdout.contains("1.2s of warm-up"), "{run:#?}");
+    assert!(run.stdout.contains("1.20 s of warm-up"), "{run:#?}");
     triathlon(["load", &url, "--connect-rate", "0"]).expect_code(2);
     triathlon(["load", &url, "--reconnect", "0%"])
         .expect_code(2)

@@ -112,6 +112,20 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     Ok(Asked { words, most: None })
 }
 
+/// What is told of the turns in which a thread makes connections, if it does.
+fn turns(given: &Given, share: &dyn Fn(u64, u64) -> u64, thread: u64) -> String {
+    if !given.is("-r") {
+        return String::new();
+    }
+    let period = given.value("--rate-period").unwrap_or("1000ms");
+    let period = match period.strip_suffix("000ms") {
+        Some(seconds) => format!("{seconds}s"),
+        None => period.to_owned(),
+    };
+    let rate = share(given.number("-r", 1), thread);
+    format!("Up to {rate} client(s) will be created every {period} ")
+}
+
 /// Connections that are made in turns, each for its share of the requests.
 fn in_turns(
     given: &Given,
@@ -228,7 +242,8 @@ fn beginning(given: &Given, trial: &Trial) -> String {
                 trial.record.window.as_s_f64().round()
             )
         } else {
-            format!("{} total requests", share(given.number("-n", 1), thread))
+            let requests = share(given.number("-n", 1), thread);
+            format!("{}{requests} total requests", turns(given, &share, thread))
         };
         out.push_str(&format!(
             "spawning thread #{thread}: {clients} total client(s). {task}\n"
