@@ -21,7 +21,7 @@ use crate::script::Walks;
 use crate::session::Sessions;
 use crate::speak::{Http2InClear, InClear, Speak};
 use crate::users::Users;
-use crate::worker::{Parts, Share, Worker};
+use crate::worker::{Parts, Renewal, Share, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
 const BACKLOG_LONGEST: u64 = 1 << 20;
@@ -134,12 +134,14 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             timeout: file.timeout,
             targets: target.map_or_else(|| findings.targets.clone(), |one| vec![one]),
             sources: file.sources.clone(),
+            keeps_source: file.renewal.keeps_source,
         },
         shared: speak.shared(plan, &requests, index),
         preamble: Preamble::new(plan, index),
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),
         users: users(plan, index, dictation.is_some()),
+        renewal: Renewal::new(plan, index).map(Box::new),
         hooks: Hooks::new(
             Sessions::new(plan, index),
             dictation,

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use model::distribution::{Distribution, Shape};
 use model::record::Interval;
-use model::units::Span;
+use model::units::{Bytes, Span};
+use model::{Outcome, OutcomeCounts};
 
 /// Buckets of one interval that are shown; more than this differ in an interval only when
 /// response times spread over many decades, and then the last ones are left out.
@@ -29,6 +30,11 @@ struct Slot {
     ok: AtomicU64,
     failures: AtomicU64,
     connections: AtomicU64,
+    due: AtomicU64,
+    sent: AtomicU64,
+    bytes_received: AtomicU64,
+    bytes_sent: AtomicU64,
+    outcomes: [AtomicU64; Outcome::ALL.len()],
     buckets: AtomicU64,
     values: Box<[AtomicU64]>,
     counts: Box<[AtomicU64]>,
@@ -43,6 +49,11 @@ impl Default for Slot {
             ok: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             connections: AtomicU64::new(0),
+            due: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            bytes_received: AtomicU64::new(0),
+            bytes_sent: AtomicU64::new(0),
+            outcomes: Default::default(),
             buckets: AtomicU64::new(0),
             values: zeroes(),
             counts: zeroes(),
@@ -65,6 +76,33 @@ pub struct Published {
     pub connections: u64,
     /// Response times of the right answers.
     pub response_time: Distribution,
+    /// What else happened in it; none where whoever told of it did not say.
+    pub counts: Option<Counts>,
+}
+
+/// What else happened in a finished interval.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counts {
+    /// Exchanges that became due.
+    pub due: u64,
+    /// Those that were handed to the kernel.
+    pub sent: u64,
+    /// Bytes that came.
+    pub bytes_received: Bytes,
+    /// Bytes that went out.
+    pub bytes_sent: Bytes,
+    /// How exchanges ended.
+    pub outcomes: OutcomeCounts,
+}
+
+impl Counts {
+    fn merge(&mut self, other: &Self) {
+        self.due += other.due;
+        self.sent += other.sent;
+        self.bytes_received += other.bytes_received;
+        self.bytes_sent += other.bytes_sent;
+        self.outcomes.merge(&other.outcomes);
+    }
 }
 
 impl Published {
@@ -75,6 +113,13 @@ impl Published {
         self.failures += other.failures;
         self.connections += other.connections;
         self.response_time.merge(&other.response_time);
+        self.counts = match (self.counts, &other.counts) {
+            (Some(mut mine), Some(theirs)) => {
+                mine.merge(theirs);
+                Some(mine)
+            }
+            _ => None,
+        };
     }
 }
 
@@ -91,6 +136,14 @@ impl Progress {
         set(&slot.ok, interval.tally.right_in_it());
         set(&slot.failures, interval.tally.outcomes.failures());
         set(&slot.connections, u64::from(connections));
+        let tally = &interval.tally;
+        set(&slot.due, tally.due);
+        set(&slot.sent, tally.sent_in_it());
+        set(&slot.bytes_received, tally.bytes_received.count());
+        set(&slot.bytes_sent, tally.bytes_sent.count());
+        for ((_, count), place) in tally.outcomes.iter().zip(&slot.outcomes) {
+            set(place, count);
+        }
         let mut used = 0;
         for ((value, _, count), place) in interval.response_time.buckets().zip(0..BUCKETS) {
             set(&slot.values[place], value.as_ns());
@@ -118,6 +171,10 @@ impl Progress {
         for (value, count) in slot.values.iter().zip(&slot.counts).take(used) {
             response_time.record_n(Span::from_ns(get(value)), get(count));
         }
+        let mut outcomes = OutcomeCounts::default();
+        for (outcome, place) in Outcome::ALL.into_iter().zip(&slot.outcomes) {
+            outcomes[outcome] = get(place);
+        }
         let published = Published {
             start: Span::from_ns(get(&slot.start_ns)),
             length: Span::from_ns(get(&slot.length_ns)),
@@ -125,6 +182,13 @@ impl Progress {
             failures: get(&slot.failures),
             connections: get(&slot.connections),
             response_time,
+            counts: Some(Counts {
+                due: get(&slot.due),
+                sent: get(&slot.sent),
+                bytes_received: Bytes::new(get(&slot.bytes_received)),
+                bytes_sent: Bytes::new(get(&slot.bytes_sent)),
+                outcomes,
+            }),
         };
         fence(Ordering::Acquire);
         (self.begun.load(Ordering::Relaxed) <= number + 2).then_some(published)
@@ -157,6 +221,10 @@ mod tests {
             (Span::from_s(2), 12, 4)
         );
         assert_eq!(last.response_time.count(), 12);
+        let mut counts = last.counts.unwrap();
+        assert_eq!(counts.outcomes[Outcome::Ok], 12);
+        counts.merge(&last.counts.unwrap());
+        assert_eq!(counts.outcomes[Outcome::Ok], 24);
         assert!(progress.read(3).is_none());
     }
 }

@@ -13,7 +13,7 @@ use load::reference::Findings;
 use load::settings;
 use model::Outcome;
 use model::fixture;
-use model::plan::{Arrivals, Plan, PlanFile, ProxyProtocol, ProxyVersion, Stop};
+use model::plan::{Arrivals, Plan, PlanFile, ProxyProtocol, ProxyVersion, Renewal, Stop};
 use model::units::{Instant, Rate, Span};
 use sys::allocations::{Counting, of_this_thread};
 use sys::reactor::{
@@ -216,6 +216,20 @@ fn a_loop_that_connects_again_and_again_allocates_nothing() {
 }
 
 /// Each connection says first who asks.
+#[test]
+fn a_loop_that_renews_its_connections_allocates_nothing() {
+    let file = PlanFile {
+        renewal: Renewal {
+            opened_per_1000_s: Some(Rate::per_second(100_000)),
+            lifetime: Some(Span::from_ms(50)),
+            last_of_million: Some(200_000),
+            ..Renewal::default()
+        },
+        ..plan(start_server())
+    };
+    check_both(&file, "a loop that renews its connections");
+}
+
 #[test]
 fn a_loop_that_tells_who_asks_allocates_nothing() {
     // The server takes the line for a part of the head.

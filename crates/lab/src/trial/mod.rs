@@ -8,7 +8,9 @@ mod steps;
 use std::path::Path;
 
 use model::experiment::{ArrivalKind, Asked, Content, Users, Workload};
-use model::plan::{Arrivals, Expectation, FORMAT, Level, Protocol, Stage, Stop, Think, pace};
+use model::plan::{
+    Arrivals, Expectation, FORMAT, Level, Protocol, Renewal, Stage, Stop, Think, pace,
+};
 use model::point::Point;
 use model::record::Recovery;
 use model::request::RequestFile;
@@ -327,6 +329,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         warmup: load.ramp + load.settle,
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,
+        renewal: Renewal::default(),
         follow: None,
         pipeline: 1,
         streams: match speaks.protocol {

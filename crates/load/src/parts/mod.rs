@@ -188,6 +188,7 @@ impl Process {
             failures,
             connections,
             response_time: Distribution::new(Shape::INTERVAL),
+            counts: None,
         });
     }
 }

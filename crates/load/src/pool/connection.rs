@@ -49,8 +49,12 @@ pub(crate) struct Open<C> {
     pub(crate) free_since: Instant,
     /// How long the connect took, until the first exchange tells it.
     pub(crate) connect: Option<Span>,
+    /// When it was established.
+    pub(crate) made: Instant,
     /// Exchanges begun on it.
     pub(crate) requests: u32,
+    /// How many they were when the plan made one of them the last, as connections are renewed.
+    pub(crate) last: Option<u32>,
     /// Exchanges under way.
     pub(crate) in_flight: u32,
     /// Bytes sent that the recorder knows of.
@@ -91,7 +95,9 @@ impl<C> Open<C> {
             client,
             free_since: at,
             connect: Some(took),
+            made: at,
             requests: 0,
+            last: None,
             in_flight: 0,
             bytes_counted: 0,
             write_error: None,

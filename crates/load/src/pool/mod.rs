@@ -54,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) targets: Vec<SocketAddr>,
     /// From where, shared out among the connections; empty leaves it to the kernel.
     pub(crate) sources: Vec<IpAddr>,
+    /// Whether each connection keeps its source also where there are more of them.
+    pub(crate) keeps_source: bool,
 }
 
 /// Whom a key of the reactor belongs to.
@@ -216,6 +218,11 @@ impl<C: Client> Pool<C> {
     /// Whose turn it is to connect.
     pub(crate) fn take_waiting(&mut self) -> Option<u32> {
         self.waiting.pop_front()
+    }
+
+    /// The place that was wanted last.
+    pub(crate) fn take_latest(&mut self) -> Option<u32> {
+        self.waiting.pop_back()
     }
 
     /// Begins to connect for `place`. Where the reactor has no room yet, the place keeps its turn,

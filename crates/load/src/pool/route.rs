@@ -52,20 +52,24 @@ impl Sources {
 impl<C: Client> Pool<C> {
     /// Where connections in `place` lead, and from where they come, for as long as the run lasts;
     /// only where there are more sources than places has each new connection another one, so that
-    /// all are used. Those of all workers take turns, first over the targets, then over the sources
-    /// of their family.
+    /// all are used, unless the plan says that it keeps its own. Those of all workers take turns,
+    /// first over the targets, then over the sources of their family.
     pub(super) fn route(&self, place: u32) -> (SocketAddr, Option<Source>) {
         let Settings {
             worker,
             workers,
             targets,
+            keeps_source,
             ..
         } = &self.settings;
         let turn = |count: usize| count * *workers as usize + *worker as usize;
         let target = targets[turn(place as usize) % targets.len()];
         let sources = &self.sources.families[usize::from(target.is_ipv6())];
         let has_more = sources.len() > turn(self.settings.connections as usize) / targets.len();
-        let count = if has_more { self.dials } else { place as usize };
+        let count = match has_more && !*keeps_source {
+            true => self.dials,
+            false => place as usize,
+        };
         let source = (turn(count) / targets.len()).checked_rem(sources.len());
         (target, source.map(|index| sources[index]))
     }

@@ -6,10 +6,10 @@ use sys::reactor::{Reactor, Refused};
 use wire::{Client, End, StreamId};
 
 use super::handshake::is_early;
-use super::{Arrival, TURN, Unstamped, Worker, handshake_ended};
+use super::{Arrival, Share, TURN, Unstamped, Worker, handshake_ended};
 use crate::exchange::Cause;
 use crate::flight::Watch;
-use crate::pool::Connection;
+use crate::pool::{Connection, Open};
 
 impl<C: Client, R: Reactor> Worker<C, R> {
     /// Begins connects, as far as they may be under way at once.
@@ -22,7 +22,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             if !self.pool.may_connect() {
                 return;
             }
-            let Some(place) = self.pool.take_waiting() else {
+            if let Some(turn) = self.renewal.as_ref().and_then(|renewal| renewal.wait(now)) {
+                self.pool.dial_again = turn;
+                return;
+            }
+            // In turns, those that were never made come first: else one that is made anew again and
+            // again would take all of them.
+            let place = match self.is_paced() && self.want_fresh(now) {
+                true => self.pool.take_latest(),
+                false => self.pool.take_waiting(),
+            };
+            let Some(place) = place else {
                 if !self.want_fresh(now) {
                     return;
                 }
@@ -32,7 +42,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 continue;
             }
             let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
-            match self.pool.connect(place, now, reactor, recorder) {
+            let tried = self.pool.connect(place, now, reactor, recorder);
+            if let (Some(_), Some(renewal)) = (&tried, &mut self.renewal) {
+                renewal.take_turn(now);
+            }
+            match tried {
                 None => return,
                 Some(Ok(key)) => {
                     if !self.reactor.sends_at_once() {
@@ -71,6 +85,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         is_needed
     }
 
+    /// Whether connections are opened in turns.
+    fn is_paced(&self) -> bool {
+        self.renewal
+            .as_ref()
+            .is_some_and(|renewal| renewal.is_paced())
+    }
+
     /// The next connection that was never made is to be made, if there is one.
     fn want_fresh(&mut self, now: Instant) -> bool {
         if self.fresh >= self.fresh_end {
@@ -80,7 +101,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.fresh += 1;
             return true;
         }
-        let pending = self.share.chains.then_some(self.start);
+        // Whoever waits for a turn to connect has nothing to ask before it.
+        let due = if self.is_paced() { now } else { self.start };
+        let pending = self.share.chains.then_some(due);
         if let Some(due) = pending {
             self.recorder.arrive(due);
         }
@@ -198,7 +221,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         open.in_flight -= seen.answered + seen.broken;
         open.close_announced |= seen.close_announced;
         // Where the close ends the content, the answer to our last request ends here.
-        let by_us = self.share.requests_per_connection == Some(open.requests);
+        let by_us = is_last_by_us(&self.share, open);
         if seen.answered + seen.broken > 0 {
             self.last_end = at;
         }
@@ -268,7 +291,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let Some(open) = self.pool.open(place) else {
             return;
         };
-        let by_us = self.share.requests_per_connection == Some(open.requests);
+        let by_us = is_last_by_us(&self.share, open);
         let is_early = is_early(&open.client);
         self.count_close(place, at, false, by_us);
         self.say_farewell(place, at);
@@ -289,12 +312,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if self.stopping || (self.share.open_loop && self.schedule_is_over()) {
             return;
         }
-        // What waits already is asked first.
-        let pending = match self.is_waited_for() {
+        // What waits already is asked first. Whoever waits for a turn to connect asks then.
+        let is_paced = self.is_paced() && self.share.chains;
+        let pending = match self.is_waited_for() || is_paced {
             true => None,
             false => self.claim(place, at),
         };
-        if self.share.open_loop || pending.is_some() || self.is_waited_for() {
+        let asks_then = is_paced && self.remaining > 0;
+        if self.share.open_loop || pending.is_some() || self.is_waited_for() || asks_then {
             self.pool.want(place, pending);
         } else {
             self.think(place, at);
@@ -407,4 +432,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         *self.pool.connection(place) = Connection::Absent;
         self.reconnect(place, now);
     }
+}
+
+/// Whether it was we who made the request that began last the last one on its connection.
+fn is_last_by_us<C>(share: &Share, open: &Open<C>) -> bool {
+    share.requests_per_connection == Some(open.requests) || open.last == Some(open.requests)
 }

@@ -18,6 +18,7 @@ mod endings;
 mod handshake;
 mod nap;
 mod phases;
+mod renewal;
 mod sending;
 mod streams;
 mod thinking;
@@ -50,6 +51,7 @@ pub(crate) use self::handshake::handshake_ended;
 use self::handshake::{hear, hear_late, secured_late};
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
+pub(crate) use self::renewal::Renewal;
 use self::tunnel::hear_proxy;
 
 /// Content is drained unread if more than this is to come: below, it is here already.
@@ -108,6 +110,8 @@ pub struct Worker<C: Client, R> {
     schedule: Schedule,
     /// Those of a closed loop, if they think or follow a script.
     users: Option<Users>,
+    /// How connections come and go, if the plan says so.
+    renewal: Option<Box<Renewal>>,
     /// Who else takes part in exchanges, if anybody does.
     hooks: Option<Box<Hooks>>,
     recorder: Recorder,
@@ -460,7 +464,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         open.requests += 1;
-        let is_last = self.share.requests_per_connection == Some(open.requests);
+        let is_last = self.share.requests_per_connection == Some(open.requests)
+            || Renewal::is_over(self.renewal.as_deref_mut(), open, now);
         let request = self.requests.of(class, is_last);
         let id = request.id();
         let users = self.users.as_ref();

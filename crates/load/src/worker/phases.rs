@@ -11,7 +11,7 @@ use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
 
-use super::{Nap, Share, TURN, Worker};
+use super::{Nap, Renewal, Share, TURN, Worker};
 use crate::exchange::Cause;
 use crate::hooks::Hooks;
 use crate::pool::{self, Pool};
@@ -36,6 +36,7 @@ pub(crate) struct Parts<C: Client, R> {
     pub(crate) names: Box<[String]>,
     pub(crate) schedule: Schedule,
     pub(crate) users: Option<Users>,
+    pub(crate) renewal: Option<Box<Renewal>>,
     pub(crate) hooks: Option<Box<Hooks>>,
     pub(crate) recorder: recorder::Settings,
     pub(crate) pool: pool::Settings,
@@ -54,6 +55,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             names,
             schedule,
             users,
+            renewal,
             hooks,
             recorder,
             pool,
@@ -99,6 +101,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             requests,
             schedule,
             users,
+            renewal,
             hooks,
             stop,
         }
@@ -117,6 +120,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 self.remaining -= first;
             }
             self.fresh_end = u32::try_from(first).unwrap_or(u32::MAX);
+        }
+        if let Some(renewal) = &mut self.renewal {
+            renewal.begin(start);
         }
         self.recorder.begin(window_start);
         self.schedule.begin(start);

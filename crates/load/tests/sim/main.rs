@@ -15,6 +15,7 @@ mod overload;
 mod pipeline;
 mod redirects;
 mod reference;
+mod renewal;
 mod scripts;
 mod timing;
 mod tunnels;

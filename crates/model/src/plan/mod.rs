@@ -14,6 +14,7 @@ use crate::units::{Rate, Span};
 mod check;
 mod lua;
 pub mod pace;
+mod renewal;
 mod script;
 mod share;
 mod url;
@@ -22,6 +23,7 @@ mod way;
 pub use self::lua::LuaFile;
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
+pub use self::renewal::Renewal;
 pub use self::script::{
     AnswerFile, FromFile, ScriptFile, SourceFile, StepFile, TakeFile, VariableFile, WayFile,
 };
@@ -113,6 +115,9 @@ pub struct PlanFile {
     /// nothing is asked, and each exchange is the handshake of TLS on a connection of its own.
     #[serde(default)]
     pub requests_per_connection: Option<u32>,
+    /// When connections are opened, and which request is the last on one.
+    #[serde(default, skip_serializing_if = "Renewal::is_none")]
+    pub renewal: Renewal,
     /// So many redirects of an exchange are followed, as long as they lead to the same server: it
     /// is over with the answer that they lead to. None: a redirect is an answer as any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -469,6 +474,7 @@ impl TryFrom<PlanFile> for Plan {
         }
         check::numbers(&file)?;
         check::pace(&file)?;
+        renewal::check(&file)?;
         script::check(&file)?;
         lua::check(&file)?;
         check::redirects(&file)?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::pace::Form;
-use super::{Arrivals, PlanFile, Stage, Stop};
+use super::{Arrivals, PlanFile, Renewal, Stage, Stop};
 use crate::units::Rate;
 
 impl PlanFile {
@@ -63,6 +63,10 @@ impl PlanFile {
             },
             connections: few(self.connections),
             workers: workers.end - workers.start,
+            renewal: Renewal {
+                opened_per_1000_s: self.renewal.opened_per_1000_s.map(rate),
+                ..self.renewal
+            },
             samples: few(self.samples),
             ..self.clone()
         }

@@ -22,6 +22,7 @@ fn file() -> PlanFile {
         warmup: Span::ZERO,
         connections: 64,
         requests_per_connection: None,
+        renewal: Renewal::default(),
         follow: None,
         pipeline: 1,
         streams: 1,

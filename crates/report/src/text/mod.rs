@@ -11,6 +11,7 @@ mod lab;
 mod latency;
 mod quic;
 mod redirects;
+mod renewal;
 mod result;
 mod sources;
 mod steps;

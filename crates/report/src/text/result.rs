@@ -78,6 +78,7 @@ fn asked(trial: &Trial, style: Style) -> String {
         Some(0) => " of a handshake of TLS alone".to_owned(),
         Some(each) => format!(" of {}", words::plural(u64::from(each), "request")),
     };
+    let renewal = super::renewal::renewal(plan);
     let protocol = match plan.protocol {
         Protocol::Http1 => "",
         Protocol::Http2 => " of HTTP/2",
@@ -99,7 +100,7 @@ fn asked(trial: &Trial, style: Style) -> String {
         format!("{} after ", trial.record.window)
     };
     let mut line = format!(
-        "{how}, {}{protocol}{each}{pipeline}, {threads}{cpus}, {window}{} of warm-up",
+        "{how}, {}{protocol}{each}{pipeline}{renewal}, {threads}{cpus}, {window}{} of warm-up",
         words::plural(u64::from(plan.connections), "connection"),
         plan.warmup
     );

@@ -60,8 +60,8 @@ const FLAGS: &[Flag] = &[
         &["-o"],
         "Output type. \"csv\" is the only supported alternative.",
     )
-    .text("TYPE")
-    .refused("triathlon load --samples FILE writes each exchange as a line of JSON"),
+    .takes("TYPE", output)
+    .done("a row for each right answer, up to a million; Request-write and Response-read are 0"),
     flag(&["-m"], "HTTP method")
         .text("METHOD")
         .load("--request={}"),
@@ -114,6 +114,13 @@ const FLAGS: &[Flag] = &[
         .done("--threads, at most one for each worker"),
     flag(&["-h", "-help"], "Print the flags").help(),
 ];
+
+fn output(text: &str) -> Result<String, String> {
+    match text {
+        "csv" => Ok(text.to_owned()),
+        _ => Err("only csv is supported".to_owned()),
+    }
+}
 
 fn rate(text: &str) -> Result<String, String> {
     let number: Option<f64> = text.parse().ok().filter(|rate| *rate >= 0.0);
@@ -214,12 +221,19 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if streams == 1 && !given.is("-disable-redirects") {
         words.push("--follow=10".to_owned());
     }
+    if given.is("-o") {
+        // They are kept for the rows, and written nowhere else.
+        words.push("--samples=-".to_owned());
+    }
     words.extend(super::unverified(url));
     Ok(Asked { words, most: None })
 }
 
 /// What hey prints.
-fn told(_given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
+fn told(given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
+    if given.is("-o") {
+        return Ok(rows(trial));
+    }
     let figures = Figures::new(trial);
     let record = &trial.record;
     let times = &record.service_time;
@@ -266,6 +280,35 @@ fn told(_given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
     }
     out.push_str("\n\n");
     Ok(out)
+}
+
+/// A row for each right answer, in the order of their ends.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "instants of a run stay far below 2^53"
+)]
+fn rows(trial: &Trial) -> String {
+    let record = &trial.record;
+    let status = record.reference.as_ref().map_or(0, |answer| answer.status);
+    let mut out = "response-time,DNS+dialup,DNS,Request-write,Response-delay,Response-read,\
+                   status-code,offset\n"
+        .to_owned();
+    let mut right: Vec<_> = record.samples.iter().collect();
+    right.retain(|sample| sample.outcome == Outcome::Ok);
+    right.sort_by_key(|sample| sample.ended_ns);
+    for sample in right {
+        let Some(sent) = sample.sent_ns else { continue };
+        let seconds = |ns: i64| ns as f64 / 1e9;
+        let delay = sample.first_byte_ns.map_or(0, |first| first - sent);
+        out.push_str(&format!(
+            "{:.4},{:.4},0.0000,0.0000,{:.4},0.0000,{status},{:.4}\n",
+            seconds(sample.ended_ns - sent),
+            sample.connect_ns.unwrap_or(0) as f64 / 1e9,
+            seconds(delay),
+            seconds(sent.max(0))
+        ));
+    }
+    out
 }
 
 fn details(record: &Record) -> String {

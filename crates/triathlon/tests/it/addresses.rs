@@ -112,6 +112,10 @@ fn connections_come_from_a_range_of_addresses() {
     assert_ne!(order, sorted);
     sorted.dedup();
     assert_eq!(sorted.len(), 200, "{sorted:?}");
+    let kept = format!("{once} --interface 127.6.0.0/24 --interface-order user");
+    let trial = load(&server.url("/a"), &kept).expect_measured().trial();
+    let from = trial.record.connections_from.iter();
+    assert_eq!(from.filter(|count| **count > 0).count(), 4, "{trial:?}");
 }
 
 /// No loop in the shell, and each of them used once.

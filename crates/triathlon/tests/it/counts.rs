@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use model::event::Phase;
-use model::plan::{Backend, PlanFile};
+use model::plan::{Backend, PlanFile, Renewal};
 use model::record::Tally;
 use model::{Outcome, Record, Span};
 
 use crate::support::nginx::{Line, Nginx, per_connection};
+use crate::support::process::triathlon;
 use crate::support::{need, plan, wait_until};
 
 /// Everything a record counted, in all phases.
@@ -185,4 +186,57 @@ fn a_server_stopped_for_two_seconds_is_seen_by_those_who_wait() {
             .iter()
             .any(|example| example.outcome == Outcome::Timeout)
     );
+}
+
+/// Connections that the plan makes anew are as many for nginx, which closes them when it is asked.
+#[test]
+fn connections_that_are_made_anew_are_counted_the_same() {
+    let test = "counts::connections_that_are_made_anew_are_counted_the_same";
+    let renewals = [
+        Renewal {
+            last_of_million: Some(100_000),
+            ..Renewal::default()
+        },
+        Renewal {
+            lifetime: Some(Span::from_ms(1)),
+            ..Renewal::default()
+        },
+    ];
+    for renewal in renewals {
+        let lines = check(test, b"seven!\n", |file| file.renewal = renewal);
+        let Some(lines) = lines else { return };
+        let seen = per_connection(&lines).len();
+        assert!(seen > 20, "{renewal:?}: {seen} connections");
+    }
+}
+
+/// Four connections in turns of 50 ms, each for ten requests, and the warm-up that they need.
+#[test]
+fn connections_are_opened_one_after_the_other() {
+    let test = "counts::connections_are_opened_one_after_the_other";
+    let Some([program]) = need(test, ["nginx"]) else {
+        return;
+    };
+    let nginx = Nginx::start(&program, &[("file", b"seven!\n")]);
+    let url = nginx.url("file");
+    let flags = "-n 40 -c 4 -t 2 --connect-rate 20 --requests-per-connection 10 --json -";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let run = triathlon(words).expect_measured();
+    let trial: model::Trial = serde_json::from_str(&run.stdout).expect("a trial");
+    assert_eq!(trial.record.total.outcomes[Outcome::Ok], 40);
+    assert!(
+        trial.record.window >= Span::from_ms(150),
+        "{}",
+        trial.record.window
+    );
+    let flags = "-d 100ms -c 2 -t 1 --connect-rate 10 --reconnect 50%";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let run = triathlon(words).expect_measured();
+    let told = "2 connections (opened at 10/s, made anew after 50 % of the requests), 1 thread";
+    assert!(run.stdout.replace('\n', " ").contains(told), "{run:#?}");
+    assert!(run.stdout.contains("1.20 s of warm-up"), "{run:#?}");
+    triathlon(["load", &url, "--connect-rate", "0"]).expect_code(2);
+    triathlon(["load", &url, "--reconnect", "0%"])
+        .expect_code(2)
+        .expect_complaint(&["above 0%"]);
 }

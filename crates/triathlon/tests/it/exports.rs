@@ -64,6 +64,51 @@ fn files_for_other_programs_come_from_one_record() {
 }
 
 #[test]
+fn a_line_is_written_as_soon_as_its_second_is_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("series.ndjson");
+    let server = right();
+    let url = server.url();
+    let flags = "-d 10m --warmup 0s -c 1 -t 1 -R 100 --series";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let running = Running::start(command(words).arg(&path));
+    let written = || fs::read_to_string(&path).unwrap_or_default();
+    wait_until("a second is told", || written().ends_with('\n'));
+    let early = written();
+    running.signal("INT");
+    running.finish().expect_code(130);
+    let whole = written();
+    assert!(
+        whole.starts_with(&early),
+        "what was written stands: {whole}"
+    );
+    let lines: Vec<serde_json::Value> = whole
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let mut end = 0.0;
+    for line in &lines {
+        let number = |key: &str| line[key].as_f64().expect("a number");
+        assert!(
+            (number("second") - number("length_s") - end).abs() < 1e-6,
+            "{whole}"
+        );
+        end = number("second");
+    }
+    assert_eq!(lines[0]["due"], 100, "{whole}");
+    let words = ["load", &url, "-n", "5", "--series", "-"];
+    let run = triathlon(words).expect_measured();
+    let first: serde_json::Value = serde_json::from_str(&run.stdout).expect("one line");
+    assert_eq!(first["right"], 5, "{run:#?}");
+    triathlon(["load", &url, "--series", "-", "--json", "-"])
+        .expect_code(2)
+        .expect_complaint(&["--series -", "name a file"]);
+    triathlon(["load", &url, "--series", "x", "--capacity", "errors<1%"])
+        .expect_code(2)
+        .expect_complaint(&["--capacity makes many trials"]);
+}
+
+#[test]
 fn metrics_are_told_while_it_runs() {
     let server = right();
     let url = server.url();

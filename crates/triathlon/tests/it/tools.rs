@@ -171,6 +171,14 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         &["'16': windows are the largest"],
     );
     check(
+        "h2load -r 2 -D 1 -c 2 http://127.0.0.1:1/",
+        &["-r, -D: they are mutually exclusive"],
+    );
+    check(
+        "h2load -r 3 -n 4 -c 2 http://127.0.0.1:1/",
+        &["smaller than or equal to the number of clients"],
+    );
+    check(
         "oha --http-version 0.9 http://127.0.0.1:1/",
         &["1.1, 2 or 3"],
     );
@@ -341,6 +349,16 @@ fn h2load_counts_what_h2load_counts() {
         &["--h1", "-n", "20", "-c", "2", &missing],
     );
     check_equal(&runs, &["requests:", "status codes:"]);
+    let turns = "--h1 -n 8 -c 4 -r 2 --rate-period 100ms -T 10s";
+    let words: Vec<&str> = turns.split(' ').chain([url.as_str()]).collect();
+    let before = server.status().accepts;
+    let runs = both(&h2load, "h2load", &words);
+    check_equal(
+        &runs,
+        &["spawning thread #0:", "requests:", "status codes:"],
+    );
+    // Four of theirs, four of ours, two of the answers before the run, and that of the question.
+    assert_eq!(server.status().accepts - before, 11, "{runs:#?}");
     let timed = ["--h1", "-D", "1", "--warm-up-time=1", "-c", "2", &url];
     for run in both(&h2load, "h2load", &timed) {
         for name in [
@@ -424,6 +442,17 @@ fn hey_counts_what_hey_counts() {
         &["-n", "20", "-c", "2", "-disable-keepalive", &missing],
     );
     check_equal(&runs, &["[404]"]);
+    let runs = both(&hey, "hey", &["-n", "20", "-c", "2", "-o", "csv", &url]);
+    for run in &runs {
+        let mut lines = run.stdout.lines();
+        let head = "response-time,DNS+dialup,DNS,Request-write,Response-delay,Response-read,\
+                    status-code,offset";
+        assert_eq!(lines.next(), Some(head), "{run:#?}");
+        let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+        assert_eq!(rows.len(), 20, "{run:#?}");
+        let is_whole = |row: &Vec<&str>| row.len() == 8 && row[6] == "200";
+        assert!(rows.iter().all(is_whole), "{run:#?}");
+    }
     let runs = both(&hey, "hey", &["-z", "1s", "-q", "50", "-c", "2", &url]);
     for name in [
         "Requests/sec:",

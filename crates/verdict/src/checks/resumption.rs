@@ -31,7 +31,8 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     };
     // Connections that last were made before the window.
-    if entry.requests_per_connection.is_none() && tls.declared.is_none() {
+    let lasts = entry.requests_per_connection.is_none() && !entry.renews;
+    if lasts && tls.declared.is_none() {
         return Judgement::NotApplicable;
     }
     let Some(share) = tls.resumed_share() else {

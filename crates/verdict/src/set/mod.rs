@@ -73,6 +73,8 @@ pub(crate) struct Entry {
     pub(crate) is_void: bool,
     pub(crate) is_open_loop: bool,
     pub(crate) requests_per_connection: Option<u32>,
+    /// Whether the plan has connections made anew by age or by chance.
+    pub(crate) renews: bool,
     pub(crate) window: Span,
     pub(crate) rate: f64,
     /// Whether the rate rises or falls within the window.
@@ -147,6 +149,7 @@ impl Entry {
             is_void: trial.void.is_some(),
             is_open_loop: facts.is_open_loop(),
             requests_per_connection: trial.plan.requests_per_connection,
+            renews: trial.plan.renewal.closes(),
             window: record.window,
             rate: record.achieved_rate,
             trend: Trend::of(trial, facts.is_open_loop()),

@@ -142,6 +142,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     requests_per_connection: Option<u32>,
 
+    #[command(flatten)]
+    renewal: super::renewal::Renewals,
+
     /// A condition that the run has to meet, else the exit code is 4: p(99)<5ms, errors<0.1%,
     /// rate>1000, count, or avg, min, med and max of a time; 'service_time: p(99)<5ms' is about
     /// another time than the response time, '{NAME}: p(99)<5ms' about one request of several. May
@@ -320,6 +323,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         warmup: args.warmup.unwrap_or(warmup),
         connections: args.connections,
         requests_per_connection: args.requests_per_connection,
+        renewal: args.renewal.written(args.sources.are_kept()),
         follow: args.follow,
         pipeline: args.pace.pipeline.max(handed),
         streams: args.pace.streams,
@@ -365,7 +369,7 @@ fn stop(args: &Args) -> (Stop, Span) {
         Some(count) => (Stop::Count(count), Span::ZERO),
         None => (
             Stop::DurationNs(args.duration.unwrap_or(Span::from_s(10))),
-            Span::from_s(1),
+            args.renewal.written(false).ramp(args.connections) + Span::from_s(1),
         ),
     }
 }

@@ -50,6 +50,14 @@ struct Found<'a> {
 
 /// Searches the capacity of what `chosen` asks.
 pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> anyhow::Result<Exit> {
+    if args.exports.files().next().is_some() || args.samples.is_some() {
+        return Err(UsageError(
+            "--capacity makes many trials: --hgrm, --hlog, --series and --samples are about one; \
+             give --rate with what was found"
+                .to_owned(),
+        )
+        .into());
+    }
     let objective = &args.pace.capacity;
     let output = Output::new(args);
     let full = args.duration.unwrap_or(FULL);

@@ -154,6 +154,7 @@ mod tests {
             failures: 1,
             connections: 4,
             response_time,
+            counts: None,
         };
         let text = page(10, 1, Some(&last));
         for line in text.lines() {

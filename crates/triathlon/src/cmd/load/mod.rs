@@ -13,6 +13,8 @@ mod metrics;
 mod output;
 mod pace;
 mod planned;
+mod renewal;
+mod series;
 mod server;
 mod sources;
 mod targets;
@@ -89,12 +91,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     // Before the machine is read, so that the record tells the limit that the run has.
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     Output::try_out(args)?;
-    let output = Output::new(args);
+    let mut output = Output::new(args);
     if args.fleet.is_resumed() {
         return tell(args.fleet.resume(args, &interrupt)?, args, &output);
     }
     if let Some(agents) = args.fleet.gather()? {
         let chosen = arguments::choose(args, Some(agents.cpus()))?;
+        output.begin(args, &chosen.plan)?;
         return tell(agents.measure(&chosen, args, &interrupt)?, args, &output);
     }
     let mut chosen = match &args.plan {
@@ -112,6 +115,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !args.pace.capacity.is_empty() {
         return capacity::search(args, &chosen, &interrupt);
     }
+    output.begin(args, &chosen.plan)?;
     let script = chosen.script.take();
     match measure(chosen, script.as_ref(), &interrupt, &output, args, None) {
         Ok(trial) => {

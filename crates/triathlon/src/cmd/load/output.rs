@@ -14,6 +14,7 @@ use model::units::Span;
 use model::{Environment, Record, Trial};
 
 use super::Args;
+use super::series::Series;
 use super::view::View;
 use crate::exit::UsageError;
 use crate::out;
@@ -25,6 +26,8 @@ pub(super) struct Output {
     events: bool,
     /// A terminal shows the run as it goes on.
     shows: bool,
+    /// A line is written for each interval.
+    series: Option<Series>,
 }
 
 impl Output {
@@ -32,6 +35,7 @@ impl Output {
         Self {
             events: args.plan.is_some(),
             shows: args.plan.is_none(),
+            series: None,
         }
     }
 
@@ -41,6 +45,15 @@ impl Output {
             shows: false,
             ..Self::new(args)
         }
+    }
+
+    /// A run of `plan` is about to begin.
+    pub(super) fn begin(&mut self, args: &Args, plan: &Plan) -> anyhow::Result<()> {
+        let path = args.exports.series.as_deref();
+        self.series = path
+            .map(|path| Series::begin(path, Some(plan)))
+            .transpose()?;
+        Ok(())
     }
 
     /// What a terminal shows of a run of `plan`, if anything is to be shown and somebody watches.
@@ -58,12 +71,20 @@ impl Output {
         if self.events {
             write_event(&event_of(notice))?;
         }
-        Ok(())
+        match &self.series {
+            None => Ok(()),
+            Some(series) => series.notice(notice),
+        }
     }
 
     /// Finds out before the run whether what was asked for can be written at its end.
     pub(super) fn try_out(args: &Args) -> anyhow::Result<()> {
         let takes_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        let is_series = takes_stdout(&args.exports.series);
+        if is_series && (takes_stdout(&args.json) || takes_stdout(&args.samples)) {
+            let why = "--series -: --json - or --samples - writes to stdout already; name a file";
+            return Err(UsageError(why.to_owned()).into());
+        }
         if takes_stdout(&args.samples) && (takes_stdout(&args.json) || args.plan.is_some()) {
             let other = if args.plan.is_some() {
                 "--plan"
@@ -87,13 +108,21 @@ impl Output {
         // The text first: where a file cannot be written, what was measured has been said; and
         // where nobody takes the text, the files are written all the same.
         let to_stdout = args.json.as_deref() == Some(Path::new("-"));
-        let are_samples = args.samples.as_deref() == Some(Path::new("-"));
-        let told = if self.events || to_stdout || are_samples {
+        let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        let are_others = is_stdout(&args.samples) || is_stdout(&args.exports.series);
+        let told = if self.events || to_stdout || are_others {
             Ok(())
         } else {
             print_report(args, &trial)
         };
         args.exports.write(&trial)?;
+        let intervals = &trial.record.intervals;
+        match (&self.series, &args.exports.series) {
+            (Some(series), _) => series.finish(intervals)?,
+            // The run was over before this began.
+            (None, Some(path)) => Series::begin(path, None)?.finish(intervals)?,
+            (None, None) => {}
+        }
         if let Some(path) = &args.samples {
             write_samples(path, &mut trial)?;
         }

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 75] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 78] = [
     "agents",
     "backend",
     "bearer",
@@ -15,7 +15,9 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 75] = [
     "cert",
     "certs",
     "compressed",
+    "connect_rate",
     "connect_to",
+    "connection_lifetime",
     "connections",
     "cpus",
     "creds",
@@ -56,6 +58,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 75] = [
     "proxy_user",
     "proxytunnel",
     "raw",
+    "reconnect",
     "request",
     "requests",
     "requests_per_connection",
@@ -103,6 +106,10 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "think" => "--think",
         "script" => "--script or --har",
         "lua" => "--lua",
+        "renewal" => "--connection-lifetime or --reconnect",
+        "renewal.last_of_million" => "--reconnect",
+        "renewal.lifetime_ns" => "--connection-lifetime",
+        "renewal.opened_per_1000_s" => "--connect-rate",
         "requests_per_connection" => "--requests-per-connection",
         "stop" => "--duration",
         "timeout" => "--timeout",

@@ -23,8 +23,9 @@ pub(super) struct Sources {
     #[arg(long = "interface", value_name = "ADDRESSES|NAME")]
     sources: Vec<Source>,
 
-    /// Which source address the next connection has: the next one, or the next one of a random
-    /// order, which --seed decides
+    /// Which source address the next connection has: the next one; the next one of a random order,
+    /// which --seed decides; or always the same one in the same place, so that each user of a
+    /// closed loop has one
     #[arg(
         long = "interface-order",
         value_name = "ORDER",
@@ -62,6 +63,7 @@ enum Version {
 enum Order {
     InTurn,
     Random,
+    User,
 }
 
 /// Addresses that stand together.
@@ -134,6 +136,11 @@ impl Sources {
             Random::new(seed).shuffle(&mut all);
         }
         Ok(all)
+    }
+
+    /// Whether a connection that is made anew comes from where the one before it came.
+    pub(super) const fn are_kept(&self) -> bool {
+        matches!(self.order, Order::User)
     }
 
     /// What each connection begins with.

@@ -274,6 +274,7 @@ mod tests {
             failures,
             connections: 64,
             response_time,
+            counts: None,
         })
     }
 

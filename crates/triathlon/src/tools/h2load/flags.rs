@@ -70,17 +70,16 @@ pub(super) const FLAGS: &[Flag] = &[
         &["-r", "--rate"],
         "Fixed rate at which connections are created",
     )
-    .text("N")
-    .refused(
-        "connections are not opened at a rate yet; triathlon load --requests-per-connection 1 \
-             --rate opens one for each request",
+    .takes("N", count)
+    .done(
+        "--connect-rate, with --requests-per-connection: -n divided by -c; not with -D, as there",
     ),
     flag(
         &["--rate-period"],
         "Time period between creating connections",
     )
-    .text("DURATION")
-    .needless("it is about -r, which is refused itself"),
+    .takes("DURATION", duration)
+    .done("-r is for so long; 1s unless given"),
     flag(&["-D", "--duration"], "Main duration for the measurements")
         .takes("DURATION", duration)
         .load("--duration={}"),
@@ -94,11 +93,8 @@ pub(super) const FLAGS: &[Flag] = &[
         &["-T", "--connection-active-timeout"],
         "Maximum time to keep a connection open",
     )
-    .text("DURATION")
-    .refused(
-        "connections do not end by time; triathlon load --requests-per-connection ends them by \
-         requests",
-    ),
+    .takes("DURATION", duration)
+    .load("--connection-lifetime={}"),
     flag(
         &["-N", "--connection-inactivity-timeout"],
         "Time to wait to see activity on a given connection",

@@ -3,6 +3,7 @@
 mod flags;
 
 use model::plan::Protocol;
+use model::units::Span;
 use model::{Distribution, Outcome, Trial};
 use report::hdr::mean_and_deviation;
 
@@ -36,6 +37,10 @@ pub(super) const TOOL: Tool = Tool {
         "The time to the first byte is that of each answer from the sending of its request; \
          h2load's is that of the first answer on each connection, from connecting.",
         "The row req/s is of the threads, divided by their clients; h2load's is of each client.",
+        "With -r, each connection carries as many requests as there are for each client, and another \
+         one follows in its turn until all are made.",
+        "With -T, a connection that has reached that age is closed with its next answer, and another \
+         one is made; h2load gives up what is under way on it, and its client ends.",
         "Without -N an answer is waited for 60 seconds; h2load waits for ever.",
         "Progress is not told.",
     ],
@@ -100,8 +105,61 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         let rate = given.number("--rps", 1) * clients;
         words.push(format!("--rate={rate}"));
     }
+    if given.is("-r") {
+        words.extend(in_turns(given, requests, clients, threads)?);
+    }
     words.extend(super::unverified(url));
     Ok(Asked { words, most: None })
+}
+
+/// What is told of the turns in which a thread makes connections, if it does.
+fn turns(given: &Given, share: &dyn Fn(u64, u64) -> u64, thread: u64) -> String {
+    if !given.is("-r") {
+        return String::new();
+    }
+    let period = given.value("--rate-period").unwrap_or("1000ms");
+    let period = match period.strip_suffix("000ms") {
+        Some(seconds) => format!("{seconds}s"),
+        None => period.to_owned(),
+    };
+    let rate = share(given.number("-r", 1), thread);
+    format!("Up to {rate} client(s) will be created every {period} ")
+}
+
+/// Connections that are made in turns, each for its share of the requests.
+fn in_turns(
+    given: &Given,
+    requests: u64,
+    clients: u64,
+    threads: u64,
+) -> Result<[String; 2], UsageError> {
+    let wrong = |why: &str| Err(UsageError(format!("h2load: {why}")));
+    if given.is("-D") {
+        return wrong("-r, -D: they are mutually exclusive.");
+    }
+    let rate = given.number("-r", 1);
+    if rate > clients {
+        return wrong(
+            "-r, -c: the connection rate must be smaller than or equal to the number of clients.",
+        );
+    }
+    if rate < threads {
+        return wrong(
+            "-r, -t: the connection rate must be greater than or equal to the number of threads.",
+        );
+    }
+    let period = given.value("--rate-period").unwrap_or("1000ms");
+    let period: Span = period
+        .parse()
+        .map_err(|_| UsageError(format!("h2load: --rate-period: '{period}' is no time")))?;
+    if period.is_zero() {
+        return wrong("--rate-period: give more than 0");
+    }
+    let each = requests.div_ceil(clients);
+    Ok([
+        format!("--connect-rate={}", number(rate) / period.as_s_f64()),
+        format!("--requests-per-connection={each}"),
+    ])
 }
 
 /// What h2load prints.
@@ -184,7 +242,8 @@ fn beginning(given: &Given, trial: &Trial) -> String {
                 trial.record.window.as_s_f64().round()
             )
         } else {
-            format!("{} total requests", share(given.number("-n", 1), thread))
+            let requests = share(given.number("-n", 1), thread);
+            format!("{}{requests} total requests", turns(given, &share, thread))
         };
         out.push_str(&format!(
             "spawning thread #{thread}: {clients} total client(s). {task}\n"
@@ -243,7 +302,7 @@ fn table(trial: &Trial) -> String {
 fn times_of(times: &Distribution) -> ([f64; 4], f64) {
     let (mean, deviation) = mean_and_deviation(times);
     let within = within(times, mean * 1e3, deviation * 1e3);
-    let seconds = |span: Option<model::Span>| span.unwrap_or_default().as_s_f64();
+    let seconds = |span: Option<Span>| span.unwrap_or_default().as_s_f64();
     let values = [
         seconds(times.min()),
         seconds(times.max()),
