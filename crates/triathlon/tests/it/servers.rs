@@ -212,6 +212,15 @@ fn nginx_by_every_handler() {
 }
 
 #[test]
+fn apache_and_nginx_before_origin_are_proxies() {
+    let name = "apache_and_nginx_before_origin_are_proxies";
+    if need(name, ["apache2", "nginx"]).is_some() {
+        check_all_of("apache", &[""], &["proxy"]);
+        check_all_of("nginx", &[""], &["proxy"]);
+    }
+}
+
+#[test]
 fn lighttpd_by_every_handler() {
     if need("lighttpd_by_every_handler", ["lighttpd", "perl", "cc"]).is_some() {
         check_all_of("lighttpd", &[""], &["static", "cgi-c", "cgi-perl", "lua"]);
