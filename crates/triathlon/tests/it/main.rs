@@ -59,5 +59,6 @@ mod support;
 mod targets;
 mod tls;
 mod tools;
+mod unfair;
 mod view;
 mod way;
