@@ -4,11 +4,20 @@ vcl 4.1;
 
 backend default {
     .host = "127.0.0.1";
-    .port = "{{ ports.origin }}";
+    .port = "{{ ports[variant] }}";
 }
 
 sub vcl_recv {
     unset req.http.Cookie;
+{% for document in documents %}
+{% if "cache-miss" in needs %}
+    if (req.url == "/cache-miss/{{ document.bytes }}") {
+        set req.url = "{{ '/small/' if document.bytes < 16384 else '/large/' }}{{ document.bytes }}{{ '.html' if document.bytes < 16384 else '.bin' }}";
+        # It asks the server behind as if it had never done so.
+        set req.hash_always_miss = true;
+    }
+{% endif %}
+{% endfor %}
     return (hash);
 }
 

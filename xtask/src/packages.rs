@@ -47,6 +47,23 @@ const PACKAGES: &[(&str, &str, &str)] = &[
         "answers inside nginx",
     ),
     (
+        "libnginx-mod-http-js",
+        "/usr/lib/nginx/modules/ngx_http_js_module.so",
+        "answers inside nginx",
+    ),
+    ("fcgiwrap", "fcgiwrap", "starts programs for nginx (CGI)"),
+    ("php8.2-fpm", "php-fpm8.2", "answers by FastCGI"),
+    (
+        "libapache2-mpm-itk",
+        "/usr/lib/apache2/modules/mpm_itk.so",
+        "a way in which Apache shares its work",
+    ),
+    (
+        "tomcat10",
+        "/usr/share/tomcat10/bin/catalina.sh",
+        "a server under test, in Java",
+    ),
+    (
         "lighttpd-mod-openssl",
         "/usr/lib/lighttpd/mod_openssl.so",
         "TLS for lighttpd",
@@ -93,7 +110,7 @@ const PYTHON_PACKAGES: &[(&str, &str, &str)] = &[(
 )];
 
 /// The services that these packages bring.
-const SERVICES: [&str; 13] = [
+const SERVICES: [&str; 17] = [
     "nginx",
     "apache2",
     "lighttpd",
@@ -107,6 +124,10 @@ const SERVICES: [&str; 13] = [
     "nats-server",
     "webfs",
     "jetty9",
+    "fcgiwrap.service",
+    "fcgiwrap.socket",
+    "php8.2-fpm",
+    "tomcat10",
 ];
 
 /// Programs that Debian puts where a plain PATH does not look.

@@ -154,8 +154,8 @@ fn a_variant_that_a_server_does_not_have_is_a_mistake_in_its_line() {
     };
     check(
         "variant = \"perfork\"",
-        "x.toml:12: server[1].variant: apache has no variant 'perfork'; there are event, prefork, \
-         worker; did you mean 'prefork'?",
+        "x.toml:12: server[1].variant: apache has no variant 'perfork'; there are event, itk, \
+         prefork, worker; did you mean 'prefork'?",
     );
     let text = GOOD.replacen(
         "product = \"nginx\"",

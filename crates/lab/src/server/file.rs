@@ -99,6 +99,9 @@ pub(super) struct ProcessToml {
     pub(super) name: Option<String>,
     /// Programs to look for, the likeliest first. `@triathlon` is this program.
     pub(super) programs: Spanned<Vec<String>>,
+    /// Handlers, protocols and variants that need it; none: it always takes part.
+    #[serde(default)]
+    pub(super) only_for: Vec<String>,
     /// Programs, or files by their whole paths, of which one must be there too.
     #[serde(default)]
     pub(super) requires: Vec<String>,

@@ -107,6 +107,8 @@ struct Launch {
 /// How to start one process of it.
 #[derive(Clone, Debug)]
 struct LaunchProcess {
+    /// Its place among the processes of the folder.
+    index: usize,
     name: String,
     port: u16,
     arguments: Vec<OsString>,
@@ -186,10 +188,13 @@ const OWN: &str = "@triathlon";
 pub struct Installed {
     /// What its folder says.
     pub product: Arc<Product>,
-    /// The program of each of its processes.
-    pub programs: Vec<PathBuf>,
+    /// The program of each of its processes; none where that one is missing, and only some of what
+    /// can be chosen needs it.
+    pub programs: Vec<Option<PathBuf>>,
     /// Its version as it says itself; of a rig, that of each process that tells one.
     pub version: String,
+    /// The versions of processes that only some of what can be chosen needs, by their places.
+    pub versions: BTreeMap<usize, String>,
     /// Where it is, if it already runs.
     pub external: Option<External>,
     /// What it could offer or be if more were installed: handlers, protocols, variants by name.
@@ -230,46 +235,67 @@ pub fn installed_as(
 ) -> Result<Installed, Absent> {
     let own = own.map(|path| vec![path.to_owned()]);
     let asked = product.processes().len().saturating_sub(1);
-    let mut programs = Vec::new();
-    let mut versions = Vec::new();
+    let mut found = Installed {
+        product: Arc::clone(&product),
+        programs: Vec::new(),
+        version: String::new(),
+        versions: BTreeMap::new(),
+        external: None,
+        lacking: BTreeMap::new(),
+    };
+    let (mut versions, mut gone) = (Vec::new(), BTreeMap::new());
     let is_there = |name: &String| match name.starts_with('/') {
         true => Path::new(name).is_file(),
         false => search.program(&[name]).is_some(),
     };
-    let absent = |lacks: &[String]| Absent {
-        why: format!(
-            "{} is not installed: no program {} was found",
-            product.name(),
-            lacks.join(" or ")
-        ),
-        remedy: Some(product.install().to_owned()),
-    };
     for (position, process) in product.processes().iter().enumerate() {
         let names = own.as_ref().filter(|_| position == asked);
         let names = names.unwrap_or(&process.programs);
-        let program = search.program(names).ok_or_else(|| absent(names))?;
-        if !process.requires.is_empty() && !process.requires.iter().any(is_there) {
-            return Err(absent(&process.requires));
+        let program = search.program(names).ok_or(names);
+        let lacks_more = !process.requires.is_empty() && !process.requires.iter().any(is_there);
+        let program = match lacks_more {
+            true => program.and(Err(&process.requires)),
+            false => program,
+        };
+        let (program, version) = match (program, &process.version) {
+            (Ok(program), None) => (program, None),
+            (Ok(program), Some(version)) => {
+                let told = version_of(&program, version);
+                let told = told.map_err(|why| Absent { why, remedy: None })?;
+                (program, Some(told))
+            }
+            (Err(lacks), _) => {
+                let lacks = lacks.join(" or ");
+                if process.only_for.is_empty() {
+                    return Err(Absent {
+                        why: format!(
+                            "{} is not installed: no program {lacks} was found",
+                            product.name()
+                        ),
+                        remedy: Some(product.install().to_owned()),
+                    });
+                }
+                gone.insert(position, format!("no program {lacks} was found"));
+                found.programs.push(None);
+                continue;
+            }
+        };
+        found.programs.push(Some(program));
+        match process.only_for.is_empty() {
+            true => versions.extend(version),
+            false => found
+                .versions
+                .extend(version.map(|version| (position, version))),
         }
-        if let Some(version) = &process.version {
-            let told = version_of(&program, version);
-            versions.push(told.map_err(|why| Absent { why, remedy: None })?);
-        }
-        programs.push(program);
     }
     // The one that is asked comes first.
     versions.reverse();
-    let lacking = product.lacking(&|names| names.iter().any(is_there));
-    Ok(Installed {
-        lacking,
-        product,
-        programs,
-        version: match versions.is_empty() {
-            true => "tells no version".to_owned(),
-            false => versions.join(", "),
-        },
-        external: None,
-    })
+    found.lacking = product.lacking(&|names| names.iter().any(is_there), &gone);
+    found.version = match versions.is_empty() {
+        true => "tells no version".to_owned(),
+        false => versions.join(", "),
+    };
+    Ok(found)
 }
 
 fn version_of(program: &Path, version: &product::Version) -> Result<String, String> {

@@ -78,6 +78,7 @@ impl Site {
             };
             documents.insert(length, document);
         }
+        relay(root, experiment, &documents)?;
         Ok(Self {
             root: root.to_owned(),
             documents,
@@ -120,6 +121,41 @@ impl Site {
 /// Where the handler of that name makes the document of that length.
 pub fn made_at(handler: &str, bytes: Bytes) -> String {
     format!("/{handler}/{}", bytes.count())
+}
+
+/// Where a handler that asks a server behind it has a document: what it says itself of a path is
+/// told from what it says of another.
+pub fn relayed_at(handler: &str, document: &Document) -> String {
+    format!("/{handler}{}", document.path)
+}
+
+/// Writes the documents that such handlers are asked for, to where they are asked for.
+fn relay(
+    root: &Path,
+    experiment: &Experiment,
+    documents: &BTreeMap<u64, Document>,
+) -> Result<(), LabError> {
+    for workload in experiment.workloads() {
+        let Some(handler) = workload.relay() else {
+            continue;
+        };
+        for bytes in workload.documents() {
+            let document = &documents[&bytes.count()];
+            let path = relayed_at(handler, document);
+            let file = root.join(path.trim_start_matches('/'));
+            for folder in file
+                .ancestors()
+                .skip(1)
+                .take_while(|folder| *folder != root)
+            {
+                fs::create_dir_all(folder).map_err(LabError::file("create", folder))?;
+                open_to_all(folder, 0o755)?;
+            }
+            let own = root.join(document.path.trim_start_matches('/'));
+            fs::copy(own, &file).map_err(LabError::file("write", &file))?;
+        }
+    }
+    Ok(())
 }
 
 fn made(experiment: &Experiment) -> Vec<Made> {

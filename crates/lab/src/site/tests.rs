@@ -22,6 +22,23 @@ fn documents_have_their_length_their_digest_and_are_readable_for_all() {
 }
 
 #[test]
+fn what_a_server_behind_has_stands_at_a_path_of_its_own() {
+    let handlers = ["workload[0].handler=[\"static\", \"proxy\", \"cache\"]".to_owned()];
+    let experiment = experiment::read("first-heat", &handlers).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::build(&folder.path().join("www"), &experiment.experiment).unwrap();
+    let seven = site.document(Bytes::new(7));
+    let expected = fs::read(site.root().join("small/7.html")).unwrap();
+    for handler in ["proxy", "cache"] {
+        let path = relayed_at(handler, seven);
+        assert_eq!(path, format!("/{handler}/small/7.html"));
+        let file = site.root().join(path.trim_start_matches('/'));
+        assert_eq!(fs::read(file).unwrap(), expected);
+    }
+    assert!(!site.root().join("static").exists());
+}
+
+#[test]
 fn a_length_has_the_same_content_everywhere() {
     assert_eq!(content(7), content(7));
     assert_eq!(content(0), b"");

@@ -165,7 +165,7 @@ mod tests {
             &["server=nginx,apache"],
             Some(
                 "This is not the study rootusers-2016: it is without apache event, apache \
-                 prefork, apache worker, cherokee, lighttpd, openlitespeed and varnish.",
+                 prefork, apache worker, cherokee, lighttpd, openlitespeed and varnish nginx.",
             ),
         );
         check(

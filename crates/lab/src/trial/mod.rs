@@ -25,7 +25,7 @@ use crate::error::LabError;
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::server::Running;
-use crate::site::{Document, Site, made_at};
+use crate::site::{Document, Site, made_at, relayed_at};
 use crate::sweep::{Cell, Racer, settle};
 use sources::{STRIDE_MIN, sources, stride};
 
@@ -107,9 +107,13 @@ impl Target {
                 ..from_memory(expect.length.unwrap_or(0))
             },
             (Racer::Server(_), Content::Document(bytes)) => {
-                let Document { path, sha256, .. } = site.document(*bytes);
-                let maker = workload.maker();
-                let path = maker.map_or_else(|| path.clone(), |name| made_at(name, *bytes));
+                let document = site.document(*bytes);
+                let Document { path, sha256, .. } = document;
+                let path = match (workload.maker(), workload.relay()) {
+                    (Some(maker), _) => made_at(maker, *bytes),
+                    (None, Some(relay)) => relayed_at(relay, document),
+                    (None, None) => path.clone(),
+                };
                 Wanted {
                     method: asked.method.clone(),
                     headers: asked.headers.clone(),

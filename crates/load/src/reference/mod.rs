@@ -10,6 +10,7 @@ mod lead;
 
 use std::net::SocketAddr;
 
+use model::coding::Coding;
 use model::outcome::Outcome;
 use model::plan::{self, Plan};
 use model::record::{Reference, Tally};
@@ -336,7 +337,12 @@ fn demand(
     answer: &Answer,
     notes: &mut Vec<String>,
 ) -> Result<Expectation, LoadError> {
-    let wrong = |what: String| Err(LoadError::Unexpected(what));
+    // Content that was encoded for us is another content, and its length says little.
+    let encoded = match answer.coding {
+        Coding::Identity => String::new(),
+        coding => format!(" (it is encoded: content-encoding {coding})"),
+    };
+    let wrong = |what: String| Err(LoadError::Unexpected(format!("{what}{encoded}")));
     if let Some(status) = expect.status {
         if answer.status != status || found.status.is_none() {
             return wrong(format!("status {} instead of {status}", answer.status));

@@ -119,6 +119,7 @@ fn a_handler_is_an_axis_of_a_workload() {
     let facts: Vec<_> = several
         .workloads()
         .iter()
+        .inspect(|one| assert_eq!(one.relay().is_some(), one.name.ends_with("proxy")))
         .map(|one| (one.name.as_str(), one.needs.join(","), one.maker()))
         .collect();
     assert_eq!(

@@ -12,8 +12,8 @@ const STATIC: &str = "static";
 const BYTES_MAX: u64 = 1 << 30;
 /// What makes an answer by itself holds it as a text of its program or configuration.
 const MADE_BYTES_MAX: u64 = 32 << 10;
-/// Handlers that answer with the file itself.
-const FROM_FILES: [&str; 3] = ["cache", "proxy", STATIC];
+/// Handlers that answer with a file that a server behind them has.
+const RELAYS: [&str; 2] = ["cache", "proxy"];
 
 /// What is asked, and how connections are used for it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -80,7 +80,13 @@ impl Workload {
     /// The handler that makes the answer by itself, if one does and the file is not sent.
     pub fn maker(&self) -> Option<&str> {
         let handler = self.handler.as_deref();
-        handler.filter(|name| !FROM_FILES.contains(name))
+        handler.filter(|name| *name != STATIC && !RELAYS.contains(name))
+    }
+
+    /// The handler that has the file from a server behind it, if one has.
+    pub fn relay(&self) -> Option<&str> {
+        let handler = self.handler.as_deref();
+        handler.filter(|name| RELAYS.contains(name))
     }
 
     /// The files of folders that it asks for: folder and path below it.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::lab::files;
 use crate::support::need;
 use crate::support::process::{Run, triathlon};
 
@@ -127,4 +128,64 @@ fn a_server_that_cannot_do_what_is_asked_fails_the_lab() {
         words.extend(verify.then_some("--verify"));
         lab(&words).expect_code(code).expect_complaint(&[complaint]);
     }
+}
+
+/// A program for CGI that does not answer: its server is a row with the reason, others are
+/// measured, and the program is ended with its server.
+#[test]
+fn a_program_that_hangs_is_a_row_and_is_ended() {
+    let name = "a_program_that_hangs_is_a_row_and_is_ended";
+    if need(name, ["lighttpd"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("hang");
+    // No other process has this word.
+    let word = program.display().to_string();
+    fs::write(
+        &program,
+        format!("#!/bin/sh\nexec tail -f /dev/null \"{word}\"\n"),
+    )
+    .unwrap();
+    open_to_all(folder.path());
+    open_to_all(&program);
+    let stock = include_str!("../../../../servers/lighttpd/stock.conf");
+    let template = format!(
+        "{stock}server.modules += ( \"mod_alias\", \"mod_cgi\" )\n\
+         alias.url = ( \"/hang\" => \"{word}\" )\n\
+         $HTTP[\"url\"] == \"/hang\" {{ cgi.assign = ( \"\" => \"\" ) }}\n"
+    );
+    let file = experiment(
+        folder.path(),
+        &[("lighttpd", Some(&template)), ("origin", None)],
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    let hang = "[[workload]]\nname = \"hang\"\nneeds = [\"cgi-c\"]\n[[workload.request]]\n\
+                path = \"/hang\"\nexpect = { status = 200 }\n[load]\ntimeout = \"2s\"\n";
+    let text = text.replace("\"mine\"", "\"first-heat\"");
+    fs::write(&file, text.replace("[load]\n", hang)).unwrap();
+    let results = folder.path().join("results");
+    let place = results.display().to_string();
+    let run = lab(&[&file, "--no-lock", "--hiccups", "0s", "--results", &place]).expect_code(1);
+    let run = run.expect_complaint(&["wrong answer for 'hang'", "no answer within 2.00 s"]);
+    let is_measured = |path: &std::path::PathBuf| {
+        let text = fs::read_to_string(path).expect("a trial");
+        text.contains("\"product\": \"origin\"") || text.contains("\"product\":\"origin\"")
+    };
+    assert!(
+        files(&results, "trials").iter().any(is_measured),
+        "{run:#?}"
+    );
+    let command_lines = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let path = entry.ok()?.path().join("cmdline");
+        fs::read_to_string(path).ok()
+    });
+    let left: Vec<String> = command_lines.filter(|line| line.contains(&word)).collect();
+    assert_eq!(left, Vec::<String>::new(), "{run:#?}");
+}
+
+/// Servers that root starts give up their rights.
+fn open_to_all(path: &Path) {
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(path, mode).expect("a mode");
 }

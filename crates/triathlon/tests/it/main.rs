@@ -62,5 +62,6 @@ mod support;
 mod targets;
 mod tls;
 mod tools;
+mod unfair;
 mod view;
 mod way;

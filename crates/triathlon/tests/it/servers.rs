@@ -88,6 +88,21 @@ fn varnish_before_origin_is_a_folder() {
     }
 }
 
+/// The server behind it is another one, and is asked each time where that is wanted.
+#[test]
+fn varnish_before_nginx_hits_and_misses() {
+    let name = "varnish_before_nginx_hits_and_misses";
+    if need(name, ["varnishd", "cc", "nginx"]).is_some() {
+        let ways = [
+            "server[0].variant=nginx",
+            "workload[0].handler=cache-miss",
+            "workload[1].handler=cache",
+        ];
+        // A manager and its child, a master and its worker.
+        check_measured("varnish", "varnish-", 4, &ways);
+    }
+}
+
 /// Measures `product` in both presets with each line of `ways`, by each of `handlers`: everything
 /// is started, asked, loaded, metered and stopped.
 fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
@@ -188,7 +203,8 @@ fn check_programs_are_metered(trials: &[Trial], handler: &str, alone: f64) {
 #[test]
 fn apache_in_all_variants_and_presets() {
     if need("apache_in_all_variants_and_presets", ["apache2"]).is_some() {
-        let ways = ["event", "prefork", "worker"].map(|name| format!("variant = \"{name}\""));
+        let ways = ["event", "itk", "prefork", "worker"];
+        let ways = ways.map(|name| format!("variant = \"{name}\""));
         check_all_of("apache", &ways.each_ref().map(String::as_str), &["static"]);
     }
 }
@@ -208,6 +224,15 @@ fn apache_by_every_handler() {
 fn nginx_by_every_handler() {
     if need("nginx_by_every_handler", ["nginx"]).is_some() {
         check_all_of("nginx", &[""], &["static", "memory", "perl"]);
+    }
+}
+
+#[test]
+fn apache_and_nginx_before_origin_are_proxies() {
+    let name = "apache_and_nginx_before_origin_are_proxies";
+    if need(name, ["apache2", "nginx"]).is_some() {
+        check_all_of("apache", &[""], &["proxy"]);
+        check_all_of("nginx", &[""], &["proxy"]);
     }
 }
 

@@ -65,6 +65,8 @@ struct Setting {
 pub(super) struct Process {
     name: String,
     pub(super) programs: Vec<String>,
+    /// Handlers, protocols and variants that need it; none: it always takes part.
+    pub(super) only_for: Vec<String>,
     pub(super) requires: Vec<String>,
     pub(super) version: Option<Version>,
     arguments: Vec<Text>,
@@ -77,6 +79,17 @@ pub(super) struct Process {
     ready_place: String,
     stop: Signal,
     patience: Duration,
+}
+
+impl Process {
+    /// Whether a server that is to be so has it.
+    fn takes_part(&self, setup: &Setup<'_>) -> bool {
+        let wants = |name: &String| {
+            let needed = setup.needs.contains(name);
+            needed || *name == setup.variant || *name == setup.protocol.name()
+        };
+        self.only_for.is_empty() || self.only_for.iter().any(wants)
+    }
 }
 
 /// How a program tells its version.
@@ -170,6 +183,7 @@ impl Product {
         for (index, process) in written.process.into_iter().enumerate() {
             processes.push(reader.process(&engine, name, index, process.into_inner(), &files)?);
         }
+        reader.check_parts(&kinds, &processes)?;
         Ok(Self {
             name: name.to_owned(),
             install: written.install,
@@ -286,6 +300,9 @@ impl Product {
         }
         let mut launch = Launch::default();
         for (index, process) in self.processes.iter().enumerate() {
+            if !process.takes_part(setup) {
+                continue;
+            }
             let port = setup.ports.get(index).copied().unwrap_or_default();
             let values = template::values(setup, &ports, port, &setting);
             let more: Vec<&Text> = if index + 1 == self.processes.len() {
@@ -293,7 +310,7 @@ impl Product {
             } else {
                 Vec::new()
             };
-            self.launch_process(process, port, &more, &values, setup, &mut launch)?;
+            self.launch_process(index, port, &more, &values, setup, &mut launch)?;
         }
         if matches!(setup.preset, Preset::Template { .. }) && !launch.takes_template {
             return Err(format!(
@@ -338,13 +355,14 @@ impl Product {
 
     fn launch_process(
         &self,
-        process: &Process,
+        index: usize,
         port: u16,
         more: &[&Text],
         values: &Value,
         setup: &Setup<'_>,
         launch: &mut Launch,
     ) -> Result<(), String> {
+        let process = &self.processes[index];
         let render = |text: &Text| text.render(&self.engine, values);
         let mut arguments = Vec::new();
         for text in process.arguments.iter().chain(more.iter().copied()) {
@@ -385,6 +403,7 @@ impl Product {
             .map_err(|broken| process.count.tell(&broken))?;
         launch.folders.extend(process.folders.iter().cloned());
         launch.processes.push(LaunchProcess {
+            index,
             name: process.name.clone(),
             port,
             arguments,

@@ -26,10 +26,12 @@ impl Product {
     }
 
     /// What of its choices cannot be had here, because `is_there` says of all programs that each
-    /// requires that they are missing.
+    /// requires that they are missing, or because a process that it needs is `gone`, with a
+    /// sentence.
     pub(in crate::server) fn lacking(
         &self,
         is_there: &dyn Fn(&[String]) -> bool,
+        gone: &BTreeMap<usize, String>,
     ) -> BTreeMap<String, Absent> {
         let kinds = [
             &self.kinds.handler,
@@ -47,9 +49,19 @@ impl Product {
             ),
             remedy: choice.install.clone(),
         };
-        missing
+        let mut lacking: BTreeMap<String, Absent> = missing
             .map(|(name, choice)| (name.clone(), absent(choice, name)))
-            .collect()
+            .collect();
+        for (index, why) in gone {
+            for name in &self.processes[*index].only_for {
+                let mut found = kinds.into_iter().filter_map(|kind| kind.get(name));
+                lacking.entry(name.clone()).or_insert_with(|| Absent {
+                    why: format!("{} does not offer '{name}' here: {why}", self.name),
+                    remedy: found.find_map(|choice| choice.install.clone()),
+                });
+            }
+        }
+        lacking
     }
 
     /// The first of `needs` that it does not offer, in a sentence.

@@ -137,6 +137,39 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// A process that not every server has is there for something that can be chosen, and is not
+    /// the one that is asked.
+    pub(super) fn check_parts(
+        &self,
+        kinds: &Kinds,
+        processes: &[Process],
+    ) -> Result<(), ServerError> {
+        let choices = [&kinds.handler, &kinds.protocol, &kinds.variant];
+        let words = || {
+            choices
+                .into_iter()
+                .flat_map(BTreeMap::keys)
+                .map(String::as_str)
+        };
+        for (index, process) in processes.iter().enumerate() {
+            let key = format!("process[{index}].only_for");
+            if index + 1 == processes.len() && !process.only_for.is_empty() {
+                let why = "the last process is the one that is asked: it always takes part";
+                return Err(self.wrong(&key, why.to_owned(), None));
+            }
+            let mut names = process.only_for.iter();
+            if let Some(stranger) = names.find(|name| !words().any(|word| word == *name)) {
+                let near = crate::experiment::nearest(stranger, words());
+                let why = format!(
+                    "there is no handler, protocol or variant '{stranger}'; there are {}",
+                    words().collect::<Vec<_>>().join(", ")
+                );
+                return Err(self.wrong(&key, why, near));
+            }
+        }
+        Ok(())
+    }
+
     fn wrong(&self, key: &str, why: String, nearest: Option<&str>) -> ServerError {
         self.page.mistake(&self.table, key, why, nearest).into()
     }
@@ -187,6 +220,7 @@ impl<'t> Reader<'t> {
         Ok(Process {
             name: written.name.unwrap_or_else(|| server.to_owned()),
             programs: written.programs.into_inner(),
+            only_for: written.only_for,
             requires: written.requires,
             version,
             arguments: self.templates(engine, written.arguments)?,

@@ -10,7 +10,7 @@ use sys::counters::process;
 use verdict::words;
 
 use super::ears::ears;
-use super::{Running, Start, access_log};
+use super::{Installed, LaunchProcess, Running, Start, access_log};
 use crate::condition;
 
 impl Running {
@@ -134,10 +134,22 @@ fn cpus_allowed(root: &Path, pids: &[u32]) -> Option<Vec<u32>> {
 }
 
 /// What is known of a server before it has started.
-pub(super) fn facts_of(start: &Start<'_>, files: Vec<(String, String)>) -> Server {
+pub(super) fn facts_of(
+    start: &Start<'_>,
+    processes: &[LaunchProcess],
+    files: Vec<(String, String)>,
+) -> Server {
+    let Installed {
+        version, versions, ..
+    } = start.installed;
+    let parts = processes.iter().filter_map(|one| versions.get(&one.index));
+    let all: Vec<&str> = std::iter::once(version)
+        .chain(parts)
+        .map(String::as_str)
+        .collect();
     Server {
         product: start.installed.product.name().to_owned(),
-        version: start.installed.version.clone(),
+        version: all.join(", "),
         preset: start.preset_name.to_owned(),
         configuration: files.into_iter().collect(),
         cpus: start.cpus.to_vec(),

@@ -170,7 +170,7 @@ impl Running {
             processes: Vec::new(),
             leaf: start.scratch.leaf(),
             installed: start.installed.clone(),
-            facts: look::facts_of(start, launch.files),
+            facts: look::facts_of(start, &launch.processes, launch.files),
             speaks: Speaks::of(start),
             address: start.address,
             pin: start.pin,
@@ -214,7 +214,8 @@ impl Running {
     }
 
     fn start_process(&mut self, launch: LaunchProcess, cpus: &[u32]) -> Result<(), LabError> {
-        let program = &self.installed.programs[self.processes.len()];
+        let program = self.installed.programs[launch.index].as_ref();
+        let program = program.expect("what it lacks is a row before it is started");
         let mut command = Command::new(program);
         command
             .args(&launch.arguments)
@@ -429,7 +430,7 @@ impl Running {
     /// What the process that was started last has to hear: of a rig, those behind the one that is
     /// asked are asked over TCP.
     fn heard_of_the_last(&self) -> Protocol {
-        match self.processes.len() == self.installed.programs.len() {
+        match self.front().launch.index + 1 == self.installed.programs.len() {
             true => self.speaks.protocol,
             false => Protocol::Http1,
         }

@@ -29,12 +29,14 @@ fn strangers() -> Vec<Installed> {
         if product
             .processes()
             .iter()
-            .any(|one| one.programs[0] == "@triathlon")
+            .any(|one| one.programs[0] == "@triathlon" && one.only_for.is_empty())
             || LEFT_OUT.contains(&product.name())
         {
             continue;
         }
         match installed(Arc::clone(product), &search) {
+            // Its default variant may have this program behind it.
+            Ok(installed) if installed.lacking.contains_key(product.variant_default()) => {}
             Ok(installed) => found.push(installed),
             Err(absent) if product.install().starts_with("Debian") => {
                 crate::testing::not_run(&absent.why);
@@ -62,11 +64,14 @@ struct Place {
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn place() -> Place {
+    place_of(&experiment::read("first-heat", &[]).unwrap().experiment)
+}
+
+fn place_of(experiment: &model::Experiment) -> Place {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let experiment = experiment::read("first-heat", &[]).unwrap().experiment;
     let scratch = Scratch::create_in(&std::env::temp_dir(), "a lab with blanks ").unwrap();
     open_to_all(scratch.path(), 0o755).unwrap();
-    let site = Site::build(&scratch.path().join("www"), &experiment).unwrap();
+    let site = Site::build(&scratch.path().join("www"), experiment).unwrap();
     Place {
         scratch,
         site,
@@ -137,11 +142,12 @@ fn every_server_starts_answers_and_leaves_nothing_behind() {
 #[test]
 fn a_server_in_java_starts_answers_and_leaves_nothing_behind() {
     let search = Search::of_system(PathBuf::from("/no/triathlon"));
-    let jetty = search.catalogue.product("jetty").unwrap();
-    match installed(jetty, &search) {
-        // As it is delivered, 50 connections wait to be accepted.
-        Ok(jetty) => starts_answers_and_leaves_nothing_behind(&jetty, 49),
-        Err(absent) => crate::testing::not_run(&absent.why),
+    // As they are delivered, 50 connections wait to be accepted, or 100.
+    for (name, backlog) in [("jetty", 49), ("tomcat", 99)] {
+        match installed(search.catalogue.product(name).unwrap(), &search) {
+            Ok(found) => starts_answers_and_leaves_nothing_behind(&found, backlog),
+            Err(absent) => crate::testing::not_run(&absent.why),
+        }
     }
 }
 
@@ -153,14 +159,15 @@ fn an_experiment_says_which_program_is_started() {
     };
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other");
-    std::os::unix::fs::symlink(&found.programs[0], &other).unwrap();
+    let program = found.programs.last().unwrap().as_ref().unwrap();
+    std::os::unix::fs::symlink(program, &other).unwrap();
     let search = Search::of_system(PathBuf::from("/no/triathlon"));
     let as_told = |path: &Path| {
         let nginx = search.catalogue.product("nginx").unwrap();
         installed_as(nginx, &search, path.to_str())
     };
     let installed = as_told(&other).unwrap();
-    assert_eq!(installed.programs, std::slice::from_ref(&other));
+    assert_eq!(installed.programs.last(), Some(&Some(other.clone())));
     assert_eq!(installed.version, found.version);
     let place = place();
     let running = Running::start(&start(&place, &installed, Preset::Tuned)).unwrap();
@@ -210,6 +217,150 @@ fn starts_answers_and_leaves_nothing_behind(installed: &Installed, backlog: u32)
         );
         assert_eq!(files_in(place.scratch.path()), ["www"], "{name}");
     }
+}
+
+/// Two documents by every handler that has words of its own.
+const HANDLED: &str = r#"[experiment]
+name = "handlers"
+question = "?"
+rounds = 1
+duration = "1s"
+[[server]]
+product = "nginx"
+[[workload]]
+name = "short"
+body = { bytes = 7 }
+handler = ["cgi-c", "cgi-perl", "fastcgi-c", "fastcgi-php", "js", "lua", "memory", "perl"]
+[[workload]]
+name = "long"
+body = { bytes = 3_000 }
+handler = ["cgi-c", "cgi-perl", "fastcgi-c", "fastcgi-php", "js", "lua", "memory", "perl"]
+[load]
+connections = 1
+"#;
+
+/// Who says that it made the answer, by its name and process; none where nobody does.
+fn maker(head: &str) -> Option<(String, u32)> {
+    let line = head
+        .lines()
+        .find_map(|line| line.strip_prefix("X-Handler: "))?;
+    let (name, pid) = line.split_once(' ')?;
+    Some((name.to_owned(), pid.parse().ok()?))
+}
+
+/// Content that came in chunks, as Apache sends that of programs.
+fn unchunked(mut rest: &[u8]) -> Vec<u8> {
+    let mut content = Vec::new();
+    loop {
+        let end = rest.windows(2).position(|two| two == b"\r\n").unwrap();
+        let length = std::str::from_utf8(&rest[..end]).unwrap();
+        let length = usize::from_str_radix(length, 16).unwrap();
+        if length == 0 {
+            return content;
+        }
+        content.extend(&rest[end + 2..end + 2 + length]);
+        rest = &rest[end + 2 + length + 2..];
+    }
+}
+
+/// Asks each handler of `running` some times: the bytes are those of the file, a program for CGI
+/// has a process for each answer, and an application of FastCGI stays and is one of the server's.
+fn check_makers(running: &Running, place: &Place, handlers: &[&str]) {
+    let product = running.installed.product.name();
+    for (handler, bytes) in handlers.iter().flat_map(|name| [(name, 7), (name, 3_000)]) {
+        let document = place.site.document(model::Bytes::new(bytes));
+        let file = place
+            .site
+            .root()
+            .join(document.path.trim_start_matches('/'));
+        let expected = fs::read(file).unwrap();
+        let mut pids = Vec::new();
+        for _ in 0..4 {
+            let (head, content) = fetch(running.port(), &format!("/{handler}/{bytes}"));
+            let content = match head.contains("Transfer-Encoding: chunked") {
+                true => unchunked(&content),
+                false => content,
+            };
+            assert!(content == expected, "{product} {handler}: {head}");
+            let maker = maker(&head);
+            let name = maker.as_ref().map(|(name, _)| name.as_str());
+            let tells = handler.contains("cgi").then_some(*handler);
+            assert_eq!(name, tells, "{product} {handler}: {head}");
+            pids.extend(maker.map(|(_, pid)| pid));
+        }
+        pids.sort_unstable();
+        pids.dedup();
+        if handler.starts_with("cgi") {
+            assert_eq!(pids.len(), 4, "{product} {handler}: {pids:?}");
+        } else if !pids.is_empty() {
+            let ours: Vec<u32> = running.processes().iter().map(|(pid, _)| *pid).collect();
+            let stays = pids.iter().all(|pid| ours.contains(pid));
+            assert!(stays, "{product} {handler}: {pids:?} of {ours:?}");
+        }
+    }
+}
+
+/// Every handler of `name` at once, in both presets.
+fn check_handlers(name: &str, variant: Option<&str>, handlers: &[&str]) {
+    let Some(installed) = stranger(name) else {
+        return crate::testing::not_run(&format!("{name} is not installed"));
+    };
+    if let Some(absent) = installed.lacks(handlers.iter().copied()) {
+        return crate::testing::not_run(&absent.why);
+    }
+    let experiment = experiment::parse("handlers", HANDLED, &[]).unwrap();
+    let place = place_of(&experiment);
+    let search = Search::of_system(PathBuf::from("/no/triathlon"));
+    crate::site::programs::build(&place.site, &experiment, &search).unwrap();
+    let needs: Vec<String> = handlers.iter().map(|name| (*name).to_owned()).collect();
+    for preset in [Preset::Stock, Preset::Tuned] {
+        let mut start = start(&place, &installed, preset);
+        start.needs = &needs;
+        start.variant = variant.unwrap_or(start.variant);
+        let running = Running::start(&start).unwrap();
+        check_makers(&running, &place, handlers);
+        let is_php = running.facts.version.contains("PHP ");
+        assert_eq!(is_php, handlers.contains(&"fastcgi-php"));
+        running.stop();
+        assert_eq!(
+            files_in(place.scratch.path()),
+            ["programs", "www"],
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn handlers_of_nginx_tell_who_makes_an_answer() {
+    let handlers = [
+        "cgi-c",
+        "cgi-perl",
+        "fastcgi-c",
+        "fastcgi-php",
+        "js",
+        "memory",
+        "perl",
+    ];
+    check_handlers("nginx", None, &handlers);
+}
+
+#[test]
+fn handlers_of_apache_tell_who_makes_an_answer() {
+    let handlers = [
+        "cgi-c",
+        "cgi-perl",
+        "fastcgi-c",
+        "fastcgi-php",
+        "lua",
+        "perl",
+    ];
+    check_handlers("apache", None, &handlers);
+    check_handlers("apache", Some("itk"), &["cgi-c", "fastcgi-c"]);
+}
+
+#[test]
+fn handlers_of_lighttpd_tell_who_makes_an_answer() {
+    check_handlers("lighttpd", None, &["cgi-c", "cgi-perl", "fastcgi-c", "lua"]);
 }
 
 #[test]
@@ -285,6 +436,38 @@ fn a_server_of_two_workers_has_two() {
         assert!(running.processes().len() >= least, "{name}");
         running.stop();
     }
+}
+
+/// A server with a worker too few is not raced: it has not what it was given CPUs for.
+#[test]
+fn a_server_that_lacks_a_worker_is_told_so() {
+    if sys::cpu::allowed().unwrap().len() < 2 {
+        return crate::testing::not_run("this machine has one CPU");
+    }
+    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
+    let folder = tempfile::tempdir().unwrap();
+    let place_of_it = folder.path().join("nginx");
+    fs::create_dir(&place_of_it).unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers/nginx");
+    for entry in fs::read_dir(own).unwrap() {
+        let entry = entry.unwrap();
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let ready = "ready = { processes = \"1 + workers\" }";
+        let hurried = "ready = { processes = \"1 + workers\", within = \"1s\" }";
+        let text = text.replace(ready, hurried);
+        fs::write(place_of_it.join(entry.file_name()), text).unwrap();
+    }
+    search.catalogue.add(folder.path()).unwrap();
+    let Ok(nginx) = installed(search.catalogue.product("nginx").unwrap(), &search) else {
+        return crate::testing::not_run("nginx is not installed");
+    };
+    let place = place();
+    let mut start = start(&place, &nginx, Preset::Tuned);
+    start.cpus = &[0, 1];
+    let directives = [("worker_processes".to_owned(), "1".to_owned())];
+    start.directives = &directives;
+    let why = Running::start(&start).unwrap_err().to_string();
+    assert!(why.contains("it has 2 of 3 processes"), "{why}");
 }
 
 #[test]

@@ -26,7 +26,6 @@ fn each_program_answers_with_the_bytes_of_the_file() {
     let search = Search::of_system(PathBuf::from("/no/triathlon"));
     build(&site, &experiment, &search).unwrap();
     let file = fs::read_to_string(site.root().join("small/40.html")).unwrap();
-    let expected = format!("Content-Type: text/html\r\nContent-Length: 40\r\n\r\n{file}");
     for (name, needed) in [("cgi-c", &COMPILERS[..]), ("cgi-perl", &["perl"])] {
         let program = site.programs().join(name).join("40");
         if search.program(needed).is_none() {
@@ -34,7 +33,15 @@ fn each_program_answers_with_the_bytes_of_the_file() {
             assert!(!program.exists());
             continue;
         }
-        let printed = Command::new(&program).output().unwrap();
+        let child = Command::new(&program)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let printed = child.wait_with_output().unwrap();
+        let expected = format!(
+            "Content-Type: text/html\r\nContent-Length: 40\r\nX-Handler: {name} {pid}\r\n\r\n{file}"
+        );
         assert_eq!(String::from_utf8_lossy(&printed.stdout), expected, "{name}");
     }
 }

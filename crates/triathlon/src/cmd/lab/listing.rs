@@ -32,6 +32,7 @@ pub(super) fn servers(search: &Search) -> anyhow::Result<()> {
                 let programs: Vec<String> = found
                     .programs
                     .iter()
+                    .flatten()
                     .map(|program| program.display().to_string())
                     .collect();
                 format!("{} ({})", found.version, programs.join(", "))

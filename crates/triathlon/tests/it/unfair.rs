@@ -1,0 +1,124 @@
+//! Races that are not fair, provoked with real servers: each is caught, and told what it is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use model::Verdict;
+
+use crate::lab::files;
+use crate::support::need;
+use crate::support::process::triathlon;
+
+/// nginx as its `stock` preset has it, and what it answers.
+fn template(answers: &str) -> String {
+    let stock = include_str!("../../../../servers/nginx/stock.conf");
+    let root = "root \"{{ site }}\";\n";
+    assert!(stock.contains(root), "{stock}");
+    stock.replacen(root, &format!("{root}{answers}\n"), 1)
+}
+
+/// An error that is sent as a success, with as many bytes as the file has.
+const ERROR: &str = "location / { default_type text/html; return 200 \"sorry!\\n\"; }";
+
+/// A cache that has the right answer at first, and then at times that of yesterday.
+const STALE: &str =
+    "default_type text/html; if ($connection_requests ~ \"5$\") { return 200 \"stale!\\n\"; }";
+
+/// The lab of all of them, beside a server that is fair; each asks for a file of seven bytes, and
+/// says that it takes gzip.
+fn experiment(folder: &Path) -> String {
+    let server = |label: &str, product: &str, keys: &str| {
+        format!("[[server]]\nproduct = \"{product}\"\nlabel = \"{label}\"\n{keys}\n")
+    };
+    let preset = |name: &str, answers: &str| {
+        let path = folder.join(name);
+        fs::write(&path, template(answers)).expect("a template");
+        format!("preset = \"{}\"", path.display())
+    };
+    let gzip = "settings = { gzip = \"on\", gzip_min_length = 1, gzip_types = \"*\" }";
+    let servers = [
+        server("fair", "nginx", ""),
+        server("logs", "origin", "access_log = \"on\""),
+        server("closes", "nginx", "keep_alive = { requests = 20 }"),
+        server("gzips", "nginx", gzip),
+        server("errs", "nginx", &preset("errs.conf", ERROR)),
+        server("is late", "nginx", &preset("stale.conf", STALE)),
+    ];
+    let text = format!(
+        "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\nreference = \"fair\"\n\
+         warmup = \"20ms\"\nduration = \"400ms\"\n{}\
+         [[workload]]\nname = \"seven\"\n[[workload.request]]\nbody = {{ bytes = 7 }}\n\
+         headers = [[\"Accept-Encoding\", \"gzip\"]]\n[load]\nconnections = 2\n",
+        servers.concat()
+    );
+    let file = folder.join("unfair.toml");
+    fs::write(&file, text).expect("an experiment");
+    file.display().to_string()
+}
+
+/// What each rule says of a server, of all of its trials.
+fn told(results: &Path, server: &str) -> BTreeMap<String, String> {
+    let mut of_it = BTreeMap::new();
+    let arguments = ["judge", "--json", &results.display().to_string()];
+    for line in triathlon(arguments).expect_measured().stdout.lines() {
+        let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let file = value["file"].as_str().expect("a file");
+        let text = fs::read_to_string(file).expect("a trial");
+        let trial: model::Trial = serde_json::from_str(&text).expect("a trial");
+        if trial.point.expect("a point").id.server == server {
+            let verdict: Verdict = serde_json::from_value(value).expect("a verdict");
+            let findings = verdict.findings.into_iter();
+            of_it.extend(findings.map(|found| (found.rule, found.say)));
+        }
+    }
+    of_it
+}
+
+#[test]
+fn each_is_caught_and_named() {
+    if need("unfair::each_is_caught_and_named", ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("results");
+    let place_text = place.display().to_string();
+    let file = experiment(folder.path());
+    let words = ["--no-lock", "--hiccups", "0s", "--results", &place_text];
+    // Two of them answer wrongly before anything is measured.
+    let run = triathlon(["lab", &file].into_iter().chain(words)).expect_code(1);
+    let gaps = files(&place, "gaps");
+    let read = |path: &std::path::PathBuf| fs::read_to_string(path).expect("a gap");
+    let gaps: Vec<String> = gaps.iter().map(read).collect();
+    let gap = |server: &str| {
+        let mut of_it = gaps
+            .iter()
+            .filter(|gap| gap.contains(&format!("\"{server}\"")));
+        of_it
+            .next()
+            .unwrap_or_else(|| panic!("{server}: {gaps:?} {run:#?}"))
+    };
+    assert!(gap("errs").contains("content with SHA-256"), "{gaps:?}");
+    assert!(gap("gzips").contains("content-encoding gzip"), "{gaps:?}");
+    assert_eq!(gaps.len(), 2, "{gaps:?}");
+    let results = files(&place, "trials")[0]
+        .ancestors()
+        .nth(2)
+        .expect("a folder")
+        .to_owned();
+    let check = |server: &str, rule: &str, words: &str| {
+        let told = told(&results, server);
+        let said = told
+            .get(rule)
+            .unwrap_or_else(|| panic!("{server} {rule}: {told:#?} {run:#?}"));
+        assert!(said.contains(words), "{server}: {said}");
+    };
+    check("logs", "SRV-06", "access log of origin is on");
+    check("closes", "HTTP-09", "closed");
+    check("is late", "HTTP-03", "another length or body");
+    let fair = told(&results, "fair");
+    assert!(
+        !fair.contains_key("HTTP-03") && !fair.contains_key("HTTP-01"),
+        "{fair:#?}"
+    );
+}
