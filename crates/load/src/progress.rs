@@ -201,7 +201,7 @@ mod tests {
 
     fn interval(second: u64, ok: u64) -> Interval {
         let mut interval = Interval::new(Span::from_s(second), Span::from_s(1));
-        interval.tally.outcomes[model::Outcome::Ok] = ok;
+        interval.tally.outcomes[Outcome::Ok] = ok;
         interval.response_time.record_n(Span::from_ms(2), ok);
         interval
     }

@@ -61,8 +61,8 @@ struct State {
 }
 
 impl Series {
-    /// To the file at `path` or to standard output (-), of a run of `plan` that is about to begin, or
-    /// without one, of a run that is over.
+    /// To the file at `path` or to standard output (-), of a run of `plan` that is about to begin,
+    /// or without one, of a run that is over.
     pub(super) fn begin(path: &Path, plan: Option<&Plan>) -> anyhow::Result<Self> {
         let sink = if path == Path::new("-") {
             Sink::Stdout(std::io::stdout())

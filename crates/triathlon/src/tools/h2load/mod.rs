@@ -37,10 +37,10 @@ pub(super) const TOOL: Tool = Tool {
         "The time to the first byte is that of each answer from the sending of its request; \
          h2load's is that of the first answer on each connection, from connecting.",
         "The row req/s is of the threads, divided by their clients; h2load's is of each client.",
-        "With -r, each connection carries as many requests as there are for each client, and another \
-         one follows in its turn until all are made.",
-        "With -T, a connection that has reached that age is closed with its next answer, and another \
-         one is made; h2load gives up what is under way on it, and its client ends.",
+        "With -r, each connection carries as many requests as there are for each client, and \
+         another one follows in its turn until all are made.",
+        "With -T, a connection that has reached that age is closed with its next answer, and \
+         another one is made; h2load gives up what is under way on it, and its client ends.",
         "Without -N an answer is waited for 60 seconds; h2load waits for ever.",
         "Progress is not told.",
     ],

@@ -177,7 +177,7 @@ fn tell_window(
             }) => {
                 let ago = clock::monotonic().saturating_since(at);
                 let begin = clock::realtime().as_ns().saturating_sub(ago.as_ns());
-                told = told.and(say_window(talk, plan, clock, begin));
+                told = told.and_then(|()| say_window(talk, plan, clock, begin));
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return told,
