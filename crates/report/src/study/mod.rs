@@ -221,8 +221,7 @@ fn doubts(run: &Run) -> String {
         })
         .collect();
     let points = words::plural(cells.len() as u64, "point");
-    let verb = if cells.len() == 1 { "is" } else { "are" };
-    let _ = writeln!(out, "Of {points} {verb} {}.\n", words::list(&worth));
+    let _ = writeln!(out, "{points}: {}.\n", words::list(&worth));
     for heard in run
         .heard()
         .into_iter()

@@ -48,8 +48,8 @@ mod tests {
         };
         assert_eq!(
             renewal(&plan),
-            " (opened at 100/s, made anew after 30s, made anew after 0.50 % of the requests, each \
-             always from the same address)"
+            " (opened at 100/s, made anew after 30.0 s, made anew after 0.5 % of the requests, \
+             each always from the same address)"
         );
     }
 }
