@@ -77,7 +77,7 @@ pub struct Published {
     /// Response times of the right answers.
     pub response_time: Distribution,
     /// What else happened in it; none where whoever told of it did not say.
-    pub counts: Option<Counts>,
+    pub counts: Option<Box<Counts>>,
 }
 
 /// What else happened in a finished interval.
@@ -113,7 +113,7 @@ impl Published {
         self.failures += other.failures;
         self.connections += other.connections;
         self.response_time.merge(&other.response_time);
-        self.counts = match (self.counts, &other.counts) {
+        self.counts = match (self.counts.take(), &other.counts) {
             (Some(mut mine), Some(theirs)) => {
                 mine.merge(theirs);
                 Some(mine)
@@ -182,13 +182,13 @@ impl Progress {
             failures: get(&slot.failures),
             connections: get(&slot.connections),
             response_time,
-            counts: Some(Counts {
+            counts: Some(Box::new(Counts {
                 due: get(&slot.due),
                 sent: get(&slot.sent),
                 bytes_received: Bytes::new(get(&slot.bytes_received)),
                 bytes_sent: Bytes::new(get(&slot.bytes_sent)),
                 outcomes,
-            }),
+            })),
         };
         fence(Ordering::Acquire);
         (self.begun.load(Ordering::Relaxed) <= number + 2).then_some(published)
@@ -221,9 +221,10 @@ mod tests {
             (Span::from_s(2), 12, 4)
         );
         assert_eq!(last.response_time.count(), 12);
-        let mut counts = last.counts.unwrap();
+        let theirs = last.counts.unwrap();
+        let mut counts = theirs.clone();
         assert_eq!(counts.outcomes[Outcome::Ok], 12);
-        counts.merge(&last.counts.unwrap());
+        counts.merge(&theirs);
         assert_eq!(counts.outcomes[Outcome::Ok], 24);
         assert!(progress.read(3).is_none());
     }

@@ -35,10 +35,6 @@ use crate::worker::Worker;
 const LEAD: Span = Span::from_ms(2);
 
 /// What the door is told while a run goes on.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one at a time, handed on and dropped: a box would cost more than it saves"
-)]
 #[derive(Debug)]
 pub enum Notice {
     /// An interval of the window is over.

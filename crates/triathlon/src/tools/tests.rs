@@ -31,6 +31,7 @@ fn sample(flag: &Flag) -> &'static str {
         "4k",
         "30",
         "text",
+        "csv",
         "/dev/null",
     ];
     match name {
