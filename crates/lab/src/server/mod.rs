@@ -112,6 +112,8 @@ struct LaunchProcess {
     name: String,
     port: u16,
     arguments: Vec<OsString>,
+    /// Where its folder says so.
+    arguments_place: String,
     environment: Vec<(String, String)>,
     /// Processes that there must be at least before it is ready, itself included.
     processes: usize,

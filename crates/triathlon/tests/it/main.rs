@@ -21,6 +21,7 @@ mod compare;
 mod compression;
 mod counts;
 mod digests;
+mod disturbed;
 mod doctor;
 mod door;
 mod exports;

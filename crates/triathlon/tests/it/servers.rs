@@ -305,7 +305,7 @@ fn a_script_of_the_users_starts_any_server() {
     tiny("custom", results.path(), &[])
         .expect_code(1)
         .expect_complaint(&[
-            "it ended at once (exit code 2)",
+            "it ended at once (exit code 2; servers/custom/server.toml:",
             "give the script that starts it",
         ]);
 }
@@ -398,7 +398,7 @@ fn mistakes_in_a_folder_are_told_with_file_and_line() {
         "arguments = [\"serve\",",
         "arguments = [\"surf\",",
         1,
-        &["it ended at once (exit code 2)", "surf"],
+        &["mine/server.toml:6: process[0].arguments)", "surf"],
     );
     check(
         "127.0.0.1:{{ port }}\", \"--workers\", \"1\"]",

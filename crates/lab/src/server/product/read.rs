@@ -223,6 +223,7 @@ impl<'t> Reader<'t> {
             only_for: written.only_for,
             requires: written.requires,
             version,
+            arguments_place: self.place_of(&at("arguments")),
             arguments: self.templates(engine, written.arguments)?,
             environment,
             folders: written.folders,

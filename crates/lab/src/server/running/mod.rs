@@ -33,6 +33,9 @@ use crate::site::{Site, open_to_all};
 use crate::trial::Speaks;
 use error_log::ErrorLog;
 
+/// When a server ended that was not yet asked for anything.
+const AT_ONCE: &str = "at once";
+
 /// What to start, and how.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
@@ -328,7 +331,7 @@ impl Running {
         }
     }
 
-    /// That it ended unasked, if it has, what it said and what to do about it. `when` is "at once"
+    /// That it ended unasked, if it has, what it said and what to do about it. `when` is `AT_ONCE`
     /// or "by itself". What it left is ended, too.
     pub fn ended(&mut self, when: &str) -> Option<String> {
         if let Some(external) = &self.external {
@@ -348,7 +351,12 @@ impl Running {
             true => format!("its {}", process.launch.name),
             false => "it".to_owned(),
         };
-        let mut why = format!("{who} ended {when} ({ended})");
+        // Where its folder says how it is started: what ended at once was started wrongly.
+        let started = match when {
+            AT_ONCE => format!("; {}", process.launch.arguments_place),
+            _ => String::new(),
+        };
+        let mut why = format!("{who} ended {when} ({ended}{started})");
         let was_killed = ended.signal.is_some();
         match &process.left {
             Some(left) if was_killed => why.push_str(&format!("; {left} of it was ended too")),
@@ -408,7 +416,7 @@ impl Running {
         let processes = before + launch.processes;
         let until = Instant::now() + within;
         loop {
-            if let Some(why) = self.ended("at once") {
+            if let Some(why) = self.ended(AT_ONCE) {
                 return Err(self.failed(why));
             }
             let is_heard =
