@@ -2,14 +2,16 @@
 //! measured again.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::thread::available_parallelism;
 
 use model::Trial;
 
 use crate::lab::files;
-use crate::support::process::{Running, triathlon};
-use crate::support::{not_run, slow};
+use crate::network::needs_network;
+use crate::support::process::{Run, Running, triathlon};
+use crate::support::{need, not_run, slow, wait_until};
 
 /// A program of which one runs for each CPU has more of them than anyone needs to be
 /// named; it is called by a name of its own, since other tests run shells too.
@@ -26,7 +28,60 @@ fn whoever_takes_the_cpus_is_named_in_the_first_sentence() {
         .map(|_| Running::start(Command::new(&program).args(["-c", "while :; do :; done"])))
         .collect();
     let results = folder.path().join("results");
-    let run = triathlon([
+    let run = race(&results);
+    drop(burners);
+    let trials = trials(&results);
+    for trial in &trials {
+        let cause = trial.void.as_ref();
+        assert!(cause.is_some(), "{:?}", trial.usage.system);
+    }
+    // Two points and their ceilings: all were measured a second time, which helped nobody.
+    let attempt = |trial: &Trial| trial.point.as_ref().expect("a lab's trial").attempt;
+    let again = trials.iter().filter(|trial| attempt(trial) == 1);
+    assert_eq!(again.count(), 4, "{run:#?}");
+    let (takers, rest) = first_sentence(&run, "8 of 8");
+    assert!(takers.contains("burner in "), "{takers}");
+    assert!(
+        rest.starts_with("origin 4 of 4, the ceiling 4 of 4. "),
+        "{rest}"
+    );
+}
+
+/// A kernel thread is no process that anyone started, and is named all the same. It has one CPU at
+/// a time, so not every trial meets it.
+#[test]
+fn a_kernel_thread_at_work_is_named_too() {
+    let name = "disturbed::a_kernel_thread_at_work_is_named_too";
+    if !slow() {
+        return not_run(name, "it takes seconds");
+    }
+    let Some([unshare, python, _]) = need(name, ["unshare", "python3", "ip"]) else {
+        return;
+    };
+    if !needs_network(name) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = include_str!("kernel_thread.py");
+    let mut command = Command::new(unshare);
+    command.args(["--net", "--mount"]).arg(python);
+    let mut work = Running::start(command.args(["-c", script]));
+    wait_until("the kernel thread is at work", || {
+        assert!(!work.ended(), "{}", work.stderr());
+        work.stdout() == "ready\n"
+    });
+    let results = folder.path().join("results");
+    let run = race(&results);
+    drop(work);
+    let void = trials(&results);
+    let void = void.iter().filter(|trial| trial.void.is_some()).count();
+    let (takers, _) = first_sentence(&run, &format!("{void} of "));
+    assert!(takers.contains("[napi/far-"), "{takers}");
+}
+
+/// A lab of origin alone, which takes seconds.
+fn race(results: &Path) -> Run {
+    triathlon([
         "lab",
         "--no-lock",
         "first-heat",
@@ -38,30 +93,26 @@ fn whoever_takes_the_cpus_is_named_in_the_first_sentence() {
         "--results",
         &results.display().to_string(),
     ])
-    .expect_measured();
-    drop(burners);
-    let trials = files(&results, "trials").into_iter().map(|path| {
+    .expect_measured()
+}
+
+/// What it stored.
+fn trials(results: &Path) -> Vec<Trial> {
+    let trials = files(results, "trials").into_iter().map(|path| {
         let text = fs::read_to_string(path).expect("a readable trial");
         serde_json::from_str::<Trial>(&text).expect("a trial is JSON")
     });
-    let trials: Vec<Trial> = trials.collect();
-    for trial in &trials {
-        let cause = trial.void.as_ref();
-        assert!(cause.is_some(), "{:?}", trial.usage.system);
-    }
-    // Two points and their ceilings: all were measured a second time, which helped nobody.
-    let attempt = |trial: &Trial| trial.point.as_ref().expect("a lab's trial").attempt;
-    let again = trials.iter().filter(|trial| attempt(trial) == 1);
-    assert_eq!(again.count(), 4, "{run:#?}");
+    trials.collect()
+}
+
+/// Who took the CPUs, and what follows, in the first sentence of its report.
+fn first_sentence(run: &Run, trials: &str) -> (String, String) {
     let text: Vec<&str> = run.stdout.split_whitespace().collect();
     let text = text.join(" ");
-    let (_, sentence) = text
-        .split_once("Something else had the CPUs in 8 of 8 trials: ")
-        .unwrap_or_else(|| panic!("{text}"));
-    let (takers, rest) = sentence.split_once(". By server: ").expect("who it was");
-    assert!(takers.contains("burner in "), "{takers}");
-    assert!(
-        rest.starts_with("origin 4 of 4, the ceiling 4 of 4. "),
-        "{rest}"
-    );
+    let parts = text
+        .split_once(&format!("Something else had the CPUs in {trials}"))
+        .and_then(|(_, rest)| rest.split_once(": "))
+        .and_then(|(_, rest)| rest.split_once(". By server: "));
+    let (takers, rest) = parts.unwrap_or_else(|| panic!("{text}"));
+    (takers.to_owned(), rest.to_owned())
 }
