@@ -41,7 +41,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "rounds = 6",
         "rouds = 6",
         "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, order, \
-         restart, reference, warmup, warmup_min, duration, duration_min, seed; did you mean \
+         restart, repeats, reference, warmup, warmup_min, duration, duration_min, seed; did you mean \
          'rounds'?",
     );
     check(
@@ -354,7 +354,7 @@ fn a_name_that_nothing_has_is_told_with_the_nearest() {
 fn the_table_of_keys_is_that_of_the_types() {
     let full = r#"{
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
-            "restart": "round", "reference": "p", "warmup": "1s", "warmup_min": "1s",
+            "restart": "round", "repeats": 1, "reference": "p", "warmup": "1s", "warmup_min": "1s",
             "duration": "1s", "duration_min": "1s", "seed": 1 },
         "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p",
             "program": "/p", "cores": 1, "access_log": "off",

@@ -17,6 +17,8 @@ pub(super) struct Progress {
     pub(super) all: usize,
     cost_left: Span,
     cost_done: Span,
+    /// How often a cell is measured again at most.
+    repeats: u32,
     /// Of what is left, that which may have to be measured again.
     repeatable_left: Span,
     /// The same of what was done since the last count: its repeats are not among what is left.
@@ -34,6 +36,7 @@ impl Progress {
             all: 0,
             cost_left: Span::ZERO,
             cost_done: Span::ZERO,
+            repeats: sweep::REPEATS_MAX,
             repeatable_left: Span::ZERO,
             repeatable_done: Span::ZERO,
             cells: BTreeMap::new(),
@@ -89,6 +92,7 @@ impl Progress {
         self.cost_left = Span::ZERO;
         self.repeatable_left = Span::ZERO;
         self.repeatable_done = Span::ZERO;
+        self.repeats = experiment.repeats();
         for index in 0..rounds.len() {
             for attempt in 0..=sweep::REPEATS_MAX {
                 for block in self.attempt(rounds, index, attempt, ground) {
@@ -97,7 +101,7 @@ impl Progress {
                     let cost = sweep::block_cost(experiment, &block, &is_open);
                     self.all += open;
                     self.cost_left += cost;
-                    if attempt < sweep::REPEATS_MAX {
+                    if attempt < self.repeats {
                         self.repeatable_left += cost;
                     }
                 }
@@ -108,7 +112,7 @@ impl Progress {
     pub(super) fn spend(&mut self, cost: Span, attempt: u32) {
         self.cost_done += cost;
         self.cost_left = self.cost_left.saturating_sub(cost);
-        if attempt < sweep::REPEATS_MAX {
+        if attempt < self.repeats {
             self.repeatable_left = self.repeatable_left.saturating_sub(cost);
             self.repeatable_done += cost;
         }

@@ -18,12 +18,11 @@ use model::{Bytes, Experiment, Random, Span};
 
 pub use budget::{Cost, Scaled, rounds_needed, scale, untold};
 pub(crate) use budget::{block_cost, restart};
+pub use model::experiment::REPEATS_MAX;
 pub use study::{fit_cores, shortfall, without_veth};
 
 /// The ceiling is measured at up to so many connection counts (glossary).
 const CEILINGS_MAX: usize = 6;
-/// A cell with a void trial is measured again so many times at most.
-pub const REPEATS_MAX: u32 = 2;
 
 /// Who runs.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -48,6 +47,8 @@ pub struct Round {
     pub blocks: Vec<Block>,
     /// Trials of a first attempt: the distance from a trial to that which repeats it.
     size: u32,
+    /// How often a cell with a spoilt trial is measured again at most.
+    repeats: u32,
 }
 
 /// Racers that are started together and stay until their trials are done.
@@ -139,6 +140,7 @@ fn rounds(experiment: &Experiment, seed: u64, at_once: u32, count: u32) -> Vec<R
                 number,
                 blocks,
                 size,
+                repeats: experiment.repeats(),
             }
         })
         .collect()
@@ -236,6 +238,7 @@ fn helps(rounds: &[Round], index: usize, attempt: u32, is_void: &dyn Fn(u32) -> 
     let round = &rounds[index];
     match attempt {
         0 => true,
+        _ if attempt > round.repeats => false,
         1 => is_hopeful,
         _ => is_hopeful && 2 * void(round, attempt - 1) <= void(round, attempt - 2),
     }

@@ -268,6 +268,19 @@ fn spreading_keeps_both_ends() {
     assert!(spread::<u32>(&[], 3).is_empty());
 }
 
+#[test]
+fn nothing_is_measured_again_more_often_than_the_experiment_says() {
+    for (repeats, expected) in [(0, vec![0]), (1, vec![0, 1]), (2, vec![0, 1, 2])] {
+        let experiment = first_heat(&[&format!("repeats={repeats}"), "rounds=1"]);
+        let rounds = schedule(&experiment, 11, AT_ONCE);
+        // Repeats help: all is spoilt at first, and one cell later on.
+        let size = rounds[0].size;
+        let is_void =
+            |slot: &Slot| slot.sequence <= size || slot.cell == rounds[0].blocks[0].slots[0].cell;
+        assert_eq!(attempts(&rounds, &is_void), [expected], "{repeats} repeats");
+    }
+}
+
 /// Which attempts of which rounds are made where trials are void as `is_void` says.
 fn attempts(rounds: &[Round], is_void: &dyn Fn(&Slot) -> bool) -> Vec<Vec<u32>> {
     let mut void = BTreeSet::new();

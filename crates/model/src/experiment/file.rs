@@ -68,6 +68,9 @@ pub struct Published {
     pub connections: Option<u32>,
 }
 
+/// A cell with a spoilt trial is measured again so many times at most.
+pub const REPEATS_MAX: u32 = 2;
+
 /// `[experiment]`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -110,9 +113,25 @@ pub struct HeaderFile {
         with = "super::values::maybe_span"
     )]
     pub duration_min: Option<Span>,
+    /// How often a cell is measured again of which something spoilt a trial that was neither server
+    /// nor generator, at most.
+    #[serde(default = "twice", skip_serializing_if = "is_twice")]
+    pub repeats: u32,
     /// What the order of points is drawn from; taken from the clock where it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+}
+
+const fn twice() -> u32 {
+    REPEATS_MAX
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_twice(repeats: &u32) -> bool {
+    *repeats == REPEATS_MAX
 }
 
 const fn three_seconds() -> Span {

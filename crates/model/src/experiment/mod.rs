@@ -26,7 +26,7 @@ pub use course::{Network, Placement, StageText};
 pub use demand::{Demand, Shown};
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
-    LoadMode, Order, Published, Restart, ServerFile, WorkloadFile,
+    LoadMode, Order, Published, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
 };
 pub use own::{KeepAlive, KeepAliveFile, Pin, SettingText};
 pub use results::{Gap, Manifest};
@@ -129,6 +129,11 @@ impl Experiment {
     /// Rounds: each is a complete block of all points.
     pub const fn rounds(&self) -> u32 {
         self.file.experiment.rounds
+    }
+
+    /// How often a cell with a spoilt trial is measured again at most.
+    pub const fn repeats(&self) -> u32 {
+        self.file.experiment.repeats
     }
 
     /// What is measured next to what within a round.
@@ -316,6 +321,9 @@ fn check_header(header: &HeaderFile) -> Result<(), ExperimentError> {
     }
     if header.rounds == 0 {
         return Err(wrong("experiment.rounds", "give at least 1"));
+    }
+    if header.repeats > REPEATS_MAX {
+        return Err(wrong("experiment.repeats", "give 0, 1 or 2"));
     }
     if header.duration < Span::from_ms(10) {
         return Err(wrong("experiment.duration", "give at least 10ms"));

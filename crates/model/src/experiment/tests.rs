@@ -193,6 +193,9 @@ fn what_is_wrong_names_its_key() {
     check("experiment.rounds", |v| {
         v["experiment"]["rounds"] = 0.into();
     });
+    check("experiment.repeats", |v| {
+        v["experiment"]["repeats"] = 3.into();
+    });
     check("experiment.duration", |v| {
         v["experiment"]["duration"] = "1ms".into();
     });

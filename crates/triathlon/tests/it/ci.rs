@@ -106,6 +106,7 @@ fn run_example(folder: &Path, more: &[&str]) -> PathBuf {
         "--hiccups",
         "0s",
         "rounds=8",
+        "repeats=0",
         "duration=300ms",
         "warmup=100ms",
     ];

@@ -21,6 +21,7 @@ fn lab(folder: &Path, more: &str) -> Run {
     triathlon([
         "lab",
         &file,
+        "repeats=0",
         "--results",
         &results,
         "--no-lock",

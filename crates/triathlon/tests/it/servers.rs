@@ -15,6 +15,7 @@ fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
     let server = format!("server={server}");
     let results = results.display().to_string();
     let mut arguments = vec!["lab", "--no-lock", "first-heat", &server, "rounds=1"];
+    arguments.push("repeats=0");
     arguments.push("connections=[2]");
     arguments.extend(["duration=200ms", "warmup=20ms", "--hiccups", "0s"]);
     arguments.extend(["--results", &results]);
@@ -125,7 +126,7 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
     fs::write(&file, text).expect("a file");
     let results = folder.path().join("results");
     let place = results.display().to_string();
-    let words = ["--hiccups", "0s", "--results", &place];
+    let words = ["repeats=0", "--hiccups", "0s", "--results", &place];
     let run = triathlon(["lab", "--no-lock", &file].into_iter().chain(words)).expect_measured();
     assert!(files(&results, "gaps").is_empty(), "{product}: {run:#?}");
     let all = trials(&results);

@@ -121,6 +121,14 @@ pub const SECTIONS: &[Section] = &[
                 "When servers are started afresh: once in each round, or before each trial.",
             ),
             key(
+                "repeats",
+                Count(0),
+                "2",
+                "repeats = 0",
+                "How often a point is measured again, with its rivals, where something other than \
+                 server and generator spoilt a trial of it: twice at most.",
+            ),
+            key(
                 "reference",
                 Text,
                 "nginx, or else the first that is not our own",

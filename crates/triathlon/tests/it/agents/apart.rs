@@ -32,7 +32,11 @@ const RIG: usize = 4;
 const FIRST_HEAT: &str = include_str!("../../../../../experiments/first-heat.toml");
 
 /// As few trials of it as there can be.
-const SMALL: [&str; 2] = ["server=origin", "experiment.warmup=50ms"];
+const SMALL: [&str; 3] = [
+    "server=origin",
+    "experiment.warmup=50ms",
+    "experiment.repeats=0",
+];
 
 /// They live until dropped.
 struct Machines {

@@ -20,6 +20,7 @@ const EXPERIMENT: &str = "
 name = 'far'
 question = 'Which one, asked from elsewhere?'
 rounds = ROUNDS
+repeats = 0
 warmup = '100ms'
 duration = '500ms'
 seed = 5
