@@ -10,8 +10,10 @@ use crate::units::Bytes;
 
 mod path;
 pub mod settings;
+mod timekeeping;
 
 pub use path::PathEnd;
+pub use timekeeping::Timekeeping;
 
 /// Where a trial ran.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -45,6 +47,9 @@ pub struct Environment {
     pub clocksource: Option<String>,
     /// What one clock reading costs, in nanoseconds.
     pub clock_cost_ns: Option<f64>,
+    /// How well the clock of the day is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timekeeping: Option<Timekeeping>,
     /// CPU frequency governor, where all CPUs agree.
     pub governor: Option<String>,
     /// The kernel's command line, without values that name disks, hosts or passwords.

@@ -161,6 +161,13 @@ fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
                 .map_or_else(unknown, |ns| number::Unit::Nanoseconds.show(ns)),
         ),
         (
+            "clock of the day",
+            environment
+                .timekeeping
+                .as_ref()
+                .map_or_else(unknown, verdict::words::timekeeping),
+        ),
+        (
             "open files limit",
             environment
                 .open_files_limit

@@ -244,5 +244,7 @@ fn line(seen: &Seen) -> String {
     let sign = if seen.clock.offset_ns < 0 { '-' } else { '+' };
     let away = Span::from_ns(seen.clock.offset_ns.unsigned_abs());
     parts.push(format!("clock {sign}{away} within {}", seen.clock.within));
+    let kept = one.environment.timekeeping.as_ref();
+    parts.extend(kept.map(verdict::words::timekeeping));
     format!("{}: {}", one.name, parts.join(", "))
 }
