@@ -110,7 +110,8 @@ pub fn read(roots: Roots<'_>, mut tool: Tool) -> Environment {
             .map(without_foreign_values),
         mitigations: files_of(&sys.join("devices/system/cpu/vulnerabilities")),
         sysctls: sysctls(&proc.join("sys")),
-        open_files_limit: open_files(proc),
+        open_files_limit: soft_limit(proc, "Max open files"),
+        locked_memory_limit: soft_limit(proc, "Max locked memory").map(Bytes::new),
         cpu_quota: cpu_quota(proc, sys),
         facts: facts(proc, sys),
         cpus_online,
@@ -168,12 +169,14 @@ fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
     })
 }
 
-fn open_files(proc: &Path) -> Option<u64> {
+/// The soft limit of this name; the largest number where there is none.
+fn soft_limit(proc: &Path, name: &str) -> Option<u64> {
     let text = fs::read_to_string(proc.join("self/limits")).ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_whitespace().next()?.parse().ok()
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(u64::MAX),
+        number => number.parse().ok(),
+    }
 }
 
 fn siblings(sys: &Path, cpus: &[u32]) -> BTreeMap<u32, Vec<u32>> {

@@ -173,6 +173,12 @@ fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
                 .open_files_limit
                 .map_or_else(unknown, number::count),
         ),
+        (
+            "memory that may be locked",
+            environment
+                .locked_memory_limit
+                .map_or_else(unknown, verdict::words::limit_of_memory),
+        ),
         ("io_uring", text(&environment.io_uring)),
     ];
     if let Some(quota) = environment.cpu_quota {

@@ -3,7 +3,7 @@
 use model::environment::Timekeeping;
 use model::record::Outage;
 use model::usage::Spender;
-use model::{Record, Span};
+use model::{Bytes, Record, Span};
 
 pub use crate::number::{all_but, count, plain as rate, share};
 
@@ -120,6 +120,14 @@ pub fn cpus(list: &[u32]) -> String {
 pub fn named_cpus(list: &[u32]) -> String {
     let noun = if list.len() == 1 { "CPU" } else { "CPUs" };
     format!("{noun} {}", cpus(list))
+}
+
+/// How much memory a limit allows: `8.0 MiB`.
+pub fn limit_of_memory(limit: Bytes) -> String {
+    match limit.count() {
+        u64::MAX => "no limit".to_owned(),
+        _ => limit.to_string(),
+    }
 }
 
 /// How a clock is kept: `synchronised by chronyd, at most 1.20 ms wrong`.

@@ -24,6 +24,8 @@ fn numbers_are_readable() {
     check(cpus(&[]), "");
     check(named_cpus(&[1]), "CPU 1");
     check(named_cpus(&[0, 1, 4]), "CPUs 0-1,4");
+    check(limit_of_memory(Bytes::new(8 << 20)), "8.0 MiB");
+    check(limit_of_memory(Bytes::new(u64::MAX)), "no limit");
 }
 
 #[test]
