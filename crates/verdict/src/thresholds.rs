@@ -103,6 +103,16 @@ limits! {
     /// A batch of events in terms of the median service time.
     BATCH_OF_MEDIAN: "GEN-16", "batch_time_p99_of_service_time_p50", None, Some(0.05), None,
         "Policy; the same share that GEN-03 allows";
+    /// How far the windows of two agents may be apart, or a meter from them, in terms of the window
+    /// or of its shortest stage.
+    APART_OF_STAGE: "GEN-17", "apart_of_shortest_stage", None, Some(0.01), Some(0.10),
+        "Policy; for so long not all agents made their load, and servers are told apart by 2 %";
+    /// How far an agent's clock is away, in the same terms.
+    OFFSET_OF_STAGE: "GEN-17", "offset_of_shortest_stage", Some(0.01), None, None,
+        "Policy; it was taken out, and the same share is allowed for what was not";
+    /// How far two agents may be apart in terms of the gap between arrivals.
+    APART_OF_GAP: "GEN-17", "apart_of_gap", Some(0.5), None, None,
+        "Policy; beyond it two arrivals may be nearer to each other than to their places";
     /// Source ports in use or in TIME_WAIT.
     PORTS_USED: "TCP-01", "ports_used_share", None, Some(0.5), None,
         "Policy; connect searches one parity first and slows down beyond";

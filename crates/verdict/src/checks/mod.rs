@@ -3,6 +3,7 @@
 mod access_log_mismatch;
 mod accounting;
 mod addresses_merged;
+mod agents_apart;
 mod background;
 mod batch_time;
 mod bimodal_rounds;
@@ -82,6 +83,7 @@ pub(crate) static ALL: &[&Check] = &[
     &accounting::CHECK,
     &debug_build::CHECK,
     &batch_time::CHECK,
+    &agents_apart::CHECK,
     &port_exhaustion::CHECK,
     &listen_overflow::CHECK,
     &syn_cookies::CHECK,

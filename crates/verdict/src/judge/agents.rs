@@ -21,7 +21,7 @@ const OF_ONE_MACHINE: [&str; 10] = [
 ];
 
 /// Rules that hold machines against each other: no share alone can answer.
-const OF_ALL_MACHINES: [&str; 1] = ["LNK-11"];
+const OF_ALL_MACHINES: [&str; 2] = ["GEN-17", "LNK-11"];
 
 fn is_of_one_machine(rule: &str) -> bool {
     OF_ONE_MACHINE.contains(&rule)
