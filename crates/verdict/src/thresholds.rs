@@ -136,6 +136,14 @@ limits! {
     /// Bytes of an answer, where segments are not cut or joined for the machine.
     LARGE_ANSWER: "LNK-06", "answer_bytes", None, Some(16_384.0), None,
         "Policy; such an answer has a dozen packets, and a smaller one few that could be joined";
+    /// What one CPU spent in interrupts and softirqs.
+    HOT_CPU: "LNK-07", "interrupt_share", None, Some(0.85), Some(0.95), "Policy";
+    /// How busy the other CPUs were: where they have no time to spare, none could have helped.
+    OTHERS_BUSY: "LNK-07", "others_busy_share", Some(0.85), None, None,
+        "Policy; what SRV-05 takes for a busy server";
+    /// CPUs of a side for each CPU that takes its packets.
+    CPUS_PER_QUEUE: "LNK-12", "cpus_per_receiving_cpu", Some(4.0), None, None,
+        "Policy; to receive the request is a part of the work for a small answer, not all of it";
     /// Time stolen from a CPU that takes part.
     STEAL: "CPU-01", "steal_share", Some(0.005), Some(0.01), Some(0.05), "Policy";
     /// The same, beyond which a trial is void.

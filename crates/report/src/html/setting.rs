@@ -153,7 +153,35 @@ fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
             }),
         ),
         ("frequency governor", text(&environment.governor)),
-        ("clock source", text(&environment.clocksource)),
+        ("io_uring", text(&environment.io_uring)),
+    ];
+    let before = facts.len() - 1;
+    facts.splice(before..before, clocks_and_limits(environment));
+    if let Some(quota) = environment.cpu_quota {
+        facts.push(("CPU quota", format!("{} CPUs", number::digits(quota))));
+    }
+    if let Some(line) = &environment.command_line {
+        facts.push(("kernel command line", line.clone()));
+    }
+    if !environment.doctor_unknown.is_empty() {
+        facts.push(("doctor: unknown", unread(&environment.doctor_unknown)));
+    }
+    if environment.tool.debug_build {
+        facts.push((
+            "this program",
+            "built without optimisation: no measurement".to_owned(),
+        ));
+    }
+    facts
+}
+
+fn clocks_and_limits(environment: &Environment) -> [(&'static str, String); 5] {
+    let unknown = || "unknown: could not be read".to_owned();
+    [
+        (
+            "clock source",
+            environment.clocksource.clone().unwrap_or_else(unknown),
+        ),
         (
             "one clock reading",
             environment
@@ -179,24 +207,7 @@ fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
                 .locked_memory_limit
                 .map_or_else(unknown, verdict::words::limit_of_memory),
         ),
-        ("io_uring", text(&environment.io_uring)),
-    ];
-    if let Some(quota) = environment.cpu_quota {
-        facts.push(("CPU quota", format!("{} CPUs", number::digits(quota))));
-    }
-    if let Some(line) = &environment.command_line {
-        facts.push(("kernel command line", line.clone()));
-    }
-    if !environment.doctor_unknown.is_empty() {
-        facts.push(("doctor: unknown", unread(&environment.doctor_unknown)));
-    }
-    if environment.tool.debug_build {
-        facts.push((
-            "this program",
-            "built without optimisation: no measurement".to_owned(),
-        ));
-    }
-    facts
+    ]
 }
 
 /// What rules of the doctor could not read.

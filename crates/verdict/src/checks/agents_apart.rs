@@ -4,8 +4,8 @@
 //! an interval, which round trips before the load give; by the two largest of these together, two
 //! windows may be apart. For so long at both edges a part of the load is missing, and the server
 //! has an easier time: that is held against the window, or against the shortest stage of a load
-//! whose rate changes. Where the servers' machine was metered by its own clock, the interval of each
-//! agent is held against the window for the cost of an answer, too.
+//! whose rate changes. Where the servers' machine was metered by its own clock, the interval of
+//! each agent is held against the window for the cost of an answer, too.
 //!
 //! A clock that is far away is noted although that was taken out: whoever keeps it right may have
 //! set it between the comparison and the start, by which its agent then began too early or too

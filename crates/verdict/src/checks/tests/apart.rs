@@ -11,9 +11,9 @@ use super::*;
 /// of one: the rule reads clocks.
 fn by_two() -> Vec<Trial> {
     let mut trials = closed();
-    let share = |agent: &str, worker: u32| {
-        fixture::share(agent, worker..worker + 1, fixture::closed())
-    };
+    let share =
+        |agent: &str, worker: u32| fixture::share(agent, worker..worker + 1, fixture::closed());
+    trials[0].plan.workers = 2;
     trials[0].agents = vec![share("gen1", 0), share("gen2", 1)];
     trials
 }
@@ -51,7 +51,11 @@ fn windows_of_agents_are_one_as_far_as_their_clocks_are_known() {
         let mut trials = by_two();
         within(&mut trials, of_thousand);
         let found = said(&trials);
-        let of = |claim: Claim| found.as_ref().and_then(|one| one.severity.get(&claim).copied());
+        let of = |claim: Claim| {
+            found
+                .as_ref()
+                .and_then(|one| one.severity.get(&claim).copied())
+        };
         assert_eq!(of(Claim::Capacity), rate, "{of_thousand}: {found:#?}");
         assert_eq!(of(Claim::Resources), cost, "{of_thousand}: {found:#?}");
     };
@@ -117,11 +121,23 @@ fn a_clock_that_is_far_away_is_noted() {
     assert_eq!(far(-9, true), None);
     let ahead = far(12, true).expect("a hundredth of the window and more");
     assert_eq!(ahead.worst(), Severity::Note);
-    assert!(ahead.say.starts_with("The clock of gen2 was "), "{}", ahead.say);
-    assert!(ahead.say.contains(" ahead, 1.2 % of the window"), "{}", ahead.say);
+    assert!(
+        ahead.say.starts_with("The clock of gen2 was "),
+        "{}",
+        ahead.say
+    );
+    assert!(
+        ahead.say.contains(" ahead, 1.2 % of the window"),
+        "{}",
+        ahead.say
+    );
     assert!(!ahead.say.contains("kernel"), "{}", ahead.say);
     let behind = far(-12, false).expect("the same to the other side");
-    assert!(behind.say.contains(" behind, 1.2 % of the window"), "{}", behind.say);
+    assert!(
+        behind.say.contains(" behind, 1.2 % of the window"),
+        "{}",
+        behind.say
+    );
     assert!(behind.say.contains("does not take it"), "{}", behind.say);
 }
 
