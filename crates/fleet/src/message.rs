@@ -268,7 +268,7 @@ pub struct Announcement {
     pub ceiling: Option<Ceiling>,
     /// The order that it works on.
     pub busy: Option<String>,
-    /// Its machine when it began, with what the doctor found.
+    /// Its machine when it began, with what the doctor found, and with its clock as it is kept now.
     pub environment: Environment,
 }
 

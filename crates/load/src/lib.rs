@@ -39,6 +39,6 @@ pub mod worker;
 pub use assembly::{
     http2_worker as http2_worker_of, led_worker as led_worker_of, worker as worker_of,
 };
-pub use limits::workers_needed;
+pub use limits::{files_beside, workers_needed};
 pub use parts::{divide, run_divided};
 pub use run::{LoadError, Notice, Part, run, run_led, run_part, settings};

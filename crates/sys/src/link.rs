@@ -23,6 +23,8 @@ const ADDRESS: usize = 8;
 pub struct Link {
     /// Its name: `eth0`.
     pub name: String,
+    /// Its number in this network namespace: another namespace may have a link of that name, too.
+    pub index: Option<u32>,
     /// What drives it, or its kind where the kernel alone is behind it: `veth`.
     pub driver: Option<String>,
     /// Its speed in megabits per second.
@@ -95,6 +97,7 @@ pub fn read(name: &str) -> io::Result<Link> {
     offloads.sort_unstable();
     Ok(Link {
         name: name.to_owned(),
+        index: asked.index(),
         driver: asked.ethtool(DRIVER).and_then(|answer| driver(&answer)),
         speed_mbit: asked.ethtool(SETTINGS).and_then(|answer| speed(&answer)),
         mtu: asked.mtu(),
@@ -183,6 +186,12 @@ impl Asked {
         })
     }
 
+    fn index(&self) -> Option<u32> {
+        // SAFETY: the name is shorter than its room, so that a zero ends it.
+        let index = unsafe { libc::if_nametoindex(self.name.as_ptr().cast()) };
+        (index != 0).then_some(index)
+    }
+
     fn mtu(&self) -> Option<u64> {
         let mut request = Request {
             name: self.name,
@@ -265,7 +274,7 @@ mod tests {
         let mtu = std::fs::read_to_string("/proc/sys/net/ipv4/conf/lo/tag");
         assert!(mtu.is_ok(), "this namespace has a loopback");
         assert!(lo.mtu.is_some_and(|mtu| mtu >= 1_280), "{lo:?}");
-        assert_eq!(lo.speed_mbit, None);
+        assert_eq!((lo.index, lo.speed_mbit), (Some(1), None));
         let tso = lo.offloads.iter().find(|(name, _)| *name == "tso");
         assert!(tso.is_some(), "{lo:?}");
         assert!(read("a-name-that-is-too-long").is_err());

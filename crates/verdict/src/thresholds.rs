@@ -103,6 +103,16 @@ limits! {
     /// A batch of events in terms of the median service time.
     BATCH_OF_MEDIAN: "GEN-16", "batch_time_p99_of_service_time_p50", None, Some(0.05), None,
         "Policy; the same share that GEN-03 allows";
+    /// How far the windows of two agents may be apart, or a meter from them, in terms of the window
+    /// or of its shortest stage.
+    APART_OF_STAGE: "GEN-17", "apart_of_shortest_stage", None, Some(0.01), Some(0.10),
+        "Policy; for so long not all agents made their load, and servers are told apart by 2 %";
+    /// How far an agent's clock is away, in the same terms.
+    OFFSET_OF_STAGE: "GEN-17", "offset_of_shortest_stage", Some(0.01), None, None,
+        "Policy; it was taken out, and the same share is allowed for what was not";
+    /// How far two agents may be apart in terms of the gap between arrivals.
+    APART_OF_GAP: "GEN-17", "apart_of_gap", Some(0.5), None, None,
+        "Policy; beyond it two arrivals may be nearer to each other than to their places";
     /// Source ports in use or in TIME_WAIT.
     PORTS_USED: "TCP-01", "ports_used_share", None, Some(0.5), None,
         "Policy; connect searches one parity first and slows down beyond";
@@ -126,6 +136,14 @@ limits! {
     /// Bytes of an answer, where segments are not cut or joined for the machine.
     LARGE_ANSWER: "LNK-06", "answer_bytes", None, Some(16_384.0), None,
         "Policy; such an answer has a dozen packets, and a smaller one few that could be joined";
+    /// What one CPU spent in interrupts and softirqs.
+    HOT_CPU: "LNK-07", "interrupt_share", None, Some(0.85), Some(0.95), "Policy";
+    /// How busy the other CPUs were: where they have no time to spare, none could have helped.
+    OTHERS_BUSY: "LNK-07", "others_busy_share", Some(0.85), None, None,
+        "Policy; what SRV-05 takes for a busy server";
+    /// CPUs of a side for each CPU that takes its packets.
+    CPUS_PER_QUEUE: "LNK-12", "cpus_per_receiving_cpu", Some(4.0), None, None,
+        "Policy; to receive the request is a part of the work for a small answer, not all of it";
     /// Time stolen from a CPU that takes part.
     STEAL: "CPU-01", "steal_share", Some(0.005), Some(0.01), Some(0.05), "Policy";
     /// The same, beyond which a trial is void.

@@ -35,7 +35,8 @@ const KEEP_TRIES: u32 = 3;
 
 /// What an agent's program does for it.
 pub trait Host: Send + Sync + 'static {
-    /// Its machine, with what the doctor finds.
+    /// Its machine, with what the doctor found, and with its clock as it is kept now. It is asked
+    /// while a load runs, too.
     fn environment(&self) -> Environment;
     /// CPUs for workers.
     fn cpus(&self) -> Vec<u32>;
@@ -276,6 +277,7 @@ impl Agent {
                     let busy = self.desk.busy().map(str::to_owned);
                     let announcement = Announcement {
                         busy,
+                        environment: self.host.environment(),
                         ..self.announcement.clone()
                     };
                     let hello = Tell::Hello(Box::new(announcement));

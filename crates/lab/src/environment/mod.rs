@@ -4,6 +4,7 @@
 //! be read is none: rules that need it answer `unknown`.
 
 pub mod path;
+pub mod timekeeping;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,6 +62,7 @@ pub fn of_this_machine(tool: Tool) -> Environment {
     );
     environment.architecture = Some(std::env::consts::ARCH.to_owned());
     environment.time = Some(rfc3339(sys::clock::realtime()));
+    environment.timekeeping = timekeeping::read(Path::new("/proc"));
     environment.clock_cost_ns = Some(sys::clock::monotonic_cost().as_us_f64() * 1e3);
     environment.io_uring = Some(match sys::syscall::ring::Ring::new(1) {
         Ok(_) => "available".to_owned(),
@@ -108,7 +110,8 @@ pub fn read(roots: Roots<'_>, mut tool: Tool) -> Environment {
             .map(without_foreign_values),
         mitigations: files_of(&sys.join("devices/system/cpu/vulnerabilities")),
         sysctls: sysctls(&proc.join("sys")),
-        open_files_limit: open_files(proc),
+        open_files_limit: soft_limit(proc, "Max open files"),
+        locked_memory_limit: soft_limit(proc, "Max locked memory").map(Bytes::new),
         cpu_quota: cpu_quota(proc, sys),
         facts: facts(proc, sys),
         cpus_online,
@@ -166,12 +169,14 @@ fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
     })
 }
 
-fn open_files(proc: &Path) -> Option<u64> {
+/// The soft limit of this name; the largest number where there is none.
+fn soft_limit(proc: &Path, name: &str) -> Option<u64> {
     let text = fs::read_to_string(proc.join("self/limits")).ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_whitespace().next()?.parse().ok()
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(u64::MAX),
+        number => number.parse().ok(),
+    }
 }
 
 fn siblings(sys: &Path, cpus: &[u32]) -> BTreeMap<u32, Vec<u32>> {

@@ -36,7 +36,8 @@ const MACHINE: &[(&str, &str)] = &[
     ),
     (
         "proc/self/limits",
-        "Max open files            20000                20000                files\n",
+        "Max open files            20000                20000                files\n\
+         Max locked memory         8388608              8388608              bytes\n",
     ),
     ("proc/self/cgroup", "0::/a/b\n"),
     ("proc/sys/kernel/ostype", "Linux\n"),
@@ -108,11 +109,20 @@ fn a_machine_is_read_from_its_files() {
             .any(|key| key.contains("rp_filter"))
     );
     assert_eq!(environment.open_files_limit, Some(20_000));
+    assert_eq!(environment.locked_memory_limit, Some(Bytes::new(8 << 20)));
     assert!((environment.cpu_quota.unwrap() - 1.5).abs() < 1e-9);
     assert_eq!(environment.facts["loopback.mtu"], "65536");
     assert_eq!(environment.facts["link.eth0.speed_mbit"], "10000");
     assert!(!environment.facts.contains_key("link.eth1.speed_mbit"));
     assert!(environment.tool.traced);
+}
+
+#[test]
+fn a_limit_that_is_none_is_told_from_one_that_cannot_be_read() {
+    let limits = "Max locked memory         unlimited            unlimited            bytes\n";
+    let environment = read_fixture(&fixture(&[("proc/self/limits", limits)]));
+    assert_eq!(environment.locked_memory_limit, Some(Bytes::new(u64::MAX)));
+    assert_eq!(environment.open_files_limit, None);
 }
 
 #[test]

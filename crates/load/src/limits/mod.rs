@@ -15,14 +15,20 @@ use sys::reactor::Uring;
 use crate::pool::HALF_CLOSED;
 use crate::run::{LoadError, settings};
 
-/// Files that a run has open beside its connections: standard streams, results, the fetches before
-/// the run, and what libraries open.
+/// Files that a process has open beside its connections: standard streams, results, the fetches
+/// before the run, and what libraries open.
 const FILES_BESIDE: u64 = 32;
 /// Files of one worker: its ring or poll, its timers and waker, its accounts in /proc.
 const FILES_PER_WORKER: u64 = 8;
 /// What an idle connection costs here: at most 1 KiB of ours (`tests/memory.rs`) and 4.3 KiB of the
 /// kernel's (9,000 pairs on loopback, Linux 6.18).
 const CONNECTION_BYTES: u64 = 6 * 1024;
+
+/// The most files that a process with so many workers has open beside its connections: a bound that
+/// `tests/files.rs` holds against what is open.
+pub const fn files_beside(workers: u64) -> u64 {
+    FILES_BESIDE + workers * FILES_PER_WORKER
+}
 
 /// What the connections of a plan need.
 struct Need<'a> {
@@ -67,7 +73,7 @@ pub(crate) fn divide(plan: &Plan, targets: &[SocketAddr]) -> Result<Vec<Range<u3
     let mut obstacles: Vec<String> = one.files_of_process(Some(allowed)).into_iter().collect();
     obstacles.extend(whole.obstacles(None, proc()));
     refuse(plan, obstacles)?;
-    let most = (allowed - FILES_BESIDE) / (one.files() - FILES_BESIDE);
+    let most = (allowed - files_beside(0)) / (one.files() - files_beside(0));
     let parts = u64::from(workers).div_ceil(most.max(1));
     Ok(split(workers, u32::try_from(parts).unwrap_or(workers)))
 }
@@ -84,7 +90,7 @@ fn split(workers: u32, parts: u32) -> Vec<Range<u32>> {
 /// The least workers among which `connections` can be shared out, so that no process has more files
 /// open than it may.
 pub fn workers_needed(connections: u32) -> u32 {
-    let beside = FILES_BESIDE + FILES_PER_WORKER + HALF_CLOSED as u64;
+    let beside = files_beside(1) + HALF_CLOSED as u64;
     let Some(allowed) = raise(u64::MAX).max(raise(u64::from(connections) + beside)) else {
         return 1;
     };
@@ -142,7 +148,7 @@ impl<'a> Need<'a> {
     }
 
     const fn files(&self) -> u64 {
-        self.sockets + self.workers * FILES_PER_WORKER + FILES_BESIDE
+        self.sockets + files_beside(self.workers)
     }
 
     /// The limits that are lower than what is needed, each with what to do.

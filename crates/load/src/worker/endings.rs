@@ -211,7 +211,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         });
     }
 
-    /// What is under way is given up.
+    /// What is under way is given up, half a second after a signal, over all connections at once:
+    /// the window ended with the signal, so that no exchange is waited for meanwhile, and the only
+    /// one who waits is whoever gave the signal.
     pub(super) fn give_up(&mut self, now: Instant) {
         self.give_up = Instant::FAR_FUTURE;
         for place in 0..self.pool.len() {

@@ -260,7 +260,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
-    /// Closes everything and writes the record.
+    /// Closes everything and writes the record. It goes over all connections at once: this worker's
+    /// last exchange has ended, others have threads of their own, and the kernel would close what
+    /// is open at the end of the process in the same way.
     pub(super) fn finish(mut self) -> Record {
         let now = self.reactor.now();
         let end = if self.share.count.is_some() && !self.interrupted {

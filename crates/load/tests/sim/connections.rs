@@ -1,5 +1,6 @@
 //! Connections: how many requests each carries, who closes, who waits before the next one.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -154,6 +155,22 @@ fn more_sources_than_connections_are_all_used() {
     used.sort_unstable();
     used.dedup();
     assert_eq!(used, (1..=12).collect::<Vec<u8>>());
+}
+
+/// Workers of a plan have their sources by their number among all of them, in whatever process or
+/// on whatever machine they run: two agents with two workers each have all, and none twice.
+#[test]
+fn no_source_is_that_of_two_agents() {
+    // As many sources as connections, fewer than connections, and more.
+    for (connections, addresses) in [(8, 8), (16, 8), (4, 8)] {
+        let of_workers = sources_of(connections, 4, addresses);
+        let used = |workers: &[Vec<u8>]| workers.concat().into_iter().collect::<BTreeSet<u8>>();
+        let (one, other) = (used(&of_workers[..2]), used(&of_workers[2..]));
+        let told = format!("{connections} connections: {one:?} and {other:?}");
+        assert!(one.is_disjoint(&other), "{told}");
+        let both: Vec<u8> = one.union(&other).copied().collect();
+        assert_eq!(both, (1..=addresses).collect::<Vec<u8>>(), "{told}");
+    }
 }
 
 #[test]

@@ -10,8 +10,10 @@ use crate::units::Bytes;
 
 mod path;
 pub mod settings;
+mod timekeeping;
 
 pub use path::PathEnd;
+pub use timekeeping::Timekeeping;
 
 /// Where a trial ran.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -45,6 +47,9 @@ pub struct Environment {
     pub clocksource: Option<String>,
     /// What one clock reading costs, in nanoseconds.
     pub clock_cost_ns: Option<f64>,
+    /// How well the clock of the day is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timekeeping: Option<Timekeeping>,
     /// CPU frequency governor, where all CPUs agree.
     pub governor: Option<String>,
     /// The kernel's command line, without values that name disks, hosts or passwords.
@@ -55,6 +60,11 @@ pub struct Environment {
     pub sysctls: BTreeMap<String, String>,
     /// This process's soft limit of open files.
     pub open_files_limit: Option<u64>,
+    /// How much memory this process may lock, its soft limit (`RLIMIT_MEMLOCK`); 2^64 - 1 is no
+    /// limit. Buffers that a ring of io_uring has registered are counted to it, and before Linux
+    /// 5.12 rings themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked_memory_limit: Option<Bytes>,
     /// CPU bandwidth limit of this process's control group, in CPUs.
     pub cpu_quota: Option<f64>,
     /// The io_uring verdict of this kernel: `available`, or why not.

@@ -25,6 +25,10 @@ pub struct PathEnd {
     /// How many queues its received packets are spread over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<u32>,
+    /// How many CPUs the kernel hands received packets on to by itself, whatever queue they came by
+    /// (RPS); 0 where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rps_cpus: Option<u32>,
     /// Work on segments and checksums that is saved or left to the card, each with whether it is
     /// on: `gro`, `gso`, `lro`, `rx-checksum`, `tso`, `tx-checksum`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -52,8 +52,16 @@ fn cells(end: &PathEnd) -> [String; 7] {
             .map_or_else(unknown, |speed| format!("{} Mbit/s", number::count(speed))),
         end.mtu
             .map_or_else(unknown, |mtu| format!("{} bytes", number::count(mtu))),
-        end.queues
-            .map_or_else(unknown, |queues| number::count(u64::from(queues))),
+        end.queues.map_or_else(unknown, |queues| {
+            let queues = number::count(u64::from(queues));
+            match end.rps_cpus.filter(|cpus| *cpus > 0) {
+                Some(cpus) => format!(
+                    "{queues}, and RPS over {}",
+                    number::plural(cpus as usize, "CPU")
+                ),
+                None => queues,
+            }
+        }),
         match offloads.is_empty() {
             true => unknown(),
             false => offloads.join("; "),
@@ -77,6 +85,8 @@ mod tests {
         trial.environment.path = Some(PathEnd {
             link: "eth<0>".to_owned(),
             speed_mbit: Some(25_000),
+            queues: Some(2),
+            rps_cpus: Some(6),
             mtu: Some(1_500),
             offloads: [("gro".to_owned(), true), ("tso".to_owned(), false)].into(),
             round_trip_at_most: Some(Span::from_us(55)),
@@ -88,6 +98,7 @@ mod tests {
             "the generator",
             "eth&lt;0&gt;",
             "25,000 Mbit/s",
+            "2, and RPS over 6 CPUs",
             "1,500 bytes",
             "on: gro; off: tso",
             "55.0 µs",

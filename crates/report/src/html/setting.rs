@@ -153,21 +153,10 @@ fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
             }),
         ),
         ("frequency governor", text(&environment.governor)),
-        ("clock source", text(&environment.clocksource)),
-        (
-            "one clock reading",
-            environment
-                .clock_cost_ns
-                .map_or_else(unknown, |ns| number::Unit::Nanoseconds.show(ns)),
-        ),
-        (
-            "open files limit",
-            environment
-                .open_files_limit
-                .map_or_else(unknown, number::count),
-        ),
         ("io_uring", text(&environment.io_uring)),
     ];
+    let before = facts.len() - 1;
+    facts.splice(before..before, clocks_and_limits(environment));
     if let Some(quota) = environment.cpu_quota {
         facts.push(("CPU quota", format!("{} CPUs", number::digits(quota))));
     }
@@ -184,6 +173,41 @@ fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
         ));
     }
     facts
+}
+
+fn clocks_and_limits(environment: &Environment) -> [(&'static str, String); 5] {
+    let unknown = || "unknown: could not be read".to_owned();
+    [
+        (
+            "clock source",
+            environment.clocksource.clone().unwrap_or_else(unknown),
+        ),
+        (
+            "one clock reading",
+            environment
+                .clock_cost_ns
+                .map_or_else(unknown, |ns| number::Unit::Nanoseconds.show(ns)),
+        ),
+        (
+            "clock of the day",
+            environment
+                .timekeeping
+                .as_ref()
+                .map_or_else(unknown, verdict::words::timekeeping),
+        ),
+        (
+            "open files limit",
+            environment
+                .open_files_limit
+                .map_or_else(unknown, number::count),
+        ),
+        (
+            "memory that may be locked",
+            environment
+                .locked_memory_limit
+                .map_or_else(unknown, verdict::words::limit_of_memory),
+        ),
+    ]
 }
 
 /// What rules of the doctor could not read.

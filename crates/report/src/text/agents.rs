@@ -39,11 +39,15 @@ fn line(share: &Share) -> String {
     let away = Span::from_ns(share.clock_offset_ns.unsigned_abs());
     let within = share.clock_offset_within;
     text.push_str(&format!("; clock {sign}{away} within {within}"));
+    if let Some(kept) = &share.environment.timekeeping {
+        text.push_str(&format!(", {}", words::timekeeping(kept)));
+    }
     text
 }
 
 #[cfg(test)]
 mod tests {
+    use model::environment::Timekeeping;
     use model::fixture;
 
     use super::*;
@@ -58,6 +62,12 @@ mod tests {
         let mut trial = fixture::closed();
         assert_eq!(agents(&trial, Style::default()), "");
         trial.agents = vec![share("gen1", 1_500), share("gen2", -2_000_000)];
+        trial.agents[1].environment.timekeeping = Some(Timekeeping {
+            synchronised: true,
+            error_at_most: Span::from_ms(3),
+            kept_by: vec!["chronyd".to_owned()],
+            ..Timekeeping::default()
+        });
         let text = agents(&trial, Style::default());
         let words: Vec<&str> = text.split_whitespace().collect();
         let words = words.join(" ");
@@ -65,7 +75,7 @@ mod tests {
             "agents gen1: 2 threads, 60,000/s, p99 ",
             "; clock +1.50 µs within 100 µs",
             "gen2: 2 threads",
-            "; clock -2.00 ms within 100 µs",
+            "; clock -2.00 ms within 100 µs, synchronised by chronyd, at most 3.00 ms wrong",
         ] {
             assert!(words.contains(expected), "no '{expected}' in {words}");
         }

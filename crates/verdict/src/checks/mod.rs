@@ -3,6 +3,7 @@
 mod access_log_mismatch;
 mod accounting;
 mod addresses_merged;
+mod agents_apart;
 mod background;
 mod batch_time;
 mod bimodal_rounds;
@@ -23,6 +24,7 @@ mod gen_runqueue_wait;
 mod gen_thread_saturated;
 mod h2_goaway;
 mod h2_streams;
+mod irq_hot_cpu;
 mod keepalive;
 mod link_saturated;
 mod listen_overflow;
@@ -39,6 +41,7 @@ mod path_mtu;
 mod port_exhaustion;
 mod protocol_fallback;
 mod rate_not_achieved;
+mod receive_queues;
 mod request_parity;
 mod resumption;
 mod retransmits;
@@ -82,6 +85,7 @@ pub(crate) static ALL: &[&Check] = &[
     &accounting::CHECK,
     &debug_build::CHECK,
     &batch_time::CHECK,
+    &agents_apart::CHECK,
     &port_exhaustion::CHECK,
     &listen_overflow::CHECK,
     &syn_cookies::CHECK,
@@ -92,7 +96,9 @@ pub(crate) static ALL: &[&Check] = &[
     &link_saturated::CHECK,
     &loopback::CHECK,
     &offloads::CHECK,
+    &irq_hot_cpu::CHECK,
     &path_mtu::CHECK,
+    &receive_queues::CHECK,
     &steal::CHECK,
     &virtualised::CHECK,
     &background::CHECK,

@@ -26,7 +26,7 @@ pub struct Difference {
 const LENGTH_MAX: usize = 160;
 
 /// What moves from one moment to the next, is drawn anew for every trial, or is an opinion.
-const PASSING: [&str; 10] = [
+const PASSING: [&str; 12] = [
     "addresses",
     "clock cost ns",
     "doctor",
@@ -37,6 +37,8 @@ const PASSING: [&str; 10] = [
     "sources",
     "sysctls net.netfilter.nf_conntrack_count",
     "time",
+    "timekeeping correction left ns",
+    "timekeeping error",
 ];
 
 pub(super) fn of_environment(environment: &Environment) -> Facts {

@@ -429,6 +429,14 @@ fn ends_of_the_way_that_differ_are_told_and_round_trips_are_not() {
             round_trip_at_most: Some(model::Span::from_us(round_trip)),
             ..model::environment::PathEnd::default()
         });
+        // What its clock is wrong by is never twice the same.
+        trial.environment.timekeeping = Some(model::environment::Timekeeping {
+            synchronised: true,
+            error_at_most: model::Span::from_us(mtu),
+            error_estimated: model::Span::from_us(round_trip),
+            correction_left_ns: -7 - i64::from(mtu > 1_500),
+            kept_by: vec!["chronyd".to_owned()],
+        });
         trial.agents = vec![fixture::share("a", 0..1, trial.clone())];
         let mut side = Side::new("x", Kind::Load);
         side.add(&trial);

@@ -15,13 +15,13 @@ use crate::words;
 
 /// Rules that read a machine, of servers or of an agent: what one says of a machine says nothing of
 /// the others.
-const OF_ONE_MACHINE: [&str; 10] = [
-    "CPU-01", "CPU-08", "CT-01", "LNK-01", "LNK-06", "MEM-01", "MEM-02", "TCP-05", "TCP-17",
-    "TCP-18",
+const OF_ONE_MACHINE: [&str; 12] = [
+    "CPU-01", "CPU-08", "CT-01", "LNK-01", "LNK-06", "LNK-07", "LNK-12", "MEM-01", "MEM-02",
+    "TCP-05", "TCP-17", "TCP-18",
 ];
 
 /// Rules that hold machines against each other: no share alone can answer.
-const OF_ALL_MACHINES: [&str; 1] = ["LNK-11"];
+const OF_ALL_MACHINES: [&str; 2] = ["GEN-17", "LNK-11"];
 
 fn is_of_one_machine(rule: &str) -> bool {
     OF_ONE_MACHINE.contains(&rule)

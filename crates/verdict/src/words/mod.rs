@@ -1,8 +1,9 @@
 //! Words and numbers as people read them in findings and tables.
 
+use model::environment::Timekeeping;
 use model::record::Outage;
 use model::usage::Spender;
-use model::{Record, Span};
+use model::{Bytes, Record, Span};
 
 pub use crate::number::{all_but, count, plain as rate, share};
 
@@ -119,6 +120,28 @@ pub fn cpus(list: &[u32]) -> String {
 pub fn named_cpus(list: &[u32]) -> String {
     let noun = if list.len() == 1 { "CPU" } else { "CPUs" };
     format!("{noun} {}", cpus(list))
+}
+
+/// How much memory a limit allows: `8.0 MiB`.
+pub fn limit_of_memory(limit: Bytes) -> String {
+    match limit.count() {
+        u64::MAX => "no limit".to_owned(),
+        _ => limit.to_string(),
+    }
+}
+
+/// How a clock is kept: `synchronised by chronyd, at most 1.20 ms wrong`.
+pub fn timekeeping(clock: &Timekeeping) -> String {
+    let by = match clock.kept_by.as_slice() {
+        [] => String::new(),
+        _ => format!(" by {}", list(&clock.kept_by)),
+    };
+    match (clock.synchronised, by.is_empty()) {
+        (true, _) => format!("synchronised{by}, at most {} wrong", clock.error_at_most),
+        (false, true) => "not synchronised".to_owned(),
+        // It has just begun, or does not tell the kernel, or its servers do not answer.
+        (false, false) => format!("not synchronised yet{by}"),
+    }
 }
 
 #[cfg(test)]

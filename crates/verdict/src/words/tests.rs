@@ -24,4 +24,25 @@ fn numbers_are_readable() {
     check(cpus(&[]), "");
     check(named_cpus(&[1]), "CPU 1");
     check(named_cpus(&[0, 1, 4]), "CPUs 0-1,4");
+    check(limit_of_memory(Bytes::new(8 << 20)), "8.0 MiB");
+    check(limit_of_memory(Bytes::new(u64::MAX)), "no limit");
+}
+
+#[test]
+fn how_a_clock_is_kept_is_told_in_a_few_words() {
+    let check = |synchronised: bool, kept_by: &[&str], expected: &str| {
+        let clock = Timekeeping {
+            synchronised,
+            error_at_most: Span::from_us(1_200),
+            kept_by: kept_by.iter().map(|name| (*name).to_owned()).collect(),
+            ..Timekeeping::default()
+        };
+        assert_eq!(timekeeping(&clock), expected);
+    };
+    check(true, &[], "synchronised, at most 1.20 ms wrong");
+    let two = ["phc2sys", "ptp4l"];
+    let said = "synchronised by phc2sys and ptp4l, at most 1.20 ms wrong";
+    check(true, &two, said);
+    check(false, &[], "not synchronised");
+    check(false, &["chronyd"], "not synchronised yet by chronyd");
 }

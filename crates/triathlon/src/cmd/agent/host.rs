@@ -11,6 +11,7 @@ use fleet::agent::Heard;
 use fleet::{Ceiling, Host, Job, Line, Output};
 use lab::LabError;
 use lab::condition::{self, Roots};
+use lab::environment::timekeeping;
 use lab::generator::{Local, Part, Told};
 use lab::meter::Meters;
 use lab::scratch::Scratch;
@@ -89,6 +90,7 @@ impl Machine {
         trial.environment = Environment {
             time: Some(lab::environment::rfc3339(clock::realtime())),
             path: path_of(asked, &trial.record),
+            timekeeping: timekeeping::read(Path::new("/proc")),
             ..self.environment.clone()
         };
         trial.usage = meters.usage();
@@ -105,7 +107,10 @@ impl Machine {
 
 impl Host for Machine {
     fn environment(&self) -> Environment {
-        self.environment.clone()
+        Environment {
+            timekeeping: timekeeping::again(self.environment.timekeeping.as_ref()),
+            ..self.environment.clone()
+        }
     }
 
     fn cpus(&self) -> Vec<u32> {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use fleet::{Access, Coordinator, Limits, Name, Role, Seen};
+use fleet::{Access, Announcement, Coordinator, Limits, Name, Role, Seen};
 use model::{Prefix, Span};
 use sys::process::Interrupt;
 
@@ -92,6 +92,10 @@ enum Action {
     List {
         #[command(flatten)]
         broker: Broker,
+
+        /// Write all that they announce of themselves, as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Have the servers of a lab, by lines on standard input: what an agent starts
     #[command(hide = true)]
@@ -142,7 +146,7 @@ fn label(text: &str) -> Result<(String, String), String> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.action {
         Some(Action::Broker(args)) => broker::run(args),
-        Some(Action::List { broker }) => list(broker),
+        Some(Action::List { broker, json }) => list(broker, *json),
         Some(Action::Servers) => Ok(super::lab::serve()),
         None => serve(args),
     }
@@ -197,11 +201,35 @@ pub(crate) fn name_of_this_machine() -> String {
     read.unwrap_or_default().trim().to_owned()
 }
 
-fn list(broker: &Broker) -> anyhow::Result<Exit> {
+/// An agent with all that it announces, as JSON has it.
+#[derive(serde::Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    announcement: &'a Announcement,
+    clock_offset_ns: i64,
+    clock_offset_within_ns: Span,
+}
+
+impl<'a> From<&'a Seen> for Listed<'a> {
+    fn from(seen: &'a Seen) -> Self {
+        Self {
+            announcement: &seen.announcement,
+            clock_offset_ns: seen.clock.offset_ns,
+            clock_offset_within_ns: seen.clock.within,
+        }
+    }
+}
+
+fn list(broker: &Broker, json: bool) -> anyhow::Result<Exit> {
     let coordinator = Coordinator::connect(&broker.access("agent list"), tool::BUILD)?;
     let seen = coordinator.list()?;
     if seen.is_empty() {
         out::note("there is no agent: start one with triathlon agent --nats URL --targets CIDR");
+    }
+    if json {
+        let listed: Vec<Listed<'_>> = seen.iter().map(Listed::from).collect();
+        out::write_json(&listed)?;
+        return Ok(Exit::Done);
     }
     for one in &seen {
         out::line(line(one))?;
@@ -223,6 +251,11 @@ fn line(seen: &Seen) -> String {
     ];
     parts.extend(one.ceiling.as_ref().map(crew::ceiling));
     parts.extend(one.environment.kernel.clone());
+    let files = one.environment.open_files_limit;
+    parts.extend(files.map(|files| verdict::words::plural(files, "open file")));
+    let locked = one.environment.locked_memory_limit;
+    let locked = locked.map(verdict::words::limit_of_memory);
+    parts.extend(locked.map(|locked| format!("memory that may be locked: {locked}")));
     let found = one.environment.doctor.len() as u64;
     if found > 0 {
         let found = verdict::words::plural(found, "finding");
@@ -244,5 +277,7 @@ fn line(seen: &Seen) -> String {
     let sign = if seen.clock.offset_ns < 0 { '-' } else { '+' };
     let away = Span::from_ns(seen.clock.offset_ns.unsigned_abs());
     parts.push(format!("clock {sign}{away} within {}", seen.clock.within));
+    let kept = one.environment.timekeeping.as_ref();
+    parts.extend(kept.map(verdict::words::timekeeping));
     format!("{}: {}", one.name, parts.join(", "))
 }

@@ -125,11 +125,16 @@ fn agents_are_listed_and_end_when_told_to() {
         let words = ["agent", "list", "--nats", &nats.url()];
         triathlon(words).expect_code(0)
     };
+    let list_as_json = || {
+        let words = ["agent", "list", "--json", "--nats", &nats.url()];
+        let text = triathlon(words).expect_code(0).stdout;
+        serde_json::from_str::<serde_json::Value>(&text).expect("a document")
+    };
     let none = list();
     assert!(none.stderr.contains("there is no agent"), "{none:#?}");
     let flags = "--targets 127.0.0.0/8 --labels rack=7,row=b";
     let agents = ["gen1", "gen2"].map(|name| agent(&nats.url(), name, flags));
-    let two = list();
+    let (two, json) = (list(), list_as_json());
     let lines: Vec<&str> = two.stdout.lines().collect();
     assert_eq!(lines.len(), 2, "{two:#?}");
     for (line, name) in lines.iter().zip(["gen1", "gen2"]) {
@@ -137,12 +142,32 @@ fn agents_are_listed_and_end_when_told_to() {
         for words in ["idle", "may load 127.0.0.0/8", "rack=7", "row=b", "clock "] {
             assert!(line.contains(words), "no '{words}' in {line}");
         }
+        // Some sandboxes keep programs from asking how the clock is kept.
+        let is_told = line.contains("synchronised");
+        assert_eq!(is_told, sys::clock::discipline().is_ok(), "{line}");
+        assert!(line.contains(" open files, "), "{line}");
+    }
+    for (listed, name) in [0, 1]
+        .map(|place| &json[place])
+        .iter()
+        .zip(["gen1", "gen2"])
+    {
+        let environment = &listed["environment"];
+        assert_eq!(
+            (&listed["name"], &listed["role"]),
+            (&name.into(), &"load".into())
+        );
+        for limit in ["open_files_limit", "locked_memory_limit"] {
+            assert!(environment[limit].is_u64(), "no {limit} in {environment:#}");
+        }
+        assert!(listed["clock_offset_within_ns"].is_u64(), "{listed:#}");
     }
     for agent in agents {
         agent.signal("INT");
         agent.finish().expect_code(0);
     }
     assert_eq!(list().stdout, "");
+    assert_eq!(list_as_json(), serde_json::json!([]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fs;
 
 use model::distribution::Shape;
 use model::record::Sample;
-use model::{Distribution, Random, Span, Trial};
+use model::{Distribution, Random, Record, Span, Trial};
 
 use super::nats::{Nats, agent, load_by};
 use super::shares_add_up;
@@ -14,8 +14,10 @@ use crate::support::need;
 use crate::support::nginx::Nginx;
 use crate::support::process::{Run, load};
 
-/// Four workers, 1,200 arrivals at random instants, and every exchange kept.
-const PLAN: &str = "-t 4 -c 8 -R 600 --poisson --seed 7 -d 2s --warmup 0s --spin never";
+/// Four workers, 1,200 arrivals at random instants, a source address for each connection, and every
+/// exchange kept.
+const PLAN: &str = "-t 4 -c 8 -R 600 --poisson --seed 7 -d 2s --warmup 0s --spin never \
+                    --interface 127.0.1.1-127.0.1.8";
 
 /// On a machine that others use too, response times of two runs differ by less than this.
 const LEAST: Span = Span::from_ms(5);
@@ -61,6 +63,20 @@ impl Made {
         self.due.len() as u64 == self.trial.record.total.due
     }
 
+    /// Which of the plan's sources were used, by each of those who have a record of their own.
+    fn sources(&self) -> Vec<BTreeSet<usize>> {
+        let used = |record: &Record| {
+            let each = record.connections_from.iter().enumerate();
+            each.filter(|(_, connections)| **connections > 0)
+                .map(|(position, _)| position)
+                .collect()
+        };
+        let shares = self.trial.agents.iter().map(|share| used(&share.record));
+        std::iter::once(used(&self.trial.record))
+            .chain(shares)
+            .collect()
+    }
+
     fn of_workers(&self) -> Vec<(u32, u32)> {
         let workers = self.trial.record.workers.iter();
         workers
@@ -98,6 +114,11 @@ fn two_agents_make_the_load_of_one_process() {
             "the schedule is the same to the nanosecond"
         );
         assert_eq!(two.of_workers(), one.of_workers());
+        let (all, agents) = (one.sources(), two.sources());
+        assert_eq!(agents[0], all[0], "the same sources");
+        let told = format!("{agents:?}");
+        assert_eq!((all[0].len(), agents.len()), (8, 3), "{told}");
+        assert!(agents[1].is_disjoint(&agents[2]), "none is of two: {told}");
         let (one, two) = (&one.trial.record, &two.trial.record);
         assert_eq!(two.total.due, one.total.due);
         !are_told_apart(&one.response_time, &two.response_time, LEAST)

@@ -3,6 +3,7 @@
 //! The wording of each provoked finding is reviewed as a snapshot.
 
 mod answers;
+mod apart;
 mod datagrams;
 mod generator;
 mod machine;
@@ -43,6 +44,7 @@ struct Case {
 fn cases() -> Vec<Case> {
     [
         generator::cases(),
+        apart::cases(),
         machine::cases(),
         paths::cases(),
         datagrams::cases(),

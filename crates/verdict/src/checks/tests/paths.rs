@@ -12,6 +12,7 @@ fn end(link: &str) -> PathEnd {
         speed_mbit: Some(10_000),
         mtu: Some(1_500),
         queues: Some(8),
+        rps_cpus: Some(0),
         offloads: [("gro".to_owned(), true), ("tso".to_owned(), true)].into(),
         round_trip_at_most: None,
     }
@@ -57,6 +58,17 @@ fn path(trials: &mut [Trial]) -> &mut PathEnd {
     trials[0].environment.path.as_mut().unwrap()
 }
 
+/// What the first CPU of the servers' machine spent in interrupts, and how busy the others were.
+fn interrupts(trials: &mut [Trial], first: f64, others: f64) {
+    let system = trials[0].usage.system.as_mut().unwrap();
+    for usage in &mut system.cpus {
+        (usage.interrupt, usage.busy) = match usage.cpu {
+            0 => (first, first),
+            _ => (others * 0.1, others),
+        };
+    }
+}
+
 fn of_agent(trials: &mut [Trial]) -> &mut PathEnd {
     trials[0].agents[0].environment.path.as_mut().unwrap()
 }
@@ -74,6 +86,29 @@ pub(super) fn cases() -> Vec<Case> {
                 path(t).offloads.insert("gro".to_owned(), false);
             },
             missing: Some((|t| path(t).offloads.clear(), "gro of eth0")),
+        },
+        Case {
+            rule: "LNK-07",
+            base: by_agent,
+            provoke: |t| {
+                interrupts(t, 0.97, 0.41);
+                path(t).queues = Some(1);
+            },
+            silent: |t| interrupts(t, 0.84, 0.41),
+            missing: Some((|t| t[0].usage.system = None, "the time of each CPU")),
+        },
+        Case {
+            rule: "LNK-12",
+            base: by_agent,
+            provoke: |t| {
+                t[0].environment.cpus_online = (0..8).collect();
+                path(t).queues = Some(1);
+            },
+            silent: |t| {
+                t[0].environment.cpus_online = (0..8).collect();
+                path(t).queues = Some(2);
+            },
+            missing: Some((|t| path(t).queues = None, "how many queues eth1")),
         },
         Case {
             rule: "LNK-11",
@@ -175,4 +210,82 @@ fn ports_of_other_addresses_of_this_machine_are_not_used_again() {
     let mut trials = over_network();
     path(&mut trials).link = "lo".to_owned();
     assert!(is_found(trials));
+}
+
+/// One CPU that is full of interrupts is a limit where others could have helped it.
+#[test]
+fn interrupts_are_a_limit_where_other_cpus_idle() {
+    let check = |first: f64, others: f64, expected: Option<Severity>| {
+        let mut trials = by_agent();
+        interrupts(&mut trials, first, others);
+        let found = finding(&judge(&trials[0]), "LNK-07");
+        let rate = found
+            .as_ref()
+            .map(|found| found.severity[&model::Claim::Capacity]);
+        assert_eq!(rate, expected, "{first} {others}");
+        assert!(found.is_none_or(|one| one.say.starts_with("The servers' machine: CPU 0 ")));
+    };
+    // A tick of ten milliseconds is a thousandth of the window.
+    check(0.85, 0.3, None);
+    check(0.852, 0.3, Some(Severity::Suspect));
+    check(0.95, 0.3, Some(Severity::Suspect));
+    check(0.952, 0.3, Some(Severity::Invalid));
+    check(0.97, 0.84, Some(Severity::Invalid));
+    check(0.97, 0.86, None);
+}
+
+#[test]
+fn interrupts_of_an_agent_are_told_of_it() {
+    let mut trials = by_agent();
+    let system = trials[0].agents[0].usage.system.as_mut().unwrap();
+    system.cpus[1].interrupt = 0.9;
+    system.cpus[0].busy = 0.2;
+    let say = said(&trials, "LNK-07").expect("the agent receives answers as fast as it can");
+    assert!(say.starts_with("Agent gen1: CPU 1 spent 90 %"), "{say}");
+    // A machine of one CPU has no other that could help.
+    let system = trials[0].agents[0].usage.system.as_mut().unwrap();
+    system.cpus.remove(0);
+    assert_eq!(said(&trials, "LNK-07"), None);
+    assert_eq!(unknown(&trials, "LNK-07"), None);
+}
+
+/// What takes place within one machine has no card whose queues could be too few.
+#[test]
+fn queues_are_those_of_a_card() {
+    let mut trials = by_agent();
+    for end in [0, 1] {
+        let path = match end {
+            0 => path(&mut trials),
+            _ => of_agent(&mut trials),
+        };
+        path.driver = Some("veth".to_owned());
+        path.queues = None;
+    }
+    interrupts(&mut trials, 0.99, 0.1);
+    for rule in ["LNK-07", "LNK-12"] {
+        assert_eq!(said(&trials, rule), None, "{rule}");
+        assert_eq!(unknown(&trials, rule), None, "{rule}");
+    }
+}
+
+#[test]
+fn the_kernel_may_hand_packets_on_to_other_cpus() {
+    let with = |rps_cpus: Option<u32>| {
+        let mut trials = by_agent();
+        trials[0].environment.cpus_online = (0..9).collect();
+        path(&mut trials).queues = Some(2);
+        path(&mut trials).rps_cpus = rps_cpus;
+        (said(&trials, "LNK-12"), unknown(&trials, "LNK-12"))
+    };
+    let (say, unknown) = with(Some(0));
+    let say = say.expect("two queues for nine CPUs");
+    let words = "eth1 receives by 2 queues, so that 2 CPUs take all packets for the server, which \
+                 has 9 CPUs";
+    assert!(say.contains(words), "{say}");
+    assert_eq!(unknown, None);
+    assert_eq!(with(Some(3)), (None, None));
+    let (say, unknown) = with(None);
+    assert_eq!(say, None);
+    let why = unknown.expect("earlier versions did not read it");
+    assert!(why.contains("RPS"), "{why}");
 }

@@ -1,0 +1,218 @@
+//! GEN-17: agents make one load only as far as their clocks can be compared.
+//!
+//! Agents begin at one instant. How far a clock is away is taken out, but it is known only within
+//! an interval, which round trips before the load give; by the two largest of these together, two
+//! windows may be apart. For so long at both edges a part of the load is missing, and the server
+//! has an easier time: that is held against the window, or against the shortest stage of a load
+//! whose rate changes. Where the servers' machine was metered by its own clock, the interval of
+//! each agent is held against the window for the cost of an answer, too.
+//!
+//! A clock that is far away is noted although that was taken out: whoever keeps it right may have
+//! set it between the comparison and the start, by which its agent then began too early or too
+//! late. And evenly spaced arrivals of several agents are noted where they may come in pairs;
+//! random ones stay what they are, however far agents are apart.
+
+use std::collections::BTreeMap;
+
+use model::finding::Claim::{self, Capacity, Comparison, Latency, Resources};
+use model::finding::Severity;
+use model::plan::Arrivals;
+use model::trial::Share;
+use model::{Span, Trial};
+
+use crate::check::{Check, Facts, Found, Judge, Judgement, part};
+use crate::thresholds::{APART_OF_GAP, APART_OF_STAGE, LATE_FLOOR_US, OFFSET_OF_STAGE};
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "GEN-17",
+    name: "agents-apart",
+    claims: &[Capacity, Latency, Resources, Comparison],
+    mandatory: false,
+    source: "An answer was given between question and receipt: each round trip bounds the offset",
+    judge: Judge::Alone(judge),
+};
+
+/// One thing that is wrong with the clocks.
+struct Part {
+    claims: &'static [Claim],
+    severity: Severity,
+    say: String,
+    fix: &'static str,
+}
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let trial = facts.trial;
+    let is_metered = trial.usage.server.is_some();
+    if trial.agents.is_empty() || (trial.agents.len() == 1 && !is_metered) {
+        return Judgement::NotApplicable;
+    }
+    let parts = [
+        windows(facts),
+        meters(facts),
+        far_away(facts),
+        spacing(trial),
+    ];
+    let parts: Vec<Part> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return Judgement::Silent;
+    }
+    let mut severity: BTreeMap<Claim, Severity> = BTreeMap::new();
+    for part in &parts {
+        for claim in part.claims {
+            let known = severity.entry(*claim).or_insert(part.severity);
+            *known = (*known).max(part.severity);
+        }
+    }
+    let severity: Vec<(Claim, Severity)> = severity.into_iter().collect();
+    let say: Vec<&str> = parts.iter().map(|part| part.say.as_str()).collect();
+    let mut found = Found::new(&severity, say.join(" "))
+        .evidence("apart_ns", apart(trial).as_ns())
+        .limit(&APART_OF_STAGE)
+        .limit(&OFFSET_OF_STAGE)
+        .limit(&APART_OF_GAP);
+    for share in &trial.agents {
+        let within = share.clock_offset_within.as_ns();
+        found = found
+            .evidence(
+                &format!("offset_ns of {}", share.agent),
+                share.clock_offset_ns,
+            )
+            .evidence(&format!("within_ns of {}", share.agent), within);
+    }
+    let mut fixes: Vec<&str> = parts.iter().map(|part| part.fix).collect();
+    fixes.dedup();
+    fixes
+        .into_iter()
+        .fold(found, |found, fix| found.fix(fix))
+        .into()
+}
+
+const NEARER: &str = "Use a NATS server that is nearer to all agents, or measure for longer";
+const TIME_SERVER: &str = "Let all machines follow a time server (chrony, systemd-timesyncd)";
+const RANDOM: &str = "Ask for random arrivals (--poisson), which stay random";
+
+/// By how much the windows of two agents may be apart.
+fn apart(trial: &Trial) -> Span {
+    let mut within: Vec<Span> = trial
+        .agents
+        .iter()
+        .map(|one| one.clock_offset_within)
+        .collect();
+    within.sort_unstable();
+    within
+        .iter()
+        .rev()
+        .take(2)
+        .fold(Span::ZERO, |sum, one| sum + *one)
+}
+
+/// The shortest time for which the load is to be one thing: the window or a stage of it.
+fn shortest(facts: &Facts<'_>) -> (Span, &'static str) {
+    let window = facts.record.window;
+    let stages = facts.trial.plan.stages.iter().map(|stage| stage.length);
+    // A stage without length is a jump from one rate to another.
+    let stage = stages.filter(|length| !length.is_zero()).min();
+    match stage.filter(|stage| *stage < window) {
+        Some(stage) => (stage, "the shortest stage"),
+        None => (window, "the window"),
+    }
+}
+
+/// Windows that do not coincide.
+fn windows(facts: &Facts<'_>) -> Option<Part> {
+    if facts.trial.agents.len() < 2 {
+        return None;
+    }
+    let apart = apart(facts.trial);
+    let (length, whose) = shortest(facts);
+    let share = part(apart, length);
+    Some(Part {
+        claims: &[Capacity, Latency, Comparison],
+        severity: APART_OF_STAGE.severity(share)?,
+        say: format!(
+            "Clocks of agents could be compared so roughly that two of them may have begun {} \
+             apart: for {} of {whose} not all of them made their load.",
+            apart.people(),
+            words::share(share)
+        ),
+        fix: NEARER,
+    })
+}
+
+/// The meters of the servers' machine, read when the window begins and ends by its own clock.
+fn meters(facts: &Facts<'_>) -> Option<Part> {
+    facts.trial.usage.server.as_ref()?;
+    let shares = facts.trial.agents.iter();
+    let within = shares.map(|one| one.clock_offset_within).max()?;
+    let share = part(within, facts.record.window);
+    Some(Part {
+        claims: &[Resources],
+        severity: APART_OF_STAGE.severity(share)?,
+        say: format!(
+            "What the server consumed was read over a window that may be {} away from that of an \
+             agent, {} of it.",
+            within.people(),
+            words::share(share)
+        ),
+        fix: NEARER,
+    })
+}
+
+/// The clock that is certainly furthest away.
+fn far_away(facts: &Facts<'_>) -> Option<Part> {
+    let least = |share: &Share| {
+        let away = Span::from_ns(share.clock_offset_ns.unsigned_abs());
+        away.saturating_sub(share.clock_offset_within)
+    };
+    let furthest = facts.trial.agents.iter().max_by_key(|share| least(share))?;
+    let (length, whose) = shortest(facts);
+    let share = part(least(furthest), length);
+    let way = match furthest.clock_offset_ns < 0 {
+        true => "behind",
+        false => "ahead",
+    };
+    let severity = OFFSET_OF_STAGE.severity(share)?;
+    let mut say = format!(
+        "The clock of {} was {} {way}, {} of {whose}: that was allowed for, unless something set \
+         the clock before the load began.",
+        furthest.agent,
+        Span::from_ns(furthest.clock_offset_ns.unsigned_abs()).people(),
+        words::share(share)
+    );
+    let kept = furthest.environment.timekeeping.as_ref();
+    if kept.is_some_and(|kept| !kept.synchronised) {
+        say.push_str(" The kernel there does not take it for synchronised.");
+    }
+    Some(Part {
+        claims: &[Capacity, Latency],
+        severity,
+        say,
+        fix: TIME_SERVER,
+    })
+}
+
+/// Evenly spaced arrivals that may come in pairs.
+fn spacing(trial: &Trial) -> Option<Part> {
+    let Arrivals::Fixed { rate_per_1000_s } = trial.plan.arrivals else {
+        return None;
+    };
+    if trial.agents.len() < 2 {
+        return None;
+    }
+    let gap_us = 1e6 / rate_per_1000_s.as_per_second_f64();
+    // One machine sends them no more evenly than this.
+    LATE_FLOOR_US.severity(gap_us)?;
+    let apart = apart(trial);
+    let share = apart.as_us_f64() / gap_us;
+    Some(Part {
+        claims: &[Latency],
+        severity: APART_OF_GAP.severity(share)?,
+        say: format!(
+            "Requests were to be sent evenly, one in {gap_us:.0} µs, and those of two agents may \
+             be {} away from that: some may have been sent in pairs.",
+            apart.people()
+        ),
+        fix: RANDOM,
+    })
+}
