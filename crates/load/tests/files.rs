@@ -69,7 +69,7 @@ fn most_open(backend: Backend) -> u64 {
     .expect("a plan that can run");
     let mut most = 0;
     let record = load::run(&plan, &Arc::default(), &mut |_| {
-        most = most.max(open_files())
+        most = most.max(open_files());
     });
     let record = record.expect("it can be measured");
     let connections = record.total.connections.established;
