@@ -12,6 +12,7 @@ use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
 mod check;
+mod expect;
 mod lua;
 pub mod pace;
 mod renewal;
@@ -20,6 +21,7 @@ mod share;
 mod url;
 mod way;
 
+pub use self::expect::{Expectation, Level};
 pub use self::lua::LuaFile;
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
@@ -270,41 +272,6 @@ pub enum Backend {
     Readiness,
     /// io_uring or nothing.
     Uring,
-}
-
-/// How closely answers are checked.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Framing only: a complete answer is right.
-    None,
-    /// The status too.
-    Status,
-    /// And the length.
-    Length,
-    /// And the body.
-    #[default]
-    Body,
-}
-
-/// What a right answer is. What is not given here is taken from reference fetches before the run.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Expectation {
-    /// How closely answers are checked.
-    #[serde(default)]
-    pub level: Level,
-    /// The status; none takes that of the reference.
-    #[serde(default)]
-    pub status: Option<u16>,
-    /// The length of the content in bytes; none takes that of the reference.
-    #[serde(default)]
-    pub length: Option<u64>,
-    /// The SHA-256 of the content, hexadecimal: the reference itself must match it.
-    #[serde(default)]
-    pub sha256: Option<String>,
 }
 
 /// What is wrong with a plan, and what to do about it.
