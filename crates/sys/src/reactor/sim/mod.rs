@@ -5,6 +5,7 @@
 //! every call that does work cost virtual time. So is the kernel's: [`Sim::with_kernel`].
 
 mod agenda;
+mod connection;
 mod kernel;
 mod random;
 mod server;
@@ -17,11 +18,12 @@ use std::net::SocketAddr;
 use model::units::{Instant, Span};
 
 use self::agenda::{Entry, Told, What};
+use self::connection::Connection;
 use self::kernel::Behaviour;
 pub use self::kernel::Kernel;
 pub use self::server::{Counts, Reply, Service, SimServer, Then};
 use super::meter::Meter;
-use super::outgoing::{Outgoing, Piece, Rest};
+use super::outgoing::{Outgoing, Rest};
 use super::{
     Activity, Completion, Event, Handed, Reactor, Refused, SENDS_MAX, Settings, Source, Stored,
     Transmit, Waker,
@@ -49,21 +51,6 @@ pub struct Sim {
     call_cost: Span,
     poll_step: Span,
     meter: Meter,
-}
-
-#[derive(Debug)]
-struct Connection {
-    target: SocketAddr,
-    source: Option<SocketAddr>,
-    established: bool,
-    ended: bool,
-    paused: bool,
-    finished: bool,
-    skipping: u64,
-    taken: u64,
-    sends: VecDeque<Piece>,
-    /// What came while receiving was paused.
-    held: VecDeque<Told>,
 }
 
 #[derive(Debug)]
@@ -327,18 +314,7 @@ impl Reactor for Sim {
         if let Some(error) = self.kernel.connect_error() {
             return Err(Refused::Kernel(error));
         }
-        let connection = Connection {
-            target,
-            source,
-            established: false,
-            ended: false,
-            paused: false,
-            finished: false,
-            skipping: 0,
-            taken: 0,
-            sends: VecDeque::new(),
-            held: VecDeque::new(),
-        };
+        let connection = Connection::new(target, source);
         let key = self
             .connections
             .insert(connection)
