@@ -7,6 +7,7 @@ use model::plan::{Plan, Spin, Stop};
 use sys::reactor::Reactor;
 
 use crate::author::{Failure, Seat};
+use crate::decoding::Decoder;
 use crate::dictation::Dictation;
 use crate::hooks::Hooks;
 use crate::pool;
@@ -146,6 +147,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             Sessions::new(plan, index),
             dictation,
             Follower::new(plan, plan.connections_of(index)),
+            Decoder::new(plan, plan.connections_of(index)),
         ),
         requests,
         reactor,

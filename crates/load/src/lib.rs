@@ -7,6 +7,7 @@
 
 mod assembly;
 pub mod author;
+pub mod decoding;
 pub mod dictation;
 mod error;
 pub mod exchange;

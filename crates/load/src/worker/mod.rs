@@ -480,7 +480,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let stream = begun.expect("it had room");
         let compares = self.requests.begin(class);
         let mut flight = Flight::new(due, ready, id, compares, open.connect.take());
-        if let Some(hooks) = &self.hooks {
+        if let Some(hooks) = &mut self.hooks {
             flight.hook(hooks, place);
         }
         let deadline = flight.deadline(self.share.timeout);

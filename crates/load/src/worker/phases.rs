@@ -12,6 +12,7 @@ use sys::reactor::Reactor;
 use wire::Client;
 
 use super::{Nap, Renewal, Share, TURN, Worker};
+use crate::decoding::Decoder;
 use crate::exchange::Cause;
 use crate::hooks::Hooks;
 use crate::pool::{self, Pool};
@@ -291,6 +292,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             early_time,
             ..tls
         });
+        let decoder = self.hooks.as_ref().and_then(|hooks| hooks.decoder.as_ref());
+        record.decoded = decoder.map(Decoder::told);
         record.http2 = http2;
         record.quic = quic;
         record.backend = self.reactor.name().to_owned();

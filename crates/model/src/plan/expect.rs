@@ -35,4 +35,9 @@ pub struct Expectation {
     /// The SHA-256 of the content, hexadecimal: the reference itself must match it.
     #[serde(default)]
     pub sha256: Option<String>,
+    /// Of encoded answers, one in so many is decoded and its content held against the decoded
+    /// content of the reference; length and digest are then those of decoded content. None: answers
+    /// are held against the reference as they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode_one_in: Option<u32>,
 }

@@ -445,6 +445,7 @@ impl TryFrom<PlanFile> for Plan {
         script::check(&file)?;
         lua::check(&file)?;
         check::redirects(&file)?;
+        check::decoding(&file)?;
         check::tls(&file, first)?;
         way::check(&file, first)?;
         Ok(Self { file, requests })

@@ -11,7 +11,7 @@ mod worker;
 
 use serde::{Deserialize, Serialize};
 
-use crate::coding::{self, Codings};
+use crate::coding::{self, Codings, Decoded};
 use crate::distribution::Distribution;
 use crate::http2::Http2Record;
 use crate::outcome::{Outcome, OutcomeCounts};
@@ -211,6 +211,9 @@ pub struct Reference {
     pub length: u64,
     /// SHA-256 of the content, hexadecimal.
     pub sha256: String,
+    /// The same of what it is decoded, where that was asked for and it is encoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded: Option<DecodedContent>,
     /// The Server field.
     pub server: Option<String>,
     /// Fields in the order received, without their values where those change.
@@ -226,6 +229,16 @@ pub struct Reference {
     /// What was negotiated with it; none in clear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Negotiated>,
+}
+
+/// What encoded content is when it is decoded.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DecodedContent {
+    /// Its bytes.
+    pub length: u64,
+    /// Its SHA-256, hexadecimal.
+    pub sha256: String,
 }
 
 /// One raw exchange, kept on request. Instants in nanoseconds from the start of the window.
@@ -302,6 +315,10 @@ pub struct Record {
     /// Complete answers with the expected status in the window, by how they were encoded.
     #[serde(default, skip_serializing_if = "Codings::is_empty")]
     pub codings: Codings,
+    /// Of encoded answers, those that were decoded over the whole run; none where the plan decodes
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded: Option<Decoded>,
     /// Each request, in the order of the plan, where it has more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
@@ -395,6 +412,9 @@ impl Record {
             mine.merge(theirs);
         }
         coding::merge(&mut self.codings, &other.codings);
+        if let Some(decoded) = other.decoded {
+            self.decoded.get_or_insert_default().merge(decoded);
+        }
         if let Some(tls) = other.tls {
             self.tls.get_or_insert_default().merge(tls);
         }

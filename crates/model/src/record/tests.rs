@@ -33,6 +33,11 @@ fn record(seed: u64, intervals: u64) -> Record {
         at: Some(Span::from_ms(seed)),
     });
     record.connections_from = (0..seed).collect();
+    record.decoded = (seed > 2).then(|| Decoded {
+        answers: seed,
+        bytes: Bytes::new(seed * 10),
+        left_out: seed % 2,
+    });
     record.rate_it();
     record
 }

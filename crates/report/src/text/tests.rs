@@ -162,6 +162,21 @@ fn encodings_are_told_where_they_matter() {
         some.contains("1,234 answers in gzip (5.00 KiB as sent)"),
         "{some}"
     );
+    let mut trial = fixture::closed();
+    let gzip = Coded {
+        answers: 12,
+        bytes: Bytes::new(100),
+    };
+    trial.record.codings = [(Coding::Gzip, gzip)].into();
+    trial.record.decoded = Some(model::coding::Decoded {
+        answers: 5,
+        bytes: Bytes::new(1 << 10),
+        left_out: 1,
+    });
+    let text = encoding::encoding(&trial, PLAIN);
+    let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "; 5 answers decoded and checked in the whole run (1.00 KiB), and 1 too long";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[test]

@@ -120,6 +120,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIGEST")]
     expect_sha256: Option<String>,
 
+    /// Decode one encoded answer in N [N: 1000 unless given; 1 is each] and hold its content against
+    /// the decoded content of the answer before the run, gzip, br, zstd and deflate: what does not
+    /// decode is a wrong answer. --expect-length and --expect-sha256 are then of decoded content
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1000",
+        value_parser = at_least_one::<u32>()
+    )]
+    decode: Option<u32>,
+
     /// Follow up to N redirects of each exchange, within the server of the URL [N: 10 unless
     /// given]. The exchange is then over with the answer that they lead to: its response time, its
     /// service time and --timeout are for all its requests together. What leads to another server
@@ -424,6 +437,7 @@ fn expectation(args: &Args) -> Expectation {
         status: args.expect_status,
         length: args.expect_length,
         sha256: args.expect_sha256.clone(),
+        decode_one_in: args.decode,
     }
 }
 

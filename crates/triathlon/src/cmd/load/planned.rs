@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 78] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 79] = [
     "agents",
     "backend",
     "bearer",
@@ -23,6 +23,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 78] = [
     "creds",
     "data",
     "deadline",
+    "decode",
     "duration",
     "expect",
     "expect_length",
@@ -94,6 +95,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
     };
     let flag = match *field {
         "connections" => "--connections",
+        "expect.decode_one_in" => "--decode",
         "expect.sha256" => "--expect-sha256",
         "follow" => "--follow",
         "headers" => "-H/--header",
