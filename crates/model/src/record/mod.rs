@@ -6,6 +6,7 @@
 mod class;
 mod interval;
 mod recovery;
+mod reference;
 mod thin;
 mod worker;
 
@@ -16,12 +17,13 @@ use crate::distribution::Distribution;
 use crate::http2::Http2Record;
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::quic::QuicRecord;
-use crate::tls::{Negotiated, TlsRecord};
+use crate::tls::TlsRecord;
 use crate::units::{Bytes, Span};
 
 pub use class::Class;
 pub use interval::{Interval, coarsen};
 pub use recovery::Recovery;
+pub use reference::{DecodedContent, Reference};
 pub use worker::{Outage, Worker};
 
 /// At most so many intervals are kept; when full, neighbours merge and the interval doubles.
@@ -195,50 +197,6 @@ impl Example {
             None => self.text.clone(),
         }
     }
-}
-
-/// The answer that all others are compared with, fetched before the run.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Reference {
-    /// Its status.
-    pub status: u16,
-    /// Its protocol version as received: `HTTP/1.1`.
-    pub version: String,
-    /// Bytes of the head.
-    pub head_bytes: u64,
-    /// Bytes of the content.
-    pub length: u64,
-    /// SHA-256 of the content, hexadecimal.
-    pub sha256: String,
-    /// The same of what it is decoded, where that was asked for and it is encoded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decoded: Option<DecodedContent>,
-    /// The Server field.
-    pub server: Option<String>,
-    /// Fields in the order received, without their values where those change.
-    pub headers: Vec<(String, String)>,
-    /// How the content is framed: `length`, `chunked`, `close` or `none`.
-    pub framing: String,
-    /// Whether two fetches differed; the check then falls back to what is stable.
-    pub dynamic: bool,
-    /// What is checked in the end, in words.
-    pub checked: String,
-    /// The address that answered.
-    pub address: String,
-    /// What was negotiated with it; none in clear.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Negotiated>,
-}
-
-/// What encoded content is when it is decoded.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct DecodedContent {
-    /// Its bytes.
-    pub length: u64,
-    /// Its SHA-256, hexadecimal.
-    pub sha256: String,
 }
 
 /// One raw exchange, kept on request. Instants in nanoseconds from the start of the window.
