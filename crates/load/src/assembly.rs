@@ -22,7 +22,7 @@ use crate::script::Walks;
 use crate::session::Sessions;
 use crate::speak::{Http2InClear, InClear, Speak};
 use crate::users::Users;
-use crate::worker::{Parts, Renewal, Share, Worker};
+use crate::worker::{Parts, Renewal, Share, Slowness, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
 const BACKLOG_LONGEST: u64 = 1 << 20;
@@ -143,6 +143,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         schedule: Schedule::new(plan, index),
         users: users(plan, index, dictation.is_some()),
         renewal: Renewal::new(plan, index).map(Box::new),
+        slow: Slowness::new(plan, index).map(Box::new),
         hooks: Hooks::new(
             Sessions::new(plan, index),
             dictation,

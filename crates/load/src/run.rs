@@ -160,12 +160,16 @@ fn run_in<S: Speak>(
     let unavailable = match plan.file().backend {
         Backend::Readiness => None,
         Backend::Uring => return run_on("uring", uring, around, part, stop, notice),
+        // It receives as long as there is room for it, and a slow reader would be ahead of its pace.
+        Backend::Auto if plan.file().slow.read_bytes_per_s.is_some() => {
+            Some("io_uring receives ahead of who reads slowly".to_owned())
+        }
         Backend::Auto => match Uring::new(&settings(1)) {
             Ok(ring) => {
                 drop(ring);
                 return run_on("uring", uring, around, part, stop, notice);
             }
-            Err(unavailable) => Some(unavailable),
+            Err(unavailable) => Some(unavailable.to_string()),
         },
     };
     let mut record = run_on("readiness", readiness, around, part, stop, notice)?;

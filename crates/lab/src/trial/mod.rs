@@ -9,7 +9,7 @@ use std::path::Path;
 
 use model::experiment::{ArrivalKind, Asked, Content, Users, Workload};
 use model::plan::{
-    Arrivals, Expectation, FORMAT, Level, Protocol, Renewal, Stage, Stop, Think, pace,
+    Arrivals, Expectation, FORMAT, Level, Protocol, Renewal, Slow, Stage, Stop, Think, pace,
 };
 use model::point::Point;
 use model::record::Recovery;
@@ -334,6 +334,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,
         renewal: Renewal::default(),
+        slow: Slow::default(),
         follow: None,
         pipeline: 1,
         streams: match speaks.protocol {

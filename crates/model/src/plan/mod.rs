@@ -18,6 +18,7 @@ pub mod pace;
 mod renewal;
 mod script;
 mod share;
+mod slow;
 mod url;
 mod way;
 
@@ -29,6 +30,7 @@ pub use self::renewal::Renewal;
 pub use self::script::{
     AnswerFile, FromFile, ScriptFile, SourceFile, StepFile, TakeFile, VariableFile, WayFile,
 };
+pub use self::slow::Slow;
 pub use self::url::Url;
 pub use self::way::{HttpProxy, ProxyProtocol, ProxyVersion};
 
@@ -120,6 +122,9 @@ pub struct PlanFile {
     /// When connections are opened, and which request is the last on one.
     #[serde(default, skip_serializing_if = "Renewal::is_none")]
     pub renewal: Renewal,
+    /// Which connections read and send slowly.
+    #[serde(default, skip_serializing_if = "Slow::is_none")]
+    pub slow: Slow,
     /// So many redirects of an exchange are followed, as long as they lead to the same server: it
     /// is over with the answer that they lead to. None: a redirect is an answer as any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -442,6 +447,7 @@ impl TryFrom<PlanFile> for Plan {
         check::numbers(&file)?;
         check::pace(&file)?;
         renewal::check(&file)?;
+        slow::check(&file)?;
         script::check(&file)?;
         lua::check(&file)?;
         check::redirects(&file)?;

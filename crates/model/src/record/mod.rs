@@ -7,6 +7,7 @@ mod class;
 mod interval;
 mod recovery;
 mod reference;
+mod slowed;
 mod thin;
 mod worker;
 
@@ -24,6 +25,7 @@ pub use class::Class;
 pub use interval::{Interval, coarsen};
 pub use recovery::Recovery;
 pub use reference::{DecodedContent, Reference};
+pub use slowed::Slowed;
 pub use worker::{Outage, Worker};
 
 /// At most so many intervals are kept; when full, neighbours merge and the interval doubles.
@@ -288,6 +290,9 @@ pub struct Record {
     /// in the plan's order; empty where it names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections_from: Vec<u64>,
+    /// What slow connections did; none where the plan has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed: Option<Slowed>,
     /// The first example of each way to fail.
     pub examples: Vec<Example>,
     /// What answers were compared with.
@@ -399,6 +404,9 @@ impl Record {
         self.connections_from.resize(most, 0);
         for (mine, theirs) in self.connections_from.iter_mut().zip(other.connections_from) {
             *mine += theirs;
+        }
+        if let Some(slowed) = other.slowed {
+            self.slowed.get_or_insert_default().merge(slowed);
         }
         for example in other.examples {
             self.add_example(example);

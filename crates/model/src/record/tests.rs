@@ -33,6 +33,11 @@ fn record(seed: u64, intervals: u64) -> Record {
         at: Some(Span::from_ms(seed)),
     });
     record.connections_from = (0..seed).collect();
+    record.slowed = (seed > 4).then(|| Slowed {
+        connections: seed,
+        read_pauses: Span::from_ms(seed),
+        ..Slowed::default()
+    });
     record.decoded = (seed > 2).then(|| Decoded {
         answers: seed,
         bytes: Bytes::new(seed * 10),

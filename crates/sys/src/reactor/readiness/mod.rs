@@ -73,6 +73,8 @@ pub struct Readiness {
     unix: Option<socket::unix::Place>,
     /// Whether connections are made over UDP.
     datagrams: bool,
+    /// What the kernel keeps of what connections receive, if that is limited.
+    received_most: Option<u32>,
     /// Datagrams that were received with one that was told already.
     cut: Option<Cut>,
 }
@@ -109,6 +111,7 @@ impl Readiness {
             meter: Meter::default(),
             unix: None,
             datagrams: false,
+            received_most: None,
             cut: None,
         })
     }
@@ -244,6 +247,9 @@ impl Reactor for Readiness {
         }
         let refused = |error: io::Error| Refused::Kernel(crate::Errno::of(&error));
         let socket = socket::outgoing(target, source).map_err(refused)?;
+        if let Some(bytes) = self.received_most {
+            socket::set_receive_buffer(&socket, bytes).map_err(refused)?;
+        }
         // A refusal at once (loopback) is told like any other: as a completion.
         let failed = socket::connect(&socket, target).err();
         let failed = failed.map(|error| crate::Errno::of(&error));
@@ -252,6 +258,10 @@ impl Reactor for Readiness {
             self.enqueue(key.index());
         }
         Ok(key)
+    }
+
+    fn limit_received(&mut self, bytes: Option<u32>) {
+        self.received_most = bytes;
     }
 
     fn local(&self, key: Key) -> Option<SocketAddr> {

@@ -16,6 +16,8 @@ pub(super) struct Connection {
     pub(super) finished: bool,
     pub(super) skipping: u64,
     pub(super) taken: u64,
+    /// What one receive brings at most, if that is limited.
+    pub(super) received_most: Option<usize>,
     pub(super) sends: VecDeque<Piece>,
     /// What came while receiving was paused.
     pub(super) held: VecDeque<Told>,
@@ -33,6 +35,7 @@ impl Connection {
             finished: false,
             skipping: 0,
             taken: 0,
+            received_most: None,
             sends: VecDeque::new(),
             held: VecDeque::new(),
         }

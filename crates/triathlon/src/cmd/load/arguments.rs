@@ -158,6 +158,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     renewal: super::renewal::Renewals,
 
+    #[command(flatten)]
+    slow: super::slow::Slowness,
+
     /// A condition that the run has to meet, else the exit code is 4: p(99)<5ms, errors<0.1%,
     /// rate>1000, count, or avg, min, med and max of a time; 'service_time: p(99)<5ms' is about
     /// another time than the response time, '{NAME}: p(99)<5ms' about one request of several. May
@@ -337,6 +340,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         connections: args.connections,
         requests_per_connection: args.requests_per_connection,
         renewal: args.renewal.written(args.sources.are_kept()),
+        slow: args.slow.written(),
         follow: args.follow,
         pipeline: args.pace.pipeline.max(handed),
         streams: args.pace.streams,
@@ -352,11 +356,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         },
         backend: args.backend.into(),
         expect: expectation(args),
-        samples: if args.samples.is_some() {
-            args.samples_max
-        } else {
-            0
-        },
+        samples: args.samples.as_ref().map_or(0, |_| args.samples_max),
         interval: Span::from_s(1),
     };
     let plan = Plan::try_from(file).map_err(|error| by_flag(&error))?;

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 79] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 82] = [
     "agents",
     "backend",
     "bearer",
@@ -70,6 +70,9 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 79] = [
     "seed",
     "series",
     "servername",
+    "slow_read",
+    "slow_send",
+    "slow_share",
     "sources",
     "spin",
     "stages",
@@ -113,6 +116,9 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "renewal.lifetime_ns" => "--connection-lifetime",
         "renewal.opened_per_1000_s" => "--connect-rate",
         "requests_per_connection" => "--requests-per-connection",
+        "slow" | "slow.read_bytes_per_s" => "--slow-read",
+        "slow.of_million" => "--slow-share",
+        "slow.send_bytes_per_s" => "--slow-send",
         "stop" => "--duration",
         "timeout" => "--timeout",
         "tls" => "--cacert and other flags of TLS",
