@@ -16,6 +16,7 @@ mod flight;
 mod hooks;
 mod in_flight;
 mod limits;
+mod lookup;
 mod observer;
 mod parts;
 mod pool;

@@ -5,6 +5,7 @@
 
 mod class;
 mod interval;
+mod lookup;
 mod recovery;
 mod reference;
 mod slowed;
@@ -23,6 +24,7 @@ use crate::units::{Bytes, Span};
 
 pub use class::Class;
 pub use interval::{Interval, coarsen};
+pub use lookup::Lookup;
 pub use recovery::Recovery;
 pub use reference::{DecodedContent, Reference};
 pub use slowed::Slowed;
@@ -255,6 +257,9 @@ pub struct Record {
     pub blocked_time: Distribution,
     /// Sent − ready: the generator's own doing.
     pub late_time: Distribution,
+    /// How the name of the host was looked up; none where the plan gives an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookup: Option<Lookup>,
     /// From the connect call to the established connection, or through a proxy to the tunnel, over
     /// the whole run: most connects happen before the window.
     pub connect_time: Distribution,
@@ -375,18 +380,12 @@ impl Record {
             mine.merge(theirs);
         }
         coding::merge(&mut self.codings, &other.codings);
-        if let Some(decoded) = other.decoded {
-            self.decoded.get_or_insert_default().merge(decoded);
-        }
-        if let Some(tls) = other.tls {
-            self.tls.get_or_insert_default().merge(tls);
-        }
-        if let Some(http2) = other.http2 {
-            self.http2.get_or_insert_default().merge(http2);
-        }
-        if let Some(quic) = other.quic {
-            self.quic.get_or_insert_default().merge(quic);
-        }
+        add(&mut self.decoded, other.decoded, Decoded::merge);
+        add(&mut self.lookup, other.lookup, Lookup::merge);
+        add(&mut self.slowed, other.slowed, Slowed::merge);
+        add(&mut self.tls, other.tls, TlsRecord::merge);
+        add(&mut self.http2, other.http2, Http2Record::merge);
+        add(&mut self.quic, other.quic, QuicRecord::merge);
         interval::merge(&mut self.intervals, other.intervals);
         if self.classes.is_empty() {
             self.classes = other.classes;
@@ -404,9 +403,6 @@ impl Record {
         self.connections_from.resize(most, 0);
         for (mine, theirs) in self.connections_from.iter_mut().zip(other.connections_from) {
             *mine += theirs;
-        }
-        if let Some(slowed) = other.slowed {
-            self.slowed.get_or_insert_default().merge(slowed);
         }
         for example in other.examples {
             self.add_example(example);
@@ -452,6 +448,13 @@ impl Record {
                 self.examples.sort_by_key(|mine| mine.outcome as u8);
             }
         }
+    }
+}
+
+/// Adds `theirs` to `mine`, where there is any.
+fn add<T: Default>(mine: &mut Option<T>, theirs: Option<T>, merge: impl FnOnce(&mut T, T)) {
+    if let Some(theirs) = theirs {
+        merge(mine.get_or_insert_default(), theirs);
     }
 }
 

@@ -3,7 +3,7 @@ use model::distribution::Shape;
 use model::fixture::{self, Heat};
 use model::http2::Http2Record;
 use model::plan::{Protocol, Think};
-use model::record::Example;
+use model::record::{Example, Lookup};
 use model::{Bytes, Outcome, Span, Trial};
 
 use super::*;
@@ -130,6 +130,29 @@ fn the_mean_counts_all_exchanges_in_flight() {
     });
     assert!(users.starts_with("each user waits"), "{users}");
     assert!(!users.contains('='), "{users}");
+}
+
+#[test]
+fn a_name_that_was_looked_up_is_told_below_the_times() {
+    let mut trial = fixture::closed();
+    assert!(!times::times(&trial, PLAIN).contains("look-up"));
+    trial.record.lookup = Some(Lookup::of(Span::from_us(1_250), 2));
+    let told = times::times(&trial, PLAIN);
+    let line = told.lines().last().expect("a line");
+    let words: Vec<_> = line.split_whitespace().collect();
+    assert_eq!(
+        words.join(" "),
+        "look-up once before the start, 1.25 ms: 2 addresses"
+    );
+    trial.record.lookup = trial.record.lookup.map(|mut lookup| {
+        lookup.merge(Lookup::of(Span::from_us(10), 1));
+        lookup
+    });
+    let told = times::times(&trial, PLAIN);
+    assert!(
+        told.contains("2 times before the start, at most 1.25 ms"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -395,3 +395,18 @@ fn sha256(text: &str) -> String {
     use sha2::Digest as _;
     model::hex(&sha2::Sha256::digest(text))
 }
+
+#[test]
+fn a_name_is_looked_up_once_before_the_run() {
+    let Some([nginx]) = need("way::a_name_is_looked_up_once_before_the_run", ["nginx"]) else {
+        return;
+    };
+    let server = Server::nginx(&nginx, "listen ADDRESS;", "");
+    let port = server.address().port();
+    let record = right(&format!("http://localhost:{port}/small"), "").record;
+    let lookup = record.lookup.expect("it was looked up");
+    assert_eq!(lookup.time.count(), 1);
+    assert!((1..=2).contains(&lookup.addresses), "{lookup:?}");
+    let record = right(&format!("http://127.0.0.1:{port}/small"), "").record;
+    assert_eq!(record.lookup, None);
+}
