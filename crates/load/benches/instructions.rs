@@ -175,6 +175,7 @@ fn findings(plan: &PlanFile) -> Findings {
         content: (*b"1234567").into(),
         no_error: false,
         coding: None,
+        plain: None,
     };
     Findings {
         expectations: vec![right; plan.requests.len()],

@@ -7,6 +7,7 @@ use model::plan::{Plan, Spin, Stop};
 use sys::reactor::Reactor;
 
 use crate::author::{Failure, Seat};
+use crate::decoding::Decoder;
 use crate::dictation::Dictation;
 use crate::hooks::Hooks;
 use crate::pool;
@@ -21,7 +22,7 @@ use crate::script::Walks;
 use crate::session::Sessions;
 use crate::speak::{Http2InClear, InClear, Speak};
 use crate::users::Users;
-use crate::worker::{Parts, Renewal, Share, Worker};
+use crate::worker::{Parts, Renewal, Share, Slowness, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
 const BACKLOG_LONGEST: u64 = 1 << 20;
@@ -142,10 +143,12 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         schedule: Schedule::new(plan, index),
         users: users(plan, index, dictation.is_some()),
         renewal: Renewal::new(plan, index).map(Box::new),
+        slow: Slowness::new(plan, index).map(Box::new),
         hooks: Hooks::new(
             Sessions::new(plan, index),
             dictation,
             Follower::new(plan, plan.connections_of(index)),
+            Decoder::new(plan, plan.connections_of(index)),
         ),
         requests,
         reactor,

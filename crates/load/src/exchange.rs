@@ -10,6 +10,7 @@ use sys::reactor::Refused;
 use wire::tunnel::TunnelError;
 use wire::{Broken, ProtocolError};
 
+use crate::decoding::Fault;
 use crate::pool::REFUSALS_MOST;
 
 /// One request and its response. It carries facts; meanings are methods.
@@ -95,6 +96,18 @@ pub enum Cause {
     Connect(Refused),
     /// No connection within the plan's timeout.
     ConnectTimeout(Span),
+    /// Decoded, the content differs from the decoded reference at this position.
+    DecodedBody {
+        /// The first byte that differs.
+        at: u64,
+    },
+    /// Decoded, the content has another length than expected.
+    DecodedLength {
+        /// What came.
+        actual: u64,
+        /// What should have come.
+        expected: u64,
+    },
     /// A status from 400 on, where no other is expected.
     ErrorStatus(u16),
     /// The peer ended the connection too early.
@@ -153,6 +166,13 @@ pub enum Cause {
     TunnelEnded(Option<Errno>),
     /// The proxy had not answered within the plan's timeout.
     TunnelTimeout(Span),
+    /// The content cannot be decoded.
+    Undecodable {
+        /// How it is encoded.
+        coding: Coding,
+        /// Why not.
+        fault: Fault,
+    },
     /// Under way when the run was cut short.
     Unfinished,
     /// The server had said too often in a row that it processes nothing.
@@ -167,9 +187,12 @@ impl Cause {
         match self {
             Self::Body { .. }
             | Self::Coding { .. }
+            | Self::DecodedBody { .. }
+            | Self::DecodedLength { .. }
             | Self::LacksText
             | Self::LacksValue
-            | Self::Length { .. } => Outcome::Content,
+            | Self::Length { .. }
+            | Self::Undecodable { .. } => Outcome::Content,
             Self::Connect(_)
             | Self::ConnectTimeout(_)
             | Self::Tunnel(_)
@@ -192,10 +215,14 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Body { at } => write!(f, "the body differs from the reference at byte {at}"),
-            Self::Coding { actual, expected } => {
-                write!(f, "content-encoding is {actual} instead of {expected}")
-            }
+            Self::Body { .. }
+            | Self::Coding { .. }
+            | Self::DecodedBody { .. }
+            | Self::DecodedLength { .. }
+            | Self::LacksText
+            | Self::LacksValue
+            | Self::Length { .. }
+            | Self::Undecodable { .. } => self.tell_content(f),
             Self::Connect(error) => write!(f, "the connect failed: {error}"),
             Self::ConnectTimeout(after) => write!(f, "no connection within {after}"),
             Self::Ended {
@@ -215,15 +242,6 @@ impl fmt::Display for Cause {
             }
             Self::HandshakeTimeout(after) => {
                 write!(f, "the TLS handshake was not over within {after}")
-            }
-            Self::LacksText => {
-                f.write_str("the content lacks the text that the script wants in it")
-            }
-            Self::LacksValue => {
-                f.write_str("the answer lacks a value that the script takes from it")
-            }
-            Self::Length { actual, expected } => {
-                write!(f, "{actual} bytes of content instead of {expected}")
             }
             Self::Protocol(error) => error.fmt(f),
             Self::ShedAtEnd => f.write_str("no connection became free for it before the end"),
@@ -258,6 +276,40 @@ impl fmt::Display for Cause {
                 "the server took leave of {REFUSALS_MOST} connections in a row without an answer"
             ),
             Self::Write(error) => write!(f, "the request could not be sent: {error}"),
+        }
+    }
+}
+
+impl Cause {
+    /// What is wrong with the content.
+    fn tell_content(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Body { at } => write!(f, "the body differs from the reference at byte {at}"),
+            Self::Coding { actual, expected } => {
+                write!(f, "content-encoding is {actual} instead of {expected}")
+            }
+            Self::DecodedBody { at } => {
+                write!(
+                    f,
+                    "the decoded body differs from the reference at byte {at}"
+                )
+            }
+            Self::DecodedLength { actual, expected } => {
+                write!(f, "{actual} bytes of decoded content instead of {expected}")
+            }
+            Self::LacksText => {
+                f.write_str("the content lacks the text that the script wants in it")
+            }
+            Self::LacksValue => {
+                f.write_str("the answer lacks a value that the script takes from it")
+            }
+            Self::Length { actual, expected } => {
+                write!(f, "{actual} bytes of content instead of {expected}")
+            }
+            Self::Undecodable { coding, fault } => {
+                write!(f, "the content is in {coding} and does not decode: {fault}")
+            }
+            _ => Ok(()),
         }
     }
 }

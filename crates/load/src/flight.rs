@@ -27,6 +27,8 @@ pub(crate) struct Flight {
     coding: Option<Coding>,
     pub(crate) request: RequestId,
     compares: bool,
+    /// Its answer is kept and decoded, should it be encoded.
+    decodes: bool,
     /// Bytes of its answer came before its own first byte was handed in.
     is_early: bool,
     pub(crate) cause: Option<Cause>,
@@ -57,6 +59,7 @@ impl Flight {
             coding: None,
             request,
             compares,
+            decodes: false,
             is_early: false,
             cause: None,
             is_unprocessed: false,
@@ -67,8 +70,9 @@ impl Flight {
 
     /// It begins in `place` with `hooks`, who may want its content, and for whom it may go on where
     /// a redirect led.
-    pub(crate) fn hook(&mut self, hooks: &Hooks, place: u32) {
+    pub(crate) fn hook(&mut self, hooks: &mut Hooks, place: u32) {
         self.compares |= hooks.reads_content(self.class());
+        self.decodes = hooks.decodes(self.class());
         if let Some(since) = hooks.since(place) {
             self.ready = since.ready;
             self.sent = Some(since.sent);
@@ -103,7 +107,7 @@ impl Flight {
 
     /// Whether its content is held against the expected one.
     pub(crate) const fn compares(&self) -> bool {
-        self.compares
+        self.compares || self.decodes
     }
 
     /// As an exchange that ended at `ended`.
@@ -218,6 +222,25 @@ impl Watch<'_> {
         self.seen.answered += 1;
     }
 
+    /// An answer that was kept is complete: it is decoded, unless it is wrong already.
+    #[cold]
+    fn decode(&mut self, stream: StreamId, flight: &mut Flight) {
+        let Some(hooks) = &mut self.hooks else {
+            return;
+        };
+        let Some(decoder) = &mut hooks.decoder else {
+            return;
+        };
+        let expectation = self.requests.expectation(flight.class());
+        let plain = expectation
+            .plain
+            .as_ref()
+            .filter(|_| flight.cause.is_none());
+        let coding = flight.coding.unwrap_or_default();
+        let cause = decoder.close(self.place, stream, coding, plain);
+        flight.cause = flight.cause.or(cause);
+    }
+
     /// Whether somebody is told the answers, right or wrong.
     #[inline]
     fn hears(&self) -> bool {
@@ -277,9 +300,16 @@ impl Sink for Watch<'_> {
             self.seen.goodbye = true;
             return;
         }
-        let class = flight.class();
+        flight.decodes &= flight.cause.is_none()
+            && !leads
+            && head.coding != Coding::Identity
+            && expectation.plain.is_some();
+        let (class, decodes) = (flight.class(), flight.decodes);
         if let Some(hooks) = &mut self.hooks {
             hooks.head(self.place, class, head);
+            if let Some(decoder) = hooks.decoder.as_mut().filter(|_| decodes) {
+                decoder.open(self.place, stream);
+            }
         }
     }
 
@@ -295,9 +325,14 @@ impl Sink for Watch<'_> {
                 flight.compares = cause.is_none() || hears;
             }
             flight.content += bytes.len() as u64;
-            let class = flight.class();
+            let (class, decodes) = (flight.class(), flight.decodes);
             if let Some(hooks) = &mut self.hooks {
                 hooks.content(self.place, class, bytes);
+                let decoder = hooks.decoder.as_mut().filter(|_| decodes);
+                let is_kept = decoder.is_none_or(|one| one.keep(self.place, stream, bytes));
+                if !is_kept && let Some(flight) = self.flight(stream) {
+                    flight.decodes = false;
+                }
             }
         }
     }
@@ -324,6 +359,9 @@ impl Sink for Watch<'_> {
         if flight.cause.is_none() {
             let expectation = self.requests.expectation(flight.class());
             flight.cause = expectation.check_length(flight.content);
+        }
+        if flight.decodes {
+            self.decode(stream, &mut flight);
         }
         let class = flight.class();
         if let Some(hooks) = &mut self.hooks

@@ -1,5 +1,5 @@
 //! Who takes part in exchanges beside the plan: users who know something, an author who makes the
-//! requests or hears the answers, and whoever follows redirects.
+//! requests or hears the answers, whoever follows redirects, and whoever decodes what comes.
 //!
 //! A worker has them behind one pointer, so that an exchange without them pays for a look at it
 //! and for nothing else.
@@ -7,6 +7,7 @@
 use model::units::{Instant, Span};
 use wire::{Client, Head, Request, RequestId};
 
+use crate::decoding::Decoder;
 use crate::dictation::Dictation;
 use crate::exchange::Cause;
 use crate::flight::Flight;
@@ -22,6 +23,8 @@ pub(crate) struct Hooks {
     pub(crate) dictation: Option<Dictation>,
     /// Who follows redirects, if the plan wants that.
     follower: Option<Follower>,
+    /// Who decodes answers, if the plan wants that.
+    pub(crate) decoder: Option<Decoder>,
 }
 
 impl Hooks {
@@ -30,13 +33,16 @@ impl Hooks {
         sessions: Option<Sessions>,
         dictation: Option<Dictation>,
         follower: Option<Follower>,
+        decoder: Option<Decoder>,
     ) -> Option<Box<Self>> {
-        let has_any = sessions.is_some() || dictation.is_some() || follower.is_some();
+        let has_any =
+            sessions.is_some() || dictation.is_some() || follower.is_some() || decoder.is_some();
         has_any.then(|| {
             Box::new(Self {
                 sessions,
                 dictation,
                 follower,
+                decoder,
             })
         })
     }
@@ -80,6 +86,12 @@ impl Hooks {
     pub(crate) fn reads_content(&self, class: u16) -> bool {
         let sessions = self.sessions.as_ref();
         self.hears() || sessions.is_some_and(|sessions| sessions.read_content(class))
+    }
+
+    /// One more exchange of `class` begins: whether it is decoded, should it be encoded.
+    pub(crate) fn decodes(&mut self, class: u16) -> bool {
+        let decoder = self.decoder.as_mut();
+        decoder.is_some_and(|decoder| decoder.begin(class))
     }
 
     /// The message that begins in `place` instead of `request`, as HTTP/1.1 has it: where a

@@ -7,6 +7,7 @@
 
 mod assembly;
 pub mod author;
+pub mod decoding;
 pub mod dictation;
 mod error;
 pub mod exchange;
@@ -15,6 +16,7 @@ mod flight;
 mod hooks;
 mod in_flight;
 mod limits;
+mod lookup;
 mod observer;
 mod parts;
 mod pool;

@@ -1,7 +1,7 @@
 //! From plan to record: reference, workers, the clock of phases, the merge.
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,9 +22,9 @@ use crate::assembly;
 use crate::author::{Failure, Seat};
 pub use crate::error::LoadError;
 use crate::limits;
+use crate::lookup::{Found, look_up};
 use crate::observer::Observer;
 use crate::pool::HALF_CLOSED;
-use crate::preamble::NOWHERE;
 use crate::progress::{Progress, Published};
 use crate::reference::{self, Findings};
 use crate::secure;
@@ -108,9 +108,22 @@ pub fn run_part(
             lua.name
         )));
     }
-    let addresses = addresses(plan)?;
+    let Found { addresses, lookup } = look_up(plan)?;
     limits::check(plan, &part.workers, &addresses)?;
     let around = (plan, addresses.as_slice());
+    let mut record = run_to(around, part, stop, notice)?;
+    record.lookup = lookup;
+    Ok(record)
+}
+
+/// The same, where it is known where the server is.
+fn run_to(
+    around: (&Plan, &[SocketAddr]),
+    part: Part<'_>,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
+    let (plan, _) = around;
     match (secure::connector(plan)?, plan.file().protocol) {
         (None, Protocol::Http1) => run_in(&InClear, around, part, stop, notice),
         (None, Protocol::Http2) => run_in(&Http2InClear, around, part, stop, notice),
@@ -160,12 +173,16 @@ fn run_in<S: Speak>(
     let unavailable = match plan.file().backend {
         Backend::Readiness => None,
         Backend::Uring => return run_on("uring", uring, around, part, stop, notice),
+        // It receives as long as there is room for it, and a slow reader would be ahead of its pace.
+        Backend::Auto if plan.file().slow.read_bytes_per_s.is_some() => {
+            Some("io_uring receives ahead of who reads slowly".to_owned())
+        }
         Backend::Auto => match Uring::new(&settings(1)) {
             Ok(ring) => {
                 drop(ring);
                 return run_on("uring", uring, around, part, stop, notice);
             }
-            Err(unavailable) => Some(unavailable),
+            Err(unavailable) => Some(unavailable.to_string()),
         },
     };
     let mut record = run_on("readiness", readiness, around, part, stop, notice)?;
@@ -273,36 +290,6 @@ fn worker_error(plan: &Plan, index: u32, reason: io::Error) -> LoadError {
         cpu: cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
         reason,
     }
-}
-
-/// Where to connect: to the server or to the proxy before it. With a Unix socket there is one
-/// place, and its address means nothing.
-pub(crate) fn addresses(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
-    if plan.file().unix_socket.is_some() {
-        return Ok(vec![NOWHERE]);
-    }
-    if !plan.file().addresses.is_empty() {
-        return Ok(plan.file().addresses.clone());
-    }
-    let url = plan.proxy();
-    let url = url.as_ref().unwrap_or_else(|| &plan.request().url);
-    let unknown = |reason: String| LoadError::Resolve {
-        host: url.host.clone(),
-        reason,
-    };
-    let found = (url.host.as_str(), url.port)
-        .to_socket_addrs()
-        .map_err(|error| unknown(error.to_string()))?;
-    let mut addresses: Vec<SocketAddr> = Vec::new();
-    for address in found {
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    if addresses.is_empty() {
-        return Err(unknown("it has no address".to_owned()));
-    }
-    Ok(addresses)
 }
 
 /// A reactor's room for so many connections and for those that wait for the server's close.

@@ -50,7 +50,10 @@ pub(crate) trait Speak: Sync {
 
 /// A reactor's room for so many connections of `plan`, with what each of them begins with.
 pub(crate) fn room<S: Speak>(speak: &S, connections: u32, plan: &Plan) -> Settings {
-    let settings = speak.settings(connections, plan);
+    let mut settings = speak.settings(connections, plan);
+    if plan.file().slow.send_bytes_per_s.is_some() {
+        settings.copies = settings.copies.max(connections.clamp(64, PIECES));
+    }
     let Some(longest) = Preamble::longest(plan) else {
         return settings;
     };

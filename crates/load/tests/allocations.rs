@@ -61,6 +61,9 @@ impl<R: Reactor> Reactor for Watched<R> {
     fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused> {
         self.inner.connect(target, source)
     }
+    fn limit_received(&mut self, bytes: Option<u32>) {
+        self.inner.limit_received(bytes);
+    }
     fn local(&self, key: Key) -> Option<SocketAddr> {
         self.inner.local(key)
     }

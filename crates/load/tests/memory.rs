@@ -47,6 +47,7 @@ fn held<R: Reactor>(connections: u32, arrivals: Arrivals, new: impl Fn(&Settings
             content: (*b"hello").into(),
             no_error: false,
             coding: None,
+            plain: None,
         }],
         references: vec![None],
         targets: plan.file().addresses.clone(),

@@ -102,6 +102,28 @@ pub fn merge(mine: &mut Codings, theirs: &Codings) {
     }
 }
 
+/// Encoded answers that were decoded.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Decoded {
+    /// How many, right and wrong.
+    pub answers: u64,
+    /// What those came to whose content was right.
+    pub bytes: Bytes,
+    /// Those that were to be decoded and had more content than is kept.
+    #[serde(default)]
+    pub left_out: u64,
+}
+
+impl Decoded {
+    /// Adds those of `other`.
+    pub fn merge(&mut self, other: Self) {
+        self.answers += other.answers;
+        self.bytes += other.bytes;
+        self.left_out += other.left_out;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -231,7 +231,8 @@ fn a_wrong_override_is_told_as_such() {
     check(
         "workload=small",
         "'workload=small': workload: this has keys of its own: name, body, site, \
-         request, handler, needs, requests_per_connection, priority; set one of them, as in workload[0].name=...",
+         request, handler, needs, accept_encoding, requests_per_connection, priority; set one \
+         of them, as in workload[0].name=...",
     );
     check(
         "workload[0].body=7",
@@ -361,10 +362,11 @@ fn the_table_of_keys_is_that_of_the_types() {
             "restart": "trial", "variant": "v", "twin": true, "priority": 2, "settings": { "a": 1 },
             "keep_alive": { "requests": 1, "idle": "1s" }, "pin": "mask" }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
-            "needs": ["static"], "site": "w", "handler": "static", "priority": 2,
+            "needs": ["static"], "accept_encoding": "br", "site": "w", "handler": "static", "priority": 2,
             "request": [{ "name": "n", "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
                 "headers": [["a", "b"]], "weight": 1,
-                "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
+                "expect": { "level": "body", "status": 200, "length": 1, "sha256": "",
+                    "decode_one_in": 1 } }] }],
         "load": { "mode": "open", "rate": 1, "users": 1, "think": "1s", "ramp": "1s",
             "step": [{ "get": "/" }], "cookies": true, "variables": { "a": { "counter": 1 } },
             "connections": { "from": 1, "to": 2, "step": 1, "also": 4 },

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use model::experiment::{ArrivalKind, Asked, Content, Users, Workload};
 use model::plan::{
-    Arrivals, Expectation, FORMAT, Level, Protocol, Renewal, Stage, Stop, Think, pace,
+    Arrivals, Expectation, FORMAT, Level, Protocol, Renewal, Slow, Stage, Stop, Think, pace,
 };
 use model::point::Point;
 use model::record::Recovery;
@@ -30,6 +30,9 @@ use crate::sweep::{Cell, Racer, settle};
 use sources::{STRIDE_MIN, sources, stride};
 
 pub use place::{Place, Speaks};
+
+/// Of encoded answers one in so many is decoded, as large content is compared.
+const DECODED_ONE_IN: u32 = 1_000;
 
 /// What is asked of a running server, and what right answers are.
 #[derive(Clone, Debug)]
@@ -70,7 +73,22 @@ impl Wanted {
                 status: Some(200),
                 length: Some(length),
                 sha256,
+                decode_one_in: None,
             },
+        }
+    }
+
+    /// The same, as `asked` asks for it: where it may come encoded, the file is what it decodes to.
+    fn asked_as(self, asked: &Asked) -> Self {
+        Self {
+            method: asked.method.clone(),
+            headers: asked.headers.clone(),
+            weight: asked.weight,
+            expect: Expectation {
+                decode_one_in: asked.decodes.then_some(DECODED_ONE_IN),
+                ..self.expect
+            },
+            ..self
         }
     }
 }
@@ -94,12 +112,7 @@ impl Target {
             (Racer::Server(_), Content::File { site: folder, file }) => {
                 let found = site.file(folder, file);
                 let (length, digest) = (found.bytes.count(), found.sha256.clone());
-                Wanted {
-                    method: asked.method.clone(),
-                    headers: asked.headers.clone(),
-                    weight: asked.weight,
-                    ..Wanted::file(&found.path, length, Some(digest))
-                }
+                Wanted::file(&found.path, length, Some(digest)).asked_as(asked)
             }
             // Where nobody knows how long the answer is, an empty one is as fast as it gets.
             (Racer::Ceiling { .. }, Content::Path { expect, .. }) => Wanted {
@@ -114,12 +127,7 @@ impl Target {
                     (None, Some(relay)) => relayed_at(relay, document),
                     (None, None) => path.clone(),
                 };
-                Wanted {
-                    method: asked.method.clone(),
-                    headers: asked.headers.clone(),
-                    weight: asked.weight,
-                    ..Wanted::file(path, bytes.count(), Some(sha256.clone()))
-                }
+                Wanted::file(path, bytes.count(), Some(sha256.clone())).asked_as(asked)
             }
             (Racer::Server(_), Content::Path { path, expect }) => Wanted {
                 path: path.clone(),
@@ -334,6 +342,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,
         renewal: Renewal::default(),
+        slow: Slow::default(),
         follow: None,
         pipeline: 1,
         streams: match speaks.protocol {

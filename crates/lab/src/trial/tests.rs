@@ -190,3 +190,15 @@ fn a_trial_has_as_many_source_addresses_as_it_is_to_have_and_no_other_has_one_of
         }
     }
 }
+
+#[test]
+fn a_file_that_may_come_encoded_is_what_it_decodes_to() {
+    let mut asked = first_heat(&[]).workloads()[0].requests[0].clone();
+    let wanted = || Wanted::file("/small/7.html", 7, Some("ab".repeat(32)));
+    let plain = wanted().asked_as(&asked).expect;
+    assert_eq!((plain.length, plain.decode_one_in), (Some(7), None));
+    asked.decodes = true;
+    let decoded = wanted().asked_as(&asked).expect;
+    assert_eq!(decoded.decode_one_in, Some(DECODED_ONE_IN));
+    assert_eq!(decoded.sha256, plain.sha256);
+}

@@ -1,7 +1,8 @@
 //! What a right answer looks like, and how closely each is looked at.
 //!
 //! Status and length of every answer are checked; the content of small ones byte by byte, of large
-//! ones in one exchange of a thousand, the rest being drained unread.
+//! ones in one exchange of a thousand, the rest being drained unread. Encoded content is compared as
+//! it was sent, and where the plan says so decoded as well.
 
 use std::sync::Arc;
 
@@ -32,6 +33,49 @@ pub struct Expectation {
     /// How the content begins; shorter than the content where only that much is known or stable.
     /// Workers share it.
     pub content: Arc<[u8]>,
+    /// What encoded content is when it is decoded; none: none is decoded.
+    pub plain: Option<Plain>,
+}
+
+/// What encoded content is when it is decoded.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Plain {
+    /// Its length; none accepts any.
+    pub length: Option<u64>,
+    /// How it begins, as [`Expectation::content`].
+    pub content: Arc<[u8]>,
+    /// One encoded answer in so many is decoded.
+    pub one_in: u32,
+}
+
+impl Plain {
+    /// Holds `bytes` of decoded content, which start at position `from`, against it.
+    pub fn check_content(&self, from: u64, bytes: &[u8]) -> Option<Cause> {
+        first_difference(&self.content, from, bytes).map(|at| Cause::DecodedBody { at })
+    }
+
+    /// Holds the length of decoded content against it.
+    pub fn check_length(&self, actual: u64) -> Option<Cause> {
+        match self.length {
+            Some(expected) if expected != actual => Some(Cause::DecodedLength { actual, expected }),
+            _ => None,
+        }
+    }
+
+    /// What is checked, in words.
+    fn describe(&self) -> String {
+        let known = self.content.len() as u64;
+        let what = match self.length {
+            Some(length) if length == known => format!("all {length} bytes of it"),
+            _ if known > 0 => format!("its first {known} bytes"),
+            Some(length) => format!("its length {length}"),
+            None => "that it decodes".to_owned(),
+        };
+        match self.one_in {
+            0 | 1 => format!("decoded content ({what})"),
+            many => format!("decoded content ({what}) in one answer of {many}"),
+        }
+    }
 }
 
 impl Expectation {
@@ -40,6 +84,7 @@ impl Expectation {
     pub fn at_level(mut self, level: Level) -> Self {
         if level < Level::Body {
             self.content = Arc::default();
+            self.plain = None;
         }
         if level < Level::Length {
             self.coding = None;
@@ -82,22 +127,7 @@ impl Expectation {
     /// Holds `bytes` of content, which start at position `from`, against it.
     #[inline]
     pub fn check_content(&self, from: u64, bytes: &[u8]) -> Option<Cause> {
-        let known = usize::try_from(from)
-            .ok()
-            .and_then(|from| self.content.get(from..))
-            .unwrap_or_default();
-        let shared = known.len().min(bytes.len());
-        if known[..shared] == bytes[..shared] {
-            return None;
-        }
-        let same = known
-            .iter()
-            .zip(bytes)
-            .take_while(|(ours, theirs)| ours == theirs)
-            .count();
-        Some(Cause::Body {
-            at: from + same as u64,
-        })
+        first_difference(&self.content, from, bytes).map(|at| Cause::Body { at })
     }
 
     /// Holds the length of complete content against it.
@@ -136,8 +166,29 @@ impl Expectation {
                 format!("{what} in one answer of {LARGE_ONE_IN}")
             });
         }
+        parts.extend(self.plain.as_ref().map(Plain::describe));
         parts.join(", ")
     }
+}
+
+/// The first position at which `bytes`, which start at `from`, are not as `content` is, as far as
+/// that is known.
+#[inline]
+fn first_difference(content: &[u8], from: u64, bytes: &[u8]) -> Option<u64> {
+    let known = usize::try_from(from)
+        .ok()
+        .and_then(|from| content.get(from..))
+        .unwrap_or_default();
+    let shared = known.len().min(bytes.len());
+    if known[..shared] == bytes[..shared] {
+        return None;
+    }
+    let same = known
+        .iter()
+        .zip(bytes)
+        .take_while(|(ours, theirs)| ours == theirs)
+        .count();
+    Some(from + same as u64)
 }
 
 #[cfg(test)]

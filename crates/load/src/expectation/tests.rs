@@ -10,6 +10,7 @@ fn hello() -> Expectation {
         content: (*b"hello").into(),
         no_error: false,
         coding: None,
+        plain: None,
     }
 }
 

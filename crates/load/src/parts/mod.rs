@@ -24,9 +24,10 @@ use sys::clock;
 use sys::process::{Child, Confinement, Signal};
 
 use crate::limits;
+use crate::lookup::look_up;
 use crate::observer::{LOOK, Observer};
 use crate::progress::Published;
-use crate::run::{LoadError, Notice, addresses};
+use crate::run::{LoadError, Notice};
 
 /// From the moment when all parts are ready to the first exchange: all of them have read it by
 /// then.
@@ -41,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// A limit stands in the way however the plan is divided, or its host is unknown.
 pub fn divide(plan: &Plan) -> Result<Vec<Range<u32>>, LoadError> {
-    limits::divide(plan, &addresses(plan)?)
+    limits::divide(plan, &look_up(plan)?.addresses)
 }
 
 /// Makes the load of `plan` in a process for each of `parts`, which `command` starts: one that

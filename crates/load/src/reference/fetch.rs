@@ -18,7 +18,7 @@ use crate::redirect::Guide;
 use crate::worker::handshake_ended;
 
 /// Content that is kept to compare others with; of longer content only the start is compared.
-const CONTENT_KEPT: usize = 16 * 1024 * 1024;
+pub(super) const CONTENT_KEPT: usize = 16 * 1024 * 1024;
 
 /// A complete answer.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -75,6 +75,7 @@ pub(super) fn describe(answers: &[Answer], address: String) -> Reference {
         head_bytes: first.head_bytes,
         length: first.length,
         sha256: first.digest.clone(),
+        decoded: None,
         server,
         headers,
         framing: first.framing.to_owned(),

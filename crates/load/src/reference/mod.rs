@@ -5,6 +5,7 @@
 //! count. Only where no address can be reached, or the plan's own expectation is not met, there is
 //! nothing to measure.
 
+mod decoded;
 mod fetch;
 mod lead;
 
@@ -19,9 +20,10 @@ use sys::reactor::{Reactor, Refused};
 use wire::{Client, Request};
 
 use self::fetch::{Answer, Fetcher};
+use crate::decoding::Whole;
 use crate::dictation;
 use crate::exchange::Cause;
-use crate::expectation::Expectation;
+use crate::expectation::{Expectation, Plain};
 use crate::request::Requests;
 use crate::run::LoadError;
 use crate::speak::{InClear, Speak};
@@ -270,17 +272,28 @@ fn settle(
     if answers.is_empty() || failure.is_some() {
         return Ok((without_reference(expect, failure, notes)?, None));
     }
-    let (expectation, dynamic) = stable(answers);
-    let expectation = demand(expect, expectation, &answers[0], notes)?;
+    let contents = decoded::decode(expect, answers, notes)?;
+    let (mut found, dynamic) = stable(answers);
+    let mut differed = "differed (a dynamic page)";
+    if let Some(one_in) = expect.decode_one_in.filter(|_| !contents.is_empty()) {
+        let is_same = !decoded::expect(&mut found, &contents, one_in);
+        // The same content may be encoded in many ways, and the beginnings of two say nothing.
+        if dynamic {
+            found.content = [].into();
+        }
+        if is_same {
+            differed = "were encoded unlike and decode to the same";
+        }
+    }
+    let expectation = demand(expect, found, (&answers[0], contents.first()), notes)?;
     let expectation = expectation.at_level(expect.level);
     let mut reference = fetch::describe(answers, target);
     reference.dynamic = dynamic;
+    reference.decoded = decoded::describe(&contents);
     reference.checked = expectation.describe();
     if dynamic {
         let checked = &reference.checked;
-        notes.push(format!(
-            "two fetches differed (a dynamic page); checked: {checked}"
-        ));
+        notes.push(format!("two fetches {differed}; checked: {checked}"));
     }
     if let Some(other) = answers.iter().find(|one| one.coding != answers[0].coding) {
         let (one, other) = (answers[0].coding, other.coding);
@@ -313,6 +326,7 @@ fn stable(answers: &[Answer]) -> (Expectation, bool) {
         coding: all(|a, b| a.coding == b.coding).then_some(first.coding),
         length: all(|a, b| a.length == b.length).then_some(first.length),
         content: content.into(),
+        plain: None,
     };
     (expectation, is_dynamic)
 }
@@ -330,17 +344,26 @@ fn whole_lines(content: &[u8]) -> &[u8] {
     &content[..end.map_or(0, |position| position + 1)]
 }
 
-/// Holds the reference against what the plan demands, and joins the two.
+/// Holds the reference, and what it is decoded, against what the plan demands, and joins the two.
 fn demand(
     expect: &plan::Expectation,
     mut found: Expectation,
-    answer: &Answer,
+    (answer, decoded): (&Answer, Option<&Whole>),
     notes: &mut Vec<String>,
 ) -> Result<Expectation, LoadError> {
     // Content that was encoded for us is another content, and its length says little.
     let encoded = match answer.coding {
         Coding::Identity => String::new(),
+        coding if decoded.is_some() => format!(" (decoded: content-encoding {coding})"),
         coding => format!(" (it is encoded: content-encoding {coding})"),
+    };
+    let stable_length = match &found.plain {
+        Some(plain) => plain.length,
+        None => found.length,
+    };
+    let (length_of, digest_of) = match decoded {
+        Some(whole) => (whole.length, &whole.digest),
+        None => (answer.length, &answer.digest),
     };
     let wrong = |what: String| Err(LoadError::Unexpected(format!("{what}{encoded}")));
     if let Some(status) = expect.status {
@@ -361,19 +384,15 @@ fn demand(
         notes.push(elsewhere(answer));
     }
     if let Some(length) = expect.length
-        && found.length != Some(length)
+        && stable_length != Some(length)
     {
-        return wrong(format!(
-            "{} bytes of content instead of {length}",
-            answer.length
-        ));
+        return wrong(format!("{length_of} bytes of content instead of {length}"));
     }
     if let Some(digest) = &expect.sha256
-        && !digest.eq_ignore_ascii_case(&answer.digest)
+        && !digest.eq_ignore_ascii_case(digest_of)
     {
         return wrong(format!(
-            "content with SHA-256 {} instead of {digest}",
-            answer.digest
+            "content with SHA-256 {digest_of} instead of {digest}"
         ));
     }
     Ok(found)
@@ -407,7 +426,11 @@ fn unfetched(expect: &plan::Expectation, name: &str) -> Result<Expectation, Load
     let expectation = Expectation {
         status: expect.status,
         no_error: true,
-        length: expect.length,
+        length: expect.length.filter(|_| expect.decode_one_in.is_none()),
+        plain: decoded::any(expect).map(|plain| Plain {
+            length: expect.length,
+            ..plain
+        }),
         ..Expectation::default()
     };
     Ok(expectation.at_level(expect.level))
@@ -425,6 +448,7 @@ fn without_reference(
     }
     let expectation = Expectation {
         status: Some(200),
+        plain: decoded::any(expect),
         ..Expectation::default()
     }
     .at_level(expect.level);

@@ -41,7 +41,7 @@ fn what_the_plan_demands_must_be_met() {
     };
     let try_it = |one: &Answer| {
         let (found, _) = stable(std::slice::from_ref(one));
-        demand(&expect, found, one, &mut Vec::new())
+        demand(&expect, found, (one, None), &mut Vec::new())
     };
     assert!(try_it(&answer(200, "abc")).is_ok());
     for wrong in [answer(404, "abc"), answer(200, "abcd")] {
@@ -54,7 +54,13 @@ fn an_error_page_is_not_a_right_answer_unless_asked_for() {
     let one = answer(503, "sorry");
     let (found, _) = stable(std::slice::from_ref(&one));
     let mut notes = Vec::new();
-    let found = demand(&plan::Expectation::default(), found, &one, &mut notes).unwrap();
+    let found = demand(
+        &plan::Expectation::default(),
+        found,
+        (&one, None),
+        &mut notes,
+    )
+    .unwrap();
     let only_status = Expectation {
         status: Some(200),
         ..Expectation::default()

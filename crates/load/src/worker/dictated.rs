@@ -36,7 +36,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let stream = begun.expect("it had room");
         let behind = next.behind;
         let id = next.form.id();
-        let flight = Flight::new(arrival.due, ready, id, hears, open.connect.take());
+        let mut flight = Flight::new(arrival.due, ready, id, hears, open.connect.take());
+        if let Some(hooks) = &mut self.hooks {
+            flight.hook(hooks, place);
+        }
         let before = flights[stream.0 as usize].replace(flight);
         debug_assert!(before.is_none(), "a stream is free when its exchange ended");
         open.in_flight += 1;

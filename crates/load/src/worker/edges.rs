@@ -41,6 +41,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             if !self.is_needed(place, now) {
                 continue;
             }
+            self.limit_received(place);
             let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
             let tried = self.pool.connect(place, now, reactor, recorder);
             if let (Some(_), Some(renewal)) = (&tried, &mut self.renewal) {
@@ -295,6 +296,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let is_early = is_early(&open.client);
         self.count_close(place, at, false, by_us);
         self.say_farewell(place, at);
+        self.read_on(place);
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
         if C::DATAGRAMS {
             // There is no close of the server to wait for.
@@ -336,6 +338,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
         self.pool.expire_half_closed(now, reactor, recorder);
+        self.go_on_slowly(now);
         self.stalled_until = Instant::FAR_FUTURE;
         for _ in 0..self.stalled.len() {
             let Some(place) = self.stalled.pop_front() else {

@@ -20,6 +20,7 @@ mod nap;
 mod phases;
 mod renewal;
 mod sending;
+mod slowly;
 mod streams;
 mod thinking;
 mod tunnel;
@@ -52,6 +53,7 @@ use self::handshake::{hear, hear_late, secured_late};
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 pub(crate) use self::renewal::Renewal;
+pub(crate) use self::slowly::Slowness;
 use self::tunnel::hear_proxy;
 
 /// Content is drained unread if more than this is to come: below, it is here already.
@@ -112,6 +114,8 @@ pub struct Worker<C: Client, R> {
     users: Option<Users>,
     /// How connections come and go, if the plan says so.
     renewal: Option<Box<Renewal>>,
+    /// Connections that read and send slowly, if the plan has some.
+    slow: Option<Box<Slowness>>,
     /// Who else takes part in exchanges, if anybody does.
     hooks: Option<Box<Hooks>>,
     recorder: Recorder,
@@ -265,7 +269,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     }
                     return true;
                 };
-                self.recorder.add_bytes_received(bytes.len() as u64, at);
+                let count = bytes.len();
+                self.recorder.add_bytes_received(count as u64, at);
                 let was_full = open.client.free() == 0;
                 let (requests, recorder) = (&self.requests, &mut self.recorder);
                 let mut watch = Watch::new(flights, requests, recorder, (place, at))
@@ -275,6 +280,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     .handle_bytes(&mut self.shared, at, bytes, &mut watch);
                 let seen = watch.seen;
                 secured_late(open, &mut self.recorder, at);
+                self.read_slowly(place, key, at, count);
                 if result.is_err() || seen.early {
                     self.take_offence(place, at, result.err(), seen);
                 } else {
@@ -322,6 +328,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let compares = |flight: &Flight| flight.compares();
             if skippable > SKIP_ABOVE
                 && skippable != u64::MAX
+                && self.slow.is_none()
                 && !flights.iter().flatten().any(compares)
             {
                 open.skipping = true;
@@ -480,7 +487,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let stream = begun.expect("it had room");
         let compares = self.requests.begin(class);
         let mut flight = Flight::new(due, ready, id, compares, open.connect.take());
-        if let Some(hooks) = &self.hooks {
+        if let Some(hooks) = &mut self.hooks {
             flight.hook(hooks, place);
         }
         let deadline = flight.deadline(self.share.timeout);

@@ -11,7 +11,8 @@ use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
 
-use super::{Nap, Renewal, Share, TURN, Worker};
+use super::{Nap, Renewal, Share, Slowness, TURN, Worker};
+use crate::decoding::Decoder;
 use crate::exchange::Cause;
 use crate::hooks::Hooks;
 use crate::pool::{self, Pool};
@@ -37,6 +38,7 @@ pub(crate) struct Parts<C: Client, R> {
     pub(crate) schedule: Schedule,
     pub(crate) users: Option<Users>,
     pub(crate) renewal: Option<Box<Renewal>>,
+    pub(crate) slow: Option<Box<Slowness>>,
     pub(crate) hooks: Option<Box<Hooks>>,
     pub(crate) recorder: recorder::Settings,
     pub(crate) pool: pool::Settings,
@@ -56,6 +58,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             schedule,
             users,
             renewal,
+            slow,
             hooks,
             recorder,
             pool,
@@ -102,6 +105,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             schedule,
             users,
             renewal,
+            slow,
             hooks,
             stop,
         }
@@ -154,6 +158,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             .min(self.pool.dial_again)
             .min(self.stalled_until)
             .min(self.next_overdue())
+            .min(
+                self.slow
+                    .as_ref()
+                    .map_or(Instant::FAR_FUTURE, |slow| slow.next()),
+            )
             .min(self.give_up);
         Some(wakeup)
     }
@@ -293,6 +302,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             early_time,
             ..tls
         });
+        let decoder = self.hooks.as_ref().and_then(|hooks| hooks.decoder.as_ref());
+        record.decoded = decoder.map(Decoder::told);
+        record.slowed = self.slow.as_ref().map(|slow| slow.told());
         record.http2 = http2;
         record.quic = quic;
         record.backend = self.reactor.name().to_owned();

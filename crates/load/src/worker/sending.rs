@@ -2,7 +2,7 @@
 
 use model::units::Instant;
 use sys::reactor::Key;
-use sys::reactor::{Handed, Reactor, Transmit};
+use sys::reactor::{Handed, Reactor, Refused, Transmit};
 use wire::{Client, StreamId};
 
 use super::handshake::segment_of;
@@ -46,6 +46,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Hands to the reactor what the protocol wants to send. What finds no room waits.
     #[inline]
     pub(super) fn transmit(&mut self, place: u32, now: Instant) {
+        if self.slow.as_ref().is_some_and(|slow| slow.sends(place)) {
+            return self.transmit_slowly(place, now);
+        }
         while let Some(open) = self.pool.open(place)
             && open.client.wants_transmit()
         {
@@ -90,14 +93,34 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             if let Some(stored) = once {
                 self.reactor.discard(stored);
             }
-            match (handed, starts) {
-                (Ok(Handed::Now), Some(stream)) => self.handed_in(place, key, stream, at),
-                (Ok(Handed::Behind), Some(stream)) => self.line_up(place, stream),
-                (Ok(_), None) => {}
-                (Err(refused), starts) => return self.cannot_send(place, now, starts, refused),
+            if !self.handed(place, key, handed, (starts, at), now) {
+                return;
             }
         }
     }
+
+    /// What was written last was handed to the reactor, or not; whether more can be.
+    #[inline]
+    pub(super) fn handed(
+        &mut self,
+        place: u32,
+        key: Key,
+        handed: Result<Handed, Refused>,
+        (starts, at): (Option<StreamId>, Option<Instant>),
+        now: Instant,
+    ) -> bool {
+        match (handed, starts) {
+            (Ok(Handed::Now), Some(stream)) => self.handed_in(place, key, stream, at),
+            (Ok(Handed::Behind), Some(stream)) => self.line_up(place, stream),
+            (Ok(_), None) => {}
+            (Err(refused), starts) => {
+                self.cannot_send(place, now, starts, refused);
+                return false;
+            }
+        }
+        true
+    }
+
     /// What was written last goes to the kernel: `first` begins with it, and what was gathered.
     #[inline]
     fn handed_in(&mut self, place: u32, key: Key, first: StreamId, at: Option<Instant>) {

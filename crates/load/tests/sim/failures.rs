@@ -159,6 +159,7 @@ fn a_large_body_is_drained_unread_and_its_length_checked() {
             content: body.as_bytes().into(),
             no_error: false,
             coding: None,
+            plain: None,
         }],
         ..crate::harness::findings(file)
     };

@@ -17,5 +17,6 @@ mod redirects;
 mod reference;
 mod renewal;
 mod scripts;
+mod slowly;
 mod timing;
 mod tunnels;

@@ -272,6 +272,9 @@ pub struct WorkloadFile {
     /// What a server must offer for it: handlers and protocols. Files need `static`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    /// The codings that all requests accept, as a field has them; `none`: nothing is said of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accept_encoding: Option<String>,
     /// Exactly so many exchanges on a connection, enforced by the generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,

@@ -213,6 +213,9 @@ fn what_is_wrong_names_its_key() {
     check("workload[0].body.bytes", |v| {
         v["workload"][0]["body"]["bytes"] = "2G".into();
     });
+    check("workload[0].accept_encoding", |v| {
+        v["workload"][0]["accept_encoding"] = "gzip, none".into();
+    });
     check("workload[0].requests_per_connection", |v| {
         v["workload"][0]["requests_per_connection"] = 0.into();
     });

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{AskedFile, Body, ExperimentError, OneOrMany, WorkloadFile, wrong};
+use crate::coding::Coding;
 use crate::plan::{Expectation, Level};
 use crate::units::Bytes;
 
@@ -12,6 +13,8 @@ const STATIC: &str = "static";
 const BYTES_MAX: u64 = 1 << 30;
 /// What makes an answer by itself holds it as a text of its program or configuration.
 const MADE_BYTES_MAX: u64 = 32 << 10;
+/// The codings that the generator decodes.
+const DECODED: [Coding; 4] = [Coding::Br, Coding::Deflate, Coding::Gzip, Coding::Zstd];
 /// Handlers that answer with a file that a server behind them has.
 const RELAYS: [&str; 2] = ["cache", "proxy"];
 
@@ -43,6 +46,8 @@ pub struct Asked {
     pub headers: Vec<(String, String)>,
     /// How often it is sent, in relation to the weights of the others.
     pub weight: u32,
+    /// A right answer may be encoded, and is then what it decodes to.
+    pub decodes: bool,
 }
 
 /// What is asked for.
@@ -157,6 +162,8 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
                 return Err(wrong(key("name"), why));
             }
         };
+        let requests =
+            accepting(file, requests).map_err(|why| wrong(key("accept_encoding"), why))?;
         let workload = Workload {
             name: file.name.clone(),
             requests,
@@ -175,6 +182,35 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
         }
     }
     Ok(workloads)
+}
+
+/// The same requests, which accept encoded content where the workload says so.
+fn accepting(file: &WorkloadFile, mut requests: Vec<Asked>) -> Result<Vec<Asked>, String> {
+    let said = file
+        .accept_encoding
+        .as_deref()
+        .filter(|said| *said != "none");
+    let Some(codings) = said else {
+        return Ok(requests);
+    };
+    let is_known = |coding: &str| DECODED.contains(&Coding::read(coding.as_bytes()));
+    if let Some(other) = codings.split(',').find(|coding| !is_known(coding)) {
+        return Err(format!(
+            "'{}' is not gzip, br, zstd or deflate; several stand with commas between, and none \
+             is a word of its own",
+            other.trim()
+        ));
+    }
+    let is_said = |(name, _): &(String, String)| name.eq_ignore_ascii_case("accept-encoding");
+    for asked in &mut requests {
+        if asked.headers.iter().any(is_said) {
+            return Err("a request has a field Accept-Encoding of its own".to_owned());
+        }
+        let field = ("Accept-Encoding".to_owned(), codings.to_owned());
+        asked.headers.push(field);
+        asked.decodes = true;
+    }
+    Ok(requests)
 }
 
 /// A workload for each handler, where there are some.
@@ -222,6 +258,7 @@ fn document(body: &Body, key: &str) -> Result<Asked, ExperimentError> {
         method: "GET".to_owned(),
         headers: Vec::new(),
         weight: 1,
+        decodes: false,
     })
 }
 
@@ -241,6 +278,7 @@ fn read_requests(workload: &WorkloadFile, parent: &str) -> Result<Vec<Asked>, Ex
             method: file.method.clone().unwrap_or_else(|| "GET".to_owned()),
             headers: file.headers.clone(),
             weight: file.weight.unwrap_or(1),
+            decodes: false,
         });
     }
     Ok(requests)

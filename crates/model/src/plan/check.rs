@@ -1,8 +1,8 @@
 //! What a plan cannot be.
 
 use super::{
-    Backend, PIPELINE_MAX, PlanError, PlanFile, Protocol, REDIRECTS_MAX, STREAMS_MAX, Stage, Stop,
-    Url, field,
+    Backend, Level, PIPELINE_MAX, PlanError, PlanFile, Protocol, REDIRECTS_MAX, STREAMS_MAX, Stage,
+    Stop, Url, field,
 };
 use crate::redact::REDACTED;
 use crate::tls::{TlsFile, TlsSuite, TlsVersion};
@@ -109,6 +109,27 @@ pub(super) fn redirects(file: &PlanFile) -> Result<(), PlanError> {
         () => return Ok(()),
     };
     Err(field("follow", why))
+}
+
+/// What is decoded is content that is checked.
+pub(super) fn decoding(file: &PlanFile) -> Result<(), PlanError> {
+    let of_requests = file.requests.iter().filter_map(|one| one.expect.as_ref());
+    let each = || of_requests.clone().chain([&file.expect]);
+    let mut decoded = each().filter(|expect| expect.decode_one_in.is_some());
+    let why = match () {
+        () if decoded.clone().next().is_none() => return Ok(()),
+        () if each().any(|expect| expect.decode_one_in == Some(0)) => {
+            "give 1 for each answer, or more"
+        }
+        () if decoded.any(|expect| expect.level < Level::Body) => {
+            "what is decoded is held against what is expected: let bodies be checked"
+        }
+        () if file.requests_per_connection == Some(0) => {
+            "0 requests per connection ask nothing, so there is nothing to decode"
+        }
+        () => return Ok(()),
+    };
+    Err(field("expect.decode_one_in", why))
 }
 
 /// What TLS cannot be.
@@ -226,7 +247,7 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use crate::fixture;
-    use crate::plan::{LuaFile, Plan, PlanFile, Protocol};
+    use crate::plan::{Level, LuaFile, Plan, PlanFile, Protocol};
     use crate::redact::REDACTED;
     use crate::tls::{HandshakeMix, TlsFile};
 
@@ -246,6 +267,22 @@ mod tests {
         check(|file| file.pipeline = 2, "one request under way");
         let lua = |file: &mut PlanFile| file.lua = Some(LuaFile::default());
         check(lua, "follow: a script in Lua");
+    }
+
+    #[test]
+    fn what_is_decoded_is_checked() {
+        let check = |change: fn(&mut PlanFile), expected: &str| {
+            let mut file = fixture::plan("http://127.0.0.1:1/", &[]);
+            file.expect.decode_one_in = Some(1);
+            change(&mut file);
+            let read = Plan::try_from(file);
+            let said = read.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+            assert!(said.contains(expected), "{said}");
+        };
+        check(|_| {}, "ok");
+        check(|file| file.expect.decode_one_in = Some(0), "give 1");
+        check(|file| file.expect.level = Level::Length, "let bodies be");
+        check(|file| file.requests_per_connection = Some(0), "0 ");
     }
 
     #[test]

@@ -12,14 +12,17 @@ use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
 mod check;
+mod expect;
 mod lua;
 pub mod pace;
 mod renewal;
 mod script;
 mod share;
+mod slow;
 mod url;
 mod way;
 
+pub use self::expect::{Expectation, Level};
 pub use self::lua::LuaFile;
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
@@ -27,6 +30,7 @@ pub use self::renewal::Renewal;
 pub use self::script::{
     AnswerFile, FromFile, ScriptFile, SourceFile, StepFile, TakeFile, VariableFile, WayFile,
 };
+pub use self::slow::Slow;
 pub use self::url::Url;
 pub use self::way::{HttpProxy, ProxyProtocol, ProxyVersion};
 
@@ -118,6 +122,9 @@ pub struct PlanFile {
     /// When connections are opened, and which request is the last on one.
     #[serde(default, skip_serializing_if = "Renewal::is_none")]
     pub renewal: Renewal,
+    /// Which connections read and send slowly.
+    #[serde(default, skip_serializing_if = "Slow::is_none")]
+    pub slow: Slow,
     /// So many redirects of an exchange are followed, as long as they lead to the same server: it
     /// is over with the answer that they lead to. None: a redirect is an answer as any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,41 +277,6 @@ pub enum Backend {
     Readiness,
     /// io_uring or nothing.
     Uring,
-}
-
-/// How closely answers are checked.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Framing only: a complete answer is right.
-    None,
-    /// The status too.
-    Status,
-    /// And the length.
-    Length,
-    /// And the body.
-    #[default]
-    Body,
-}
-
-/// What a right answer is. What is not given here is taken from reference fetches before the run.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Expectation {
-    /// How closely answers are checked.
-    #[serde(default)]
-    pub level: Level,
-    /// The status; none takes that of the reference.
-    #[serde(default)]
-    pub status: Option<u16>,
-    /// The length of the content in bytes; none takes that of the reference.
-    #[serde(default)]
-    pub length: Option<u64>,
-    /// The SHA-256 of the content, hexadecimal: the reference itself must match it.
-    #[serde(default)]
-    pub sha256: Option<String>,
 }
 
 /// What is wrong with a plan, and what to do about it.
@@ -475,9 +447,11 @@ impl TryFrom<PlanFile> for Plan {
         check::numbers(&file)?;
         check::pace(&file)?;
         renewal::check(&file)?;
+        slow::check(&file)?;
         script::check(&file)?;
         lua::check(&file)?;
         check::redirects(&file)?;
+        check::decoding(&file)?;
         check::tls(&file, first)?;
         way::check(&file, first)?;
         Ok(Self { file, requests })

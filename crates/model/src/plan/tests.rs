@@ -23,6 +23,7 @@ fn file() -> PlanFile {
         connections: 64,
         requests_per_connection: None,
         renewal: Renewal::default(),
+        slow: Slow::default(),
         follow: None,
         pipeline: 1,
         streams: 1,

@@ -5,23 +5,29 @@
 
 mod class;
 mod interval;
+mod lookup;
 mod recovery;
+mod reference;
+mod slowed;
 mod thin;
 mod worker;
 
 use serde::{Deserialize, Serialize};
 
-use crate::coding::{self, Codings};
+use crate::coding::{self, Codings, Decoded};
 use crate::distribution::Distribution;
 use crate::http2::Http2Record;
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::quic::QuicRecord;
-use crate::tls::{Negotiated, TlsRecord};
+use crate::tls::TlsRecord;
 use crate::units::{Bytes, Span};
 
 pub use class::Class;
 pub use interval::{Interval, coarsen};
+pub use lookup::Lookup;
 pub use recovery::Recovery;
+pub use reference::{DecodedContent, Reference};
+pub use slowed::Slowed;
 pub use worker::{Outage, Worker};
 
 /// At most so many intervals are kept; when full, neighbours merge and the interval doubles.
@@ -197,37 +203,6 @@ impl Example {
     }
 }
 
-/// The answer that all others are compared with, fetched before the run.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Reference {
-    /// Its status.
-    pub status: u16,
-    /// Its protocol version as received: `HTTP/1.1`.
-    pub version: String,
-    /// Bytes of the head.
-    pub head_bytes: u64,
-    /// Bytes of the content.
-    pub length: u64,
-    /// SHA-256 of the content, hexadecimal.
-    pub sha256: String,
-    /// The Server field.
-    pub server: Option<String>,
-    /// Fields in the order received, without their values where those change.
-    pub headers: Vec<(String, String)>,
-    /// How the content is framed: `length`, `chunked`, `close` or `none`.
-    pub framing: String,
-    /// Whether two fetches differed; the check then falls back to what is stable.
-    pub dynamic: bool,
-    /// What is checked in the end, in words.
-    pub checked: String,
-    /// The address that answered.
-    pub address: String,
-    /// What was negotiated with it; none in clear.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Negotiated>,
-}
-
 /// One raw exchange, kept on request. Instants in nanoseconds from the start of the window.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -282,6 +257,9 @@ pub struct Record {
     pub blocked_time: Distribution,
     /// Sent − ready: the generator's own doing.
     pub late_time: Distribution,
+    /// How the name of the host was looked up; none where the plan gives an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookup: Option<Lookup>,
     /// From the connect call to the established connection, or through a proxy to the tunnel, over
     /// the whole run: most connects happen before the window.
     pub connect_time: Distribution,
@@ -302,6 +280,10 @@ pub struct Record {
     /// Complete answers with the expected status in the window, by how they were encoded.
     #[serde(default, skip_serializing_if = "Codings::is_empty")]
     pub codings: Codings,
+    /// Of encoded answers, those that were decoded over the whole run; none where the plan decodes
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded: Option<Decoded>,
     /// Each request, in the order of the plan, where it has more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
@@ -313,6 +295,9 @@ pub struct Record {
     /// in the plan's order; empty where it names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections_from: Vec<u64>,
+    /// What slow connections did; none where the plan has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed: Option<Slowed>,
     /// The first example of each way to fail.
     pub examples: Vec<Example>,
     /// What answers were compared with.
@@ -395,15 +380,12 @@ impl Record {
             mine.merge(theirs);
         }
         coding::merge(&mut self.codings, &other.codings);
-        if let Some(tls) = other.tls {
-            self.tls.get_or_insert_default().merge(tls);
-        }
-        if let Some(http2) = other.http2 {
-            self.http2.get_or_insert_default().merge(http2);
-        }
-        if let Some(quic) = other.quic {
-            self.quic.get_or_insert_default().merge(quic);
-        }
+        add(&mut self.decoded, other.decoded, Decoded::merge);
+        add(&mut self.lookup, other.lookup, Lookup::merge);
+        add(&mut self.slowed, other.slowed, Slowed::merge);
+        add(&mut self.tls, other.tls, TlsRecord::merge);
+        add(&mut self.http2, other.http2, Http2Record::merge);
+        add(&mut self.quic, other.quic, QuicRecord::merge);
         interval::merge(&mut self.intervals, other.intervals);
         if self.classes.is_empty() {
             self.classes = other.classes;
@@ -466,6 +448,13 @@ impl Record {
                 self.examples.sort_by_key(|mine| mine.outcome as u8);
             }
         }
+    }
+}
+
+/// Adds `theirs` to `mine`, where there is any.
+fn add<T: Default>(mine: &mut Option<T>, theirs: Option<T>, merge: impl FnOnce(&mut T, T)) {
+    if let Some(theirs) = theirs {
+        merge(mine.get_or_insert_default(), theirs);
     }
 }
 

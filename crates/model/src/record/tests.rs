@@ -33,6 +33,17 @@ fn record(seed: u64, intervals: u64) -> Record {
         at: Some(Span::from_ms(seed)),
     });
     record.connections_from = (0..seed).collect();
+    record.lookup = (seed > 3).then(|| Lookup::of(Span::from_us(seed), seed));
+    record.slowed = (seed > 4).then(|| Slowed {
+        connections: seed,
+        read_pauses: Span::from_ms(seed),
+        ..Slowed::default()
+    });
+    record.decoded = (seed > 2).then(|| Decoded {
+        answers: seed,
+        bytes: Bytes::new(seed * 10),
+        left_out: seed % 2,
+    });
     record.rate_it();
     record
 }

@@ -1,5 +1,6 @@
 //! The trials as CSV (RFC 4180): a row for each, columns with units in their names.
 
+mod codings;
 mod connections;
 
 use std::collections::BTreeMap;
@@ -155,6 +156,7 @@ const REST: [(&str, &str); 52] = [
 pub fn columns() -> impl Iterator<Item = (&'static str, &'static str)> {
     let axes = AXES.iter().map(|axis| (axis.column, axis.meaning));
     let rest = REST.into_iter().chain(connections::COLUMNS);
+    let rest = rest.chain(codings::COLUMNS);
     FIRST.into_iter().chain(axes).chain(rest)
 }
 
@@ -174,6 +176,7 @@ pub fn rows(runs: &[&Run]) -> String {
     });
     let mut out = String::new();
     let (first, rest) = (FIRST.iter(), REST.iter().chain(&connections::COLUMNS));
+    let rest = rest.chain(&codings::COLUMNS);
     let all = first.map(|(name, _)| *name).chain(headings);
     let all = all.chain(rest.map(|(name, _)| *name));
     line(&mut out, all.map(str::to_owned));
@@ -183,6 +186,7 @@ pub fn rows(runs: &[&Run]) -> String {
             let mut cells = row(digest, &axes);
             cells.extend(analysis.cells(digest));
             cells.extend(connections::cells(digest));
+            cells.extend(codings::cells(digest));
             line(&mut out, cells.into_iter());
         }
     }

@@ -1,3 +1,5 @@
+use model::Coding;
+use model::coding::Coded;
 use model::tls::Negotiated;
 
 use super::*;
@@ -142,4 +144,33 @@ fn what_tls_http2_and_quic_came_to_has_its_columns() {
         assert_eq!(of(&trial, name), value, "{name}");
         assert_eq!(of(&in_clear, name), "", "{name}");
     }
+}
+
+#[test]
+fn how_answers_were_encoded_has_its_columns() {
+    let of = |codings: &[(Coding, u64, u64)]| {
+        let mut trial = model::fixture::closed();
+        let coded = |(coding, answers, bytes): &(Coding, u64, u64)| {
+            let (answers, bytes) = (*answers, model::Bytes::new(*bytes));
+            (*coding, Coded { answers, bytes })
+        };
+        trial.record.codings = codings.iter().map(coded).collect();
+        let mut run = Run::default();
+        run.add(&trial);
+        let text = rows(&[&run]);
+        let lines: Vec<Vec<String>> = text.split_terminator("\r\n").map(cells).collect();
+        let place = lines[0]
+            .iter()
+            .position(|name| name == "content_coding")
+            .unwrap();
+        lines[1][place..place + 3].to_vec()
+    };
+    assert_eq!(of(&[]), ["", "", ""]);
+    assert_eq!(of(&[(Coding::Identity, 9, 900)]), ["identity", "0", ""]);
+    let both = [
+        (Coding::Identity, 9, 900),
+        (Coding::Br, 2, 15),
+        (Coding::Gzip, 2, 21),
+    ];
+    assert_eq!(of(&both), ["identity br gzip", "4", "9"]);
 }

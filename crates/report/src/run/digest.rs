@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::coding::Codings;
 use model::distribution::Shape;
 use model::finding::Cause;
 use model::http2::Http2Record;
@@ -121,6 +122,8 @@ pub struct Digest {
     pub connections_before: Option<u32>,
     /// Connections established in the window.
     pub established: u64,
+    /// How complete answers were encoded.
+    pub codings: Codings,
     /// What was negotiated, where connections have TLS.
     pub tls: Option<TlsRecord>,
     /// What HTTP/2 did, where they speak it.
@@ -166,10 +169,8 @@ impl Digest {
     /// Boils `trial` down; `position` is its place among all, for trials that know none.
     pub fn of(trial: &Trial, position: usize) -> Self {
         let record = &trial.record;
-        let mut point = trial
-            .point
-            .clone()
-            .unwrap_or_else(|| single(trial, position));
+        let point = trial.point.clone();
+        let mut point = point.unwrap_or_else(|| single(trial, position));
         if let Some(rate) = trial.plan.arrivals.rate() {
             point.id = point.id.with(RATE, Value::Rate(rate));
         }
@@ -211,6 +212,7 @@ impl Digest {
                 .and_then(|server| server.standing)
                 .map(|standing| standing.connections_before),
             established: record.total.connections.established,
+            codings: record.codings.clone(),
             tls: record.tls.clone(),
             http2: record.http2.clone(),
             quic: record.quic.clone(),

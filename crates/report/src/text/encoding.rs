@@ -27,7 +27,24 @@ pub(super) fn encoding(trial: &Trial, style: Style) -> String {
             }
         })
         .collect();
-    style.labelled("encoding", &parts.join(", "))
+    style.labelled(
+        "encoding",
+        &format!("{}{}", parts.join(", "), decoded(trial)),
+    )
+}
+
+/// How many answers were decoded, where the plan wants that.
+fn decoded(trial: &Trial) -> String {
+    let Some(decoded) = trial.record.decoded else {
+        return String::new();
+    };
+    let answers = words::plural(decoded.answers, "answer");
+    let bytes = size(decoded.bytes);
+    let left_out = match decoded.left_out {
+        0 => String::new(),
+        many => format!(", and {many} too long for it"),
+    };
+    format!("; {answers} decoded and checked in the whole run ({bytes}){left_out}")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for reading")]

@@ -34,6 +34,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     out.push('\n');
     out.push_str(&connections(trial, style));
     out.push_str(&super::sources::sources(trial, style));
+    out.push_str(&super::slow::did(trial, style));
     out.push_str(&super::redirects::redirects(trial, style));
     out.push_str(&super::encoding::encoding(trial, style));
     out.push_str(&super::tls::tls(trial, style));
@@ -78,7 +79,7 @@ fn asked(trial: &Trial, style: Style) -> String {
         Some(0) => " of a handshake of TLS alone".to_owned(),
         Some(each) => format!(" of {}", words::plural(u64::from(each), "request")),
     };
-    let renewal = super::renewal::renewal(plan);
+    let renewal = super::renewal::renewal(plan) + &super::slow::slow(plan);
     let protocol = match plan.protocol {
         Protocol::Http1 => "",
         Protocol::Http2 => " of HTTP/2",

@@ -3,7 +3,7 @@ use model::distribution::Shape;
 use model::fixture::{self, Heat};
 use model::http2::Http2Record;
 use model::plan::{Protocol, Think};
-use model::record::Example;
+use model::record::{Example, Lookup};
 use model::{Bytes, Outcome, Span, Trial};
 
 use super::*;
@@ -133,6 +133,29 @@ fn the_mean_counts_all_exchanges_in_flight() {
 }
 
 #[test]
+fn a_name_that_was_looked_up_is_told_below_the_times() {
+    let mut trial = fixture::closed();
+    assert!(!times::times(&trial, PLAIN).contains("look-up"));
+    trial.record.lookup = Some(Lookup::of(Span::from_us(1_250), 2));
+    let told = times::times(&trial, PLAIN);
+    let line = told.lines().last().expect("a line");
+    let words: Vec<_> = line.split_whitespace().collect();
+    assert_eq!(
+        words.join(" "),
+        "look-up once before the start, 1.25 ms: 2 addresses"
+    );
+    trial.record.lookup = trial.record.lookup.map(|mut lookup| {
+        lookup.merge(Lookup::of(Span::from_us(10), 1));
+        lookup
+    });
+    let told = times::times(&trial, PLAIN);
+    assert!(
+        told.contains("2 times before the start, at most 1.25 ms"),
+        "{told}"
+    );
+}
+
+#[test]
 fn encodings_are_told_where_they_matter() {
     let told = |codings: &[(Coding, u64, u64)], asks: bool| {
         let mut trial = fixture::closed();
@@ -162,6 +185,21 @@ fn encodings_are_told_where_they_matter() {
         some.contains("1,234 answers in gzip (5.00 KiB as sent)"),
         "{some}"
     );
+    let mut trial = fixture::closed();
+    let gzip = Coded {
+        answers: 12,
+        bytes: Bytes::new(100),
+    };
+    trial.record.codings = [(Coding::Gzip, gzip)].into();
+    trial.record.decoded = Some(model::coding::Decoded {
+        answers: 5,
+        bytes: Bytes::new(1 << 10),
+        left_out: 1,
+    });
+    let text = encoding::encoding(&trial, PLAIN);
+    let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "; 5 answers decoded and checked in the whole run (1.00 KiB), and 1 too long";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[test]

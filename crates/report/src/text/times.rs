@@ -49,7 +49,24 @@ pub(super) fn times(trial: &Trial, style: Style) -> String {
     for (name, times) in rows {
         out.push_str(&row(name, times, &quantiles, trial.plan.timeout));
     }
+    out.push_str(&lookup(trial, style));
     out
+}
+
+/// How long the name of the host took to be looked up: once, so it has no quantiles.
+fn lookup(trial: &Trial, style: Style) -> String {
+    let Some(lookup) = &trial.record.lookup else {
+        return String::new();
+    };
+    let Some(longest) = lookup.time.max() else {
+        return String::new();
+    };
+    let times = match lookup.time.count() {
+        0 | 1 => "once before the start,".to_owned(),
+        many => format!("{many} times before the start, at most"),
+    };
+    let addresses = words::plural(lookup.addresses, "address");
+    style.labelled("look-up", &format!("{times} {longest}: {addresses}"))
 }
 
 /// The response times of each request of a mix, and how many of its answers were right. Nothing

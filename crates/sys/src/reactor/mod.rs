@@ -362,6 +362,12 @@ pub trait Reactor {
     /// socket, they do, and both addresses mean nothing.
     fn connect(&mut self, target: SocketAddr, source: Option<SocketAddr>) -> Result<Key, Refused>;
 
+    /// Of connections that are made from now on, the kernel is to keep at most so many bytes that
+    /// were not received, so that a peer of one who receives slowly feels it; none: as many as it
+    /// likes. The kernel doubles the number for its own use, and has a least one of some KiB; on
+    /// Unix sockets it keeps what the peer may send.
+    fn limit_received(&mut self, bytes: Option<u32>);
+
     /// The address at this end; none if the connection is gone, or on a Unix socket.
     fn local(&self, key: Key) -> Option<SocketAddr>;
 

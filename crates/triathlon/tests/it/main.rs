@@ -58,6 +58,7 @@ mod secrets;
 mod serve;
 mod servers;
 mod sessions;
+mod slow;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
 mod targets;

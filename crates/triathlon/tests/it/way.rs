@@ -34,6 +34,15 @@ http {
 }
 ";
 
+/// A small file and a large one in `folder`, as files of a server.
+pub(crate) fn pages(folder: &Path) {
+    let www = folder.join("www");
+    fs::create_dir(&www).expect("a folder");
+    fs::write(www.join("small"), "small").expect("a file");
+    let large: Vec<u8> = (0..=250).cycle().take(300_000).collect();
+    fs::write(www.join("large"), large).expect("a file");
+}
+
 /// A server of other people with a configuration of the test's own.
 pub(crate) struct Server {
     folder: tempfile::TempDir,
@@ -46,11 +55,7 @@ impl Server {
     /// the path of `server.sock`.
     pub(crate) fn nginx(program: &Path, listen: &str, ready: &str) -> Self {
         let (folder, reserved) = (tempfile::tempdir().expect("a folder"), reserve());
-        let www = folder.path().join("www");
-        fs::create_dir(&www).expect("a folder");
-        fs::write(www.join("small"), "small").expect("a file");
-        let large: Vec<u8> = (0..=250).cycle().take(300_000).collect();
-        fs::write(www.join("large"), large).expect("a file");
+        pages(folder.path());
         let socket = folder.path().join("server.sock").display().to_string();
         let listen = listen.replace("ADDRESS", &reserved.address.to_string());
         let listen = listen.replace("SOCKET", &socket);
@@ -79,7 +84,7 @@ impl Server {
     }
 
     /// It is ready once there is a file called `ready`, or it listens where there is no such name.
-    fn start(
+    pub(crate) fn start(
         folder: tempfile::TempDir,
         reserved: Reserved,
         command: &mut Command,
@@ -389,4 +394,19 @@ fn haproxy_is_told_who_asks() {
 fn sha256(text: &str) -> String {
     use sha2::Digest as _;
     model::hex(&sha2::Sha256::digest(text))
+}
+
+#[test]
+fn a_name_is_looked_up_once_before_the_run() {
+    let Some([nginx]) = need("way::a_name_is_looked_up_once_before_the_run", ["nginx"]) else {
+        return;
+    };
+    let server = Server::nginx(&nginx, "listen ADDRESS;", "");
+    let port = server.address().port();
+    let record = right(&format!("http://localhost:{port}/small"), "").record;
+    let lookup = record.lookup.expect("it was looked up");
+    assert_eq!(lookup.time.count(), 1);
+    assert!((1..=2).contains(&lookup.addresses), "{lookup:?}");
+    let record = right(&format!("http://127.0.0.1:{port}/small"), "").record;
+    assert_eq!(record.lookup, None);
 }

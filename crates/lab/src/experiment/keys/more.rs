@@ -31,6 +31,24 @@ pub(super) const SETTINGS: Key = key(
      makes a server of each. Its folder says how they are written.",
 );
 
+pub(super) const ACCEPT_ENCODING: Key = key(
+    "accept_encoding",
+    Text,
+    "none",
+    "accept_encoding = \"gzip\"",
+    "The codings that all its requests accept: gzip, br, zstd, deflate, several with commas. A \
+     server that compresses what it sends is asked to, and one in a thousand of its answers is \
+     decoded and checked; one that does not compress sends files as they are, which is a finding.",
+);
+
+pub(super) const DECODE_ONE_IN: Key = key(
+    "decode_one_in",
+    Count(1),
+    NONE,
+    "decode_one_in = 100",
+    "One encoded answer in so many is decoded; length and sha256 are then of decoded content.",
+);
+
 pub(super) const WARMUP_MIN: Key = key(
     "warmup_min",
     Time,

@@ -4,7 +4,10 @@
 use super::Kind::{Axis, Count, Fields, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word};
 use super::agents::{AGENTS, GENERATOR, HOST, SERVERS};
 use super::asked::{ASKED, DEMANDS};
-use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
+use super::more::{
+    ACCEPT_ENCODING, ARRIVALS, DECODE_ONE_IN, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK,
+    OVERLOAD, PIN,
+};
 use super::more::{
     EVEN_POINTS, LOGS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
     WARMUP_MIN, WORKERS,
@@ -306,6 +309,7 @@ pub const SECTIONS: &[Section] = &[
                 "needs = [\"echo\"]",
                 "What a server must offer for it; one that does not becomes a row with the reason.",
             ),
+            ACCEPT_ENCODING,
             key(
                 "requests_per_connection",
                 Count(1),
@@ -438,6 +442,7 @@ pub const SECTIONS: &[Section] = &[
                 "sha256 = \"9f86d0...\"",
                 "The SHA-256 of the content, hexadecimal: the fetches must match it.",
             ),
+            DECODE_ONE_IN,
         ],
     },
     Section {

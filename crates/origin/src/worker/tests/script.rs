@@ -153,6 +153,8 @@ impl Reactor for Script {
         unreachable!("a server connects to nobody")
     }
 
+    fn limit_received(&mut self, _: Option<u32>) {}
+
     fn local(&self, _: Key) -> Option<SocketAddr> {
         None
     }

@@ -10,6 +10,7 @@
 
 mod connection;
 mod datagrams;
+mod listeners;
 mod unix;
 
 use std::collections::VecDeque;
@@ -23,21 +24,19 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use model::units::{Instant, Span};
 
-use self::connection::{Connection, Step, do_accept};
+use self::connection::{Connection, Step};
 use self::datagrams::Cut;
+use self::listeners::enqueue_listener;
 use super::meter::Meter;
 use super::outgoing::Outgoing;
 use super::{
-    ACCEPT_RETRY, Activity, Completion, Event, Handed, Listen, Reactor, Refused, Settings, Stored,
-    Transmit, Waker,
+    Activity, Completion, Event, Handed, Reactor, Refused, Settings, Stored, Transmit, Waker,
 };
 use crate::slots::{Key, Slots};
 use crate::{clock, cpu, socket, timer};
 
 /// One receive takes at most this: half of a usual L2 cache, and a 100 KB body in two.
 const RECEIVE_BYTES: usize = 64 * 1024;
-/// Accepts per batch and listener, so that a flood of them does not starve connections.
-const ACCEPTS_PER_BATCH: u32 = 64;
 /// Events taken from the kernel at once.
 const EVENTS_MAX: usize = 1_024;
 
@@ -74,6 +73,8 @@ pub struct Readiness {
     unix: Option<socket::unix::Place>,
     /// Whether connections are made over UDP.
     datagrams: bool,
+    /// What the kernel keeps of what connections receive, if that is limited.
+    received_most: Option<u32>,
     /// Datagrams that were received with one that was told already.
     cut: Option<Cut>,
 }
@@ -110,6 +111,7 @@ impl Readiness {
             meter: Meter::default(),
             unix: None,
             datagrams: false,
+            received_most: None,
             cut: None,
         })
     }
@@ -168,40 +170,8 @@ impl Readiness {
 
     fn begin_batch(&mut self, now: Instant) {
         self.batch = self.ready.len();
-        self.accepts_left = ACCEPTS_PER_BATCH;
+        self.accepts_left = listeners::ACCEPTS_PER_BATCH;
         self.meter.returned(now, self.batch > 0);
-    }
-
-    /// Accepts one connection; its key. The listener stays in line until nobody waits.
-    fn accept(&mut self, place: usize) -> Option<(Key, usize)> {
-        let index = place - LISTENERS;
-        let listener = self.listeners.get(index)?;
-        let socket = match do_accept(listener) {
-            Ok(Some(socket)) => socket,
-            Ok(None) => return None,
-            Err(_) => {
-                self.meter.activity.accepts_failed += 1;
-                if !self.stalled.contains(&place) {
-                    self.stalled.push(place);
-                }
-                self.retry_at = clock::monotonic() + ACCEPT_RETRY;
-                return None;
-            }
-        };
-        if self.accepts_left > 0 {
-            self.accepts_left -= 1;
-            self.batch += 1;
-            self.ready.push_front(place);
-        } else {
-            self.ready.push_back(place);
-        }
-        match self.admit(Connection::accepted(socket)) {
-            Ok(key) => Some((key, index)),
-            Err(_) => {
-                self.meter.activity.accepts_refused += 1;
-                None
-            }
-        }
     }
 
     fn admit(&mut self, connection: Connection) -> Result<Key, Refused> {
@@ -226,31 +196,6 @@ impl Readiness {
         connection.release(&mut self.outgoing);
         self.serve_stalled();
         Some(connection)
-    }
-
-    /// Puts listeners in line again whose accept failed.
-    fn serve_stalled(&mut self) {
-        for place in self.stalled.drain(..) {
-            enqueue_listener(&mut self.ready, place);
-        }
-    }
-
-    /// When a wait until `deadline` ends to accept again where an accept failed.
-    fn wait_end(&mut self, now: Instant, deadline: Instant) -> Instant {
-        if self.stalled.is_empty() {
-            return deadline;
-        }
-        if now >= self.retry_at {
-            self.serve_stalled();
-        }
-        deadline.min(self.retry_at)
-    }
-}
-
-/// Puts a listener in line, once.
-fn enqueue_listener(ready: &mut VecDeque<usize>, place: usize) {
-    if !ready.contains(&place) {
-        ready.push_back(place);
     }
 }
 
@@ -302,6 +247,9 @@ impl Reactor for Readiness {
         }
         let refused = |error: io::Error| Refused::Kernel(crate::Errno::of(&error));
         let socket = socket::outgoing(target, source).map_err(refused)?;
+        if let Some(bytes) = self.received_most {
+            socket::set_receive_buffer(&socket, bytes).map_err(refused)?;
+        }
         // A refusal at once (loopback) is told like any other: as a completion.
         let failed = socket::connect(&socket, target).err();
         let failed = failed.map(|error| crate::Errno::of(&error));
@@ -310,6 +258,10 @@ impl Reactor for Readiness {
             self.enqueue(key.index());
         }
         Ok(key)
+    }
+
+    fn limit_received(&mut self, bytes: Option<u32>) {
+        self.received_most = bytes;
     }
 
     fn local(&self, key: Key) -> Option<SocketAddr> {
@@ -479,19 +431,5 @@ impl Reactor for Readiness {
             Step::Nothing => return None,
         };
         Some(Completion { key, at, event })
-    }
-}
-
-impl Listen for Readiness {
-    fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
-        let token = Token(LISTENERS + self.listeners.len());
-        self.register(&listener, token, Interest::READABLE)?;
-        self.listeners.push(listener);
-        Ok(())
-    }
-
-    fn stop_listening(&mut self) {
-        self.stalled.clear();
-        self.listeners.clear();
     }
 }

@@ -5,6 +5,7 @@
 //! every call that does work cost virtual time. So is the kernel's: [`Sim::with_kernel`].
 
 mod agenda;
+mod connection;
 mod kernel;
 mod random;
 mod server;
@@ -17,11 +18,12 @@ use std::net::SocketAddr;
 use model::units::{Instant, Span};
 
 use self::agenda::{Entry, Told, What};
+use self::connection::Connection;
 use self::kernel::Behaviour;
 pub use self::kernel::Kernel;
 pub use self::server::{Counts, Reply, Service, SimServer, Then};
 use super::meter::Meter;
-use super::outgoing::{Outgoing, Piece, Rest};
+use super::outgoing::{Outgoing, Rest};
 use super::{
     Activity, Completion, Event, Handed, Reactor, Refused, SENDS_MAX, Settings, Source, Stored,
     Transmit, Waker,
@@ -45,25 +47,12 @@ pub struct Sim {
     /// How many of these are told before the next wait or poll.
     batch_left: usize,
     kernel: Behaviour,
+    /// What one receive of a connection made from now on brings at most.
+    received_most: Option<u32>,
     buffer: Vec<u8>,
     call_cost: Span,
     poll_step: Span,
     meter: Meter,
-}
-
-#[derive(Debug)]
-struct Connection {
-    target: SocketAddr,
-    source: Option<SocketAddr>,
-    established: bool,
-    ended: bool,
-    paused: bool,
-    finished: bool,
-    skipping: u64,
-    taken: u64,
-    sends: VecDeque<Piece>,
-    /// What came while receiving was paused.
-    held: VecDeque<Told>,
 }
 
 #[derive(Debug)]
@@ -88,6 +77,7 @@ impl Sim {
             batch: VecDeque::new(),
             batch_left: usize::MAX,
             kernel: Behaviour::new(Kernel::default()),
+            received_most: None,
             buffer: Vec::new(),
             call_cost: Span::ZERO,
             poll_step: Span::from_us(1),
@@ -266,6 +256,12 @@ impl Sim {
             Told::Sent => Event::Sent,
             Told::Received(mut bytes) => {
                 if connection.skipping == 0 {
+                    let most = connection.received_most.unwrap_or(usize::MAX);
+                    let rest = bytes.split_off(most.min(bytes.len()));
+                    if !rest.is_empty() {
+                        self.batch.push_front((key, Told::Received(rest)));
+                        self.batch_left = self.batch_left.saturating_add(1);
+                    }
                     self.buffer = bytes;
                     return Some(Event::Received {
                         bytes: &mut self.buffer,
@@ -327,24 +323,18 @@ impl Reactor for Sim {
         if let Some(error) = self.kernel.connect_error() {
             return Err(Refused::Kernel(error));
         }
-        let connection = Connection {
-            target,
-            source,
-            established: false,
-            ended: false,
-            paused: false,
-            finished: false,
-            skipping: 0,
-            taken: 0,
-            sends: VecDeque::new(),
-            held: VecDeque::new(),
-        };
+        let mut connection = Connection::new(target, source);
+        connection.received_most = self.received_most.map(|bytes| bytes as usize);
         let key = self
             .connections
             .insert(connection)
             .map_err(|_| Refused::Slots)?;
         self.asked.push_back((key, Ask::Connect));
         Ok(key)
+    }
+
+    fn limit_received(&mut self, bytes: Option<u32>) {
+        self.received_most = bytes;
     }
 
     fn local(&self, key: Key) -> Option<SocketAddr> {
@@ -399,8 +389,20 @@ impl Reactor for Sim {
     }
 
     fn pause(&mut self, key: Key) {
-        if let Some(connection) = self.connections.get_mut(key) {
-            connection.paused = true;
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        connection.paused = true;
+        // Where the kernel keeps little, no more than that was taken from it.
+        if connection.received_most.is_some() {
+            let batch = std::mem::take(&mut self.batch);
+            for (of, told) in batch {
+                if of == key && matches!(told, Told::Received(_) | Told::Ended(_)) {
+                    connection.held.push_back(told);
+                } else {
+                    self.batch.push_back((of, told));
+                }
+            }
         }
     }
 

@@ -104,6 +104,8 @@ pub struct Uring {
     /// Where all connections lead, whatever their target, if that is a Unix socket. The kernel
     /// reads it when a connect is handed in.
     unix: Option<Box<unix::Place>>,
+    /// What the kernel keeps of what connections receive, if that is limited.
+    received_most: Option<u32>,
     /// Sockets of closed connections whose descriptors the kernel has yet to read.
     closed: Vec<OwnedFd>,
     /// Counts how often everything in line was handed in and all completions were taken.
@@ -153,6 +155,7 @@ impl Uring {
             connections: Slots::new(places),
             names: operations::Names::new(places),
             unix: None,
+            received_most: None,
             closed: Vec::new(),
             turn: 0,
             awaiting_turn: Vec::with_capacity(places as usize),
@@ -255,7 +258,11 @@ impl Reactor for Uring {
             None => socket::outgoing(target, source),
             Some(_) => unix::outgoing(),
         };
-        let socket = socket.map_err(|error| Refused::Kernel(Errno::of(&error)))?;
+        let refused = |error: io::Error| Refused::Kernel(Errno::of(&error));
+        let socket = socket.map_err(refused)?;
+        if let Some(bytes) = self.received_most.filter(|_| self.unix.is_none()) {
+            socket::set_receive_buffer(&socket, bytes).map_err(refused)?;
+        }
         let mut connection = Connection::new(socket, Phase::Connecting);
         connection.is_unix = self.unix.is_some();
         let key = self
@@ -264,6 +271,10 @@ impl Reactor for Uring {
             .map_err(|_| Refused::Slots)?;
         self.begin_connect(key, target);
         Ok(key)
+    }
+
+    fn limit_received(&mut self, bytes: Option<u32>) {
+        self.received_most = bytes;
     }
 
     fn local(&self, key: Key) -> Option<SocketAddr> {

@@ -120,6 +120,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIGEST")]
     expect_sha256: Option<String>,
 
+    /// Decode one encoded answer in N [N: 1000 unless given; 1 is each] and hold its content against
+    /// the decoded content of the answer before the run, gzip, br, zstd and deflate: what does not
+    /// decode is a wrong answer. --expect-length and --expect-sha256 are then of decoded content
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1000",
+        value_parser = at_least_one::<u32>()
+    )]
+    decode: Option<u32>,
+
     /// Follow up to N redirects of each exchange, within the server of the URL [N: 10 unless
     /// given]. The exchange is then over with the answer that they lead to: its response time, its
     /// service time and --timeout are for all its requests together. What leads to another server
@@ -144,6 +157,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     renewal: super::renewal::Renewals,
+
+    #[command(flatten)]
+    slow: super::slow::Slowness,
 
     /// A condition that the run has to meet, else the exit code is 4: p(99)<5ms, errors<0.1%,
     /// rate>1000, count, or avg, min, med and max of a time; 'service_time: p(99)<5ms' is about
@@ -324,6 +340,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         connections: args.connections,
         requests_per_connection: args.requests_per_connection,
         renewal: args.renewal.written(args.sources.are_kept()),
+        slow: args.slow.written(),
         follow: args.follow,
         pipeline: args.pace.pipeline.max(handed),
         streams: args.pace.streams,
@@ -339,11 +356,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         },
         backend: args.backend.into(),
         expect: expectation(args),
-        samples: if args.samples.is_some() {
-            args.samples_max
-        } else {
-            0
-        },
+        samples: args.samples.as_ref().map_or(0, |_| args.samples_max),
         interval: Span::from_s(1),
     };
     let plan = Plan::try_from(file).map_err(|error| by_flag(&error))?;
@@ -424,6 +437,7 @@ fn expectation(args: &Args) -> Expectation {
         status: args.expect_status,
         length: args.expect_length,
         sha256: args.expect_sha256.clone(),
+        decode_one_in: args.decode,
     }
 }
 

@@ -16,6 +16,7 @@ mod planned;
 mod renewal;
 mod series;
 mod server;
+mod slow;
 mod sources;
 mod targets;
 mod tls;

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 78] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 82] = [
     "agents",
     "backend",
     "bearer",
@@ -23,6 +23,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 78] = [
     "creds",
     "data",
     "deadline",
+    "decode",
     "duration",
     "expect",
     "expect_length",
@@ -69,6 +70,9 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 78] = [
     "seed",
     "series",
     "servername",
+    "slow_read",
+    "slow_send",
+    "slow_share",
     "sources",
     "spin",
     "stages",
@@ -94,6 +98,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
     };
     let flag = match *field {
         "connections" => "--connections",
+        "expect.decode_one_in" => "--decode",
         "expect.sha256" => "--expect-sha256",
         "follow" => "--follow",
         "headers" => "-H/--header",
@@ -111,6 +116,9 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "renewal.lifetime_ns" => "--connection-lifetime",
         "renewal.opened_per_1000_s" => "--connect-rate",
         "requests_per_connection" => "--requests-per-connection",
+        "slow" | "slow.read_bytes_per_s" => "--slow-read",
+        "slow.of_million" => "--slow-share",
+        "slow.send_bytes_per_s" => "--slow-send",
         "stop" => "--duration",
         "timeout" => "--timeout",
         "tls" => "--cacert and other flags of TLS",

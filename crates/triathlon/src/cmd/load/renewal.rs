@@ -42,7 +42,7 @@ impl Renewals {
     clippy::cast_sign_loss,
     reason = "from 0 to a million"
 )]
-fn share(text: &str) -> Result<u32, &'static str> {
+pub(super) fn share(text: &str) -> Result<u32, &'static str> {
     let wrong = "write a share above 0% and up to 100%, as in 10% or 0.5%";
     let number = text.strip_suffix('%').ok_or(wrong)?;
     let share: f64 = number.trim().parse().map_err(|_| wrong)?;

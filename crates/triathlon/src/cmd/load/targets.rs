@@ -89,7 +89,7 @@ pub(super) struct Targets {
     request: Option<String>,
 
     /// Ask for encoded content: the codings that Accept-Encoding names, gzip, br and zstd unless
-    /// given. Answers are counted by how they came, checked as they came, and not decoded
+    /// given. Answers are counted by how they came, and checked as they came; --decode decodes them
     #[arg(
         long,
         value_name = "CODING,...",
