@@ -85,6 +85,14 @@ pub fn shutdown_write(socket: &OwnedFd) -> io::Result<()> {
     Ok(net::shutdown(socket, net::Shutdown::Write)?)
 }
 
+/// Sets the kernel's receive buffer of `socket` (it doubles the number for its own use).
+pub fn set_receive_buffer(socket: &OwnedFd, bytes: u32) -> io::Result<()> {
+    Ok(sockopt::set_socket_recv_buffer_size(
+        socket,
+        bytes as usize,
+    )?)
+}
+
 /// Small segments leave at once (`TCP_NODELAY`).
 pub fn set_no_delay(socket: &OwnedFd) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, true)?)
