@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Found;
 use crate::environment::Environment;
 use crate::finding::{Cause, Claim, Finding, Verdict};
 use crate::plan::PlanFile;
@@ -156,6 +157,9 @@ pub struct Context {
     /// Whether the experiment asks what a server does under more load than it can take.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overload: bool,
+    /// The search that found the rate of this trial, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Found>,
 }
 
 /// What this generator reaches with the same plan on the same CPUs against a null responder.

@@ -6,6 +6,7 @@
 mod block;
 mod prepare;
 mod progress;
+mod search;
 mod standby;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use model::point::PLACEMENT;
 use model::trial::Ceiling;
 use model::{Environment, Experiment, Manifest, Rate, Span, Trial};
 
+use crate::capacity::Made;
 use crate::ceiling::Ceilings;
 use crate::certificate::Certificates;
 use crate::cpus::Division;
@@ -57,6 +59,13 @@ pub enum News<'a> {
         servers: &'a [&'a str],
         /// Trials to be.
         trials: usize,
+    },
+    /// A trial of a search for the capacity is stored.
+    Probe {
+        /// The server's label.
+        server: &'a str,
+        /// It, with what came of it.
+        made: &'a Made,
     },
     /// A trial is stored.
     Trial {

@@ -231,7 +231,7 @@ impl Load {
 
     /// Two exchanges for each of the most connections that the experiment will hold at once.
     pub fn crowd(experiment: &Experiment, number: u64) -> Self {
-        let connections = experiment.connections().last().copied().unwrap_or(1);
+        let connections = experiment.connections_most();
         Self {
             connections,
             stop: Stop::Count(u64::from(connections) * 2),

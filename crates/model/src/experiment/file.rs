@@ -256,6 +256,9 @@ pub struct WorkloadFile {
     /// Exactly so many exchanges on a connection, enforced by the generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
+    /// How many connections ask for it, where that differs from the load: one number or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<OneOrMany<u32>>,
     /// As that of a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
@@ -332,6 +335,9 @@ pub struct LoadFile {
     /// What users know by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, Value>,
+    /// The conditions under which a capacity is looked for, with commas between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
     /// The intended load of an open loop: one rate or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<OneOrMany<RateText>>,
@@ -388,6 +394,8 @@ const fn is_one(count: &u32) -> bool {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadMode {
+    /// A schedule, of which a search finds the highest rate that meets an objective.
+    Capacity,
     /// The end of the one before it on the same connection.
     #[default]
     Closed,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{AskedFile, Body, ExperimentError, OneOrMany, WorkloadFile, wrong};
+use super::{AskedFile, Body, ExperimentError, OneOrMany, WorkloadFile, course, wrong};
 use crate::plan::{Expectation, Level};
 use crate::units::Bytes;
 
@@ -28,6 +28,8 @@ pub struct Workload {
     pub handler: Option<String>,
     /// Enforced by the generator.
     pub requests_per_connection: Option<u32>,
+    /// Its own axis of connections, ascending; empty: that of the load.
+    pub connections: Vec<u32>,
 }
 
 /// One request of a workload.
@@ -163,6 +165,8 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
             needs: file.needs.clone(),
             handler: None,
             requests_per_connection: file.requests_per_connection,
+            connections: course::own_connections(file)
+                .map_err(|why| wrong(key("connections"), why))?,
         };
         for workload in by_handler(file, workload).map_err(|why| wrong(key("handler"), why))? {
             if !names.insert(workload.name.clone()) {

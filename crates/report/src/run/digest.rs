@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::capacity::Answer;
 use model::distribution::Shape;
 use model::finding::Cause;
 use model::http2::Http2Record;
@@ -85,8 +86,10 @@ pub struct Digest {
     pub ceiling: bool,
     /// When it began, RFC 3339.
     pub time: Option<String>,
-    /// Whether arrivals were independent of completions.
+    /// Whether arrivals were independent of completions, at a rate that was asked for.
     pub open_loop: bool,
+    /// The objective of the search that found its rate, and what it found, where one did.
+    pub search: Option<(String, Answer)>,
     /// The measured window in seconds.
     pub window_s: f64,
     /// Right answers per second.
@@ -170,7 +173,10 @@ impl Digest {
             .point
             .clone()
             .unwrap_or_else(|| single(trial, position));
-        if let Some(rate) = trial.plan.arrivals.rate() {
+        // A rate that was searched is what was found, and no place on the grid.
+        let search = trial.context.search.as_ref();
+        let asked = trial.plan.arrivals.rate().filter(|_| search.is_none());
+        if let Some(rate) = asked {
             point.id = point.id.with(RATE, Value::Rate(rate));
         }
         let server = trial.usage.server.as_ref();
@@ -191,7 +197,8 @@ impl Digest {
             repeated: false,
             ceiling: point.ceiling,
             time: trial.environment.time.clone(),
-            open_loop: trial.plan.arrivals.rate().is_some(),
+            open_loop: asked.is_some(),
+            search: search.map(|found| (found.objective.join(" and "), found.answer)),
             window_s: record.window.as_s_f64(),
             rate: record.achieved_rate,
             goodput: record.goodput,
@@ -261,7 +268,8 @@ impl Digest {
             .map(|(q, _)| *q)
             .max_by(f64::total_cmp);
         self.generator_limited = verdict.generator_limited;
-        self.is_bound = is_bound(verdict);
+        let answer = self.search.as_ref().map(|(_, answer)| answer);
+        self.is_bound = is_bound(verdict) || answer.is_some_and(|one| one.upper().is_none());
         self.headroom = verdict.headroom;
     }
 

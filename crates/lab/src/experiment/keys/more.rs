@@ -31,6 +31,25 @@ pub(super) const SETTINGS: Key = key(
      makes a server of each. Its folder says how they are written.",
 );
 
+pub(super) const OBJECTIVE: Key = key(
+    "objective",
+    Text,
+    "none; mode = \"capacity\" needs it",
+    "objective = \"p(99)<5ms,errors<0.1%\"",
+    "What has to hold at the capacity that is looked for: conditions in the grammar of load \
+     --threshold, with commas between them. Trials that count in full last as long as duration \
+     says, and a search takes some thirty of them.",
+);
+
+pub(super) const OWN_CONNECTIONS: Key = key(
+    "connections",
+    Axis(&Count(1)),
+    "those of [load]",
+    "connections = [1000, 4000]",
+    "How many connections ask for it, where they are others than those of [load]; each of a list \
+     is a point. --budget leaves them as they are.",
+);
+
 pub(super) const WARMUP_MIN: Key = key(
     "warmup_min",
     Time,

@@ -6,7 +6,7 @@ use super::agents::{AGENTS, GENERATOR, HOST, SERVERS};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
 use super::more::{
-    EVEN_POINTS, LOGS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
+    EVEN_POINTS, LOGS, OBJECTIVE, OWN_CONNECTIONS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
     WARMUP_MIN, WORKERS,
 };
 use super::published::PUBLISHED;
@@ -305,6 +305,7 @@ pub const SECTIONS: &[Section] = &[
                 "requests_per_connection = 1",
                 "Exactly this many requests on a connection, which the generator then closes.",
             ),
+            OWN_CONNECTIONS,
             key(
                 "priority",
                 Count(1),
@@ -439,12 +440,14 @@ pub const SECTIONS: &[Section] = &[
         keys: &[
             key(
                 "mode",
-                Word(&["closed", "open"]),
+                Word(&["closed", "open", "capacity"]),
                 "\"closed\"",
                 "mode = \"open\"",
                 "What makes a request due: the end of the one before on its connection, or a \
-                 schedule that does not wait for answers.",
+                 schedule that does not wait for answers. capacity searches the highest rate of \
+                 such a schedule that meets the objective, anew for each point and round.",
             ),
+            OBJECTIVE,
             CONNECTIONS,
             USERS,
             STEP,

@@ -179,8 +179,8 @@ pub(super) fn read(
 
 /// Users wait for answers, each for one.
 fn only_closed(load: &LoadFile, key: &str) -> Result<(), ExperimentError> {
-    if load.mode == LoadMode::Open {
-        let why = "users wait for answers, and an open loop does not: leave out mode = \"open\"";
+    if load.mode != LoadMode::Closed {
+        let why = "users wait for answers, and an open loop does not: leave out mode";
         return Err(wrong(key, why));
     }
     if load.streams > 1 {

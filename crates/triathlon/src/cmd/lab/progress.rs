@@ -66,6 +66,14 @@ impl Screen {
                     out::note(format_args!("{}{left}", self.block));
                 }
             }
+            News::Probe { server, made } => {
+                if self.live {
+                    let rate = words::rate(made.rate.as_per_second_f64());
+                    let came = made.came.words();
+                    let block = &self.block;
+                    self.rewrite(&format!("{block}: {server} at {rate}/s: {came}"));
+                }
+            }
             News::Trial {
                 trial,
                 done,
