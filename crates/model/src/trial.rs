@@ -15,7 +15,7 @@ use crate::plan::PlanFile;
 use crate::point::Point;
 use crate::record::{Record, Recovery};
 use crate::threshold::Judged;
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 use crate::usage::Usage;
 
 /// Plan + environment + record + usage, and what they are worth.
@@ -218,6 +218,13 @@ pub struct Server {
     /// not each line at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_addresses: Option<u64>,
+    /// How many lines its access log has of the trial, what came before the window included; none
+    /// where it writes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_log_lines: Option<u64>,
+    /// How many bytes these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_log_bytes: Option<Bytes>,
     /// The smallest limit of open files in the tree.
     pub open_files_limit: Option<u64>,
     /// The listener's accept queue limit, as the kernel has it.

@@ -1,4 +1,5 @@
-//! The columns of TLS, HTTP/2 and QUIC, and of searches for the capacity.
+//! The columns of TLS, HTTP/2 and QUIC, of searches for the capacity, and of the
+//! access log.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use model::tls::Negotiated;
 use crate::run::Digest;
 
 /// Each with what it holds.
-pub(super) const COLUMNS: [(&str, &str); 20] = [
+pub(super) const COLUMNS: [(&str, &str); 22] = [
     (
         "tls_version",
         "TLS versions that the full handshakes of the run negotiated, one after the other where \
@@ -63,6 +64,12 @@ pub(super) const COLUMNS: [(&str, &str); 20] = [
         "search_missed_per_s",
         "the lowest that is known not to; empty where none is known",
     ),
+    (
+        "server_log_lines",
+        "lines in the server's access log, those of the warm-up of the trial included; empty where \
+         it writes none",
+    ),
+    ("server_log_bytes", "their bytes"),
 ];
 
 pub(super) fn cells(digest: &Digest) -> Vec<String> {
@@ -110,7 +117,7 @@ pub(super) fn cells(digest: &Digest) -> Vec<String> {
         count(|quic| quic.packets_lost),
     ]);
     match &digest.search {
-        None => cells.resize(COLUMNS.len(), String::new()),
+        None => cells.resize(COLUMNS.len() - 2, String::new()),
         Some((objective, answer)) => {
             let rate = |rate: Option<Rate>| {
                 rate.map_or_else(String::new, |rate| rate.as_per_second_f64().to_string())
@@ -123,5 +130,8 @@ pub(super) fn cells(digest: &Digest) -> Vec<String> {
             ]);
         }
     }
+    let (lines, bytes) = digest.logged.unzip();
+    cells.push(lines.map_or_else(String::new, |lines| lines.to_string()));
+    cells.push(bytes.map_or_else(String::new, |bytes| bytes.count().to_string()));
     cells
 }

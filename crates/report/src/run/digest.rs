@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use model::capacity::Answer;
-use model::distribution::Shape;
 use model::finding::Cause;
 use model::http2::Http2Record;
 use model::point::{
@@ -11,10 +10,10 @@ use model::point::{
     Values,
 };
 use model::quic::QuicRecord;
-use model::record::{Example, Interval, Recovery};
+use model::record::{Example, Recovery};
 use model::tls::TlsRecord;
 use model::trial::Ceiling;
-use model::{Claim, Distribution, Outcome, OutcomeCounts, Span, Status, Trial, Verdict};
+use model::{Bytes, Claim, Distribution, Outcome, OutcomeCounts, Span, Status, Trial, Verdict};
 use verdict::analysis::{Counting, Round, Standing};
 use verdict::cause::takers;
 use verdict::is_bound;
@@ -22,6 +21,7 @@ use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
 use super::checked;
 use super::stages::InStage;
+use super::stretch::{Stretch, stretches};
 use super::steps::Step;
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
@@ -36,29 +36,6 @@ pub const QUANTILES: [(f64, &str); 9] = [
     (0.9995, "p99.95"),
     (0.9999, "p99.99"),
 ];
-
-/// The position of the 99th percentile in the list of quantiles.
-const P99: usize = 4;
-
-/// At most so many stretches of a trial are drawn; neighbours are added up.
-const STRETCHES_MAX: usize = 60;
-
-/// A stretch of the window.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    /// Its middle, in seconds from the start of the window.
-    pub middle_s: f64,
-    /// Right answers per second.
-    pub rate: f64,
-    /// Requests per second that failed or were never sent.
-    pub lost: f64,
-    /// The rate that was asked for, where the plan changes it.
-    pub scheduled: Option<f64>,
-    /// The median response time of its right answers, in microseconds.
-    pub p50_us: Option<f64>,
-    /// The 99th percentile, where there are answers enough.
-    pub p99_us: Option<f64>,
-}
 
 /// One trial, boiled down.
 #[derive(Clone, Debug)]
@@ -161,6 +138,8 @@ pub struct Digest {
     pub error_log_lines: u64,
     /// Client addresses in the server's access log, where it tells.
     pub addresses: Option<f64>,
+    /// Lines in its access log, and their bytes, where it has one.
+    pub logged: Option<(u64, Bytes)>,
     /// Whether it was cut short.
     pub interrupted: bool,
 }
@@ -238,6 +217,8 @@ impl Digest {
             addresses: context
                 .and_then(|server| server.client_addresses)
                 .map(count),
+            logged: context
+                .and_then(|server| server.access_log_lines.zip(server.access_log_bytes)),
             interrupted: record.interrupted,
         };
         digest.judge(&trial.verdict);
@@ -333,7 +314,7 @@ impl Digest {
             let claim = Claim::Latency;
             (claim, self.response_us(0), self.worth(claim))
         } else {
-            (Claim::Capacity, Some(self.rate), self.rate_worth())
+            (self.load_claim(), Some(self.rate), self.rate_worth())
         };
         Round {
             id: &self.id,
@@ -372,7 +353,17 @@ impl Digest {
     fn rate_worth(&self) -> Standing {
         match self.is_bound {
             true => Standing::AtLeast,
+            false if self.search.is_some() => self.worth(Claim::Latency),
             false => self.worth(Claim::Capacity),
+        }
+    }
+
+    /// What a trial claims of its load: where a schedule made it, how long answers took, and a
+    /// search goes by that.
+    pub fn load_claim(&self) -> Claim {
+        match self.open_loop || self.search.is_some() {
+            true => Claim::Latency,
+            false => Claim::Capacity,
         }
     }
 }
@@ -449,56 +440,4 @@ pub(super) fn quantiles(times: &Distribution) -> [Option<f64>; QUANTILES.len()] 
 /// `p99_9` and `p99.9` are one name.
 fn same_name(one: &str, other: &str) -> bool {
     one.replace('_', ".") == other
-}
-
-fn stretches(trial: &Trial) -> Vec<Stretch> {
-    let intervals = &trial.record.intervals;
-    let together = intervals.len().div_ceil(STRETCHES_MAX).max(1);
-    let mut chunks: Vec<&[Interval]> = intervals.chunks(together).collect();
-    // What the end of the window left of the last one is too short for a rate of its own.
-    if let [.., before, last] = chunks.as_slice()
-        && length(last) < length(before) / 2.0
-    {
-        let rest = intervals.len() - before.len() - last.len();
-        chunks.truncate(chunks.len() - 2);
-        chunks.push(&intervals[rest..]);
-    }
-    chunks.into_iter().filter_map(stretch).collect()
-}
-
-fn length(chunk: &[Interval]) -> f64 {
-    chunk.iter().map(|one| one.length.as_s_f64()).sum()
-}
-
-/// What happened in these intervals, which follow each other; nothing where there are none.
-#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
-pub(super) fn stretch(chunk: &[Interval]) -> Option<Stretch> {
-    let start = chunk.first()?.start.as_s_f64();
-    let length = length(chunk);
-    let per_second = |count: fn(&Interval) -> u64| {
-        let count: u64 = chunk.iter().map(count).sum();
-        count as f64 / length
-    };
-    let scheduled: Option<f64> = chunk.iter().map(scheduled).sum();
-    let mut times = Distribution::new(Shape::INTERVAL);
-    for interval in chunk {
-        times.merge(&interval.response_time);
-    }
-    (length > 0.0).then(|| Stretch {
-        middle_s: start + length / 2.0,
-        rate: per_second(|one| one.tally.right_in_it()),
-        lost: per_second(|one| {
-            let outcomes = &one.tally.outcomes;
-            outcomes.failures() + outcomes[Outcome::Shed]
-        }),
-        scheduled: scheduled.map(|requests| requests / length),
-        p50_us: times.quantile(0.5).map(Span::as_us_f64),
-        p99_us: quantiles(&times)[P99],
-    })
-}
-
-/// How many requests were to be sent in it.
-fn scheduled(interval: &Interval) -> Option<f64> {
-    let rate = interval.scheduled?.as_per_second_f64();
-    Some(rate * interval.length.as_s_f64())
 }

@@ -13,6 +13,7 @@ mod point;
 mod searches;
 mod stages;
 mod steps;
+mod stretch;
 mod surroundings;
 mod ways;
 
@@ -21,11 +22,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use across::Across;
 pub(crate) use across::per_second;
 pub(crate) use checked::checked;
-pub use digest::{Digest, QUANTILES, Stretch};
+pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Response};
 pub use searches::Searched;
 pub use stages::StageOver;
 pub use steps::{STEP_QUANTILES, StepOver};
+pub use stretch::Stretch;
 use surroundings::Surroundings;
 
 use model::environment::{Environment, PathEnd};

@@ -3,7 +3,7 @@
 use model::{Span, Trial};
 use verdict::analysis::Measure;
 
-use super::digest::{Stretch, stretch};
+use super::stretch::{Stretch, stretch};
 use super::point::Cell;
 
 /// A stage of one trial.
