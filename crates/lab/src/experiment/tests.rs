@@ -510,3 +510,46 @@ fn a_rate_that_changes_is_stretched_to_the_window() {
         error_of(&misspelt, &[])
     );
 }
+
+#[test]
+fn the_content_of_a_request_is_stored_with_the_experiment() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("form.txt");
+    std::fs::write(&file, "a=1&b=2").unwrap();
+    let named = format!("content_file = \"{}\"", file.display());
+    let with = |keys: &str| {
+        let body = "body = { bytes = 7 }";
+        let keys = format!("{body}\nhandler = \"cgi-c\"\nmethod = \"POST\"\n{keys}");
+        GOOD.replacen(body, &keys, 1)
+    };
+    for text in [with(&named), with("content = \"a=1&b=2\"")] {
+        let experiment = parse("x.toml", &text, &[]).unwrap();
+        let written = &experiment.file().workload[0];
+        assert_eq!(written.content.as_deref(), Some("a=1&b=2"));
+        assert_eq!(written.content_file, None);
+        let asked = &experiment.workloads()[0].requests[0];
+        let sent = (asked.method.as_str(), asked.sent.as_deref());
+        assert_eq!(sent, ("POST", Some("a=1&b=2")));
+    }
+    let check = |text: &str, why: &str| {
+        let error = error_of(text, &[]);
+        assert!(error.contains(why), "{error}");
+    };
+    let both = format!("content = \"a\"\n{named}");
+    check(&with(&both), "give content or content_file, not both");
+    check(&with("content_file = \"/no/such/file\""), "No such file");
+    std::fs::write(&file, [0xff, 0xfe]).unwrap();
+    check(&with(&named), "it is no text");
+    let request = |keys: &str| {
+        let requests = format!("[[workload.request]]\n{keys}");
+        GOOD.replacen("body = { bytes = 7 }", &requests, 1)
+    };
+    check(
+        &request("path = \"/x\"\nunchanged = true"),
+        "it is for a file that the lab has",
+    );
+    check(
+        &request("body = { bytes = 7 }\nmethod = \"POST\"\nunchanged = true"),
+        "by GET",
+    );
+}

@@ -247,6 +247,15 @@ pub struct WorkloadFile {
     /// What is asked, where that is several things, or no file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<AskedFile>,
+    /// How the body is asked for; GET unless told otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The content that is sent with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// The file that has it: whoever reads the experiment puts its text in the place of this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_file: Option<String>,
     /// What in the server makes the bytes of the body: one word or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handler: Option<OneOrMany<String>>,
@@ -286,6 +295,15 @@ pub struct AskedFile {
     /// Fields that are sent, each a name and a value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
+    /// The content that is sent with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// The file that has it: whoever reads the experiment puts its text in the place of this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_file: Option<String>,
+    /// Whether it asks if the file has changed, which it has not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchanged: bool,
     /// How often it is sent, in relation to the weights of the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,

@@ -46,6 +46,9 @@ pub fn reference_rank(product: &str) -> u8 {
     }
 }
 
+/// What the label of the second of two servers that are alike ends with.
+pub const TWIN: &str = " twin";
+
 /// More points on one axis are a slip of the pen.
 const AXIS_MAX: usize = 10_000;
 
@@ -397,7 +400,7 @@ fn expand_servers(
                         format!("there is a '{label}' already; give this one a label of its own"),
                     ));
                 }
-                let twin = format!("{label} twin");
+                let twin = format!("{label}{TWIN}");
                 if file.twin && !labels.insert(twin.clone()) {
                     let why = format!("there is a '{twin}' already, as its twin is called");
                     return Err(wrong(key("twin"), why));

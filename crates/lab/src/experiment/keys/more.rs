@@ -50,6 +50,40 @@ pub(super) const OWN_CONNECTIONS: Key = key(
      is a point. --budget leaves them as they are.",
 );
 
+pub(super) const METHOD: Key = key(
+    "method",
+    Text,
+    "\"GET\"",
+    "method = \"POST\"",
+    "The method of the request.",
+);
+
+pub(super) const CONTENT: Key = key(
+    "content",
+    Text,
+    "none is sent",
+    "content = \"name=a&value=1\"",
+    "The content that is sent with it. What a server makes of that is its own: files are not \
+     answered to POST, programs are.",
+);
+
+pub(super) const CONTENT_FILE: Key = key(
+    "content_file",
+    Text,
+    NONE,
+    "content_file = \"form.json\"",
+    "A file that has the content, at most 1M of text. Its text is stored with the experiment.",
+);
+
+pub(super) const UNCHANGED: Key = key(
+    "unchanged",
+    Truth,
+    "false",
+    "unchanged = true",
+    "Asks whether the file has changed since it was made (If-Modified-Since, with the time that \
+     the lab gave the file): the right answer is 304 without content.",
+);
+
 pub(super) const WARMUP_MIN: Key = key(
     "warmup_min",
     Time,

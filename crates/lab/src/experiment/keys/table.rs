@@ -5,6 +5,7 @@ use super::Kind::{Axis, Count, Fields, Rate, Size, Table, Tables, Text, Texts, T
 use super::agents::{AGENTS, GENERATOR, HOST, SERVERS};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
+use super::more::{CONTENT, CONTENT_FILE, METHOD, UNCHANGED};
 use super::more::{
     EVEN_POINTS, LOGS, OBJECTIVE, OWN_CONNECTIONS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
     WARMUP_MIN, WORKERS,
@@ -283,6 +284,9 @@ pub const SECTIONS: &[Section] = &[
                 "[[workload.request]]",
                 "Several requests, each with its weight.",
             ),
+            METHOD,
+            CONTENT,
+            CONTENT_FILE,
             key(
                 "handler",
                 Axis(&Text),
@@ -354,13 +358,10 @@ pub const SECTIONS: &[Section] = &[
                 "path = \"/search?q=a\"",
                 "Anything else that the server answers.",
             ),
-            key(
-                "method",
-                Text,
-                "\"GET\"",
-                "method = \"HEAD\"",
-                "The method of the request.",
-            ),
+            METHOD,
+            CONTENT,
+            CONTENT_FILE,
+            UNCHANGED,
             key(
                 "headers",
                 Fields,

@@ -194,7 +194,11 @@ fn only_closed(load: &LoadFile, key: &str) -> Result<(), ExperimentError> {
 fn asked_by_steps(files: &[WorkloadFile]) -> Result<(), ExperimentError> {
     for (index, file) in files.iter().enumerate() {
         let is_told = |asked: &AskedFile| {
-            asked.weight.is_some() || asked.method.is_some() || !asked.headers.is_empty()
+            asked.weight.is_some()
+                || asked.method.is_some()
+                || asked.content.is_some()
+                || asked.unchanged
+                || !asked.headers.is_empty()
         };
         if let Some(place) = file.request.iter().position(is_told) {
             let why = "[[load.step]] says how it is asked and how often: leave out method, \

@@ -5,7 +5,7 @@ use model::record::Example;
 use model::trial::Server;
 use model::units::Span;
 use model::usage::MemoryPart;
-use model::{Finding, Outcome, Trial};
+use model::{Bytes, Finding, Outcome, Trial};
 
 use super::{Case, closed, of_lab, six_rounds};
 
