@@ -160,6 +160,23 @@ pub struct Context {
     /// The search that found the rate of this trial, where one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Found>,
+    /// What was waited for before it, where there was something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Waited>,
+}
+
+/// A wait for what earlier trials, or others, had left the machine to do.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Waited {
+    /// How long.
+    #[serde(rename = "took_ns")]
+    pub took: Span,
+    /// What it was for, in words.
+    pub until: Vec<String>,
+    /// What of that was there still, when it began all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 /// What this generator reaches with the same plan on the same CPUs against a null responder.

@@ -41,7 +41,7 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "rounds = 6",
         "rouds = 6",
         "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, order, \
-         restart, reference, warmup, warmup_min, duration, duration_min, seed; did you mean \
+         restart, reference, warmup, warmup_min, calm, duration, duration_min, seed; did you mean \
          'rounds'?",
     );
     check(

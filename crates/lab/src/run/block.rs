@@ -266,7 +266,12 @@ impl Lab<'_> {
             overload: self.experiment.is_overload(),
         };
         let point = self.point(lap, slot);
-        let trial = trial::measure(self.generator, running, &plan, point, &surroundings)?;
+        let waited = self.calm.wait();
+        if let Some(waited) = waited.as_ref().filter(|waited| !waited.left.is_empty()) {
+            (self.news)(&News::Restless(waited));
+        }
+        let mut trial = trial::measure(self.generator, running, &plan, point, &surroundings)?;
+        trial.context.waited = waited;
         if trial.record.interrupted {
             return Err(LabError::Interrupted);
         }

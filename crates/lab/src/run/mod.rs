@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::experiment::{Gap, Placement, Workload};
 use model::point::PLACEMENT;
-use model::trial::Ceiling;
+use model::trial::{Ceiling, Waited};
 use model::{Environment, Experiment, Manifest, Rate, Span, Trial};
 
+use crate::calm::Calm;
 use crate::capacity::Made;
 use crate::ceiling::Ceilings;
 use crate::certificate::Certificates;
@@ -60,6 +61,8 @@ pub enum News<'a> {
         /// Trials to be.
         trials: usize,
     },
+    /// The machine does not come to rest, and the next trial begins all the same.
+    Restless(&'a Waited),
     /// A trial of a search for the capacity is stored.
     Probe {
         /// The server's label.
@@ -100,6 +103,8 @@ pub struct Lab<'a> {
     pub search: &'a Search,
     /// Its CPUs.
     pub division: &'a Division,
+    /// What is waited for before each trial.
+    pub calm: Calm<'a>,
     /// What makes load.
     pub generator: &'a mut dyn Generator,
     /// Whether a stored trial was spoilt by something that is neither its server nor the generator.

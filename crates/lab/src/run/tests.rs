@@ -235,6 +235,7 @@ impl Bench {
             },
             search: &self.search,
             division: &division,
+            calm: Calm::of(&crate::calm::Here, Span::ZERO),
             generator,
             interrupted: &|| stop.is_raised(),
             news: &mut |news| {

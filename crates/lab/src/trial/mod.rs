@@ -477,6 +477,8 @@ pub fn measure(
         shared_cpus: shared,
         overload: surroundings.overload,
         server: (!running.is_elsewhere()).then_some(facts),
+        search: None,
+        waited: None,
     };
     trial.recovery = Recovery::of(&trial.record.intervals);
     for share in &mut trial.agents {

@@ -100,6 +100,9 @@ pub struct HeaderFile {
         with = "super::values::maybe_span"
     )]
     pub warmup_min: Option<Span>,
+    /// How long is waited before a trial for what earlier ones left the machine to do.
+    #[serde(default = "two_seconds", with = "span")]
+    pub calm: Span,
     /// The measured window of one trial.
     #[serde(with = "span")]
     pub duration: Span,
@@ -113,6 +116,10 @@ pub struct HeaderFile {
     /// What the order of points is drawn from; taken from the clock where it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+}
+
+const fn two_seconds() -> Span {
+    Span::from_s(2)
 }
 
 const fn three_seconds() -> Span {

@@ -151,6 +151,11 @@ impl Experiment {
         self.file.experiment.warmup
     }
 
+    /// How long is waited at most before a trial, until the machine is at rest.
+    pub const fn calm(&self) -> Span {
+        self.file.experiment.calm
+    }
+
     /// The measured window of one trial.
     pub const fn duration(&self) -> Span {
         self.file.experiment.duration

@@ -9,7 +9,7 @@ use model::tls::Negotiated;
 use crate::run::Digest;
 
 /// Each with what it holds.
-pub(super) const COLUMNS: [(&str, &str); 22] = [
+pub(super) const COLUMNS: [(&str, &str); 23] = [
     (
         "tls_version",
         "TLS versions that the full handshakes of the run negotiated, one after the other where \
@@ -70,6 +70,10 @@ pub(super) const COLUMNS: [(&str, &str); 22] = [
          it writes none",
     ),
     ("server_log_bytes", "their bytes"),
+    (
+        "waited_s",
+        "how long was waited before it for what earlier trials had left, in seconds",
+    ),
 ];
 
 pub(super) fn cells(digest: &Digest) -> Vec<String> {
@@ -117,7 +121,7 @@ pub(super) fn cells(digest: &Digest) -> Vec<String> {
         count(|quic| quic.packets_lost),
     ]);
     match &digest.search {
-        None => cells.resize(COLUMNS.len() - 2, String::new()),
+        None => cells.resize(COLUMNS.len() - 3, String::new()),
         Some((objective, answer)) => {
             let rate = |rate: Option<Rate>| {
                 rate.map_or_else(String::new, |rate| rate.as_per_second_f64().to_string())
@@ -133,5 +137,6 @@ pub(super) fn cells(digest: &Digest) -> Vec<String> {
     let (lines, bytes) = digest.logged.unzip();
     cells.push(lines.map_or_else(String::new, |lines| lines.to_string()));
     cells.push(bytes.map_or_else(String::new, |bytes| bytes.count().to_string()));
+    cells.push(digest.waited_s.map_or_else(String::new, |s| s.to_string()));
     cells
 }

@@ -140,6 +140,8 @@ pub struct Digest {
     pub addresses: Option<f64>,
     /// Lines in its access log, and their bytes, where it has one.
     pub logged: Option<(u64, Bytes)>,
+    /// How long was waited before it for the machine to be at rest, where it was not.
+    pub waited_s: Option<f64>,
     /// Whether it was cut short.
     pub interrupted: bool,
 }
@@ -219,6 +221,7 @@ impl Digest {
                 .map(count),
             logged: context
                 .and_then(|server| server.access_log_lines.zip(server.access_log_bytes)),
+            waited_s: trial.context.waited.as_ref().map(|waited| waited.took.as_s_f64()),
             interrupted: record.interrupted,
         };
         digest.judge(&trial.verdict);

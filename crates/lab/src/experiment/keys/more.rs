@@ -84,6 +84,17 @@ pub(super) const UNCHANGED: Key = key(
      the lab gave the file): the right answer is 304 without content.",
 );
 
+pub(super) const CALM: Key = key(
+    "calm",
+    Time,
+    "\"2s\"",
+    "calm = \"60s\"",
+    "How long to wait at most before each trial, until what earlier ones left is gone: connections \
+     in TIME_WAIT, as long as they are more than half of what the kernel keeps; 64 MiB to be \
+     written more than at the start; more tasks that want to run than then, and than there are \
+     CPUs. What does not go away in three waits is not waited for again.",
+);
+
 pub(super) const WARMUP_MIN: Key = key(
     "warmup_min",
     Time,

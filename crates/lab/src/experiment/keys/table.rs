@@ -5,7 +5,7 @@ use super::Kind::{Axis, Count, Fields, Rate, Size, Table, Tables, Text, Texts, T
 use super::agents::{AGENTS, GENERATOR, HOST, SERVERS};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{ARRIVALS, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK, OVERLOAD, PIN};
-use super::more::{CONTENT, CONTENT_FILE, METHOD, UNCHANGED};
+use super::more::{CALM, CONTENT, CONTENT_FILE, METHOD, UNCHANGED};
 use super::more::{
     EVEN_POINTS, LOGS, OBJECTIVE, OWN_CONNECTIONS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
     WARMUP_MIN, WORKERS,
@@ -136,6 +136,7 @@ pub const SECTIONS: &[Section] = &[
                 "How long a server is warmed up after its start, before anything counts.",
             ),
             WARMUP_MIN,
+            CALM,
             key(
                 "duration",
                 Time,

@@ -66,6 +66,11 @@ impl Screen {
                     out::note(format_args!("{}{left}", self.block));
                 }
             }
+            News::Restless(waited) => {
+                let left = waited.left.join("; ");
+                let took = waited.took;
+                self.line(&format!("the machine did not come to rest within {took}: {left}"));
+            }
             News::Probe { server, made } => {
                 if self.live {
                     let rate = words::rate(made.rate.as_per_second_f64());
