@@ -164,11 +164,11 @@ impl<'a> Calm<'a> {
             restless = self.restless();
         }
         let left = words(&restless);
-        for (index, found) in restless {
+        for (index, _) in restless {
             self.in_vain[index] += 1;
             if self.in_vain[index] >= IN_VAIN_MAX {
-                // From now on only more than that is unrest.
-                self.limits[index] = self.limits[index].max(found);
+                // What grows all the time would be more than any limit.
+                self.limits[index] = u64::MAX;
             }
         }
         Some(Waited { took, until, left })

@@ -117,6 +117,19 @@ fn what_stays_is_told_and_given_up() {
     assert_eq!(calm.wait(), None, "that is how it is now");
 }
 
+/// Something else writes all the time: three waits, and no more.
+#[test]
+fn what_grows_all_the_time_is_given_up_too() {
+    let machine = fake(|ms| Unrest {
+        dirty: Some(Bytes::new(ms << 20)),
+        ..REST
+    });
+    let mut calm = Calm::of(&machine, PATIENCE);
+    machine.pause(Span::from_s(1));
+    let waits = (0..10).filter(|_| calm.wait().is_some()).count();
+    assert_eq!(waits, 3);
+}
+
 #[test]
 fn without_patience_nothing_is_waited_for() {
     let machine = fake(for_a_while(Unrest {
@@ -137,10 +150,19 @@ fn the_kernel_is_read() {
         fs::write(path, text).unwrap();
     };
     assert_eq!(read(folder.path()), Unrest::default());
-    put("net/sockstat", "sockets: used 9\nTCP: inuse 5 orphan 0 tw 77 alloc 6 mem 1\n");
+    put(
+        "net/sockstat",
+        "sockets: used 9\nTCP: inuse 5 orphan 0 tw 77 alloc 6 mem 1\n",
+    );
     put("sys/net/ipv4/tcp_max_tw_buckets", "131072\n");
-    put("meminfo", "MemTotal: 9 kB\nDirty:   40 kB\nWriteback: 2 kB\nWritebackTmp: 5 kB\n");
-    put("stat", "cpu  1 2\ncpu0 1 2\ncpu1 1 2\nctxt 5\nprocs_running 3\nprocs_blocked 0\n");
+    put(
+        "meminfo",
+        "MemTotal: 9 kB\nDirty:   40 kB\nWriteback: 2 kB\nWritebackTmp: 5 kB\n",
+    );
+    put(
+        "stat",
+        "cpu  1 2\ncpu0 1 2\ncpu1 1 2\nctxt 5\nprocs_running 3\nprocs_blocked 0\n",
+    );
     let expected = Unrest {
         time_wait: Some(77),
         time_wait_max: Some(131_072),

@@ -231,7 +231,8 @@ fn a_wrong_override_is_told_as_such() {
     check(
         "workload=small",
         "'workload=small': workload: this has keys of its own: name, body, site, \
-         request, handler, needs, requests_per_connection, priority; set one of them, as in workload[0].name=...",
+         request, method, content, content_file, handler, needs, requests_per_connection, \
+         connections, priority; set one of them, as in workload[0].name=...",
     );
     check(
         "workload[0].body=7",
@@ -258,8 +259,8 @@ fn a_wrong_override_is_told_as_such() {
     );
     check(
         "load.mode=opne",
-        "'load.mode=opne': load.mode: write \"closed\" or \"open\", not \"opne\"; did you mean \
-         'open'?",
+        "'load.mode=opne': load.mode: write \"closed\", \"open\" or \"capacity\", not \"opne\"; did \
+         you mean 'open'?",
     );
     check(
         "server[7].cores=1",
@@ -362,10 +363,12 @@ fn the_table_of_keys_is_that_of_the_types() {
             "keep_alive": { "requests": 1, "idle": "1s" }, "pin": "mask" }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
             "needs": ["static"], "site": "w", "handler": "static", "priority": 2,
+            "connections": 1, "method": "POST", "content": "c", "content_file": "f",
             "request": [{ "name": "n", "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
-                "headers": [["a", "b"]], "weight": 1,
+                "headers": [["a", "b"]], "weight": 1, "unchanged": true,
+                "content": "c", "content_file": "f",
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "" } }] }],
-        "load": { "mode": "open", "rate": 1, "users": 1, "think": "1s", "ramp": "1s",
+        "load": { "mode": "open", "objective": "errors<1%", "rate": 1, "users": 1, "think": "1s", "ramp": "1s",
             "step": [{ "get": "/" }], "cookies": true, "variables": { "a": { "counter": 1 } },
             "connections": { "from": 1, "to": 2, "step": 1, "also": 4 },
             "arrivals": "fixed", "timeout": "1s", "stages": ["1s:5"], "sources": 1, "workers": 1,

@@ -305,7 +305,12 @@ impl Lab<'_> {
         Ok(())
     }
 
-    pub(super) fn tell_gap_at(&mut self, lap: &Lap, slot: &Slot, error: &LabError) -> Result<(), LabError> {
+    pub(super) fn tell_gap_at(
+        &mut self,
+        lap: &Lap,
+        slot: &Slot,
+        error: &LabError,
+    ) -> Result<(), LabError> {
         let point = self.point(lap, slot);
         let mut gap = self.gap_of(slot.racer, error);
         gap.round = Some(point.round);

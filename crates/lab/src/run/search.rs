@@ -5,20 +5,23 @@
 
 use model::Trial;
 use model::plan::Stop;
-use model::threshold::Judged;
+use model::threshold::Threshold;
 use model::units::{Rate, Span};
 use verdict::words;
 
 use super::block::Lap;
 use super::{Ground, Lab, News, Progress};
-use crate::capacity::{self, Answer, Found, Made, Search, Settings, Step};
+use crate::capacity::{self, Answer, Found, Made, Search, Settings};
 use crate::error::LabError;
 use crate::server::Running;
-use crate::sweep::{self, Slot};
+use crate::sweep::Slot;
 use crate::trial::{Load, Target};
 
 /// More trials are no search, but a server whose capacity changes.
-const TRIALS_MAX: u32 = 150;
+const TRIALS_MAX: u32 = 80;
+/// So many of them are made again because something else spoilt them: where it does so all the time
+/// that does not help.
+const AGAIN_MAX: u32 = 8;
 
 impl Lab<'_> {
     /// Searches the capacity, and keeps a trial at what was found. Where nothing is, that is a row.
@@ -51,24 +54,20 @@ impl Lab<'_> {
                 None => Ok(trial),
             }
         };
-        // What something else spoilt is made again, as long as that may help.
+        let mut again = 0;
         let mut probe = |lab: &mut Self, rate: Option<Rate>, window: Span| {
             let mut trial = measure(lab, rate, window, true)?;
-            for _ in 0..sweep::REPEATS_MAX {
-                if !(lab.is_void)(&trial) {
-                    break;
-                }
+            while again < AGAIN_MAX && (lab.is_void)(&trial) {
+                again += 1;
                 trial = measure(lab, rate, window, true)?;
             }
             Ok::<Trial, LabError>(trial)
         };
         let closed_loop_rate = probe(self, None, full / 4)?.record.achieved_rate;
-        let start = capacity::start_at(closed_loop_rate);
-        let mut search = Search::new(Settings {
-            trials_max: TRIALS_MAX,
-            ..Settings::new(start, full)
-        });
-        let mut trials: Vec<Made> = Vec::new();
+        let mut settings = Settings::new(capacity::start_at(closed_loop_rate), full);
+        settings.trials_max = TRIALS_MAX;
+        let mut search = Search::new(settings);
+        let mut trials = Vec::new();
         let answer = loop {
             let step = match search.step() {
                 Ok(step) => step,
@@ -76,11 +75,7 @@ impl Lab<'_> {
             };
             let trial = probe(self, Some(step.rate), step.duration)?;
             let made = capacity::judged(step, &trial, objective);
-            let server = super::label(self.experiment, slot.racer);
-            (self.news)(&News::Probe {
-                server,
-                made: &made,
-            });
+            self.tell_probe(slot, &made);
             search.tell(made.came);
             trials.push(made);
         };
@@ -90,15 +85,25 @@ impl Lab<'_> {
         };
         let mut trial = measure(self, Some(rate), full, false)?;
         let judged = objective.iter().map(|one| one.judge(&trial.record));
-        trial.thresholds = judged.collect::<Vec<Judged>>();
+        trial.thresholds = judged.collect();
         trial.context.search = Some(Found {
-            objective: objective.iter().map(|one| one.text().to_owned()).collect(),
+            objective: texts(objective),
             closed_loop_rate,
             answer,
             trials,
         });
         self.keep(&trial, slot, progress)
     }
+
+    fn tell_probe(&mut self, slot: &Slot, made: &Made) {
+        let server = super::label(self.experiment, slot.racer);
+        (self.news)(&News::Probe { server, made });
+    }
+}
+
+/// As they were written.
+fn texts(objective: &[Threshold]) -> Vec<String> {
+    objective.iter().map(|one| one.text().to_owned()).collect()
 }
 
 /// Why there is no rate to be measured at.

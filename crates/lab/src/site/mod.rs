@@ -199,7 +199,12 @@ fn content(length: u64) -> Vec<u8> {
 fn put(file: &Path, content: &[u8]) -> Result<(), LabError> {
     let made = SystemTime::UNIX_EPOCH + Duration::from_secs(MODIFIED_S);
     fs::write(file, content)
-        .and_then(|()| fs::File::options().write(true).open(file)?.set_modified(made))
+        .and_then(|()| {
+            fs::File::options()
+                .write(true)
+                .open(file)?
+                .set_modified(made)
+        })
         .map_err(LabError::file("write", file))?;
     open_to_all(file, 0o644)
 }

@@ -123,8 +123,8 @@ impl Store {
         Ok(path)
     }
 
-    /// Stores a trial of a search: it belongs to the one that is made at the answer, and is no round
-    /// of a point.
+    /// Stores a trial of a search: it belongs to the one that is made at the answer, and is no
+    /// round of a point.
     pub fn put_probe(&self, trial: &Trial, number: u32) -> Result<PathBuf, LabError> {
         let point = trial.point.as_ref().expect("a trial of a lab has a point");
         let name = format!(

@@ -319,7 +319,9 @@ fn a_workload_has_its_own_connections_and_their_ceilings() {
         "connections=[1, 64]",
         "workload[1].connections=[8]",
     ]);
-    let slots = blocks(&experiment, 7).into_iter().flat_map(|block| block.slots);
+    let slots = blocks(&experiment, 7)
+        .into_iter()
+        .flat_map(|block| block.slots);
     let mut cells: Vec<(bool, usize, u32)> = slots
         .map(|slot| {
             let is_ceiling = matches!(slot.racer, Racer::Ceiling { .. });

@@ -225,13 +225,16 @@ connections = 1
         Plan::try_from(plan).unwrap()
     };
     let unchanged = of(Racer::Server(0), 0);
-    let since = ("If-Modified-Since".to_owned(), crate::site::MODIFIED.to_owned());
+    let since = ("If-Modified-Since".to_owned(), MODIFIED.to_owned());
     assert_eq!(unchanged.request().headers, [since]);
     let right = &unchanged.file().expect;
     assert_eq!((right.status, right.length), (Some(304), Some(0)));
     // The file has that time.
     let made = std::fs::metadata(folder.path().join("www/small/7.html")).unwrap();
-    let made = made.modified().unwrap().duration_since(std::time::UNIX_EPOCH);
+    let made = made
+        .modified()
+        .unwrap()
+        .duration_since(std::time::UNIX_EPOCH);
     assert_eq!(made.unwrap(), std::time::Duration::from_secs(1_767_225_600));
     let form = of(Racer::Server(0), 1);
     let request = form.request();

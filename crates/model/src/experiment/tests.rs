@@ -212,7 +212,9 @@ fn a_capacity_is_searched_under_an_objective() {
     check("load.objective", |v| v["load"]["objective"] = ().into());
     check("load.objective", |v| v["load"]["mode"] = "closed".into());
     check("load.rate", |v| v["load"]["rate"] = 500.into());
-    check("load.stages", |v| v["load"]["stages"] = serde_json::json!(["1s:100"]));
+    check("load.stages", |v| {
+        v["load"]["stages"] = serde_json::json!(["1s:100"]);
+    });
     check("load.think", |v| v["load"]["think"] = "1s".into());
 }
 

@@ -143,7 +143,11 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
         }
         let is_told = file.method.is_some() || file.content.is_some();
         if is_told && (file.body.is_none() || !file.request.is_empty()) {
-            let name = if file.method.is_some() { "method" } else { "content" };
+            let name = if file.method.is_some() {
+                "method"
+            } else {
+                "content"
+            };
             let why = "it is for a body; each [[workload.request]] has its own";
             return Err(wrong(key(name), why));
         }

@@ -52,10 +52,7 @@ pub(super) const COLUMNS: [(&str, &str); 23] = [
         "what the search for the capacity ended with, at whose answer the trial was made: between, \
          generator_limit or undecided; empty where there was none, like the columns after it",
     ),
-    (
-        "search_objective",
-        "what had to hold",
-    ),
+    ("search_objective", "what had to hold"),
     (
         "search_met_per_s",
         "the highest intended rate that met the objective",

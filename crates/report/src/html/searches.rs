@@ -14,7 +14,10 @@ pub(super) fn table(run: &Run, workload: &str) -> String {
         "objective",
         "rests on",
     ];
-    let mut table = Table::new("Capacity: the highest rate that meets the objective", &columns);
+    let mut table = Table::new(
+        "Capacity: the highest rate that meets the objective",
+        &columns,
+    );
     let mut place = None;
     let mut found = run.searches(workload);
     found.sort_by(|one, other| one.place.cmp(other.place));

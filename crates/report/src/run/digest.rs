@@ -12,8 +12,8 @@ use model::point::{
 use model::quic::QuicRecord;
 use model::record::{Example, Recovery};
 use model::tls::TlsRecord;
-use model::trial::Ceiling;
-use model::{Bytes, Claim, Distribution, Outcome, OutcomeCounts, Span, Status, Trial, Verdict};
+use model::trial::{Ceiling, Server};
+use model::{Bytes, Claim, Distribution, OutcomeCounts, Rate, Span, Status, Trial, Verdict};
 use verdict::analysis::{Counting, Round, Standing};
 use verdict::cause::takers;
 use verdict::is_bound;
@@ -21,8 +21,8 @@ use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 
 use super::checked;
 use super::stages::InStage;
-use super::stretch::{Stretch, stretches};
 use super::steps::Step;
+use super::stretch::{Stretch, stretches};
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
 pub const QUANTILES: [(f64, &str); 9] = [
@@ -150,16 +150,9 @@ impl Digest {
     /// Boils `trial` down; `position` is its place among all, for trials that know none.
     pub fn of(trial: &Trial, position: usize) -> Self {
         let record = &trial.record;
-        let mut point = trial
-            .point
-            .clone()
-            .unwrap_or_else(|| single(trial, position));
-        // A rate that was searched is what was found, and no place on the grid.
         let search = trial.context.search.as_ref();
         let asked = trial.plan.arrivals.rate().filter(|_| search.is_none());
-        if let Some(rate) = asked {
-            point.id = point.id.with(RATE, Value::Rate(rate));
-        }
+        let point = placed(trial, position, asked);
         let server = trial.usage.server.as_ref();
         let cost = cpu_per_request(trial);
         let generator = trial.usage.generator.as_ref();
@@ -219,9 +212,8 @@ impl Digest {
             addresses: context
                 .and_then(|server| server.client_addresses)
                 .map(count),
-            logged: context
-                .and_then(|server| server.access_log_lines.zip(server.access_log_bytes)),
-            waited_s: trial.context.waited.as_ref().map(|waited| waited.took.as_s_f64()),
+            logged: context.and_then(logged),
+            waited_s: waited_s(trial),
             interrupted: record.interrupted,
         };
         digest.judge(&trial.verdict);
@@ -388,6 +380,26 @@ fn place(id: &PointId) -> Values {
     place
 }
 
+/// The lines of a server's access log, and their bytes.
+fn logged(server: &Server) -> Option<(u64, Bytes)> {
+    server.access_log_lines.zip(server.access_log_bytes)
+}
+
+fn waited_s(trial: &Trial) -> Option<f64> {
+    let waited = trial.context.waited.as_ref()?;
+    Some(waited.took.as_s_f64())
+}
+
+/// Where a trial stands. A rate that was searched is what was found, and no place on the grid.
+fn placed(trial: &Trial, position: usize, asked: Option<Rate>) -> Point {
+    let stored = trial.point.clone();
+    let mut point = stored.unwrap_or_else(|| single(trial, position));
+    if let Some(rate) = asked {
+        point.id = point.id.with(RATE, Value::Rate(rate));
+    }
+    point
+}
+
 /// A point for a trial that belongs to no experiment: what was asked, of whom.
 fn single(trial: &Trial, position: usize) -> Point {
     let url = trial
@@ -418,7 +430,7 @@ fn single(trial: &Trial, position: usize) -> Point {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]
-fn size(bytes: model::Bytes) -> f64 {
+fn size(bytes: Bytes) -> f64 {
     bytes.count() as f64
 }
 

@@ -26,7 +26,12 @@ impl Run {
     pub fn searches(&self, workload: &str) -> Vec<Searched<'_>> {
         let cells = self.cells(workload);
         let of = |rounds: &[&'_ Digest]| {
-            let counting = rounds.iter().filter(|digest| !digest.is_left_out());
+            // Where no round counts, all are shown as they were first measured.
+            let is_left_out = rounds.iter().all(|digest| digest.is_left_out());
+            let counting = rounds.iter().filter(|digest| match is_left_out {
+                true => digest.attempt == 0,
+                false => !digest.is_left_out(),
+            });
             let found = counting.filter_map(|digest| digest.search.as_ref());
             found.map(|(_, answer)| *answer).collect::<Vec<Answer>>()
         };
@@ -64,7 +69,10 @@ impl Searched<'_> {
     /// them found no such rate.
     pub fn high(&self) -> Option<f64> {
         let rates: Option<Vec<_>> = self.answers.iter().map(Answer::upper).collect();
-        rates?.into_iter().max().map(|rate| rate.as_per_second_f64())
+        rates?
+            .into_iter()
+            .max()
+            .map(|rate| rate.as_per_second_f64())
     }
 
     /// `12,100/s to 12,900/s`, `at least 61,000/s`.

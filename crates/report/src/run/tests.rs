@@ -1,7 +1,7 @@
+use model::Rate;
 use model::capacity::{Answer, Found};
 use model::finding::{Cause, Status};
 use model::fixture::Heat;
-use model::Rate;
 use model::plan::Arrivals;
 use model::point::Value;
 use model::usage::Spender;
@@ -543,7 +543,10 @@ fn a_searched_capacity_is_told_with_its_interval() {
     let page = crate::html::page(&run);
     assert!(page.contains("the highest rate that meets the objective"));
     let table = crate::csv::rows(&[&run]);
-    assert!(table.contains("between,p(99)<5ms and errors<0.1%,10000,10200"), "{table}");
+    assert!(
+        table.contains("between,p(99)<5ms and errors<0.1%,10000,10200"),
+        "{table}"
+    );
     // Where the generator was the limit once, nobody knows the upper end.
     trials[0].context.search.as_mut().unwrap().answer = Answer::GeneratorLimit {
         lower: Some(Rate::per_second(9_000)),

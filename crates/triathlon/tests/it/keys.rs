@@ -265,7 +265,10 @@ fn a_request_takes_its_content_along() {
             let length = head.contains("content-length: 7\r\n");
             let first = head.lines().next().unwrap_or_default().to_owned();
             let content = String::from_utf8_lossy(&content).into_owned();
-            noted.lock().expect("a list").insert((first, length, content));
+            noted
+                .lock()
+                .expect("a list")
+                .insert((first, length, content));
             send(&mut stream, RIGHT);
         }
     });
@@ -310,6 +313,8 @@ fn a_file_that_has_not_changed_is_answered_with_304() {
     let trials = measured(&servers.concat(), &workload, "");
     check_right(&trials);
     let trials = trials.iter();
-    let statuses = trials.map(|trial| trial.plan.expect.status).collect::<BTreeSet<_>>();
+    let statuses = trials
+        .map(|trial| trial.plan.expect.status)
+        .collect::<BTreeSet<_>>();
     assert_eq!(statuses, BTreeSet::from([Some(304)]));
 }

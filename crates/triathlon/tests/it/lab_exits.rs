@@ -195,13 +195,16 @@ fn a_port_that_is_taken_is_a_row_and_no_end() {
     let taken = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let port = taken.local_addr().expect("an address").port();
     let stock = include_str!("../../../../servers/lighttpd/stock.conf");
-    let template = stock.replace("{{ port }}", &port.to_string());
+    // The lab wants its own port named somewhere.
+    let template = stock.replace("{{ port }}", &format!("{port} # {{{{ port }}}}"));
     assert_ne!(template, stock);
     let folder = tempfile::tempdir().unwrap();
     let file = experiment(
         folder.path(),
         &[("lighttpd", Some(&template)), ("origin", None)],
     );
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"mine\"", "\"first-heat\"")).unwrap();
     let results = folder.path().join("results");
     let place = results.display().to_string();
     let run = lab(&[&file, "--no-lock", "--hiccups", "0s", "--results", &place]).expect_code(1);
@@ -213,7 +216,10 @@ fn a_port_that_is_taken_is_a_row_and_no_end() {
         let trial: model::Trial = serde_json::from_str(&text).expect("a trial");
         trial.point.is_some_and(|point| point.id.server == "origin")
     };
-    assert!(files(&results, "trials").iter().any(is_measured), "{run:#?}");
+    assert!(
+        files(&results, "trials").iter().any(is_measured),
+        "{run:#?}"
+    );
 }
 
 /// Servers that root starts give up their rights.

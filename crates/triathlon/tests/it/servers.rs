@@ -313,8 +313,8 @@ fn a_script_of_the_users_starts_any_server() {
         ]);
 }
 
-/// Whatever a server waits for before it listens, the lab waits for the server: this one begins when
-/// it is told to, by whoever has seen that it waits.
+/// Whatever a server waits for before it listens, the lab waits for the server: this one begins
+/// when it is told to, by whoever has seen that it waits.
 #[test]
 fn a_server_that_takes_its_time_to_start_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();

@@ -276,7 +276,11 @@ impl Comparison {
             .into_iter()
             .map(|(said, servers)| format!("{}: {said}.", servers.join(", ")))
             .collect();
-        said.extend(self.floor.as_ref().map(|floor| floor.sentence(&self.family)));
+        said.extend(
+            self.floor
+                .as_ref()
+                .map(|floor| floor.sentence(&self.family)),
+        );
         let suspect = |rival: &&Rival| compared(rival) && rival.is_spoilt();
         let suspects = by_text(self.rivals.iter().filter(suspect), |rival| {
             rests_on_all(rival.unspoilt, rival.rounds())

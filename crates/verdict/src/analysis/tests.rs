@@ -380,7 +380,10 @@ fn no_difference_is_told_that_twins_show_too() {
         };
         let comparison = compare(&rounds(&ids, 12), asked).remove(0);
         let said = comparison.certainty().join(" ");
-        assert!(said.contains(&format!("faster (margin {margin})")), "{said}");
+        assert!(
+            said.contains(&format!("faster (margin {margin})")),
+            "{said}"
+        );
         assert!(said.contains(&format!("lighttpd: {lighttpd}")), "{said}");
         assert!(said.contains(told), "{said}");
     };

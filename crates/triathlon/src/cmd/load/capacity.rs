@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use lab::capacity::{self, Answer, Made, Search, Settings};
+use model::Verdict;
 use model::plan::{Arrivals, Plan, PlanFile, Stop};
 use model::units::{Rate, Span};
-use model::{Trial, Verdict};
 use report::text::Style;
 use sys::process::Interrupt;
 use verdict::words;
