@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calm;
 pub mod capacity;
 pub mod ceiling;
 pub mod certificate;

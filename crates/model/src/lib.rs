@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calendar;
+pub mod capacity;
 pub mod coding;
 pub mod condition;
 pub mod distribution;

@@ -48,6 +48,18 @@ impl RequestFile {
             expect: None,
         }
     }
+
+    /// The same with that content; without any nothing changes.
+    #[must_use]
+    pub fn with_content(self, content: Option<&str>) -> Self {
+        match content {
+            None => self,
+            Some(content) => Self {
+                body_base64: Some(BASE64.encode(content)),
+                ..self
+            },
+        }
+    }
 }
 
 const fn one() -> u32 {

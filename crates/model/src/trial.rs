@@ -8,13 +8,14 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Found;
 use crate::environment::Environment;
 use crate::finding::{Cause, Claim, Finding, Verdict};
 use crate::plan::PlanFile;
 use crate::point::Point;
 use crate::record::{Record, Recovery};
 use crate::threshold::Judged;
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 use crate::usage::Usage;
 
 /// Plan + environment + record + usage, and what they are worth.
@@ -156,6 +157,26 @@ pub struct Context {
     /// Whether the experiment asks what a server does under more load than it can take.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overload: bool,
+    /// The search that found the rate of this trial, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Found>,
+    /// What was waited for before it, where there was something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Waited>,
+}
+
+/// A wait for what earlier trials, or others, had left the machine to do.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Waited {
+    /// How long.
+    #[serde(rename = "took_ns")]
+    pub took: Span,
+    /// What it was for, in words.
+    pub until: Vec<String>,
+    /// What of that was there still, when it began all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 /// What this generator reaches with the same plan on the same CPUs against a null responder.
@@ -214,6 +235,13 @@ pub struct Server {
     /// not each line at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_addresses: Option<u64>,
+    /// How many lines its access log has of the trial, what came before the window included; none
+    /// where it writes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_log_lines: Option<u64>,
+    /// How many bytes these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_log_bytes: Option<Bytes>,
     /// The smallest limit of open files in the tree.
     pub open_files_limit: Option<u64>,
     /// The listener's accept queue limit, as the kernel has it.

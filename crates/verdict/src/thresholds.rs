@@ -213,6 +213,9 @@ limits! {
     /// Source addresses that the server's access log lacks, of those that connections came from.
     ADDRESSES_UNSEEN: "SRV-12", "addresses_unseen_share", None, Some(0.10), None,
         "Policy; a connection that ends before its first answer leaves no line";
+    /// Answers of which the server's access log has no line, beyond those that it may still hold.
+    LINES_UNSEEN: "SRV-13", "lines_unseen_share", None, Some(0.01), None,
+        "Policy; what is written late is left out before";
     /// How sure it is that void trials fell on servers unequally.
     VOID_UNEQUAL: "CPU-08", "void_share_sureness", None, Some(0.95), None,
         "Policy; Fisher's exact test, each server against all others, after Bonferroni";

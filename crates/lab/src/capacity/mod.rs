@@ -8,8 +8,11 @@
 
 use std::collections::BTreeMap;
 
+use model::Trial;
+use model::threshold::{Judged, Threshold};
 use model::units::{Rate, Span};
-use serde::Serialize;
+
+pub use model::capacity::{Answer, Came, Found, Made};
 
 /// How to search.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +54,62 @@ const EXCEED: f64 = 0.5;
 /// So many trials in a row that the generator spoilt are its limit.
 const SPOILT_MAX: u32 = 3;
 
+/// Of what the plan asked, so much must have been sent; what is missing says who was the limit.
+const SENT_SHARE: f64 = 0.99;
+
+/// A tenth of what a closed loop reaches, where a search begins.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rate is positive, and far below 2^53"
+)]
+pub fn start_at(closed_loop_rate: f64) -> Rate {
+    Rate::per_1000_s((closed_loop_rate * 100.0).max(1_000.0) as u64)
+}
+
+/// What came of a trial. Where not all was sent that was due, and not for want of a connection, it
+/// says nothing of the server.
+#[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
+pub fn judged(step: Step, trial: &Trial, objective: &[Threshold]) -> Made {
+    let record = &trial.record;
+    let thresholds: Vec<Judged> = objective.iter().map(|one| one.judge(record)).collect();
+    let sent_all = record.total.sent as f64 >= SENT_SHARE * record.total.due as f64;
+    let is_ours = record.late_time.sum() > record.blocked_time.sum();
+    let came = if !sent_all && is_ours {
+        Came::Spoilt
+    } else if sent_all && thresholds.iter().all(|one| one.met) {
+        Came::Met
+    } else {
+        Came::Missed
+    };
+    Made {
+        rate: step.rate,
+        duration: step.duration,
+        fresh: step.fresh,
+        came,
+        achieved_rate: record.achieved_rate,
+        thresholds,
+        status: trial.verdict.status,
+    }
+}
+
+/// What a search takes as a rule, with the trial of a closed loop before it and the one at the
+/// answer after it: how many trials, and their windows together. It is that of a server which
+/// meets the objective up to eight tenths of what it does in a closed loop.
+pub fn usual(full: Span) -> (u32, Span) {
+    let start = Rate::per_second(100);
+    let mut search = Search::new(Settings::new(start, full));
+    let mut windows = full / 4 + full;
+    while let Ok(step) = search.step() {
+        windows += step.duration;
+        search.tell(match step.rate <= Rate::per_second(800) {
+            true => Came::Met,
+            false => Came::Missed,
+        });
+    }
+    (search.trials() + 2, windows)
+}
+
 /// A trial to be made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Step {
@@ -60,62 +119,6 @@ pub struct Step {
     pub duration: Span,
     /// Whether it is one of those that confirm the answer.
     pub fresh: bool,
-}
-
-/// What came of a trial.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Came {
-    /// The objective was met.
-    Met,
-    /// It was not.
-    Missed,
-    /// The generator could not send at that rate: it says nothing of the server.
-    Spoilt,
-}
-
-/// What the search found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Answer {
-    /// The capacity lies between these, and the lower one held in trials made afresh.
-    Between {
-        /// It met the objective.
-        #[serde(rename = "lower_per_1000_s")]
-        lower: Rate,
-        /// It did not.
-        #[serde(rename = "upper_per_1000_s")]
-        upper: Rate,
-        /// Fresh trials at the lower rate that met it.
-        fresh_met: u32,
-        /// Of so many.
-        fresh: u32,
-    },
-    /// The generator could not send more than about this: the capacity is at least the rate that
-    /// met the objective, if there is one.
-    GeneratorLimit {
-        /// It met the objective, in one trial or more.
-        #[serde(rename = "lower_per_1000_s")]
-        lower: Option<Rate>,
-        /// The generator could not send at this rate.
-        #[serde(rename = "failed_per_1000_s")]
-        failed: Rate,
-    },
-    /// No rate meets the objective, not even this one.
-    Nothing {
-        /// It did not meet the objective.
-        #[serde(rename = "lowest_per_1000_s")]
-        lowest: Rate,
-    },
-    /// The trials were used up.
-    Undecided {
-        /// The highest rate that met the objective, as far as was seen.
-        #[serde(rename = "lower_per_1000_s")]
-        lower: Option<Rate>,
-        /// The lowest that did not.
-        #[serde(rename = "upper_per_1000_s")]
-        upper: Option<Rate>,
-    },
 }
 
 /// How long trials at one rate were, by what came of them.

@@ -187,3 +187,19 @@ fn rates_are_classified_as_the_standard_says() {
     check([0, 40], [10, 20], Bound::Undecided);
     check([0, 0], [500, 0], Bound::Undecided);
 }
+
+/// What a search is said to take is what it takes of a server whose capacity lies elsewhere.
+#[test]
+fn what_a_search_usually_takes_is_near_what_it_takes() {
+    let full = Span::from_s(20);
+    let (trials, windows) = usual(full);
+    for capacity in [500.0, 730.0, 910.0] {
+        let (_, steps) = search(settings(100), |rate| came(rate <= capacity));
+        let took: Span = steps.iter().map(|step| step.duration).sum();
+        let took = took.as_s_f64() + 25.0;
+        assert!(
+            (0.7..1.4).contains(&(took / windows.as_s_f64())),
+            "{capacity}: {took} s, said {windows} in {trials} trials"
+        );
+    }
+}

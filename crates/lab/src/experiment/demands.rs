@@ -1,6 +1,8 @@
 //! Whether what the readers asked for can be answered by an experiment: each demand names a point
 //! or a rule that there is.
 
+use std::collections::BTreeSet;
+
 use model::Experiment;
 use model::experiment::{Demand, Network, Placement};
 
@@ -60,12 +62,15 @@ fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
     )?;
     let rules = verdict::rules().iter().map(|rule| rule.id);
     named("rule", demand.rule.as_deref(), rules)?;
-    let connections = experiment.connections();
-    counted("connections", demand.connections, connections)?;
+    let workloads = experiment.workloads().iter();
+    let connections = workloads.flat_map(|workload| experiment.connections_of(workload));
+    let connections: BTreeSet<u32> = connections.copied().collect();
+    let connections: Vec<u32> = connections.into_iter().collect();
+    counted("connections", demand.connections, &connections)?;
     counted(
         "against_connections",
         demand.against_connections,
-        connections,
+        &connections,
     )?;
     counted("sources", demand.sources, experiment.sources())?;
     counted(

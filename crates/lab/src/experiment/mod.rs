@@ -4,6 +4,7 @@
 //! the values (serde, then [`Experiment::try_from`]), the names of servers (against their table).
 
 mod demands;
+mod files;
 pub mod keys;
 mod known;
 mod overrides;
@@ -13,12 +14,11 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use model::experiment::{AskedFile, OneOrMany, ServerFile};
+use model::experiment::{OneOrMany, ServerFile};
 use model::{Experiment, ExperimentFile};
 use toml::de::{DeTable, DeValue};
 
 use crate::server::Catalogue;
-use crate::site::given;
 use crate::sweep::rounds_needed;
 
 pub use keys::nearest;
@@ -252,7 +252,8 @@ fn parse_with(
         why,
         nearest,
     };
-    let notes = list_sites(&mut written).map_err(|(key, why)| mistake(&key, why, None))?;
+    files::read_contents(&mut written).map_err(|(key, why)| mistake(&key, why, None))?;
+    let notes = files::list_sites(&mut written).map_err(|(key, why)| mistake(&key, why, None))?;
     let experiment =
         Experiment::try_from(written).map_err(|error| mistake(&error.key, error.why, None))?;
     if overrides.is_empty() {
@@ -263,38 +264,6 @@ fn parse_with(
     known::check(&experiment, servers)
         .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
     Ok((experiment, notes))
-}
-
-/// Workloads with a folder and no requests ask for all files that lie in it: what is left out is
-/// returned, a sentence for each folder. What is wrong is told with its key.
-fn list_sites(written: &mut ExperimentFile) -> Result<Vec<String>, (String, String)> {
-    let mut notes = Vec::new();
-    for (index, workload) in written.workload.iter_mut().enumerate() {
-        let Some(site) = &workload.site else {
-            continue;
-        };
-        let there = given::files(Path::new(site))
-            .map_err(|why| (format!("workload[{index}].site"), why))?;
-        for (number, asked) in workload.request.iter().enumerate() {
-            let Some(file) = asked.file.as_ref().filter(|file| !file.contains("..")) else {
-                continue;
-            };
-            if !Path::new(site).join(file).is_file() {
-                let key = format!("workload[{index}].request[{number}].file");
-                return Err((key, format!("there is no file {file} in {site}")));
-            }
-        }
-        if workload.request.is_empty() && workload.body.is_none() {
-            let asked = |file: String| AskedFile {
-                file: Some(file),
-                ..AskedFile::default()
-            };
-            let left_out = there.left_out(site).filter(|said| !notes.contains(said));
-            notes.extend(left_out);
-            workload.request = there.files.into_iter().map(asked).collect();
-        }
-    }
-    Ok(notes)
 }
 
 /// As many rounds as the comparisons of `written` need.

@@ -41,8 +41,8 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "rounds = 6",
         "rouds = 6",
         "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, order, \
-         restart, repeats, reference, warmup, warmup_min, duration, duration_min, seed; did you \
-         mean 'rounds'?",
+         restart, repeats, reference, warmup, warmup_min, calm, duration, duration_min, seed; did \
+         you mean 'rounds'?",
     );
     check(
         "cores = [1, 2]",
@@ -231,8 +231,9 @@ fn a_wrong_override_is_told_as_such() {
     check(
         "workload=small",
         "'workload=small': workload: this has keys of its own: name, body, site, \
-         request, handler, needs, accept_encoding, requests_per_connection, priority; set one \
-         of them, as in workload[0].name=...",
+         request, method, content, content_file, handler, needs, accept_encoding, \
+         requests_per_connection, connections, priority; set one of them, as in \
+         workload[0].name=...",
     );
     check(
         "workload[0].body=7",
@@ -259,8 +260,8 @@ fn a_wrong_override_is_told_as_such() {
     );
     check(
         "load.mode=opne",
-        "'load.mode=opne': load.mode: write \"closed\" or \"open\", not \"opne\"; did you mean \
-         'open'?",
+        "'load.mode=opne': load.mode: write \"closed\", \"open\" or \"capacity\", not \"opne\"; did \
+         you mean 'open'?",
     );
     check(
         "server[7].cores=1",
@@ -363,11 +364,13 @@ fn the_table_of_keys_is_that_of_the_types() {
             "keep_alive": { "requests": 1, "idle": "1s" }, "pin": "mask" }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
             "needs": ["static"], "accept_encoding": "br", "site": "w", "handler": "static", "priority": 2,
+            "connections": 1, "method": "POST", "content": "c", "content_file": "f",
             "request": [{ "name": "n", "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
-                "headers": [["a", "b"]], "weight": 1,
+                "headers": [["a", "b"]], "weight": 1, "unchanged": true,
+                "content": "c", "content_file": "f",
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "",
                     "decode_one_in": 1 } }] }],
-        "load": { "mode": "open", "rate": 1, "users": 1, "think": "1s", "ramp": "1s",
+        "load": { "mode": "open", "objective": "errors<1%", "rate": 1, "users": 1, "think": "1s", "ramp": "1s",
             "step": [{ "get": "/" }], "cookies": true, "variables": { "a": { "counter": 1 } },
             "connections": { "from": 1, "to": 2, "step": 1, "also": 4 },
             "arrivals": "fixed", "timeout": "1s", "stages": ["1s:5"], "sources": 1, "workers": 1,
@@ -510,5 +513,48 @@ fn a_rate_that_changes_is_stretched_to_the_window() {
         error_of(&misspelt, &[]).contains("is no stage"),
         "{}",
         error_of(&misspelt, &[])
+    );
+}
+
+#[test]
+fn the_content_of_a_request_is_stored_with_the_experiment() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("form.txt");
+    std::fs::write(&file, "a=1&b=2").unwrap();
+    let named = format!("content_file = \"{}\"", file.display());
+    let with = |keys: &str| {
+        let body = "body = { bytes = 7 }";
+        let keys = format!("{body}\nhandler = \"cgi-c\"\nmethod = \"POST\"\n{keys}");
+        GOOD.replacen(body, &keys, 1)
+    };
+    for text in [with(&named), with("content = \"a=1&b=2\"")] {
+        let experiment = parse("x.toml", &text, &[]).unwrap();
+        let written = &experiment.file().workload[0];
+        assert_eq!(written.content.as_deref(), Some("a=1&b=2"));
+        assert_eq!(written.content_file, None);
+        let asked = &experiment.workloads()[0].requests[0];
+        let sent = (asked.method.as_str(), asked.sent.as_deref());
+        assert_eq!(sent, ("POST", Some("a=1&b=2")));
+    }
+    let check = |text: &str, why: &str| {
+        let error = error_of(text, &[]);
+        assert!(error.contains(why), "{error}");
+    };
+    let both = format!("content = \"a\"\n{named}");
+    check(&with(&both), "give content or content_file, not both");
+    check(&with("content_file = \"/no/such/file\""), "No such file");
+    std::fs::write(&file, [0xff, 0xfe]).unwrap();
+    check(&with(&named), "it is no text");
+    let request = |keys: &str| {
+        let requests = format!("[[workload.request]]\n{keys}");
+        GOOD.replacen("body = { bytes = 7 }", &requests, 1)
+    };
+    check(
+        &request("path = \"/x\"\nunchanged = true"),
+        "it is for a file that the lab has",
+    );
+    check(
+        &request("body = { bytes = 7 }\nmethod = \"POST\"\nunchanged = true"),
+        "by GET",
     );
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use model::Trial;
 use model::experiment::{Placement, Restart, Speech};
 use model::point::{
     ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, NETWORK, PLACEMENT, PROTOCOL, Point,
@@ -49,7 +50,7 @@ impl Lab<'_> {
         };
         for &racer in &racers {
             if self.stays(racer, &lap, ground) && !standby.has(racer) {
-                let most = self.experiment.connections().last().copied().unwrap_or(1);
+                let most = self.experiment.connections_most();
                 if let Some(waiting) = self.start_for(&mut lap, racer, most, ground, progress)? {
                     standby.put(racer, waiting, lap.is_shared);
                 }
@@ -210,6 +211,7 @@ impl Lab<'_> {
         }
     }
 
+    /// The trial of a turn, or the search whose answer it is made at.
     fn run_trial(
         &mut self,
         lap: &Lap,
@@ -219,17 +221,43 @@ impl Lab<'_> {
         ground: &Ground,
         progress: &mut Progress,
     ) -> Result<(), LabError> {
-        let mut load = Load::of_cell(self.experiment, &slot.cell, progress.next_number());
-        if matches!(slot.racer, Racer::Ceiling { .. }) {
-            load = load.hurried();
+        let is_ceiling = matches!(slot.racer, Racer::Ceiling { .. });
+        let outcome = if self.experiment.objective().is_empty() || is_ceiling {
+            let mut load = Load::of_cell(self.experiment, &slot.cell, progress.next_number());
+            if is_ceiling {
+                load = load.hurried();
+            }
+            let measured = self.measure(&load, lap, slot, target, running, ground);
+            measured.and_then(|trial| self.keep(&trial, slot, progress))
+        } else {
+            self.search_capacity(lap, slot, target, running, ground, progress)
+        };
+        match outcome {
+            // It says nothing about the server, which goes on.
+            Err(error @ LabError::Generator { .. }) if self.is_gap(&error)? => {
+                self.tell_gap_at(lap, slot, &error)
+            }
+            outcome => outcome,
         }
+    }
+
+    /// Measures under that load.
+    pub(super) fn measure(
+        &mut self,
+        load: &Load,
+        lap: &Lap,
+        slot: &Slot,
+        target: &Target,
+        running: &mut Running,
+        ground: &Ground,
+    ) -> Result<Trial, LabError> {
         let is_shared = slot.cell.placement == Some(Placement::Shared);
         let of_server = running.cpus();
         let (cpus, words) = match is_shared && !of_server.is_empty() {
             true => (of_server.to_vec(), cpus::shared_words(of_server)),
             false => (self.division.generator.clone(), self.division.words.clone()),
         };
-        let plan = trial::plan(target, &load, &cpus);
+        let plan = trial::plan(target, load, &cpus);
         let surroundings = Surroundings {
             host: &self.host,
             environment: &ground.environment,
@@ -238,28 +266,37 @@ impl Lab<'_> {
             overload: self.experiment.is_overload(),
         };
         let point = self.point(lap, slot);
-        let measured = trial::measure(self.generator, running, &plan, point, &surroundings);
-        let trial = match measured {
-            Ok(trial) if trial.record.interrupted => return Err(LabError::Interrupted),
-            Ok(trial) => trial,
-            Err(error @ LabError::Generator { .. }) if self.is_gap(&error)? => {
-                // It says nothing about the server, which goes on.
-                return self.tell_gap_at(lap, slot, &error);
-            }
-            Err(error) => return Err(error),
-        };
+        let waited = self.calm.wait();
+        if let Some(waited) = waited.as_ref().filter(|waited| !waited.left.is_empty()) {
+            (self.news)(&News::Restless(waited));
+        }
+        let mut trial = trial::measure(self.generator, running, &plan, point, &surroundings)?;
+        trial.context.waited = waited;
+        if trial.record.interrupted {
+            return Err(LabError::Interrupted);
+        }
         let server = trial.context.server.as_ref();
         if server.is_some_and(|server| server.exit.is_some()) {
             // Ended together with us, it did not fail.
             self.check_interrupt()?;
         }
-        self.store.put_trial(&trial)?;
-        let is_void = (self.is_void)(&trial);
+        Ok(trial)
+    }
+
+    /// Stores the trial of a turn, and tells of it.
+    pub(super) fn keep(
+        &mut self,
+        trial: &Trial,
+        slot: &Slot,
+        progress: &mut Progress,
+    ) -> Result<(), LabError> {
+        self.store.put_trial(trial)?;
+        let is_void = (self.is_void)(trial);
         if let Some(point) = &trial.point {
             progress.count(point, slot, is_void);
         }
         (self.news)(&News::Trial {
-            trial: &trial,
+            trial,
             done: progress.done.len(),
             all: progress.all,
             is_void,
@@ -268,7 +305,12 @@ impl Lab<'_> {
         Ok(())
     }
 
-    fn tell_gap_at(&mut self, lap: &Lap, slot: &Slot, error: &LabError) -> Result<(), LabError> {
+    pub(super) fn tell_gap_at(
+        &mut self,
+        lap: &Lap,
+        slot: &Slot,
+        error: &LabError,
+    ) -> Result<(), LabError> {
         let point = self.point(lap, slot);
         let mut gap = self.gap_of(slot.racer, error);
         gap.round = Some(point.round);
@@ -277,7 +319,7 @@ impl Lab<'_> {
         self.tell_gap(&gap)
     }
 
-    fn about(&self, racer: Racer, why: String) -> LabError {
+    pub(super) fn about(&self, racer: Racer, why: String) -> LabError {
         LabError::Server {
             server: self.label(racer).to_owned(),
             why,
@@ -341,7 +383,7 @@ fn spoken(id: PointId, speech: Speech) -> PointId {
 }
 
 /// What is the same for all trials of a block.
-struct Lap {
+pub(super) struct Lap {
     round: u32,
     attempt: u32,
     group: u32,

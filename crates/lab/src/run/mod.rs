@@ -6,15 +6,18 @@
 mod block;
 mod prepare;
 mod progress;
+mod search;
 mod standby;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::experiment::{Gap, Placement, Workload};
 use model::point::PLACEMENT;
-use model::trial::Ceiling;
+use model::trial::{Ceiling, Waited};
 use model::{Environment, Experiment, Manifest, Rate, Span, Trial};
 
+use crate::calm::Calm;
+use crate::capacity::Made;
 use crate::ceiling::Ceilings;
 use crate::certificate::Certificates;
 use crate::cpus::Division;
@@ -58,6 +61,15 @@ pub enum News<'a> {
         /// Trials to be.
         trials: usize,
     },
+    /// The machine does not come to rest, and the next trial begins all the same.
+    Restless(&'a Waited),
+    /// A trial of a search for the capacity is stored.
+    Probe {
+        /// The server's label.
+        server: &'a str,
+        /// It, with what came of it.
+        made: &'a Made,
+    },
     /// A trial is stored.
     Trial {
         /// It.
@@ -91,6 +103,8 @@ pub struct Lab<'a> {
     pub search: &'a Search,
     /// Its CPUs.
     pub division: &'a Division,
+    /// What is waited for before each trial.
+    pub calm: Calm<'a>,
     /// What makes load.
     pub generator: &'a mut dyn Generator,
     /// Whether a stored trial was spoilt by something that is neither its server nor the generator.

@@ -189,7 +189,7 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
     let (servers, missing) = present(lab.experiment, lab.search, lab.division);
     let responder = server::installed(server::null_responder(), lab.search)
         .map_err(|absent| LabError::Generator { why: absent.why })?;
-    let most = lab.experiment.connections().last().copied().unwrap_or(1);
+    let most = lab.experiment.connections_most();
     // As far as it goes: SRV-03 reads the limit that holds.
     let limit = sys::process::raise_open_files(OPEN_FILES_WANTED.max(u64::from(most) * 4));
     enough_files(limit.unwrap_or(u64::MAX))?;
@@ -358,7 +358,7 @@ impl Lab<'_> {
             // More cores than there are: a ceiling for servers that are gaps themselves.
             cpus: cpus.unwrap_or(&self.division.server),
             address: self.host.listen,
-            connections: self.experiment.connections().last().copied().unwrap_or(1),
+            connections: self.experiment.connections_most(),
             needs: &needs,
             variant: variant.unwrap_or_else(|| installed.product.variant_default()),
             directives: &directives.unwrap_or_default(),

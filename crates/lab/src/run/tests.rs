@@ -27,6 +27,10 @@ struct Fake {
     kill: Option<&'static str>,
     /// Sequence numbers of trials that something spoils.
     void: BTreeSet<u32>,
+    /// So many requests per second the server answers, and above that none.
+    capacity: Option<u64>,
+    /// So many the generator sends.
+    sends: Option<u64>,
     /// As long as fewer trials count, a comparison lacks rounds.
     lacks: Option<usize>,
     stop: Rc<Stop>,
@@ -93,6 +97,7 @@ impl Generator for Fake {
         } else {
             record.total.outcomes[Outcome::Ok] = u64::from(plan.connections);
         }
+        self.answer_at_its_rate(plan, &mut record);
         Ok(Trial {
             format: 1,
             point: None,
@@ -107,6 +112,24 @@ impl Generator for Fake {
             recovery: None,
             agents: Vec::new(),
         })
+    }
+}
+
+impl Fake {
+    /// What comes of a schedule, where there is one.
+    fn answer_at_its_rate(&self, plan: &PlanFile, record: &mut model::Record) {
+        let capacity = Rate::per_second(self.capacity.unwrap_or(u64::MAX));
+        let rate = plan.arrivals.rate().unwrap_or(capacity);
+        record.achieved_rate = rate.min(capacity).as_per_second_f64();
+        (record.total.due, record.total.sent) = (100, 100);
+        if rate > capacity {
+            record.total.outcomes[Outcome::Timeout] = 100;
+        }
+        let is_open = plan.arrivals.rate().is_some();
+        if is_open && self.sends.is_some_and(|most| rate > Rate::per_second(most)) {
+            record.total.sent = 10;
+            record.late_time.record(Span::from_s(1));
+        }
     }
 }
 
@@ -212,6 +235,7 @@ impl Bench {
             },
             search: &self.search,
             division: &division,
+            calm: Calm::of(&crate::calm::Here, Span::ZERO),
             generator,
             interrupted: &|| stop.is_raised(),
             news: &mut |news| {
@@ -837,4 +861,106 @@ fn a_comparison_that_lacks_rounds_gets_spare_ones() {
         bench.run(&store, &mut with(2, None)).0.unwrap();
         assert_eq!(turns(&store), expected, "interrupted at plan {at}");
     }
+}
+
+const SEARCHED: &[&str] = &[
+    "server=nginx",
+    "rounds=1",
+    "connections=[2]",
+    "warmup=0s",
+    "mode=capacity",
+    "objective=errors<1%",
+];
+
+/// The trials of the run that are no ceilings.
+fn of_servers(store: &Store) -> Vec<Trial> {
+    let trials = store.trials().map(Result::unwrap);
+    trials
+        .filter(|trial| !trial.point.as_ref().unwrap().ceiling)
+        .collect()
+}
+
+/// How many files lie in that folder of the results.
+fn count_of(store: &Store, folder: &str) -> usize {
+    std::fs::read_dir(store.directory().join(folder))
+        .unwrap()
+        .count()
+}
+
+#[test]
+fn a_search_keeps_a_trial_at_what_it_found_and_its_own_apart() {
+    let bench = Bench::new(SEARCHED);
+    if !bench.needs_nginx() {
+        return;
+    }
+    let store = bench.store();
+    let mut fake = Fake {
+        capacity: Some(10_000),
+        ..Fake::default()
+    };
+    bench.run(&store, &mut fake).0.unwrap();
+    let trials = of_servers(&store);
+    let mut probes = 0;
+    for trial in &trials {
+        let found = trial.context.search.as_ref().unwrap();
+        let (low, high) = (found.answer.lower().unwrap(), found.answer.upper().unwrap());
+        let is_in = low <= Rate::per_second(10_000) && high > Rate::per_second(10_000);
+        assert!(is_in, "{:?}", found.answer);
+        assert_eq!(trial.plan.arrivals.rate(), Some(low), "it was made there");
+        assert_eq!(trial.point.as_ref().unwrap().id.rate(), None);
+        assert!(trial.thresholds.iter().all(|one| one.met));
+        assert_eq!(found.objective, ["errors<1%"]);
+        // The closed loop before the search is one, too.
+        probes += found.trials.len() + 1;
+    }
+    assert_eq!(trials.len(), bench.experiment.workloads().len());
+    assert_eq!(count_of(&store, "searches"), probes);
+    // Nothing is left to be measured: what is asked belongs to the ceiling, which is missing.
+    let mut again = Fake::default();
+    bench.run(&store, &mut again).0.unwrap();
+    let is_asked = |plan: &PlanFile| matches!(plan.stop, End::Count(_));
+    assert!(again.plans.iter().all(is_asked));
+}
+
+#[test]
+fn where_the_generator_is_the_limit_the_search_says_so() {
+    let bench = Bench::new(SEARCHED);
+    if !bench.needs_nginx() {
+        return;
+    }
+    let store = bench.store();
+    let mut fake = Fake {
+        capacity: Some(10_000),
+        sends: Some(5_000),
+        ..Fake::default()
+    };
+    bench.run(&store, &mut fake).0.unwrap();
+    for trial in of_servers(&store) {
+        let answer = trial.context.search.unwrap().answer;
+        let low = answer.lower().unwrap();
+        assert!(
+            matches!(answer, crate::capacity::Answer::GeneratorLimit { .. })
+                && low <= Rate::per_second(5_000),
+            "{answer:?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_meets_its_objective_at_no_rate_is_a_row() {
+    let bench = Bench::new(SEARCHED);
+    if !bench.needs_nginx() {
+        return;
+    }
+    let store = bench.store();
+    let mut fake = Fake {
+        capacity: Some(0),
+        ..Fake::default()
+    };
+    let (result, gaps) = bench.run(&store, &mut fake);
+    result.unwrap();
+    assert!(of_servers(&store).is_empty());
+    let gap = gaps.last().unwrap();
+    assert_eq!(gap.error, "not even 1/s meets the objective");
+    assert!(gap.workload.is_some() && gap.round.is_some());
 }

@@ -12,7 +12,7 @@ use model::{Bytes, Experiment, hex};
 use sha2::{Digest as _, Sha256};
 use verdict::words;
 
-use super::{Document, open_to_all};
+use super::{Document, open_to_all, put};
 use crate::error::LabError;
 
 /// Folders within folders that are looked through.
@@ -128,8 +128,7 @@ pub(super) fn copy(
         let name = format!("site-{}/{file}", number + 1);
         let to = root.join(&name);
         make_folders(root, &name)?;
-        fs::write(&to, &content).map_err(LabError::file("write", &to))?;
-        open_to_all(&to, 0o644)?;
+        put(&to, &content)?;
         let document = Document {
             path: format!("/{}", encode(&name)),
             bytes: Bytes::new(content.len() as u64),

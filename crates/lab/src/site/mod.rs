@@ -9,6 +9,7 @@ pub mod programs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use model::{Bytes, Experiment, Random, hex};
 use sha2::{Digest as _, Sha256};
@@ -18,6 +19,12 @@ use crate::error::LabError;
 /// From this length on a file is served by the means for large files, where a server has both:
 /// for a small one sendfile is a system call too many.
 const LARGE: u64 = 16 * 1024;
+
+/// When each file was made, as its file system and `Last-Modified` have it: the same for all, so
+/// that no server answers with another head, and none asks whether a file is too new to be sure.
+const MODIFIED_S: u64 = 1_767_225_600;
+/// The same as a date of HTTP (RFC 9110 §5.6.7).
+pub const MODIFIED: &str = "Thu, 01 Jan 2026 00:00:00 GMT";
 
 /// One document.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -69,8 +76,7 @@ impl Site {
             let content = content(length);
             let path = path_of(length);
             let file = root.join(path.trim_start_matches('/'));
-            fs::write(&file, &content).map_err(LabError::file("write", &file))?;
-            open_to_all(&file, 0o644)?;
+            put(&file, &content)?;
             let document = Document {
                 path,
                 bytes,
@@ -187,6 +193,20 @@ fn content(length: u64) -> Vec<u8> {
     let mut order = Random::new(length);
     let length = usize::try_from(length).expect("a document fits into memory");
     (0..length).map(|_| LETTERS[order.below(64)]).collect()
+}
+
+/// Writes a file that everyone may read, made at the time of all.
+fn put(file: &Path, content: &[u8]) -> Result<(), LabError> {
+    let made = SystemTime::UNIX_EPOCH + Duration::from_secs(MODIFIED_S);
+    fs::write(file, content)
+        .and_then(|()| {
+            fs::File::options()
+                .write(true)
+                .open(file)?
+                .set_modified(made)
+        })
+        .map_err(LabError::file("write", file))?;
+    open_to_all(file, 0o644)
 }
 
 /// Gives everyone the right to read.

@@ -21,6 +21,9 @@ use serde::de::DeserializeOwned;
 
 use crate::error::LabError;
 
+/// The folder of the trials that searches are made of.
+const SEARCHES: &str = "searches";
+
 /// The results directory of one execution of one experiment.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -45,7 +48,7 @@ impl Store {
     }
 
     fn begin(&self, manifest: &Manifest, experiment: &str) -> Result<(), LabError> {
-        for folder in ["trials", "gaps", "servers"] {
+        for folder in ["trials", "gaps", "servers", SEARCHES] {
             let path = self.directory.join(folder);
             fs::create_dir(&path).map_err(LabError::file("create", path))?;
         }
@@ -118,6 +121,21 @@ impl Store {
             }
         }
         Ok(path)
+    }
+
+    /// Stores a trial of a search: it belongs to the one that is made at the answer, and is no
+    /// round of a point.
+    pub fn put_probe(&self, trial: &Trial, number: u32) -> Result<PathBuf, LabError> {
+        let point = trial.point.as_ref().expect("a trial of a lab has a point");
+        let name = format!(
+            "{SEARCHES}/{:05}-round-{}-{}-{}-{}-{number:03}.json",
+            point.sequence,
+            point.round,
+            slug(&point.id.server),
+            slug(&point.id.workload),
+            point.id.load.slug()
+        );
+        self.write_json(&name, trial)
     }
 
     /// Stores a gap. The same gap found twice is one.

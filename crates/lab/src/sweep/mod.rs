@@ -377,16 +377,10 @@ pub(crate) fn ceilings(experiment: &Experiment) -> Vec<Racer> {
 }
 
 fn cells_of(experiment: &Experiment, racer: Racer) -> Vec<Cell> {
-    let (connections, rates) = match racer {
+    let rates = match racer {
         // The ceiling is how fast the generator can be: a closed loop, whatever the load is.
-        Racer::Ceiling { .. } => (spread(experiment.connections(), CEILINGS_MAX), vec![None]),
-        Racer::Server(_) if experiment.rates().is_empty() => {
-            (experiment.connections().to_vec(), vec![None])
-        }
-        Racer::Server(_) => (
-            experiment.connections().to_vec(),
-            experiment.rates().iter().copied().map(Some).collect(),
-        ),
+        Racer::Ceiling { .. } => vec![None],
+        Racer::Server(_) => values(experiment.rates(), true),
     };
     // How fast the generator can be depends on neither: one ceiling is enough.
     let of_all = matches!(racer, Racer::Server(_));
@@ -395,7 +389,12 @@ fn cells_of(experiment: &Experiment, racer: Racer) -> Vec<Cell> {
     // How fast it can be depends on the path.
     let networks = values(experiment.networks(), true);
     let mut cells = Vec::new();
-    for workload in 0..experiment.workloads().len() {
+    for (workload, asked) in experiment.workloads().iter().enumerate() {
+        let connections = experiment.connections_of(asked);
+        let connections = match racer {
+            Racer::Ceiling { .. } => spread(connections, CEILINGS_MAX),
+            Racer::Server(_) => connections.to_vec(),
+        };
         for &connections in &connections {
             for &rate in &rates {
                 for &sources in &sources {

@@ -323,3 +323,26 @@ fn repeats_end_where_they_do_not_help_and_come_back_when_they_may() {
     assert_eq!(leaves[..3], [vec![0, 1], vec![0], vec![0]]);
     assert_eq!(leaves[3..], [vec![0], vec![0, 1], vec![0, 1]]);
 }
+
+#[test]
+fn a_workload_has_its_own_connections_and_their_ceilings() {
+    let experiment = first_heat(&[
+        "server=nginx",
+        "rounds=1",
+        "connections=[1, 64]",
+        "workload[1].connections=[8]",
+    ]);
+    let slots = blocks(&experiment, 7)
+        .into_iter()
+        .flat_map(|block| block.slots);
+    let mut cells: Vec<(bool, usize, u32)> = slots
+        .map(|slot| {
+            let is_ceiling = matches!(slot.racer, Racer::Ceiling { .. });
+            (is_ceiling, slot.cell.workload, slot.cell.connections)
+        })
+        .collect();
+    cells.sort_unstable();
+    let each = [(0, 1), (0, 64), (1, 8)];
+    let of = |is_ceiling: bool| each.map(|(workload, count)| (is_ceiling, workload, count));
+    assert_eq!(cells, [of(false), of(true)].concat());
+}

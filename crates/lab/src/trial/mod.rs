@@ -25,7 +25,7 @@ use crate::error::LabError;
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::server::Running;
-use crate::site::{Document, Site, made_at, relayed_at};
+use crate::site::{Document, MODIFIED, Site, made_at, relayed_at};
 use crate::sweep::{Cell, Racer, settle};
 use sources::{STRIDE_MIN, sources, stride};
 
@@ -54,6 +54,8 @@ pub struct Wanted {
     pub method: String,
     /// Fields that are sent.
     pub headers: Vec<(String, String)>,
+    /// The content that is sent.
+    pub sent: Option<String>,
     /// How often it is sent, in relation to the weights of the others.
     pub weight: u32,
     /// What a right answer is.
@@ -67,6 +69,7 @@ impl Wanted {
             path: path.into(),
             method: "GET".to_owned(),
             headers: Vec::new(),
+            sent: None,
             weight: 1,
             expect: Expectation {
                 level: Level::Body,
@@ -78,18 +81,29 @@ impl Wanted {
         }
     }
 
-    /// The same, as `asked` asks for it: where it may come encoded, the file is what it decodes to.
-    fn asked_as(self, asked: &Asked) -> Self {
-        Self {
+    /// The same in the way that `asked` says.
+    fn asked(self, asked: &Asked) -> Self {
+        let mut wanted = Self {
             method: asked.method.clone(),
             headers: asked.headers.clone(),
+            sent: asked.sent.clone(),
             weight: asked.weight,
-            expect: Expectation {
-                decode_one_in: asked.decodes.then_some(DECODED_ONE_IN),
-                ..self.expect
-            },
             ..self
+        };
+        // Where it may come encoded, the file is what it decodes to.
+        wanted.expect.decode_one_in = asked.decodes.then_some(DECODED_ONE_IN);
+        if asked.unchanged {
+            let since = ("If-Modified-Since".to_owned(), MODIFIED.to_owned());
+            wanted.headers.push(since);
+            wanted.expect = Expectation {
+                level: Level::Length,
+                status: Some(304),
+                length: Some(0),
+                sha256: None,
+                decode_one_in: None,
+            };
         }
+        wanted
     }
 }
 
@@ -101,6 +115,10 @@ impl Target {
             Wanted::file(path, length, None)
         };
         let wanted = |asked: &Asked| match (racer, &asked.content) {
+            (Racer::Ceiling { .. }, _) if asked.unchanged => Wanted {
+                weight: asked.weight,
+                ..from_memory(0)
+            },
             (Racer::Ceiling { .. }, Content::Document(bytes)) => Wanted {
                 weight: asked.weight,
                 ..from_memory(bytes.count())
@@ -112,7 +130,7 @@ impl Target {
             (Racer::Server(_), Content::File { site: folder, file }) => {
                 let found = site.file(folder, file);
                 let (length, digest) = (found.bytes.count(), found.sha256.clone());
-                Wanted::file(&found.path, length, Some(digest)).asked_as(asked)
+                Wanted::file(&found.path, length, Some(digest)).asked(asked)
             }
             // Where nobody knows how long the answer is, an empty one is as fast as it gets.
             (Racer::Ceiling { .. }, Content::Path { expect, .. }) => Wanted {
@@ -127,14 +145,11 @@ impl Target {
                     (None, Some(relay)) => relayed_at(relay, document),
                     (None, None) => path.clone(),
                 };
-                Wanted::file(path, bytes.count(), Some(sha256.clone())).asked_as(asked)
+                Wanted::file(path, bytes.count(), Some(sha256.clone())).asked(asked)
             }
             (Racer::Server(_), Content::Path { path, expect }) => Wanted {
-                path: path.clone(),
-                method: asked.method.clone(),
-                headers: asked.headers.clone(),
-                weight: asked.weight,
                 expect: expect.clone(),
+                ..Wanted::file(path.as_str(), 0, None).asked(asked)
             },
         };
         let requests: Vec<Wanted> = workload.requests.iter().map(wanted).collect();
@@ -151,11 +166,14 @@ impl Target {
         if let Some(script) = &self.script {
             return (script.requests.clone(), steps::right());
         }
-        let file = |wanted: &Wanted| RequestFile {
-            method: wanted.method.clone(),
-            headers: wanted.headers.clone(),
-            weight: wanted.weight,
-            ..RequestFile::get(format!("{}{}", self.place.url, wanted.path))
+        let file = |wanted: &Wanted| {
+            let request = RequestFile {
+                method: wanted.method.clone(),
+                headers: wanted.headers.clone(),
+                weight: wanted.weight,
+                ..RequestFile::get(format!("{}{}", self.place.url, wanted.path))
+            };
+            request.with_content(wanted.sent.as_deref())
         };
         match self.requests.as_slice() {
             [one] => {
@@ -239,7 +257,7 @@ impl Load {
 
     /// Two exchanges for each of the most connections that the experiment will hold at once.
     pub fn crowd(experiment: &Experiment, number: u64) -> Self {
-        let connections = experiment.connections().last().copied().unwrap_or(1);
+        let connections = experiment.connections_most();
         Self {
             connections,
             stop: Stop::Count(u64::from(connections) * 2),
@@ -465,6 +483,8 @@ pub fn measure(
         shared_cpus: shared,
         overload: surroundings.overload,
         server: (!running.is_elsewhere()).then_some(facts),
+        search: None,
+        waited: None,
     };
     trial.recovery = Recovery::of(&trial.record.intervals);
     for share in &mut trial.agents {

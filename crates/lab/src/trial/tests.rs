@@ -195,10 +195,67 @@ fn a_trial_has_as_many_source_addresses_as_it_is_to_have_and_no_other_has_one_of
 fn a_file_that_may_come_encoded_is_what_it_decodes_to() {
     let mut asked = first_heat(&[]).workloads()[0].requests[0].clone();
     let wanted = || Wanted::file("/small/7.html", 7, Some("ab".repeat(32)));
-    let plain = wanted().asked_as(&asked).expect;
+    let plain = wanted().asked(&asked).expect;
     assert_eq!((plain.length, plain.decode_one_in), (Some(7), None));
     asked.decodes = true;
-    let decoded = wanted().asked_as(&asked).expect;
+    let decoded = wanted().asked(&asked).expect;
     assert_eq!(decoded.decode_one_in, Some(DECODED_ONE_IN));
     assert_eq!(decoded.sha256, plain.sha256);
+}
+
+#[test]
+fn what_is_sent_with_a_request_and_what_is_unchanged_is_in_the_plan() {
+    let text = r#"
+[experiment]
+name = "sent"
+question = "?"
+duration = "350ms"
+[[server]]
+product = "nginx"
+[[workload]]
+name = "unchanged"
+[[workload.request]]
+body = { bytes = 7 }
+unchanged = true
+[[workload]]
+name = "form"
+[[workload.request]]
+path = "/form"
+method = "POST"
+content = "a=1"
+[load]
+connections = 1
+"#;
+    let experiment = experiment::parse("sent.toml", text, &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::build(&folder.path().join("www"), &experiment).unwrap();
+    let of = |racer: Racer, workload: usize| {
+        let place = Place::at(Ipv4Addr::LOCALHOST, 4711, Speaks::default());
+        let workload = &experiment.workloads()[workload];
+        let target = Target::of(racer, place, workload, experiment.users(), &site);
+        let plan = plan(&target, &Load::one_exchange(Span::from_s(1), 1), &[1]);
+        Plan::try_from(plan).unwrap()
+    };
+    let unchanged = of(Racer::Server(0), 0);
+    let since = ("If-Modified-Since".to_owned(), MODIFIED.to_owned());
+    assert_eq!(unchanged.request().headers, [since]);
+    let right = &unchanged.file().expect;
+    assert_eq!((right.status, right.length), (Some(304), Some(0)));
+    // The file has that time.
+    let made = std::fs::metadata(folder.path().join("www/small/7.html")).unwrap();
+    let made = made
+        .modified()
+        .unwrap()
+        .duration_since(std::time::UNIX_EPOCH);
+    assert_eq!(made.unwrap(), std::time::Duration::from_secs(1_767_225_600));
+    let form = of(Racer::Server(0), 1);
+    let request = form.request();
+    let sent = (request.method.as_str(), request.body.as_deref());
+    assert_eq!(sent, ("POST", Some(&b"a=1"[..])));
+    // The ceiling is of a GET that is answered from memory.
+    let speech = experiment.servers()[0].speech;
+    let ceiling = of(Racer::Ceiling { cores: 1, speech }, 1);
+    assert_eq!(ceiling.request().body, None);
+    let ceiling = of(Racer::Ceiling { cores: 1, speech }, 0);
+    assert_eq!(ceiling.request().url.path, "/.triathlon/null?bytes=0");
 }

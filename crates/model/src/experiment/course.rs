@@ -3,11 +3,12 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file::{LoadFile, LoadMode};
+use super::file::{Counts, LoadFile, LoadMode, WorkloadFile};
 use super::values::OneOrMany;
 use super::{AXIS_MAX, ExperimentError, wrong};
 use crate::plan::Stage;
 use crate::plan::pace::{self, Form};
+use crate::threshold::Threshold;
 use crate::units::{Rate, Span};
 
 /// So many addresses are a /16; with more of them trials would meet each other's.
@@ -76,6 +77,58 @@ impl Network {
     }
 }
 
+/// The axis of connections.
+pub(super) fn connections(counts: &Counts) -> Result<Vec<u32>, ExperimentError> {
+    let mut list = match *counts {
+        Counts::One(count) => vec![count],
+        Counts::List(ref list) => list.clone(),
+        Counts::Steps { step: 0, .. } => {
+            return Err(wrong("load.connections.step", "give at least 1"));
+        }
+        Counts::Steps { from, to, .. } if from > to => {
+            return Err(wrong(
+                "load.connections.from",
+                format!("{from} is more than to = {to}"),
+            ));
+        }
+        Counts::Steps {
+            from,
+            to,
+            step,
+            ref also,
+        } => {
+            let step_size = usize::try_from(step).unwrap_or(usize::MAX);
+            let even = (from..=to).step_by(step_size).take(AXIS_MAX + 1);
+            let also = also.as_ref().map_or(&[][..], OneOrMany::as_slice);
+            even.chain(also.iter().copied()).collect()
+        }
+    };
+    list.sort_unstable();
+    list.dedup();
+    if list.is_empty() || list[0] == 0 {
+        return Err(wrong("load.connections", "give at least 1"));
+    }
+    if list.len() > AXIS_MAX {
+        return Err(wrong(
+            "load.connections",
+            format!("these are more than {AXIS_MAX} points; take a larger step"),
+        ));
+    }
+    Ok(list)
+}
+
+/// The axis of connections of a workload; empty where it is that of the load.
+pub(super) fn own_connections(workload: &WorkloadFile) -> Result<Vec<u32>, &'static str> {
+    let Some(axis) = &workload.connections else {
+        return Ok(Vec::new());
+    };
+    let counts = ascending(axis);
+    match counts.first() {
+        None | Some(0) => Err("give at least 1"),
+        Some(_) => Ok(counts),
+    }
+}
+
 /// The axis of intended loads; empty in a closed loop. A rate that changes stands there by its
 /// mean.
 pub(super) fn rates(load: &LoadFile) -> Result<Vec<Rate>, ExperimentError> {
@@ -91,6 +144,11 @@ pub(super) fn rates(load: &LoadFile) -> Result<Vec<Rate>, ExperimentError> {
             "a closed loop has no rate that could change; write mode = \"open\"",
         )),
         LoadMode::Closed => Ok(Vec::new()),
+        LoadMode::Capacity if load.rate.is_some() || stages => Err(wrong(
+            if stages { "load.stages" } else { "load.rate" },
+            "a search finds the rate: leave it out, or write mode = \"open\"",
+        )),
+        LoadMode::Capacity => Ok(Vec::new()),
         LoadMode::Open if stages && load.rate.is_some() => Err(wrong(
             "load.stages",
             "they say what the rate is: leave out rate",
@@ -109,6 +167,27 @@ pub(super) fn rates(load: &LoadFile) -> Result<Vec<Rate>, ExperimentError> {
             "an open loop needs a rate: rate = 2000 or [\"1k\", \"2k\"]",
         )),
         LoadMode::Open => Ok(rates.iter().map(|rate| rate.0).collect()),
+    }
+}
+
+/// The conditions of a search for the capacity; empty where there is none.
+pub(super) fn objective(load: &LoadFile) -> Result<Vec<Threshold>, ExperimentError> {
+    let key = "load.objective";
+    match (load.mode, &load.objective) {
+        (LoadMode::Capacity, Some(text)) => {
+            let read = |one: &str| one.trim().parse::<Threshold>();
+            let all: Result<Vec<Threshold>, _> = text.split(',').map(read).collect();
+            all.map_err(|error| wrong(key, error.to_string()))
+        }
+        (LoadMode::Capacity, None) => Err(wrong(
+            key,
+            "say what has to hold at the capacity: objective = \"p(99)<5ms,errors<0.1%\"",
+        )),
+        (LoadMode::Closed | LoadMode::Open, Some(_)) => Err(wrong(
+            key,
+            "it is for a search: write mode = \"capacity\", too",
+        )),
+        (LoadMode::Closed | LoadMode::Open, None) => Ok(Vec::new()),
     }
 }
 

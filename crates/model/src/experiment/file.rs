@@ -103,6 +103,9 @@ pub struct HeaderFile {
         with = "super::values::maybe_span"
     )]
     pub warmup_min: Option<Span>,
+    /// How long is waited before a trial for what earlier ones left the machine to do.
+    #[serde(default = "two_seconds", with = "span")]
+    pub calm: Span,
     /// The measured window of one trial.
     #[serde(with = "span")]
     pub duration: Span,
@@ -132,6 +135,10 @@ const fn twice() -> u32 {
 )]
 const fn is_twice(repeats: &u32) -> bool {
     *repeats == REPEATS_MAX
+}
+
+const fn two_seconds() -> Span {
+    Span::from_s(2)
 }
 
 const fn three_seconds() -> Span {
@@ -266,6 +273,15 @@ pub struct WorkloadFile {
     /// What is asked, where that is several things, or no file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<AskedFile>,
+    /// How the body is asked for; GET unless told otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The content that is sent with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// The file that has it: whoever reads the experiment puts its text in the place of this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_file: Option<String>,
     /// What in the server makes the bytes of the body: one word or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handler: Option<OneOrMany<String>>,
@@ -278,6 +294,9 @@ pub struct WorkloadFile {
     /// Exactly so many exchanges on a connection, enforced by the generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
+    /// How many connections ask for it, where that differs from the load: one number or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<OneOrMany<u32>>,
     /// As that of a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
@@ -305,6 +324,15 @@ pub struct AskedFile {
     /// Fields that are sent, each a name and a value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
+    /// The content that is sent with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// The file that has it: whoever reads the experiment puts its text in the place of this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_file: Option<String>,
+    /// Whether it asks if the file has changed, which it has not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchanged: bool,
     /// How often it is sent, in relation to the weights of the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
@@ -354,6 +382,9 @@ pub struct LoadFile {
     /// What users know by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, Value>,
+    /// The conditions under which a capacity is looked for, with commas between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
     /// The intended load of an open loop: one rate or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<OneOrMany<RateText>>,
@@ -410,6 +441,8 @@ const fn is_one(count: &u32) -> bool {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadMode {
+    /// A schedule, of which a search finds the highest rate that meets an objective.
+    Capacity,
     /// The end of the one before it on the same connection.
     #[default]
     Closed,

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use crate::plan::{Stage, Url};
+use crate::threshold::Threshold;
 use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
@@ -44,6 +45,9 @@ pub fn reference_rank(product: &str) -> u8 {
         _ => 1,
     }
 }
+
+/// What the label of the second of two servers that are alike ends with.
+pub const TWIN: &str = " twin";
 
 /// More points on one axis are a slip of the pen.
 const AXIS_MAX: usize = 10_000;
@@ -108,6 +112,7 @@ pub struct Experiment {
     workloads: Vec<Workload>,
     connections: Vec<u32>,
     rates: Vec<Rate>,
+    objective: Vec<Threshold>,
     sources: Vec<u32>,
     placements: Vec<Placement>,
     networks: Vec<Network>,
@@ -149,6 +154,11 @@ impl Experiment {
     /// How long a freshly started server is warmed up.
     pub const fn warmup(&self) -> Span {
         self.file.experiment.warmup
+    }
+
+    /// How long is waited at most before a trial, until the machine is at rest.
+    pub const fn calm(&self) -> Span {
+        self.file.experiment.calm
     }
 
     /// The measured window of one trial.
@@ -206,14 +216,35 @@ impl Experiment {
         &self.workloads
     }
 
-    /// The axis of connections, ascending, each once.
+    /// The axis of connections, ascending, each once: of workloads that have none of their own.
     pub fn connections(&self) -> &[u32] {
         &self.connections
+    }
+
+    /// The axis of connections of one of the workloads.
+    pub fn connections_of<'a>(&'a self, workload: &'a Workload) -> &'a [u32] {
+        match workload.connections.as_slice() {
+            [] => &self.connections,
+            own => own,
+        }
+    }
+
+    /// The most connections that it holds at once.
+    pub fn connections_most(&self) -> u32 {
+        let workloads = self.workloads.iter();
+        let all = workloads.flat_map(|workload| self.connections_of(workload));
+        all.copied().max().unwrap_or(1)
     }
 
     /// The axis of intended loads; empty in a closed loop.
     pub fn rates(&self) -> &[Rate] {
         &self.rates
+    }
+
+    /// The conditions under which the capacity of each server is looked for at each point; empty
+    /// where no search is made.
+    pub fn objective(&self) -> &[Threshold] {
+        &self.objective
     }
 
     /// How the rate of an open loop changes within each window; empty: not at all.
@@ -278,8 +309,9 @@ impl TryFrom<ExperimentFile> for Experiment {
         let servers = expand_servers(&file.server, file.experiment.restart, &speeches)?;
         check_reference(file.experiment.reference.as_deref(), &servers)?;
         let workloads = workload::read(&file.workload)?;
-        let connections = read_connections(&file.load.connections)?;
+        let connections = course::connections(&file.load.connections)?;
         let rates = course::rates(&file.load)?;
+        let objective = course::objective(&file.load)?;
         let sources = course::sources(&file.load)?;
         let placements = course::placements(&file.load)?;
         let networks = course::networks(&file.load, agents::are_apart(&file)?)?;
@@ -294,6 +326,7 @@ impl TryFrom<ExperimentFile> for Experiment {
             workloads,
             connections,
             rates,
+            objective,
             sources,
             placements,
             networks,
@@ -380,7 +413,7 @@ fn expand_servers(
                         format!("there is a '{label}' already; give this one a label of its own"),
                     ));
                 }
-                let twin = format!("{label} twin");
+                let twin = format!("{label}{TWIN}");
                 if file.twin && !labels.insert(twin.clone()) {
                     let why = format!("there is a '{twin}' already, as its twin is called");
                     return Err(wrong(key("twin"), why));
@@ -462,45 +495,6 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
         return Err(("url", why.to_owned()));
     }
     Ok(Some(url))
-}
-
-fn read_connections(counts: &Counts) -> Result<Vec<u32>, ExperimentError> {
-    let mut list = match *counts {
-        Counts::One(count) => vec![count],
-        Counts::List(ref list) => list.clone(),
-        Counts::Steps { step: 0, .. } => {
-            return Err(wrong("load.connections.step", "give at least 1"));
-        }
-        Counts::Steps { from, to, .. } if from > to => {
-            return Err(wrong(
-                "load.connections.from",
-                format!("{from} is more than to = {to}"),
-            ));
-        }
-        Counts::Steps {
-            from,
-            to,
-            step,
-            ref also,
-        } => {
-            let step_size = usize::try_from(step).unwrap_or(usize::MAX);
-            let even = (from..=to).step_by(step_size).take(AXIS_MAX + 1);
-            let also = also.as_ref().map_or(&[][..], OneOrMany::as_slice);
-            even.chain(also.iter().copied()).collect()
-        }
-    };
-    list.sort_unstable();
-    list.dedup();
-    if list.is_empty() || list[0] == 0 {
-        return Err(wrong("load.connections", "give at least 1"));
-    }
-    if list.len() > AXIS_MAX {
-        return Err(wrong(
-            "load.connections",
-            format!("these are more than {AXIS_MAX} points; take a larger step"),
-        ));
-    }
-    Ok(list)
 }
 
 #[cfg(test)]

@@ -168,6 +168,57 @@ fn connections_are_a_number_a_list_or_steps() {
 }
 
 #[test]
+fn a_workload_may_have_connections_of_its_own() {
+    let experiment = Experiment::try_from(file(|value| {
+        let big = serde_json::json!({
+            "name": "big", "body": { "bytes": 70 }, "connections": [4000, 1000, 1000]
+        });
+        value["workload"].as_array_mut().unwrap().push(big);
+    }))
+    .unwrap();
+    let [seven, big] = experiment.workloads() else {
+        panic!("there are two workloads");
+    };
+    assert_eq!(experiment.connections_of(seven), [1, 16]);
+    assert_eq!(experiment.connections_of(big), [1000, 4000]);
+    assert_eq!(experiment.connections_most(), 4000);
+    for wrong in [serde_json::json!([]), 0.into()] {
+        let error = error(|value| value["workload"][0]["connections"] = wrong);
+        assert_eq!(error.key, "workload[0].connections");
+    }
+}
+
+#[test]
+fn a_capacity_is_searched_under_an_objective() {
+    let capacity = |objective: &str| {
+        file(|value| {
+            value["load"]["mode"] = "capacity".into();
+            value["load"]["objective"] = objective.into();
+        })
+    };
+    let experiment = Experiment::try_from(capacity("p(99)<5ms, errors<0.1%")).unwrap();
+    let texts: Vec<&str> = experiment.objective().iter().map(Threshold::text).collect();
+    assert_eq!(texts, ["p(99)<5ms", "errors<0.1%"]);
+    assert!(experiment.rates().is_empty());
+    let check = |key: &str, change: fn(&mut serde_json::Value)| {
+        let error = error(|value| {
+            value["load"]["mode"] = "capacity".into();
+            value["load"]["objective"] = "errors<1%".into();
+            change(value);
+        });
+        assert_eq!(error.key, key, "{error}");
+    };
+    check("load.objective", |v| v["load"]["objective"] = "fast".into());
+    check("load.objective", |v| v["load"]["objective"] = ().into());
+    check("load.objective", |v| v["load"]["mode"] = "closed".into());
+    check("load.rate", |v| v["load"]["rate"] = 500.into());
+    check("load.stages", |v| {
+        v["load"]["stages"] = serde_json::json!(["1s:100"]);
+    });
+    check("load.think", |v| v["load"]["think"] = "1s".into());
+}
+
+#[test]
 fn an_open_loop_has_rates() {
     let experiment = Experiment::try_from(file(|value| {
         value["load"]["mode"] = "open".into();

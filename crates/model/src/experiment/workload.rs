@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{AskedFile, Body, ExperimentError, OneOrMany, WorkloadFile, wrong};
+use super::{AskedFile, Body, ExperimentError, OneOrMany, WorkloadFile, course, wrong};
 use crate::coding::Coding;
 use crate::plan::{Expectation, Level};
 use crate::units::Bytes;
@@ -31,6 +31,8 @@ pub struct Workload {
     pub handler: Option<String>,
     /// Enforced by the generator.
     pub requests_per_connection: Option<u32>,
+    /// Its own axis of connections, ascending; empty: that of the load.
+    pub connections: Vec<u32>,
 }
 
 /// One request of a workload.
@@ -44,6 +46,10 @@ pub struct Asked {
     pub method: String,
     /// Fields that are sent.
     pub headers: Vec<(String, String)>,
+    /// The content that is sent.
+    pub sent: Option<String>,
+    /// Whether it asks if the file has changed since it was made: the right answer is 304.
+    pub unchanged: bool,
     /// How often it is sent, in relation to the weights of the others.
     pub weight: u32,
     /// A right answer may be encoded, and is then what it decodes to.
@@ -140,12 +146,24 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
         if file.requests_per_connection == Some(0) {
             return Err(wrong(key("requests_per_connection"), "give at least 1"));
         }
+        let is_told = file.method.is_some() || file.content.is_some();
+        if is_told && (file.body.is_none() || !file.request.is_empty()) {
+            let name = if file.method.is_some() {
+                "method"
+            } else {
+                "content"
+            };
+            let why = "it is for a body; each [[workload.request]] has its own";
+            return Err(wrong(key(name), why));
+        }
         let requests = match (&file.body, file.request.as_slice()) {
             (Some(_), _) if file.site.is_some() => {
                 return Err(wrong(key("site"), "give a body or a site, not both"));
             }
             (Some(body), []) => vec![Asked {
                 name: Some("body".to_owned()),
+                method: file.method.clone().unwrap_or_else(get),
+                sent: sent(file.content.as_ref(), file.content_file.as_ref(), &key)?,
                 ..document(body, &key("body"))?
             }],
             (None, [_, ..]) => read_requests(file, &key("request"))?,
@@ -170,6 +188,8 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
             needs: file.needs.clone(),
             handler: None,
             requests_per_connection: file.requests_per_connection,
+            connections: course::own_connections(file)
+                .map_err(|why| wrong(key("connections"), why))?,
         };
         for workload in by_handler(file, workload).map_err(|why| wrong(key("handler"), why))? {
             if !names.insert(workload.name.clone()) {
@@ -255,8 +275,10 @@ fn document(body: &Body, key: &str) -> Result<Asked, ExperimentError> {
     Ok(Asked {
         name: None,
         content: Content::Document(body.bytes),
-        method: "GET".to_owned(),
+        method: get(),
         headers: Vec::new(),
+        sent: None,
+        unchanged: false,
         weight: 1,
         decodes: false,
     })
@@ -275,13 +297,49 @@ fn read_requests(workload: &WorkloadFile, parent: &str) -> Result<Vec<Asked>, Ex
         requests.push(Asked {
             name: file.name.clone().or_else(|| file.file.clone()),
             content: read_content(workload, file, &format!("{parent}[{index}]"))?,
-            method: file.method.clone().unwrap_or_else(|| "GET".to_owned()),
+            method: file.method.clone().unwrap_or_else(get),
             headers: file.headers.clone(),
+            sent: sent(file.content.as_ref(), file.content_file.as_ref(), &key)?,
+            unchanged: unchanged(file).map_err(|why| wrong(key("unchanged"), why))?,
             weight: file.weight.unwrap_or(1),
             decodes: false,
         });
     }
     Ok(requests)
+}
+
+fn get() -> String {
+    "GET".to_owned()
+}
+
+/// The content that a request sends.
+fn sent(
+    content: Option<&String>,
+    file: Option<&String>,
+    key: &dyn Fn(&str) -> String,
+) -> Result<Option<String>, ExperimentError> {
+    match (content, file) {
+        (_, None) => Ok(content.cloned()),
+        (Some(_), Some(_)) => Err(wrong(
+            key("content_file"),
+            "give content or content_file, not both",
+        )),
+        (None, Some(_)) => Err(wrong(
+            key("content_file"),
+            "nobody has read that file: write its text as content",
+        )),
+    }
+}
+
+/// Whether a request asks if a file has changed: of files alone it is known when they were made.
+fn unchanged(file: &AskedFile) -> Result<bool, &'static str> {
+    match file.unchanged {
+        true if file.path.is_some() => Err("it is for a file that the lab has, not for a path"),
+        true if file.method.is_some() || file.content.is_some() => {
+            Err("it is asked by GET and without content")
+        }
+        unchanged => Ok(unchanged),
+    }
 }
 
 fn check_name(name: &str, others: &[Asked]) -> Result<(), String> {

@@ -331,6 +331,11 @@ fn read_share(value: &str) -> Result<f64, String> {
 }
 
 impl Threshold {
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The name of the request it is about, if it is not about all.
     pub fn request(&self) -> Option<&str> {
         self.request.as_deref()

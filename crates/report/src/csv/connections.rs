@@ -1,13 +1,15 @@
-//! The columns of TLS, HTTP/2 and QUIC.
+//! The columns of TLS, HTTP/2 and QUIC, of searches for the capacity, and of the
+//! access log.
 
 use std::collections::BTreeSet;
 
+use model::Rate;
 use model::tls::Negotiated;
 
 use crate::run::Digest;
 
 /// Each with what it holds.
-pub(super) const COLUMNS: [(&str, &str); 16] = [
+pub(super) const COLUMNS: [(&str, &str); 23] = [
     (
         "tls_version",
         "TLS versions that the full handshakes of the run negotiated, one after the other where \
@@ -44,6 +46,30 @@ pub(super) const COLUMNS: [(&str, &str); 16] = [
     (
         "quic_packets_lost",
         "packets of ours that were taken for lost",
+    ),
+    (
+        "search",
+        "what the search for the capacity ended with, at whose answer the trial was made: between, \
+         generator_limit or undecided; empty where there was none, like the columns after it",
+    ),
+    ("search_objective", "what had to hold"),
+    (
+        "search_met_per_s",
+        "the highest intended rate that met the objective",
+    ),
+    (
+        "search_missed_per_s",
+        "the lowest that is known not to; empty where none is known",
+    ),
+    (
+        "server_log_lines",
+        "lines in the server's access log, those of the warm-up of the trial included; empty where \
+         it writes none",
+    ),
+    ("server_log_bytes", "their bytes"),
+    (
+        "waited_s",
+        "how long was waited before it for what earlier trials had left, in seconds",
     ),
 ];
 
@@ -91,5 +117,23 @@ pub(super) fn cells(digest: &Digest) -> Vec<String> {
         count(|quic| quic.datagrams_received),
         count(|quic| quic.packets_lost),
     ]);
+    match &digest.search {
+        None => cells.resize(COLUMNS.len() - 3, String::new()),
+        Some((objective, answer)) => {
+            let rate = |rate: Option<Rate>| {
+                rate.map_or_else(String::new, |rate| rate.as_per_second_f64().to_string())
+            };
+            cells.extend([
+                answer.name().to_owned(),
+                objective.clone(),
+                rate(answer.lower()),
+                rate(answer.upper()),
+            ]);
+        }
+    }
+    let (lines, bytes) = digest.logged.unzip();
+    cells.push(lines.map_or_else(String::new, |lines| lines.to_string()));
+    cells.push(bytes.map_or_else(String::new, |bytes| bytes.count().to_string()));
+    cells.push(digest.waited_s.map_or_else(String::new, |s| s.to_string()));
     cells
 }

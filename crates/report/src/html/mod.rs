@@ -16,6 +16,7 @@ mod path;
 mod probe;
 mod published;
 mod results;
+mod searches;
 mod setting;
 mod stages;
 mod steps;

@@ -7,7 +7,7 @@ use verdict::analysis::{Measure, Standing};
 
 use super::chart::{Room, figure, standing};
 use super::table::Table;
-use super::{escape, stages, steps, verdicts};
+use super::{escape, searches, stages, steps, verdicts};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
 use crate::run::{Cell, QUANTILES, Run};
@@ -26,6 +26,7 @@ pub(super) fn section(run: &Run) -> String {
         );
         let cells = run.cells(workload);
         html.push_str(&best(&cells));
+        html.push_str(&searches::table(run, workload));
         html.push_str(&steps::table(&cells));
         html.push_str(&stages::table(&cells));
         for said in run.above_ceilings(workload) {

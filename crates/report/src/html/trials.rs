@@ -50,11 +50,7 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
             |value| standing(&unit.show(value), level),
         )
     };
-    let claim = if digest.open_loop {
-        Claim::Latency
-    } else {
-        Claim::Capacity
-    };
+    let claim = digest.load_claim();
     let resources = digest.standing(Claim::Resources);
     let number = if digest.sequence > 0 {
         u64::from(digest.sequence)

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use model::capacity::Answer;
 use model::coding::Codings;
-use model::distribution::Shape;
 use model::finding::Cause;
 use model::http2::Http2Record;
 use model::point::{
@@ -11,10 +11,10 @@ use model::point::{
     Values,
 };
 use model::quic::QuicRecord;
-use model::record::{Example, Interval, Recovery};
+use model::record::{Example, Recovery};
 use model::tls::TlsRecord;
-use model::trial::Ceiling;
-use model::{Claim, Distribution, Outcome, OutcomeCounts, Span, Status, Trial, Verdict};
+use model::trial::{Ceiling, Server};
+use model::{Bytes, Claim, Distribution, OutcomeCounts, Rate, Span, Status, Trial, Verdict};
 use verdict::analysis::{Counting, Round, Standing};
 use verdict::cause::takers;
 use verdict::is_bound;
@@ -23,6 +23,7 @@ use verdict::summary::{Support, cpu_of, cpu_per_request, support};
 use super::checked;
 use super::stages::InStage;
 use super::steps::Step;
+use super::stretch::{Stretch, stretches};
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
 pub const QUANTILES: [(f64, &str); 9] = [
@@ -36,29 +37,6 @@ pub const QUANTILES: [(f64, &str); 9] = [
     (0.9995, "p99.95"),
     (0.9999, "p99.99"),
 ];
-
-/// The position of the 99th percentile in the list of quantiles.
-const P99: usize = 4;
-
-/// At most so many stretches of a trial are drawn; neighbours are added up.
-const STRETCHES_MAX: usize = 60;
-
-/// A stretch of the window.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    /// Its middle, in seconds from the start of the window.
-    pub middle_s: f64,
-    /// Right answers per second.
-    pub rate: f64,
-    /// Requests per second that failed or were never sent.
-    pub lost: f64,
-    /// The rate that was asked for, where the plan changes it.
-    pub scheduled: Option<f64>,
-    /// The median response time of its right answers, in microseconds.
-    pub p50_us: Option<f64>,
-    /// The 99th percentile, where there are answers enough.
-    pub p99_us: Option<f64>,
-}
 
 /// One trial, boiled down.
 #[derive(Clone, Debug)]
@@ -86,8 +64,10 @@ pub struct Digest {
     pub ceiling: bool,
     /// When it began, RFC 3339.
     pub time: Option<String>,
-    /// Whether arrivals were independent of completions.
+    /// Whether arrivals were independent of completions, at a rate that was asked for.
     pub open_loop: bool,
+    /// The objective of the search that found its rate, and what it found, where one did.
+    pub search: Option<(String, Answer)>,
     /// The measured window in seconds.
     pub window_s: f64,
     /// Right answers per second.
@@ -161,6 +141,10 @@ pub struct Digest {
     pub error_log_lines: u64,
     /// Client addresses in the server's access log, where it tells.
     pub addresses: Option<f64>,
+    /// Lines in its access log, and their bytes, where it has one.
+    pub logged: Option<(u64, Bytes)>,
+    /// How long was waited before it for the machine to be at rest, where it was not.
+    pub waited_s: Option<f64>,
     /// Whether it was cut short.
     pub interrupted: bool,
 }
@@ -169,11 +153,9 @@ impl Digest {
     /// Boils `trial` down; `position` is its place among all, for trials that know none.
     pub fn of(trial: &Trial, position: usize) -> Self {
         let record = &trial.record;
-        let point = trial.point.clone();
-        let mut point = point.unwrap_or_else(|| single(trial, position));
-        if let Some(rate) = trial.plan.arrivals.rate() {
-            point.id = point.id.with(RATE, Value::Rate(rate));
-        }
+        let search = trial.context.search.as_ref();
+        let asked = trial.plan.arrivals.rate().filter(|_| search.is_none());
+        let point = placed(trial, position, asked);
         let server = trial.usage.server.as_ref();
         let cost = cpu_per_request(trial);
         let generator = trial.usage.generator.as_ref();
@@ -192,7 +174,8 @@ impl Digest {
             repeated: false,
             ceiling: point.ceiling,
             time: trial.environment.time.clone(),
-            open_loop: trial.plan.arrivals.rate().is_some(),
+            open_loop: asked.is_some(),
+            search: search.map(|found| (found.objective.join(" and "), found.answer)),
             window_s: record.window.as_s_f64(),
             rate: record.achieved_rate,
             goodput: record.goodput,
@@ -233,6 +216,8 @@ impl Digest {
             addresses: context
                 .and_then(|server| server.client_addresses)
                 .map(count),
+            logged: context.and_then(logged),
+            waited_s: waited_s(trial),
             interrupted: record.interrupted,
         };
         digest.judge(&trial.verdict);
@@ -263,7 +248,8 @@ impl Digest {
             .map(|(q, _)| *q)
             .max_by(f64::total_cmp);
         self.generator_limited = verdict.generator_limited;
-        self.is_bound = is_bound(verdict);
+        let answer = self.search.as_ref().map(|(_, answer)| answer);
+        self.is_bound = is_bound(verdict) || answer.is_some_and(|one| one.upper().is_none());
         self.headroom = verdict.headroom;
     }
 
@@ -327,7 +313,7 @@ impl Digest {
             let claim = Claim::Latency;
             (claim, self.response_us(0), self.worth(claim))
         } else {
-            (Claim::Capacity, Some(self.rate), self.rate_worth())
+            (self.load_claim(), Some(self.rate), self.rate_worth())
         };
         Round {
             id: &self.id,
@@ -366,7 +352,17 @@ impl Digest {
     fn rate_worth(&self) -> Standing {
         match self.is_bound {
             true => Standing::AtLeast,
+            false if self.search.is_some() => self.worth(Claim::Latency),
             false => self.worth(Claim::Capacity),
+        }
+    }
+
+    /// What a trial claims of its load: where a schedule made it, how long answers took, and a
+    /// search goes by that.
+    pub fn load_claim(&self) -> Claim {
+        match self.open_loop || self.search.is_some() {
+            true => Claim::Latency,
+            false => Claim::Capacity,
         }
     }
 }
@@ -386,6 +382,26 @@ fn place(id: &PointId) -> Values {
         }
     }
     place
+}
+
+/// The lines of a server's access log, and their bytes.
+fn logged(server: &Server) -> Option<(u64, Bytes)> {
+    server.access_log_lines.zip(server.access_log_bytes)
+}
+
+fn waited_s(trial: &Trial) -> Option<f64> {
+    let waited = trial.context.waited.as_ref()?;
+    Some(waited.took.as_s_f64())
+}
+
+/// Where a trial stands. A rate that was searched is what was found, and no place on the grid.
+fn placed(trial: &Trial, position: usize, asked: Option<Rate>) -> Point {
+    let stored = trial.point.clone();
+    let mut point = stored.unwrap_or_else(|| single(trial, position));
+    if let Some(rate) = asked {
+        point.id = point.id.with(RATE, Value::Rate(rate));
+    }
+    point
 }
 
 /// A point for a trial that belongs to no experiment: what was asked, of whom.
@@ -418,7 +434,7 @@ fn single(trial: &Trial, position: usize) -> Point {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]
-fn size(bytes: model::Bytes) -> f64 {
+fn size(bytes: Bytes) -> f64 {
     bytes.count() as f64
 }
 
@@ -443,56 +459,4 @@ pub(super) fn quantiles(times: &Distribution) -> [Option<f64>; QUANTILES.len()] 
 /// `p99_9` and `p99.9` are one name.
 fn same_name(one: &str, other: &str) -> bool {
     one.replace('_', ".") == other
-}
-
-fn stretches(trial: &Trial) -> Vec<Stretch> {
-    let intervals = &trial.record.intervals;
-    let together = intervals.len().div_ceil(STRETCHES_MAX).max(1);
-    let mut chunks: Vec<&[Interval]> = intervals.chunks(together).collect();
-    // What the end of the window left of the last one is too short for a rate of its own.
-    if let [.., before, last] = chunks.as_slice()
-        && length(last) < length(before) / 2.0
-    {
-        let rest = intervals.len() - before.len() - last.len();
-        chunks.truncate(chunks.len() - 2);
-        chunks.push(&intervals[rest..]);
-    }
-    chunks.into_iter().filter_map(stretch).collect()
-}
-
-fn length(chunk: &[Interval]) -> f64 {
-    chunk.iter().map(|one| one.length.as_s_f64()).sum()
-}
-
-/// What happened in these intervals, which follow each other; nothing where there are none.
-#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
-pub(super) fn stretch(chunk: &[Interval]) -> Option<Stretch> {
-    let start = chunk.first()?.start.as_s_f64();
-    let length = length(chunk);
-    let per_second = |count: fn(&Interval) -> u64| {
-        let count: u64 = chunk.iter().map(count).sum();
-        count as f64 / length
-    };
-    let scheduled: Option<f64> = chunk.iter().map(scheduled).sum();
-    let mut times = Distribution::new(Shape::INTERVAL);
-    for interval in chunk {
-        times.merge(&interval.response_time);
-    }
-    (length > 0.0).then(|| Stretch {
-        middle_s: start + length / 2.0,
-        rate: per_second(|one| one.tally.right_in_it()),
-        lost: per_second(|one| {
-            let outcomes = &one.tally.outcomes;
-            outcomes.failures() + outcomes[Outcome::Shed]
-        }),
-        scheduled: scheduled.map(|requests| requests / length),
-        p50_us: times.quantile(0.5).map(Span::as_us_f64),
-        p99_us: quantiles(&times)[P99],
-    })
-}
-
-/// How many requests were to be sent in it.
-fn scheduled(interval: &Interval) -> Option<f64> {
-    let rate = interval.scheduled?.as_per_second_f64();
-    Some(rate * interval.length.as_s_f64())
 }

@@ -10,8 +10,10 @@ mod digest;
 mod gaps;
 mod left_out;
 mod point;
+mod searches;
 mod stages;
 mod steps;
+mod stretch;
 mod surroundings;
 mod ways;
 
@@ -20,14 +22,16 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use across::Across;
 pub(crate) use across::per_second;
 pub(crate) use checked::checked;
-pub use digest::{Digest, QUANTILES, Stretch};
+pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Response};
+pub use searches::Searched;
 pub use stages::StageOver;
 pub use steps::{STEP_QUANTILES, StepOver};
+pub use stretch::Stretch;
 use surroundings::Surroundings;
 
 use model::environment::{Environment, PathEnd};
-use model::experiment::{Demand, Experiment, Gap, Manifest, Published, ServerVariant};
+use model::experiment::{Demand, Experiment, Gap, Manifest, Published, ServerVariant, TWIN};
 use model::trial::Server;
 use model::{Finding, PointId, Severity, Trial, Verdict};
 use verdict::analysis::{Asked, Comparison, Rival, Round, compare};
@@ -355,14 +359,26 @@ impl Run {
         let servers = self.digests.iter().filter(|digest| !digest.ceiling);
         let servers = servers.filter(|digest| belongs(digest));
         let rounds: Vec<Round<'_>> = servers.map(round).collect();
+        let twins = self.twins();
         let asked = Asked {
             servers: &self.contenders(),
             references: &self.references,
+            twins: &twins,
         };
         let mut comparisons = compare(&rounds, asked);
         let place = |name: &String| self.workloads().iter().position(|other| other == name);
         comparisons.sort_by_key(|comparison| place(&comparison.workload));
         comparisons
+    }
+
+    /// The labels of servers that are alike, two and two.
+    fn twins(&self) -> Vec<(String, String)> {
+        let twins = self.variants.iter().filter(|variant| variant.is_twin);
+        let like = |twin: &ServerVariant| {
+            let label = twin.label.strip_suffix(TWIN)?;
+            Some((label.to_owned(), twin.label.clone()))
+        };
+        twins.filter_map(like).collect()
     }
 
     /// Rules that could not read what they need, with what was missing and in how many trials.

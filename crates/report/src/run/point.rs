@@ -142,11 +142,8 @@ impl<'a> Cell<'a> {
 
     /// The claim that response times rest on: closed loops make none of latency.
     pub fn response_claim(&self) -> Claim {
-        if self.rounds.iter().any(|digest| digest.open_loop) {
-            Claim::Latency
-        } else {
-            Claim::Capacity
-        }
+        let first = self.rounds.first();
+        first.map_or(Claim::Capacity, |digest| digest.load_claim())
     }
 
     /// How far the generator was from its limit in the worst of the rounds that count.

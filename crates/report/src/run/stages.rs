@@ -3,8 +3,8 @@
 use model::{Span, Trial};
 use verdict::analysis::Measure;
 
-use super::digest::{Stretch, stretch};
 use super::point::Cell;
+use super::stretch::{Stretch, stretch};
 
 /// A stage of one trial.
 #[derive(Clone, Debug)]

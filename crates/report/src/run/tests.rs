@@ -1,5 +1,8 @@
+use model::Rate;
+use model::capacity::{Answer, Found};
 use model::finding::{Cause, Status};
 use model::fixture::Heat;
+use model::plan::Arrivals;
 use model::point::Value;
 use model::usage::Spender;
 
@@ -499,4 +502,63 @@ fn a_server_is_held_against_the_ceiling_of_its_own_protocol() {
         said[0].starts_with("At 64 connections, nginx ("),
         "{said:?}"
     );
+}
+
+/// What a search found stands in the text, in the page and in the table, and its trials are one
+/// point whatever rates they were made at.
+#[test]
+fn a_searched_capacity_is_told_with_its_interval() {
+    let mut trials = Heat {
+        servers: vec!["nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        ..Heat::default()
+    }
+    .trials();
+    trials.retain(|trial| !trial.point.as_ref().unwrap().ceiling);
+    for (trial, place) in trials.iter_mut().zip(0_u64..) {
+        let rate = Rate::per_second(10_000 + 100 * place);
+        trial.plan.arrivals = Arrivals::Fixed {
+            rate_per_1000_s: rate,
+        };
+        trial.context.search = Some(Found {
+            objective: vec!["p(99)<5ms".to_owned(), "errors<0.1%".to_owned()],
+            closed_loop_rate: 20_000.0,
+            answer: Answer::Between {
+                lower: rate,
+                upper: Rate::per_second(10_200 + 100 * place),
+                fresh_met: 5,
+                fresh: 5,
+            },
+            trials: Vec::new(),
+        });
+    }
+    let run = of_trials(&trials);
+    assert_eq!(run.cells("seven-bytes").len(), 1);
+    let text = crate::text::lab(&run, Style::default());
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "nginx, 64 connections: 10,000/s to 10,700/s while p(99)<5ms and errors<0.1% (6 \
+                searches)";
+    assert!(flat.contains(said), "{text}");
+    let page = crate::html::page(&run);
+    assert!(page.contains("the highest rate that meets the objective"));
+    let table = crate::csv::rows(&[&run]);
+    assert!(
+        table.contains("between,p(99)<5ms and errors<0.1%,10000,10200"),
+        "{table}"
+    );
+    // Where the generator was the limit once, nobody knows the upper end.
+    trials[0].context.search.as_mut().unwrap().answer = Answer::GeneratorLimit {
+        lower: Some(Rate::per_second(9_000)),
+        failed: Rate::per_second(18_000),
+    };
+    let run = of_trials(&trials);
+    let found = run.searches("seven-bytes");
+    assert_eq!(found[0].interval(), "at least 9,000/s");
+    assert_eq!(
+        found[0].rests_on(),
+        "6 searches; the generator was the limit in 1"
+    );
+    let bounds = run.digests().iter().filter(|digest| digest.is_bound);
+    assert_eq!(bounds.count(), 1);
 }

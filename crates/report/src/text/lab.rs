@@ -189,6 +189,16 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
         out.push_str(&steps(&cells, style));
         blurred.extend(cells.iter().filter_map(not_sharp));
     }
+    for found in run.searches(workload) {
+        let (server, place) = (found.server, found.place.text());
+        let said = format!(
+            "{server}, {place}: {} while {} ({})",
+            found.interval(),
+            found.objective,
+            found.rests_on()
+        );
+        out.push_str(&style.labelled("capacity", &said));
+    }
     if !blurred.is_empty() {
         out.push_str(&style.labelled("precision", &to_be_sharp(&blurred)));
     }

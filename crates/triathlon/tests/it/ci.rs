@@ -107,6 +107,7 @@ fn run_example(folder: &Path, more: &[&str]) -> PathBuf {
         "0s",
         "rounds=8",
         "repeats=0",
+        "calm=0s",
         "duration=300ms",
         "warmup=100ms",
     ];

@@ -87,6 +87,7 @@ fn race(results: &Path) -> Run {
         "first-heat",
         "server=origin",
         "rounds=1",
+        "calm=0s",
         "connections=[1]",
         "duration=200ms",
         "warmup=20ms",

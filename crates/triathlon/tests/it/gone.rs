@@ -41,13 +41,14 @@ fn code_without(stream: &str, arguments: &[&str]) -> Option<i32> {
 }
 
 /// Overrides for the shortest lab there is, on origin alone.
-const LAB: [&str; 9] = [
+const LAB: [&str; 10] = [
     "lab",
     "--no-lock",
     "first-heat",
     "server=origin",
     "rounds=1",
     "repeats=0",
+    "calm=0s",
     "connections=[1]",
     "duration=200ms",
     "warmup=20ms",

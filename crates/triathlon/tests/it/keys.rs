@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -39,7 +40,14 @@ fn run(folder: &Path, results: &Path, servers: &str, workload: &str, load: &str)
     let file = folder.join("mine.toml").display().to_string();
     fs::write(&file, text).expect("a file");
     let place = results.display().to_string();
-    let words = ["repeats=0", "--hiccups", "0s", "--results", &place];
+    let words = [
+        "repeats=0",
+        "calm=0s",
+        "--hiccups",
+        "0s",
+        "--results",
+        &place,
+    ];
     triathlon(["lab", "--no-lock", &file].into_iter().chain(words)).expect_measured()
 }
 
@@ -246,4 +254,74 @@ fn apache_runs_as_many_threads_as_an_experiment_says() {
         let threads: u32 = facts.threads.values().sum();
         assert_eq!(threads, 1 + 3 * (7 + 2), "{facts:?}");
     }
+}
+
+/// What comes is what the experiment says, byte by byte; and a program behind a server answers it
+/// with its own bytes, which are checked.
+#[test]
+fn a_request_takes_its_content_along() {
+    let heads = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = Arc::clone(&heads);
+    let stub = Stub::start_raw(move |mut stream, _| {
+        while let Some(head) = read_head(&mut stream) {
+            let mut content = [0; 7];
+            if stream.read_exact(&mut content).is_err() {
+                return;
+            }
+            let head = String::from_utf8_lossy(&head).to_lowercase();
+            let length = head.contains("content-length: 7\r\n");
+            let first = head.lines().next().unwrap_or_default().to_owned();
+            let content = String::from_utf8_lossy(&content).into_owned();
+            noted
+                .lock()
+                .expect("a list")
+                .insert((first, length, content));
+            send(&mut stream, RIGHT);
+        }
+    });
+    let server = format!("[[server]]\nurl = \"http://{}\"", stub.address());
+    let workload = format!("{PATH}\nmethod = \"POST\"\ncontent = \"a=1&b=2\"");
+    let trials = measured(&server, &workload, "");
+    assert!(trials[0].record.total.outcomes[Outcome::Ok] > 0);
+    let came = ("post /file http/1.1".to_owned(), true, "a=1&b=2".to_owned());
+    let heads = heads.lock().expect("a list");
+    assert_eq!(*heads, BTreeSet::from([came]));
+    if need("a_request_takes_its_content_along", ["lighttpd", "cc"]).is_none() {
+        return;
+    }
+    let server = "[[server]]\nproduct = \"lighttpd\"";
+    let workload = format!("{FILE}\nhandler = \"cgi-c\"\nmethod = \"POST\"\ncontent = \"a=1\"");
+    check_right(&measured(server, &workload, ""));
+}
+
+/// Each trial has right answers, and no others.
+fn check_right(trials: &[Trial]) {
+    assert!(!trials.is_empty());
+    for trial in trials {
+        let outcomes = &trial.record.total.outcomes;
+        assert!(
+            outcomes[Outcome::Ok] > 0 && outcomes.failures() == 0,
+            "{:?}: {:?}",
+            trial.point,
+            trial.record.examples
+        );
+    }
+}
+
+#[test]
+fn a_file_that_has_not_changed_is_answered_with_304() {
+    let programs = ["nginx", "apache2", "lighttpd"];
+    if need("a_file_that_has_not_changed_is_answered_with_304", programs).is_none() {
+        return;
+    }
+    let servers = ["nginx", "apache", "lighttpd", "origin"];
+    let servers = servers.map(|product| format!("[[server]]\nproduct = \"{product}\"\n"));
+    let workload = format!("[[workload.request]]\n{FILE}\nunchanged = true");
+    let trials = measured(&servers.concat(), &workload, "");
+    check_right(&trials);
+    let trials = trials.iter();
+    let statuses = trials
+        .map(|trial| trial.plan.expect.status)
+        .collect::<BTreeSet<_>>();
+    assert_eq!(statuses, BTreeSet::from([Some(304)]));
 }

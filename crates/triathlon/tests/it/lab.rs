@@ -7,12 +7,13 @@ use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{need, not_run, slow, wait_until};
 
 /// Small enough for a test: one server, one connection, windows of 200 ms.
-const SMALL: [&str; 8] = [
+const SMALL: [&str; 9] = [
     "--no-lock",
     "first-heat",
     "server=origin",
     "rounds=1",
     "repeats=0",
+    "calm=0s",
     "connections=[1]",
     "duration=200ms",
     "warmup=20ms",
@@ -361,7 +362,7 @@ fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
     let results = folder.path().display().to_string();
     let mut arguments = vec!["lab", "--no-lock", "first-heat", "server=origin,nginx"];
     arguments.extend(["rounds=1", "connections=[2]", "duration=500ms", "warmup=0s"]);
-    arguments.extend(["repeats=0", "timeout=2s", "--hiccups", "0s"]);
+    arguments.extend(["repeats=0", "calm=0s", "timeout=2s", "--hiccups", "0s"]);
     arguments.extend(["--results", &results]);
     let mut lab = Running::start(&mut command(&arguments));
     // The generator is the child that is not there all the time: it is killed once.

@@ -184,6 +184,44 @@ fn a_program_that_hangs_is_a_row_and_is_ended() {
     assert_eq!(left, Vec::<String>::new(), "{run:#?}");
 }
 
+/// Somebody else has the port that a server is told to listen on: that is a row with what the
+/// server says of it, and the others are measured.
+#[test]
+fn a_port_that_is_taken_is_a_row_and_no_end() {
+    let name = "a_port_that_is_taken_is_a_row_and_no_end";
+    if need(name, ["lighttpd"]).is_none() {
+        return;
+    }
+    let taken = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let port = taken.local_addr().expect("an address").port();
+    let stock = include_str!("../../../../servers/lighttpd/stock.conf");
+    // The lab wants its own port named somewhere.
+    let template = stock.replace("{{ port }}", &format!("{port} # {{{{ port }}}}"));
+    assert_ne!(template, stock);
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(
+        folder.path(),
+        &[("lighttpd", Some(&template)), ("origin", None)],
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"mine\"", "\"first-heat\"")).unwrap();
+    let results = folder.path().join("results");
+    let place = results.display().to_string();
+    let run = lab(&[&file, "--no-lock", "--hiccups", "0s", "--results", &place]).expect_code(1);
+    let run = run.expect_complaint(&["not measured: lighttpd", "Address already in use"]);
+    let gaps = files(&results, "gaps");
+    assert_eq!(gaps.len(), 1, "{run:#?}");
+    let is_measured = |path: &std::path::PathBuf| {
+        let text = fs::read_to_string(path).expect("a trial");
+        let trial: model::Trial = serde_json::from_str(&text).expect("a trial");
+        trial.point.is_some_and(|point| point.id.server == "origin")
+    };
+    assert!(
+        files(&results, "trials").iter().any(is_measured),
+        "{run:#?}"
+    );
+}
+
 /// Servers that root starts give up their rights.
 fn open_to_all(path: &Path) {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

@@ -76,7 +76,7 @@ fn nginx_logs_as_many_requests_of_each_step_as_the_record_of_a_lab_has() {
     fs::write(&file, EXPERIMENT.replace("URL", &nginx.url(""))).expect("a file");
     let results = folder.path().join("results");
     let (file, results_text) = (file.display().to_string(), results.display().to_string());
-    let words = ["repeats=0", "--results", &results_text];
+    let words = ["repeats=0", "calm=0s", "--results", &results_text];
     let flags = words.into_iter().chain(["--no-lock", "--hiccups", "0s"]);
     let run = triathlon(["lab", &file].into_iter().chain(flags)).expect_measured();
     for words in ["each request", "GET page", "GET picture", "search"] {

@@ -45,7 +45,14 @@ fn experiment(folder: &Path, servers: &[&str], network: &str, duration: &str) ->
 /// The lab of an experiment, not started yet.
 fn lab(folder: &Path, file: &str, before: &[&str]) -> Command {
     let results = folder.join("results").display().to_string();
-    let words = ["lab", "--no-lock", file, "repeats=0", "--results"];
+    let words = [
+        "lab",
+        "--no-lock",
+        file,
+        "repeats=0",
+        "calm=0s",
+        "--results",
+    ];
     let words = words.into_iter().chain([results.as_str()]);
     let mut command = match before {
         [] => command(words),

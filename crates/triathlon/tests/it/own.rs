@@ -22,6 +22,7 @@ fn lab(folder: &Path, more: &str) -> Run {
         "lab",
         &file,
         "repeats=0",
+        "calm=0s",
         "--results",
         &results,
         "--no-lock",

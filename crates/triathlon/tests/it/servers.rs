@@ -1,8 +1,11 @@
 //! Servers as folders: those that the program brings along beyond the first four, and the user's.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::Trial;
 
@@ -15,7 +18,7 @@ fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
     let server = format!("server={server}");
     let results = results.display().to_string();
     let mut arguments = vec!["lab", "--no-lock", "first-heat", &server, "rounds=1"];
-    arguments.push("repeats=0");
+    arguments.extend(["repeats=0", "calm=0s"]);
     arguments.push("connections=[2]");
     arguments.extend(["duration=200ms", "warmup=20ms", "--hiccups", "0s"]);
     arguments.extend(["--results", &results]);
@@ -126,7 +129,14 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
     fs::write(&file, text).expect("a file");
     let results = folder.path().join("results");
     let place = results.display().to_string();
-    let words = ["repeats=0", "--hiccups", "0s", "--results", &place];
+    let words = [
+        "repeats=0",
+        "calm=0s",
+        "--hiccups",
+        "0s",
+        "--results",
+        &place,
+    ];
     let run = triathlon(["lab", "--no-lock", &file].into_iter().chain(words)).expect_measured();
     assert!(files(&results, "gaps").is_empty(), "{product}: {run:#?}");
     let all = trials(&results);
@@ -309,6 +319,46 @@ fn a_script_of_the_users_starts_any_server() {
             "it ended at once (exit code 2; servers/custom/server.toml:",
             "give the script that starts it",
         ]);
+}
+
+/// Whatever a server waits for before it listens, the lab waits for the server: this one begins
+/// when it is told to, by whoever has seen that it waits.
+#[test]
+fn a_server_that_takes_its_time_to_start_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = folder.path().join("gate");
+    let made = Command::new("mkfifo").arg(&gate).status();
+    assert!(made.expect("mkfifo").success());
+    let script = folder.path().join("start.sh");
+    let own = crate::support::process::program();
+    let text = format!(
+        "read word < \"{}\"\nexec {own} serve \"{{site}}\" --listen 127.0.0.1:{{port}} \
+         --workers 1\n",
+        gate.display()
+    );
+    fs::write(&script, text).unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let teller = {
+        let (gate, over) = (gate.clone(), Arc::clone(&over));
+        std::thread::spawn(move || {
+            let mut told = 0;
+            while !over.load(Ordering::SeqCst) {
+                // It cannot be opened before somebody reads: the server waits.
+                let gate = fs::OpenOptions::new().write(true).open(&gate);
+                let said = gate.and_then(|mut gate| gate.write_all(b"go\n"));
+                told += u32::from(said.is_ok());
+            }
+            told
+        })
+    };
+    let preset = format!("server[0].preset={}", script.display());
+    check_measured("custom", "tells no version", 1, &[&preset]);
+    over.store(true, Ordering::SeqCst);
+    // Lets the teller go, who waits for a server that does not come.
+    let both = fs::OpenOptions::new().read(true).write(true).open(&gate);
+    let told = teller.join().expect("a count");
+    drop(both);
+    assert!(told > 1, "it was told {told} times");
 }
 
 /// The bytes that handlers make are those of the file, or nothing is measured.

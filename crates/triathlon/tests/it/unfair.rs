@@ -84,7 +84,7 @@ fn each_is_caught_and_named() {
     let place = folder.path().join("results");
     let place_text = place.display().to_string();
     let file = experiment(folder.path());
-    let words = ["repeats=0", "--no-lock", "--hiccups", "0s"];
+    let words = ["repeats=0", "calm=0s", "--no-lock", "--hiccups", "0s"];
     let words = words.into_iter().chain(["--results", &place_text]);
     // Two of them answer wrongly before anything is measured.
     let run = triathlon(["lab", &file].into_iter().chain(words)).expect_code(1);

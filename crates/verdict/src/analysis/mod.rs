@@ -1,6 +1,7 @@
 //! The answer of an experiment, computed once: which rounds count, how the servers compare, what a
 //! point is worth, and the sentence that says so. Whoever shows results renders this.
 
+mod floor;
 mod measure;
 mod racer;
 
@@ -11,6 +12,7 @@ use model::finding::Status;
 use model::point::Values;
 use model::{PointId, Rate};
 
+pub use floor::Floor;
 pub use measure::{Measure, Standing};
 pub use racer::{Counting, Racer, Rival, Round};
 
@@ -31,6 +33,8 @@ pub struct Comparison {
     pub rivals: Vec<Rival>,
     /// All declared comparisons of the experiment.
     pub family: Family,
+    /// The most that servers which are alike differ by in the experiment, where there are some.
+    pub floor: Option<Floor>,
 }
 
 /// What was asked, as far as comparisons depend on it and stored trials do not tell it.
@@ -41,6 +45,8 @@ pub struct Asked<'a> {
     pub servers: &'a [String],
     /// The labels of whom the others are compared with; empty where nobody said.
     pub references: &'a [String],
+    /// The labels of servers that are alike, two and two.
+    pub twins: &'a [(String, String)],
 }
 
 /// Compares the servers of one execution; none where there are no rounds of several, or of several
@@ -68,10 +74,14 @@ pub fn compare(rounds: &[Round<'_>], asked: Asked<'_>) -> Vec<Comparison> {
         .collect();
     // A server whose trials are not all alike may stand in a field more than once.
     let rivals = fields.iter().map(|field| field.rivals.len()).sum();
-    let family = Family::of(((servers.len() - 1) * workloads.len()).max(rivals));
+    let mut family = Family::of(((servers.len() - 1) * workloads.len()).max(rivals));
+    let floor = Floor::among(&fields, &racers, asked.twins, family);
+    if let Some(floor) = &floor {
+        family.margin = family.margin.max(floor.differ);
+    }
     let mut comparisons: Vec<Comparison> = fields
         .into_iter()
-        .map(|field| field.compared(family))
+        .map(|field| field.compared(family, floor.as_ref()))
         .collect();
     answer(&mut comparisons, family);
     comparisons
@@ -110,7 +120,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    fn compared(self, family: Family) -> Comparison {
+    fn compared(self, family: Family, floor: Option<&Floor>) -> Comparison {
         let needed = rounds_needed(family.comparisons, family.alpha);
         let compare = |racer: &&Racer| racer.rival_of(self.reference, needed);
         let mut rivals: Vec<Rival> = self.rivals.iter().map(compare).collect();
@@ -125,6 +135,7 @@ impl<'a> Field<'a> {
             reference: self.reference.clone().finished(),
             rivals,
             family,
+            floor: floor.cloned(),
         }
     }
 }
@@ -265,6 +276,11 @@ impl Comparison {
             .into_iter()
             .map(|(said, servers)| format!("{}: {said}.", servers.join(", ")))
             .collect();
+        said.extend(
+            self.floor
+                .as_ref()
+                .map(|floor| floor.sentence(&self.family)),
+        );
         let suspect = |rival: &&Rival| compared(rival) && rival.is_spoilt();
         let suspects = by_text(self.rivals.iter().filter(suspect), |rival| {
             rests_on_all(rival.unspoilt, rival.rounds())

@@ -362,3 +362,38 @@ fn where_a_point_is_no_result_its_spoilt_attempts_are_none_either() {
         ["Rounds that do not count: 8 of nginx (CPU-08 and STA-03)."]
     );
 }
+
+/// Two that are alike show what a difference means on this machine: nothing smaller is told.
+#[test]
+fn no_difference_is_told_that_twins_show_too() {
+    let check = |twin: f64, margin: &str, lighttpd: &str, told: &str| {
+        let ids = [
+            (id("nginx", 64), 50_000.0),
+            (id("nginx twin", 64), 50_000.0 * twin),
+            (id("lighttpd", 64), 52_000.0),
+            (id("origin", 64), 90_000.0),
+        ];
+        let twins = [("nginx".to_owned(), "nginx twin".to_owned())];
+        let asked = Asked {
+            twins: &twins,
+            ..Asked::default()
+        };
+        let comparison = compare(&rounds(&ids, 12), asked).remove(0);
+        let said = comparison.certainty().join(" ");
+        assert!(
+            said.contains(&format!("faster (margin {margin})")),
+            "{said}"
+        );
+        assert!(said.contains(&format!("lighttpd: {lighttpd}")), "{said}");
+        assert!(said.contains(told), "{said}");
+    };
+    // 4 % is more than the 2 % that count, and than twins differ by.
+    let equal = "nginx and nginx twin are alike, and may differ by 0.5 % here (at small), which is \
+                 less than the margin.";
+    check(1.005, "2.0 %", "faster", equal);
+    check(1.0 / 1.005, "2.0 %", "faster", equal);
+    // Here two that are the same differ by more than that.
+    let apart = "may differ by 6.0 % here (at small): no smaller difference is told.";
+    check(1.06, "6.0 %", "equivalent within 6.0 %", apart);
+    check(1.0 / 1.06, "6.0 %", "equivalent within 6.0 %", apart);
+}

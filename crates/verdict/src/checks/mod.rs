@@ -1,6 +1,7 @@
 //! The rules, one per file, and the one table of them.
 
 mod access_log_mismatch;
+mod access_log_short;
 mod accounting;
 mod addresses_merged;
 mod agents_apart;
@@ -114,6 +115,7 @@ pub(crate) static ALL: &[&Check] = &[
     &error_log_growth::CHECK,
     &two_sided_limit::CHECK,
     &addresses_merged::CHECK,
+    &access_log_short::CHECK,
     &errors::CHECK,
     &status::CHECK,
     &body::CHECK,

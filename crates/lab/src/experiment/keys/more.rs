@@ -49,6 +49,70 @@ pub(super) const DECODE_ONE_IN: Key = key(
     "One encoded answer in so many is decoded; length and sha256 are then of decoded content.",
 );
 
+pub(super) const OBJECTIVE: Key = key(
+    "objective",
+    Text,
+    "none; mode = \"capacity\" needs it",
+    "objective = \"p(99)<5ms,errors<0.1%\"",
+    "What has to hold at the capacity that is looked for: conditions in the grammar of load \
+     --threshold, with commas between them. Trials that count in full last as long as duration \
+     says, and a search takes some thirty of them.",
+);
+
+pub(super) const OWN_CONNECTIONS: Key = key(
+    "connections",
+    Axis(&Count(1)),
+    "those of [load]",
+    "connections = [1000, 4000]",
+    "How many connections ask for it, where they are others than those of [load]; each of a list \
+     is a point. --budget leaves them as they are.",
+);
+
+pub(super) const METHOD: Key = key(
+    "method",
+    Text,
+    "\"GET\"",
+    "method = \"POST\"",
+    "The method of the request.",
+);
+
+pub(super) const CONTENT: Key = key(
+    "content",
+    Text,
+    "none is sent",
+    "content = \"name=a&value=1\"",
+    "The content that is sent with it. What a server makes of that is its own: files are not \
+     answered to POST, programs are.",
+);
+
+pub(super) const CONTENT_FILE: Key = key(
+    "content_file",
+    Text,
+    NONE,
+    "content_file = \"form.json\"",
+    "A file that has the content, at most 1M of text. Its text is stored with the experiment.",
+);
+
+pub(super) const UNCHANGED: Key = key(
+    "unchanged",
+    Truth,
+    "false",
+    "unchanged = true",
+    "Asks whether the file has changed since it was made (If-Modified-Since, with the time that \
+     the lab gave the file): the right answer is 304 without content.",
+);
+
+pub(super) const CALM: Key = key(
+    "calm",
+    Time,
+    "\"2s\"",
+    "calm = \"60s\"",
+    "How long to wait at most before each trial, until what earlier ones left is gone: connections \
+     in TIME_WAIT, as long as they are more than half of what the kernel keeps; 64 MiB to be \
+     written more than at the start; more tasks that want to run than then, and than there are \
+     CPUs. What does not go away in three waits is not waited for again.",
+);
+
 pub(super) const WARMUP_MIN: Key = key(
     "warmup_min",
     Time,

@@ -8,9 +8,10 @@ use super::more::{
     ACCEPT_ENCODING, ARRIVALS, DECODE_ONE_IN, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK,
     OVERLOAD, PIN,
 };
+use super::more::{CALM, CONTENT, CONTENT_FILE, METHOD, UNCHANGED};
 use super::more::{
-    EVEN_POINTS, LOGS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS, SETTINGS, SOURCES, STAGES, TIMEOUT,
-    WARMUP_MIN, WORKERS,
+    EVEN_POINTS, LOGS, OBJECTIVE, OWN_CONNECTIONS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS,
+    SETTINGS, SOURCES, STAGES, TIMEOUT, WARMUP_MIN, WORKERS,
 };
 use super::published::PUBLISHED;
 use super::tls::TLS;
@@ -146,6 +147,7 @@ pub const SECTIONS: &[Section] = &[
                 "How long a server is warmed up after its start, before anything counts.",
             ),
             WARMUP_MIN,
+            CALM,
             key(
                 "duration",
                 Time,
@@ -294,6 +296,9 @@ pub const SECTIONS: &[Section] = &[
                 "[[workload.request]]",
                 "Several requests, each with its weight.",
             ),
+            METHOD,
+            CONTENT,
+            CONTENT_FILE,
             key(
                 "handler",
                 Axis(&Text),
@@ -317,6 +322,7 @@ pub const SECTIONS: &[Section] = &[
                 "requests_per_connection = 1",
                 "Exactly this many requests on a connection, which the generator then closes.",
             ),
+            OWN_CONNECTIONS,
             key(
                 "priority",
                 Count(1),
@@ -365,13 +371,10 @@ pub const SECTIONS: &[Section] = &[
                 "path = \"/search?q=a\"",
                 "Anything else that the server answers.",
             ),
-            key(
-                "method",
-                Text,
-                "\"GET\"",
-                "method = \"HEAD\"",
-                "The method of the request.",
-            ),
+            METHOD,
+            CONTENT,
+            CONTENT_FILE,
+            UNCHANGED,
             key(
                 "headers",
                 Fields,
@@ -452,12 +455,14 @@ pub const SECTIONS: &[Section] = &[
         keys: &[
             key(
                 "mode",
-                Word(&["closed", "open"]),
+                Word(&["closed", "open", "capacity"]),
                 "\"closed\"",
                 "mode = \"open\"",
                 "What makes a request due: the end of the one before on its connection, or a \
-                 schedule that does not wait for answers.",
+                 schedule that does not wait for answers. capacity searches the highest rate of \
+                 such a schedule that meets the objective, anew for each point and round.",
             ),
+            OBJECTIVE,
             CONNECTIONS,
             USERS,
             STEP,

@@ -6,6 +6,8 @@ use std::io::{self, BufReader, Read as _};
 use std::net::IpAddr;
 use std::path::Path;
 
+use model::Bytes;
+
 /// More of a log is not read: nobody would know how many addresses the rest has.
 const BYTES_MAX: u64 = 256 << 20;
 
@@ -15,6 +17,35 @@ pub(super) fn cut(path: &Path) {
     if let Ok(log) = OpenOptions::new().write(true).open(path) {
         // A log that cannot be cut is a big file in a folder that is removed soon.
         let _kept = log.set_len(0);
+    }
+}
+
+/// How many lines it has, and bytes; none where there is no such file, or too many.
+///
+/// What a server that does not append left of a log that was cut is a hole, which reads as zeros:
+/// those are not counted.
+pub(super) fn size(path: &Path) -> Option<(u64, Bytes)> {
+    let log = File::open(path).ok()?;
+    let metadata = log.metadata().ok()?;
+    if !metadata.is_file() || metadata.len() > BYTES_MAX {
+        return None;
+    }
+    let mut log = log.take(BYTES_MAX);
+    let mut buffer = vec![0; 64 << 10];
+    let (mut lines, mut bytes) = (0, 0);
+    loop {
+        let read = match log.read(&mut buffer) {
+            Ok(0) => return Some((lines, Bytes::new(bytes))),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return None,
+        };
+        let count = |wanted: &dyn Fn(u8) -> bool| {
+            let such = buffer[..read].iter().filter(|byte| wanted(**byte));
+            such.count() as u64
+        };
+        lines += count(&|byte| byte == b'\n');
+        bytes += count(&|byte| byte != 0);
     }
 }
 
@@ -47,6 +78,8 @@ fn read(mut log: impl io::BufRead) -> io::Result<Option<BTreeSet<IpAddr>>> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
@@ -67,5 +100,20 @@ mod tests {
         check("127.64.0.1 - -\nGET /\n", None);
         cut(&path);
         assert_eq!(addresses(&path), None);
+    }
+
+    #[test]
+    fn lines_and_bytes_are_those_since_it_was_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        assert_eq!(size(&path), None);
+        assert_eq!(size(folder.path()), None, "no file");
+        let mut log = File::create(&path).unwrap();
+        log.write_all(b"one\ntwo\n").unwrap();
+        assert_eq!(size(&path), Some((2, Bytes::new(8))));
+        // This one does not append: it goes on where it was, behind a hole.
+        cut(&path);
+        log.write_all(b"three\n").unwrap();
+        assert_eq!(size(&path), Some((1, Bytes::new(6))));
     }
 }

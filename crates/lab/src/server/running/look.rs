@@ -49,6 +49,8 @@ impl Running {
         self.error_log.skip();
         access_log::cut(&self.access_log());
         self.facts.client_addresses = None;
+        self.facts.access_log_lines = None;
+        self.facts.access_log_bytes = None;
     }
 
     /// Looks at it after a window, and returns all that is known.
@@ -59,6 +61,12 @@ impl Running {
         let (lines, count) = self.error_log.gained();
         self.facts.error_log = lines;
         self.facts.error_log_lines = count;
+        let is_external = self.external.is_some();
+        if self.facts.access_log != AccessLog::Off.name() && !is_external {
+            let size = access_log::size(&self.access_log());
+            self.facts.access_log_lines = size.map(|(lines, _)| lines);
+            self.facts.access_log_bytes = size.map(|(_, bytes)| bytes);
+        }
         if self.facts.access_log == AccessLog::On.name() {
             self.facts.client_addresses = access_log::addresses(&self.access_log());
         }

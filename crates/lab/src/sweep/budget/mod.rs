@@ -10,6 +10,7 @@ use model::{Experiment, ExperimentFile, Span};
 use verdict::words;
 
 use super::{Block, Racer, Slot, schedule, settle, spread};
+use crate::capacity;
 
 /// What one trial takes beside its window: new connections, meters, the generator's start and end,
 /// storing. Measured on two cores of 2.5 GHz.
@@ -124,16 +125,25 @@ pub(crate) fn block_cost(
 ) -> Span {
     let open: Vec<&Slot> = block.slots.iter().filter(|slot| is_open(slot)).collect();
     let racers: BTreeSet<Racer> = open.iter().map(|slot| slot.racer).collect();
-    let mut trial = settle(experiment) + experiment.duration() + OVERHEAD;
-    if racers.len() > 1 {
-        trial += THAW;
-    }
+    let around = settle(experiment) + OVERHEAD;
+    let thaw = match racers.len() > 1 {
+        true => THAW,
+        false => Span::ZERO,
+    };
+    let trial = around + experiment.duration() + thaw;
+    let turn = match experiment.objective().is_empty() {
+        true => trial,
+        false => {
+            let (trials, windows) = capacity::usual(experiment.duration());
+            around * u64::from(trials) + windows + thaw
+        }
+    };
     let starts = u64::from(starts(experiment, block, is_open));
     // The generator's ceiling is that of users who begin together.
     let is_server = |slot: &&&Slot| matches!(slot.racer, Racer::Server(_));
-    let ramps = open.iter().filter(is_server).count() as u64;
-    experiment.users().ramp() * ramps
-        + trial * open.len() as u64
+    let turns = open.iter().filter(is_server).count() as u64;
+    (experiment.users().ramp() + turn) * turns
+        + trial * (open.len() as u64 - turns)
         + (START + experiment.warmup()) * starts
 }
 

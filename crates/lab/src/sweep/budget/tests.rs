@@ -261,3 +261,25 @@ fn rounds_that_are_not_given_are_as_many_as_the_comparisons_need() {
     assert_eq!(first_heat(&["server=origin,nginx"]).rounds(), 7);
     assert_eq!(first_heat(&["server=origin,nginx", "rounds=3"]).rounds(), 3);
 }
+
+#[test]
+fn a_search_costs_its_trials() {
+    let closed = first_heat(&["duration=1s"]);
+    let searched = first_heat(&["duration=1s", "mode=capacity", "objective=errors<1%"]);
+    let cost = |experiment: &Experiment| Cost::of(experiment, &[0, 1, 2, 3], AT_ONCE);
+    let (plain, search) = (cost(&closed), cost(&searched));
+    assert_eq!(plain.trials, search.trials, "one counts of each search");
+    let (trials, windows) = capacity::usual(Span::from_s(1));
+    let turns = u64::from(plain.trials - plain.ceilings);
+    let more = windows * turns - Span::from_s(1) * turns;
+    assert!(trials > 20 && search.time > plain.time + more);
+}
+
+/// Points that only a workload names are not thinned, and nothing waits for them to be.
+#[test]
+fn a_budget_leaves_the_connections_of_a_workload() {
+    let experiment = first_heat(&["workload[1].connections=[1, 2, 3, 4, 5, 6, 7, 8]"]);
+    let scaled = scale(&experiment, &[0, 1, 2, 3], AT_ONCE, Span::from_s(1));
+    let workload = &scaled.experiment.workloads()[1];
+    assert_eq!(scaled.experiment.connections_of(workload).len(), 8);
+}

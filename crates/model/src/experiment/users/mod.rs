@@ -179,8 +179,8 @@ pub(super) fn read(
 
 /// Users wait for answers, each for one.
 fn only_closed(load: &LoadFile, key: &str) -> Result<(), ExperimentError> {
-    if load.mode == LoadMode::Open {
-        let why = "users wait for answers, and an open loop does not: leave out mode = \"open\"";
+    if load.mode != LoadMode::Closed {
+        let why = "users wait for answers, and an open loop does not: leave out mode";
         return Err(wrong(key, why));
     }
     if load.streams > 1 {
@@ -194,7 +194,11 @@ fn only_closed(load: &LoadFile, key: &str) -> Result<(), ExperimentError> {
 fn asked_by_steps(files: &[WorkloadFile]) -> Result<(), ExperimentError> {
     for (index, file) in files.iter().enumerate() {
         let is_told = |asked: &AskedFile| {
-            asked.weight.is_some() || asked.method.is_some() || !asked.headers.is_empty()
+            asked.weight.is_some()
+                || asked.method.is_some()
+                || asked.content.is_some()
+                || asked.unchanged
+                || !asked.headers.is_empty()
         };
         if let Some(place) = file.request.iter().position(is_told) {
             let why = "[[load.step]] says how it is asked and how often: leave out method, \

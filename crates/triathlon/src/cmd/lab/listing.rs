@@ -14,6 +14,7 @@ use lab::server::{Absent, Installed, Search, installed};
 use lab::sweep::{Cost, untold};
 use model::Experiment;
 use model::experiment::Gap;
+use model::threshold::Threshold;
 use verdict::words;
 
 use crate::exit::UsageError;
@@ -145,9 +146,13 @@ pub(super) fn grid(
                     words::plural(u64::from(count), "request")
                 )
             });
+        let own = match workload.connections.as_slice() {
+            [] => String::new(),
+            own => format!(", over {} connections", axis(own)),
+        };
         line(
             "workload",
-            &format!("{:<16} {}{reuse}", workload.name, workload.contents()),
+            &format!("{:<16} {}{reuse}{own}", workload.name, workload.contents()),
         );
     }
     for (name, values) in axes(experiment) {
@@ -180,12 +185,22 @@ fn axes(experiment: &Experiment) -> Vec<(&'static str, String)> {
     let mut axes = vec![
         ("connections", axis(experiment.connections())),
         ("rates", axis(experiment.rates())),
+        ("capacity", objective(experiment)),
         ("sources", axis(experiment.sources())),
         ("placement", axis(&placements.collect::<Vec<_>>())),
         ("network", axis(&networks.collect::<Vec<_>>())),
     ];
     axes.retain(|(_, values)| !values.is_empty());
     axes
+}
+
+/// What a search looks for; empty where there is none.
+fn objective(experiment: &Experiment) -> String {
+    let all: Vec<&str> = experiment.objective().iter().map(Threshold::text).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("searched, while {}", all.join(" and ")),
+    }
 }
 
 /// What of a server is not measured: a line for each cause, and one for all workloads that it does

@@ -12,6 +12,7 @@ mod resumed;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use lab::calm::{Calm, Here};
 use lab::cpus::{self, Division};
 use lab::environment;
 use lab::experiment::keys;
@@ -176,6 +177,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         host: Host::of(&asked.experiment, &read),
         search: &search,
         division: &division,
+        calm: Calm::of(&Here, asked.experiment.calm()),
         generator: crew.unwrap_or(&mut local),
         is_void: &|trial| trial.void.is_some(),
         short: &finish::short,

@@ -2,8 +2,11 @@
 
 use std::io::IsTerminal as _;
 
+use lab::capacity::Made;
 use lab::run::{CEILING, News};
 use model::Span;
+use model::experiment::Gap;
+use model::trial::Waited;
 use verdict::words;
 
 use crate::out;
@@ -33,15 +36,7 @@ impl Screen {
                 self.line(&format!("{server:<16} answers rightly ({version})"));
             }
             News::Gap(gap) => {
-                let mut place = gap.server.clone();
-                if let Some(round) = gap.round {
-                    place.push_str(&format!(", round {round}"));
-                }
-                let remedy = gap
-                    .remedy
-                    .as_deref()
-                    .map_or_else(String::new, |r| format!("; {r}"));
-                self.line(&format!("not measured: {place}: {}{remedy}", gap.error));
+                self.line(&not_measured(gap));
             }
             News::Block {
                 round,
@@ -64,6 +59,12 @@ impl Screen {
                         .filter(|left| *left >= SHORT)
                         .map_or_else(String::new, |left| format!(", {} left", left.people()));
                     out::note(format_args!("{}{left}", self.block));
+                }
+            }
+            News::Restless(waited) => self.line(&restless(waited)),
+            News::Probe { server, made } => {
+                if self.live {
+                    self.rewrite(&format!("{}: {server} {}", self.block, probe(made)));
                 }
             }
             News::Trial {
@@ -114,6 +115,30 @@ impl Screen {
     fn rewrite(&self, text: &str) {
         out::progress(format_args!("\r\x1b[2K{text}"));
     }
+}
+
+/// What the machine still had to do when a trial began.
+fn restless(waited: &Waited) -> String {
+    let left = waited.left.join("; ");
+    let took = waited.took;
+    format!("the machine did not come to rest within {took}: {left}")
+}
+
+/// A trial of a search, and what came of it.
+fn probe(made: &Made) -> String {
+    let rate = words::rate(made.rate.as_per_second_f64());
+    format!("at {rate}/s: {}", made.came.words())
+}
+
+/// What could not be measured.
+fn not_measured(gap: &Gap) -> String {
+    let mut place = gap.server.clone();
+    if let Some(round) = gap.round {
+        place.push_str(&format!(", round {round}"));
+    }
+    let remedy = gap.remedy.as_deref();
+    let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
+    format!("not measured: {place}: {}{remedy}", gap.error)
 }
 
 /// Which round it is.

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use lab::capacity::{Answer, Came, Search, Settings, Step};
+use lab::capacity::{self, Answer, Made, Search, Settings};
+use model::Verdict;
 use model::plan::{Arrivals, Plan, PlanFile, Stop};
-use model::threshold::{Judged, Threshold};
 use model::units::{Rate, Span};
-use model::{Trial, Verdict};
 use report::text::Style;
 use sys::process::Interrupt;
 use verdict::words;
@@ -19,21 +18,6 @@ use crate::out;
 
 /// How long a trial that counts in full measures by default.
 const FULL: Span = Span::from_s(20);
-/// Of what the plan asked, so much must have been sent; what is missing says who was the limit.
-const SENT_SHARE: f64 = 0.99;
-
-/// One trial of a search, as it is written.
-#[derive(serde::Serialize)]
-struct Made {
-    #[serde(rename = "rate_per_1000_s")]
-    rate: Rate,
-    #[serde(rename = "duration_ns")]
-    duration: Span,
-    fresh: bool,
-    came: Came,
-    achieved_rate: f64,
-    thresholds: Vec<Judged>,
-}
 
 /// The whole search, as it is written.
 #[derive(serde::Serialize)]
@@ -84,7 +68,7 @@ pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> any
         "closed loop: {}/s",
         words::rate(closed_loop_rate)
     ));
-    let mut search = Search::new(Settings::new(tenth(closed_loop_rate), full));
+    let mut search = Search::new(Settings::new(capacity::start_at(closed_loop_rate), full));
     let mut trials = Vec::new();
     let answer = loop {
         if trial.record.interrupted {
@@ -96,7 +80,7 @@ pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> any
         };
         let arrivals = args.pace.arrivals_at(step.rate);
         trial = make(arrivals, step.duration, search.trials() + 1)?;
-        let made = judge(step, &trial, objective);
+        let made = capacity::judged(step, &trial, objective);
         out::note(line(&made));
         search.tell(made.came);
         trials.push(made);
@@ -118,48 +102,9 @@ pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> any
     Ok(exit_of(&found))
 }
 
-/// A tenth of what a closed loop reaches, where the search begins.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate is positive, and far below 2^53"
-)]
-fn tenth(rate: f64) -> Rate {
-    Rate::per_1000_s((rate * 100.0).max(1_000.0) as u64)
-}
-
-/// What came of a trial. Where not all was sent that was due, and not for want of a connection, it
-/// says nothing of the server.
-#[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
-fn judge(step: Step, trial: &Trial, objective: &[Threshold]) -> Made {
-    let record = &trial.record;
-    let thresholds: Vec<Judged> = objective.iter().map(|one| one.judge(record)).collect();
-    let sent_all = record.total.sent as f64 >= SENT_SHARE * record.total.due as f64;
-    let is_ours = record.late_time.sum() > record.blocked_time.sum();
-    let came = if !sent_all && is_ours {
-        Came::Spoilt
-    } else if sent_all && thresholds.iter().all(|one| one.met) {
-        Came::Met
-    } else {
-        Came::Missed
-    };
-    Made {
-        rate: step.rate,
-        duration: step.duration,
-        fresh: step.fresh,
-        came,
-        achieved_rate: record.achieved_rate,
-        thresholds,
-    }
-}
-
 /// A trial, for whoever watches.
 fn line(made: &Made) -> String {
-    let came = match made.came {
-        Came::Met => "met",
-        Came::Missed => "missed",
-        Came::Spoilt => "the generator could not send it",
-    };
+    let came = made.came.words();
     let fresh = if made.fresh { " afresh" } else { "" };
     let rate = words::rate(made.rate.as_per_second_f64());
     format!("{rate}/s for {}{fresh}: {came}", made.duration)

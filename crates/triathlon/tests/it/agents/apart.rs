@@ -32,10 +32,11 @@ const RIG: usize = 4;
 const FIRST_HEAT: &str = include_str!("../../../../../experiments/first-heat.toml");
 
 /// As few trials of it as there can be.
-const SMALL: [&str; 3] = [
+const SMALL: [&str; 4] = [
     "server=origin",
     "experiment.warmup=50ms",
     "experiment.repeats=0",
+    "experiment.calm=0s",
 ];
 
 /// They live until dropped.

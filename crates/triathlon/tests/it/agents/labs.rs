@@ -21,6 +21,7 @@ name = 'far'
 question = 'Which one, asked from elsewhere?'
 rounds = ROUNDS
 repeats = 0
+calm = '0s'
 warmup = '100ms'
 duration = '500ms'
 seed = 5

@@ -5,7 +5,7 @@ use model::record::Example;
 use model::trial::Server;
 use model::units::Span;
 use model::usage::MemoryPart;
-use model::{Finding, Outcome, Trial};
+use model::{Bytes, Finding, Outcome, Trial};
 
 use super::{Case, closed, of_lab, six_rounds};
 
@@ -57,6 +57,15 @@ fn busiest_thread(trials: &mut [Trial], ms: Option<u64>) {
 
 fn server(trials: &mut [Trial]) -> &mut Server {
     trials[0].context.server.as_mut().unwrap()
+}
+
+/// A server that logs like that has so many lines of so many right answers.
+fn logged(trials: &mut [Trial], how: &str, answers: u64, lines: u64) {
+    trials[0].record.total.outcomes[Outcome::Ok] = answers;
+    let server = server(trials);
+    how.clone_into(&mut server.access_log);
+    server.access_log_lines = Some(lines);
+    server.access_log_bytes = Some(Bytes::new(lines * 90));
 }
 
 /// Of two processes, so many may not be read.
@@ -279,6 +288,28 @@ fn servers() -> Vec<Case> {
             // One that closed before its first answer.
             silent: |t| came_from(t, &[1; 20], 19),
             missing: Some((|t| came_from(t, &[], 1), "source addresses")),
+        },
+        Case {
+            rule: "SRV-13",
+            base: of_lab,
+            provoke: |t| logged(t, "on", 100_000, 90_000),
+            // Those of the warm-up are in it, too.
+            silent: |t| logged(t, "on", 100_000, 104_000),
+            missing: Some((
+                |t| {
+                    logged(t, "on", 100_000, 1);
+                    server(t).access_log_lines = None;
+                },
+                "access log",
+            )),
+        },
+        Case {
+            rule: "SRV-13",
+            base: of_lab,
+            provoke: |t| logged(t, "buffered", 100_000, 60_000),
+            // Of so much the buffers of its workers may hold the rest.
+            silent: |t| logged(t, "buffered", 100_000, 90_000),
+            missing: None,
         },
     ]
 }

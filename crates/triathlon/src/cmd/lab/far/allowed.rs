@@ -32,6 +32,7 @@ static FILE: Table = Table {
 
 static HEADER: Table = Table {
     plain: &[
+        "calm",
         "duration",
         "duration_min",
         "name",
@@ -70,7 +71,10 @@ static KEEP_ALIVE: Table = Table {
 
 static WORKLOAD: Table = Table {
     plain: &[
+        "connections",
+        "content",
         "handler",
+        "method",
         "name",
         "needs",
         "priority",
@@ -86,7 +90,15 @@ static BODY: Table = Table {
 
 /// A path is one below the server's URL.
 static REQUEST: Table = Table {
-    plain: &["headers", "method", "name", "path", "weight"],
+    plain: &[
+        "content",
+        "headers",
+        "method",
+        "name",
+        "path",
+        "unchanged",
+        "weight",
+    ],
     tables: &[("body", &BODY), ("expect", &EXPECT)],
 };
 
@@ -101,6 +113,7 @@ static LOAD: Table = Table {
         "cookies",
         "mode",
         "network",
+        "objective",
         "overload",
         "placement",
         "protocol",

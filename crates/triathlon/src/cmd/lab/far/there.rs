@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use lab::LabError;
+use lab::calm::{Calm, Here};
 use lab::generator::{Generator, Watch};
 use lab::host::Host;
 use lab::run::{Lab, verify_all};
@@ -102,6 +103,7 @@ fn measure() -> anyhow::Result<Ending> {
         host: Host::of(&asked.experiment, &read),
         search: &search,
         division: &fitted.division,
+        calm: Calm::of(&Here, asked.experiment.calm()),
         generator: &mut elsewhere,
         is_void: &|trial| trial.void.is_some(),
         short: &finish::short,

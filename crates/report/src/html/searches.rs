@@ -1,0 +1,50 @@
+//! What searches for the capacity found, as a table of the page.
+
+use super::escape;
+use super::table::Table;
+use crate::number::plain;
+use crate::run::Run;
+
+/// The table of a workload; nothing where nothing was searched.
+pub(super) fn table(run: &Run, workload: &str) -> String {
+    let columns = [
+        "server",
+        "#met the objective",
+        "#did not",
+        "objective",
+        "rests on",
+    ];
+    let mut table = Table::new(
+        "Capacity: the highest rate that meets the objective",
+        &columns,
+    );
+    let mut place = None;
+    let mut found = run.searches(workload);
+    found.sort_by(|one, other| one.place.cmp(other.place));
+    for one in &found {
+        if place.replace(one.place) != Some(one.place) {
+            table.group(&escape(&one.place.text()));
+        }
+        let high = match one.high() {
+            Some(rate) => plain(rate),
+            None => "not found".to_owned(),
+        };
+        let low = one.low().map_or_else(|| "–".to_owned(), plain);
+        table
+            .row()
+            .head(&escape(one.server))
+            .number(&low)
+            .number(&high)
+            .text(one.objective)
+            .text(&one.rests_on());
+    }
+    match table.is_empty() {
+        true => String::new(),
+        false => format!(
+            "{}<p class=\"note\">From the lowest rate that met the objective, over all searches, \
+             to the highest that was the first known not to. Rates above are those of one trial \
+             more, made at what a search had found.</p>\n",
+            table.finish()
+        ),
+    }
+}
