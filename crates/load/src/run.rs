@@ -173,7 +173,7 @@ fn run_in<S: Speak>(
     let unavailable = match plan.file().backend {
         Backend::Readiness => None,
         Backend::Uring => return run_on("uring", uring, around, part, stop, notice),
-        // It receives as long as there is room for it, and a slow reader would be ahead of its pace.
+        // It receives as long as there is room, and a slow reader would be ahead of its pace.
         Backend::Auto if plan.file().slow.read_bytes_per_s.is_some() => {
             Some("io_uring receives ahead of who reads slowly".to_owned())
         }

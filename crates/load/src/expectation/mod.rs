@@ -1,8 +1,8 @@
 //! What a right answer looks like, and how closely each is looked at.
 //!
 //! Status and length of every answer are checked; the content of small ones byte by byte, of large
-//! ones in one exchange of a thousand, the rest being drained unread. Encoded content is compared as
-//! it was sent, and where the plan says so decoded as well.
+//! ones in one exchange of a thousand, the rest being drained unread. Encoded content is compared
+//! as it was sent, and where the plan says so decoded as well.
 
 use std::sync::Arc;
 

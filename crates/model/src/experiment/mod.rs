@@ -36,8 +36,7 @@ pub use users::{Contents, Users};
 pub use values::{OneOrMany, RateText};
 pub use workload::{Asked, Content, Workload};
 
-/// Whom the others are compared with where nobody was named, the smallest first: nginx, which most
-/// readers know; our own last.
+/// Whom the others are compared with where nobody was named, the smallest first; our own last.
 pub fn reference_rank(product: &str) -> u8 {
     match product {
         "nginx" => 0,
@@ -136,7 +135,7 @@ impl Experiment {
         self.file.experiment.rounds
     }
 
-    /// How often a cell with a spoilt trial is measured again at most.
+    /// How often a spoilt cell is measured again at most.
     pub const fn repeats(&self) -> u32 {
         self.file.experiment.repeats
     }

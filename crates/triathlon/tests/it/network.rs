@@ -51,6 +51,8 @@ fn lab(folder: &Path, file: &str, before: &[&str]) -> Command {
         file,
         "repeats=0",
         "calm=0s",
+        "--hiccups",
+        "0s",
         "--results",
     ];
     let words = words.into_iter().chain([results.as_str()]);

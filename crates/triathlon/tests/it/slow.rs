@@ -21,10 +21,8 @@ fn check(url: &str, flags: &str, least: Span) -> Record {
 
 #[test]
 fn slow_readers_and_senders_get_right_answers() {
-    let Some([nginx]) = need(
-        "slow::slow_readers_and_senders_get_right_answers",
-        ["nginx"],
-    ) else {
+    let name = "slow_readers_and_senders_get_right_answers";
+    let Some([nginx]) = need(name, ["nginx"]) else {
         return;
     };
     let server = Server::nginx(&nginx, "listen ADDRESS;", "");

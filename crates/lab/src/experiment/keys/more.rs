@@ -113,6 +113,24 @@ pub(super) const CALM: Key = key(
      CPUs. What does not go away in three waits is not waited for again.",
 );
 
+pub(super) const REPEATS: Key = key(
+    "repeats",
+    Count(0),
+    "2",
+    "repeats = 0",
+    "How often a point is measured again, with its rivals, where something other than \
+     server and generator spoilt a trial of it: twice at most.",
+);
+
+pub(super) const ORDER: Key = key(
+    "order",
+    Word(&["cell", "server"]),
+    "\"cell\"",
+    "order = \"server\"",
+    "What is measured next to what within a round: the servers of one point, or the \
+     points of one server, which then runs alone.",
+);
+
 pub(super) const WARMUP_MIN: Key = key(
     "warmup_min",
     Time,

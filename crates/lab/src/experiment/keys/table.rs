@@ -8,7 +8,7 @@ use super::more::{
     ACCEPT_ENCODING, ARRIVALS, DECODE_ONE_IN, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK,
     OVERLOAD, PIN,
 };
-use super::more::{CALM, CONTENT, CONTENT_FILE, METHOD, UNCHANGED};
+use super::more::{CALM, CONTENT, CONTENT_FILE, METHOD, ORDER, REPEATS, UNCHANGED};
 use super::more::{
     EVEN_POINTS, LOGS, OBJECTIVE, OWN_CONNECTIONS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS,
     SETTINGS, SOURCES, STAGES, TIMEOUT, WARMUP_MIN, WORKERS,
@@ -109,14 +109,7 @@ pub const SECTIONS: &[Section] = &[
                 "rounds = 10",
                 "Complete repetitions of all points. A comparison needs 6 or more.",
             ),
-            key(
-                "order",
-                Word(&["cell", "server"]),
-                "\"cell\"",
-                "order = \"server\"",
-                "What is measured next to what within a round: the servers of one point, or the \
-                 points of one server, which then runs alone.",
-            ),
+            ORDER,
             key(
                 "restart",
                 RESTARTS,
@@ -124,14 +117,7 @@ pub const SECTIONS: &[Section] = &[
                 "restart = \"trial\"",
                 "When servers are started afresh: once in each round, or before each trial.",
             ),
-            key(
-                "repeats",
-                Count(0),
-                "2",
-                "repeats = 0",
-                "How often a point is measured again, with its rivals, where something other than \
-                 server and generator spoilt a trial of it: twice at most.",
-            ),
+            REPEATS,
             key(
                 "reference",
                 Text,

@@ -120,9 +120,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIGEST")]
     expect_sha256: Option<String>,
 
-    /// Decode one encoded answer in N [N: 1000 unless given; 1 is each] and hold its content against
-    /// the decoded content of the answer before the run, gzip, br, zstd and deflate: what does not
-    /// decode is a wrong answer. --expect-length and --expect-sha256 are then of decoded content
+    /// Decode one encoded answer in N [N: 1000 unless given; 1 is each] and hold its content
+    /// against the decoded content of the answer before the run, gzip, br, zstd and deflate: what
+    /// does not decode is a wrong answer. --expect-length and --expect-sha256 are then of decoded
+    /// content
     #[arg(
         long,
         value_name = "N",
