@@ -116,7 +116,7 @@ fn a_plan_says_everything() {
             "--proxy-protocol" => "v1",
             "--interface-order" => "random",
             "--duration" | "--timeout" | "--warmup" | "--deadline" | "--think" => "1s",
-            "--reconnect" => "1%",
+            "--reconnect" | "--slow-share" => "1%",
             "--stages" => "1s:1",
             "--capacity" => "rate>1",
             "--metrics" => "127.0.0.1:1",

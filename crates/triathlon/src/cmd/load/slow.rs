@@ -9,7 +9,7 @@ use super::renewal::share;
 #[derive(clap::Args, Debug)]
 pub(super) struct Slowness {
     /// Read answers slowly: so many bytes per second on each connection, with a small buffer in the
-    /// kernel, so that the server has to wait: 500, 10k. An answer must still come within --timeout
+    /// kernel, so that the server has to wait: 500, 10k. The timeout is for an answer as a whole
     #[arg(long, value_name = "BYTES")]
     slow_read: Option<Bytes>,
 

@@ -246,9 +246,10 @@ fn ends_are_told(trial: &Trial) {
         );
         assert!(end.offloads.contains_key("gro"), "{end:?}");
     }
-    for environment in shares {
-        assert!(end(environment).round_trip_at_most.is_some());
-    }
+    // Where a machine was busy with others all the time, none came about in the window.
+    let mut told = shares.map(|environment| end(environment).round_trip_at_most);
+    let connected = trial.record.connect_time.count() > 0;
+    assert_eq!(told.any(|trip| trip.is_some()), connected, "{trial:?}");
     let found = trial
         .verdict
         .findings

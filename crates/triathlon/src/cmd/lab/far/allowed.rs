@@ -39,6 +39,7 @@ static HEADER: Table = Table {
         "order",
         "question",
         "reference",
+        "repeats",
         "restart",
         "rounds",
         "seed",
@@ -71,6 +72,7 @@ static KEEP_ALIVE: Table = Table {
 
 static WORKLOAD: Table = Table {
     plain: &[
+        "accept_encoding",
         "connections",
         "content",
         "handler",
@@ -103,7 +105,7 @@ static REQUEST: Table = Table {
 };
 
 static EXPECT: Table = Table {
-    plain: &["length", "level", "sha256", "status"],
+    plain: &["decode_one_in", "length", "level", "sha256", "status"],
     tables: &[],
 };
 
