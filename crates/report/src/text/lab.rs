@@ -308,9 +308,13 @@ fn to_be_sharp(blurred: &[Precision]) -> String {
             format!("{} to {} rounds", words::count(least), words::count(most))
         }
     };
-    let verb = if blurred.len() == 1 { "is" } else { "are" };
+    let (verb, them) = if blurred.len() == 1 {
+        ("is", "it")
+    } else {
+        ("are", "them")
+    };
     format!(
-        "{} {verb} not sharp. To be sharp would take {rounds}.",
+        "{} {verb} not sharp. It would take {rounds} to make {them} sharp.",
         words::plural(blurred.len() as u64, "point")
     )
 }

@@ -18,6 +18,7 @@ mod browser;
 mod calls;
 mod ci;
 mod compare;
+mod comparisons;
 mod compression;
 mod counts;
 mod digests;

@@ -5,6 +5,9 @@
 //! number, and Kendall's test asks whether these are in order. Its distribution is exact for any
 //! noise, however it is shaped, as long as rounds could have come in any order. Trials in which
 //! something else took the CPUs are left out: what that did has its cause.
+//!
+//! Servers are compared within rounds, so a machine that gets slower for all of them bends no
+//! comparison. Where other servers ran in the same rounds, a server's number is divided by theirs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +15,7 @@ use model::finding::Claim::Comparison;
 use model::finding::Severity::Suspect;
 
 use crate::check::{Check, Found, Judge, Judgement};
-use crate::set::{Entry, Peers};
+use crate::set::{Entry, Peers, PointSummary};
 use crate::summary::median;
 use crate::thresholds::{ORDER_BY_CHANCE, ORDER_DRIFT};
 use crate::words;
@@ -36,7 +39,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     if peers.point().is_none() {
         return peers.without_point("the other rounds of this server");
     }
-    let rounds = rounds(peers);
+    let (rounds, beside_rivals) = rounds(peers);
     if rounds.len() < ROUNDS_MIN {
         let all = peers.point().map_or(0, |point| point.trials.len());
         if all >= ROUNDS_MIN {
@@ -59,12 +62,21 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         "Rates"
     };
     let way = if drift > 0.0 { "rise" } else { "fall" };
+    let (rivals, changed) = if beside_rivals {
+        (
+            ", next to those of the others in the same round,",
+            "one of them",
+        )
+    } else {
+        ("", "it")
+    };
     Found::all(
         CHECK.claims,
         Suspect,
         format!(
-            "{what} of this server {way} by {} from the first of {} rounds to the last: something \
-             changed while the experiment ran, so its rounds do not repeat each other.",
+            "{what} of this server{rivals} {way} by {} from the first of {} rounds to the last: \
+             something changed for {changed} while the experiment ran, so the rounds do not repeat \
+             each other.",
             words::share(drift.abs()),
             rounds.len()
         ),
@@ -78,11 +90,45 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     .into()
 }
 
-/// One number for each round of this trial's server, in their order: the median over its points of
-/// what they reached in terms of their own median.
-fn rounds(peers: &Peers<'_>) -> Vec<f64> {
+/// One number for each round of this trial's server, in their order, and whether each is next to
+/// those of other servers in the same rounds.
+fn rounds(peers: &Peers<'_>) -> (Vec<f64>, bool) {
+    let ours = of_server(peers, peers.points_of_server());
+    let mut servers: BTreeMap<&str, Vec<&PointSummary>> = BTreeMap::new();
+    for point in peers.points_of_other_servers() {
+        servers.entry(&point.id.server).or_default().push(point);
+    }
+    let others: Vec<_> = servers
+        .into_values()
+        .map(|points| of_server(peers, points.into_iter()))
+        .collect();
+    let beside = |round: &u32| {
+        middle(
+            others
+                .iter()
+                .filter_map(|of| of.get(round).copied())
+                .collect(),
+        )
+    };
+    let relative: Vec<f64> = ours
+        .iter()
+        .filter_map(|(round, value)| Some(value / beside(round)?))
+        .collect();
+    if relative.len() >= ROUNDS_MIN {
+        (relative, true)
+    } else {
+        (ours.into_values().collect(), false)
+    }
+}
+
+/// One number for each round of a server: the median over its `points` of what they reached in
+/// terms of their own median.
+fn of_server<'a>(
+    peers: &Peers<'a>,
+    points: impl Iterator<Item = &'a PointSummary>,
+) -> BTreeMap<u32, f64> {
     let mut of_round: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for point in peers.points_of_server() {
+    for point in points {
         let trials = peers.undisturbed(&point.trials);
         let read = |entry: &Entry| Some((entry.point.as_ref()?.round, value(entry)?));
         let Some(values) = trials.map(read).collect::<Option<Vec<_>>>() else {
@@ -95,7 +141,10 @@ fn rounds(peers: &Peers<'_>) -> Vec<f64> {
             of_round.entry(round).or_default().push(value / middle);
         }
     }
-    of_round.into_values().filter_map(middle).collect()
+    let numbers = of_round.into_iter();
+    numbers
+        .filter_map(|(round, values)| Some((round, middle(values)?)))
+        .collect()
 }
 
 /// What the plan did not set.

@@ -1,15 +1,16 @@
 //! SRV-11: generator and server were both near their limits.
 //!
 //! Reads how busy the busiest thread of each side was (the server's busiest CPU, too). Above 85 %
-//! on both sides the server's own limit is estimated and stands beside the rate. Where the rate is
-//! that limit within the error of the estimate, GEN-01 and GEN-02 do not object to it.
+//! on both sides the server's own limit is estimated and stands beside the rate. Where the server
+//! was busy for more than 95 % of the time, the rate is that limit within the error of the
+//! estimate, and GEN-01 and GEN-02 do not object to it.
 
 use model::finding::Claim::Capacity;
 use model::finding::Severity::Note;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::limit;
-use crate::thresholds::{BOTH_BUSY, LIMIT_ERROR};
+use crate::thresholds::{BOTH_BUSY, LIMIT_ERROR, LIMIT_ERROR_BELOW, SERVER_FULL};
 use crate::words;
 
 pub(crate) static CHECK: Check = Check {
@@ -34,7 +35,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let meaning = if both.is_server_limit {
         "the rate is that limit within the error of this estimate"
     } else {
-        "the rate is less than that"
+        "the rate may be less than that"
     };
     Found::new(
         &[(Capacity, Note)],
@@ -54,7 +55,12 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("own_limit_low", both.low)
     .evidence("own_limit_high", both.high)
     .limit(&BOTH_BUSY)
-    .limit(&LIMIT_ERROR)
+    .limit(&SERVER_FULL)
+    .limit(if both.is_server_limit {
+        &LIMIT_ERROR
+    } else {
+        &LIMIT_ERROR_BELOW
+    })
     .fix(
         "Give the generator more CPUs (load: -t, --cpus; lab: servers with fewer cores) or \
          another machine",

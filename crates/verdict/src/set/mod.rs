@@ -365,6 +365,19 @@ impl<'a> Peers<'a> {
         })
     }
 
+    /// All points of the other servers in this trial's execution, without those of the ceiling.
+    pub(crate) fn points_of_other_servers(&self) -> impl Iterator<Item = &'a PointSummary> {
+        let ours = self.point().map(|point| &point.id);
+        let points = self.grid.map_or(&[][..], |(grid, _)| &grid.points);
+        points.iter().filter(move |other| {
+            ours.is_some_and(|ours| {
+                !other.ceiling
+                    && other.id.execution == ours.execution
+                    && other.id.server != ours.server
+            })
+        })
+    }
+
     /// The points that differ from this one in their number of connections alone, itself included,
     /// by connections.
     pub(crate) fn line(&self) -> &'a [PointSummary] {

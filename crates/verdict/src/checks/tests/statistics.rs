@@ -152,6 +152,42 @@ fn rules_about_rounds_need_the_rounds() {
 }
 
 #[test]
+fn a_machine_that_slows_down_for_all_bends_no_comparison() {
+    let check = |of_nginx: fn(u32) -> f64, of_lighttpd: fn(u32) -> f64, expected: &[&str]| {
+        let mut trials = six_rounds();
+        for trial in &mut trials {
+            let point = trial.point.as_ref().unwrap();
+            let rate = match point.id.server.as_str() {
+                "nginx" => of_nginx(point.round),
+                _ => of_lighttpd(point.round),
+            };
+            trial.record.achieved_rate = 70_000.0 * rate;
+        }
+        let verdicts = crate::judge_set(&trials);
+        let mut accused: Vec<&str> = std::iter::zip(&trials, &verdicts)
+            .filter(|(_, verdict)| super::finding(verdict, "STA-06").is_some())
+            .map(|(trial, _)| trial.point.as_ref().unwrap().id.server.as_str())
+            .collect();
+        accused.sort_unstable();
+        accused.dedup();
+        assert_eq!(accused, expected);
+    };
+    let steady = |_: u32| 1.0;
+    let falling = |round: u32| 1.0 - 0.04 * f64::from(round);
+    // A machine that others use more and more, and not evenly.
+    let machine = |round: u32| [1.0, 0.9, 0.97, 0.8, 0.85, 0.7][(round as usize - 1) % 6];
+    check(steady, steady, &[]);
+    check(falling, falling, &[]);
+    check(machine, machine, &[]);
+    check(falling, steady, &["lighttpd", "nginx"]);
+    // Under what the machine does, rounds of nginx alone are in no order.
+    let both = |round: u32| {
+        (1.0 - 0.04 * f64::from(round)) * [1.0, 0.9, 0.97, 0.8, 0.85, 0.7][(round as usize - 1) % 6]
+    };
+    check(both, machine, &["lighttpd", "nginx"]);
+}
+
+#[test]
 fn a_healthy_curve_is_no_doubt_about_its_end() {
     let check = |counts: &[u32], rate: fn(u32, u32) -> f64, expected: bool| {
         let mut trials = six_rounds();
