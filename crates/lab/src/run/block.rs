@@ -119,7 +119,7 @@ impl Lab<'_> {
         ground: &Ground,
         progress: &mut Progress,
     ) -> Result<Running, LabError> {
-        let mut running = self.start(racer, ground)?;
+        let mut running = self.start(racer, ground, false)?;
         self.ask_for_everything(racer, &mut running, ground, progress)?;
         running.read_condition();
         let workloads = ground.workloads(racer, self.experiment);

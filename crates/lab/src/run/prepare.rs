@@ -267,7 +267,7 @@ impl Lab<'_> {
         depth: Depth,
     ) -> Result<(), LabError> {
         self.check_interrupt()?;
-        let mut running = self.start(racer, ground)?;
+        let mut running = self.start(racer, ground, true)?;
         self.ask_for_everything(racer, &mut running, ground, progress)?;
         if depth == Depth::Connections {
             self.ask_by_all_connections(racer, &mut running, ground, progress)?;
@@ -294,7 +294,13 @@ impl Lab<'_> {
         Ok(())
     }
 
-    pub(super) fn start(&self, racer: Racer, ground: &Ground) -> Result<Running, LabError> {
+    /// Starts it. Where it `is_checked`, it tests its configuration before, if it can.
+    pub(super) fn start(
+        &self,
+        racer: Racer,
+        ground: &Ground,
+        is_checked: bool,
+    ) -> Result<Running, LabError> {
         let installed = ground
             .installed(racer)
             .expect("only what is installed is started");
@@ -363,6 +369,7 @@ impl Lab<'_> {
             variant: variant.unwrap_or_else(|| installed.product.variant_default()),
             directives: &directives.unwrap_or_default(),
             pin,
+            is_checked,
             site: &ground.site,
             scratch: self.scratch,
         })

@@ -107,6 +107,8 @@ pub(super) struct ProcessToml {
     pub(super) requires: Vec<String>,
     /// How it tells its version; none: it is not asked.
     pub(super) version: Option<VersionToml>,
+    /// How it tests its own configuration; none: its start is the test.
+    pub(super) check: Option<CheckToml>,
     /// Its arguments; one that comes out empty is left out.
     #[serde(default)]
     pub(super) arguments: Vec<Spanned<String>>,
@@ -135,6 +137,17 @@ pub(super) struct VersionToml {
     pub(super) arguments: Vec<String>,
     /// What of its output is the version: the first group, or all that matches.
     pub(super) pattern: Spanned<String>,
+}
+
+/// `check`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CheckToml {
+    /// The arguments that make it test its configuration, and end.
+    pub(super) arguments: Vec<Spanned<String>>,
+    /// How long that may take.
+    #[serde(default = "check_within")]
+    pub(super) within: Spanned<String>,
 }
 
 /// `ready`.
@@ -201,6 +214,10 @@ impl From<SignalName> for sys::process::Signal {
 
 fn unwritten(text: &str) -> Spanned<String> {
     Spanned::new(0..0, text.to_owned())
+}
+
+fn check_within() -> Spanned<String> {
+    unwritten("30s")
 }
 
 fn stay_in_the_foreground() -> String {

@@ -111,6 +111,8 @@ struct LaunchProcess {
     index: usize,
     name: String,
     port: u16,
+    /// How it tests its configuration, if it can.
+    check: Option<LaunchCheck>,
     arguments: Vec<OsString>,
     /// Where its folder says so.
     arguments_place: String,
@@ -127,6 +129,18 @@ struct LaunchProcess {
     stop: Signal,
     /// How long that may take.
     patience: Duration,
+}
+
+/// How one process tests its configuration.
+#[derive(Clone, Debug)]
+struct LaunchCheck {
+    arguments: Vec<OsString>,
+    /// Where its folder says so.
+    place: String,
+    /// How long it may take.
+    within: Duration,
+    /// Its files, and the template that each is written from; first those that the preset chooses.
+    sources: Vec<(String, String)>,
 }
 
 /// Where programs and servers are looked for.

@@ -292,6 +292,57 @@ fn a_server_is_a_folder_and_nothing_else() {
     );
 }
 
+#[test]
+fn those_that_can_test_their_configuration_do() {
+    let catalogue = Catalogue::built_in();
+    let products = catalogue.products();
+    let tested: Vec<String> = products
+        .filter(|product| product.tested().contains(&product.name()))
+        .map(|product| product.name().to_owned())
+        .collect();
+    assert_eq!(
+        tested,
+        [
+            "apache", "caddy", "h2o", "haproxy", "lighttpd", "nginx", "varnish"
+        ]
+    );
+}
+
+#[test]
+fn the_test_of_a_configuration_is_a_command_line_of_its_own() {
+    let check =
+        "check = { arguments = ['-c', 'test {{ port }}', '{{ \"\" }}'], within = '7s' }\nfiles";
+    let text = MINE.replacen("files", check, 1);
+    let folder = folder(&[
+        ("server.toml", &text),
+        ("stock.conf", CONF),
+        ("tuned.conf", CONF),
+    ]);
+    let place = folder.path().join("mine").display().to_string();
+    let mut catalogue = Catalogue::built_in();
+    catalogue.add(folder.path()).unwrap();
+    let mine = catalogue.product("mine").unwrap();
+    assert_eq!(mine.tested(), ["mine"]);
+    let directory = PathBuf::from("/private");
+    let mut setup = setup(&directory, &[0]);
+    let check = |setup: &Setup<'_>, source: &str| {
+        let launch = mine.launch(setup).unwrap();
+        let check = launch.processes[0].check.clone().unwrap();
+        // What comes out empty is left out, as of those that start it.
+        assert_eq!(check.arguments, ["-c", "test 4711"]);
+        assert_eq!(check.within, Duration::from_secs(7));
+        let wanted = format!("{place}/server.toml:10: process[0].check");
+        assert_eq!(check.place, wanted);
+        assert_eq!(check.sources, [("mine.conf".to_owned(), source.to_owned())]);
+    };
+    check(&setup, &format!("{place}/tuned.conf"));
+    setup.preset = Preset::Stock;
+    check(&setup, &format!("{place}/stock.conf"));
+    let (path, text) = ("their.conf", "port {{ port }}");
+    setup.preset = Preset::Template { path, text };
+    check(&setup, path);
+}
+
 /// `mine` with one change is refused with that sentence.
 fn check_mistake(from: &str, to: &str, expected: &str) {
     assert!(MINE.contains(from), "{from}");
@@ -320,8 +371,8 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "programs",
         "program",
         "mine/server.toml:4: process[0].program: no such key here; there are name, programs, \
-         only_for, requires, version, arguments, environment, folders, files, ready, stop; did you \
-         mean 'programs'?",
+         only_for, requires, version, check, arguments, environment, folders, files, ready, stop; \
+         did you mean 'programs'?",
     );
     check_mistake(
         "[\"sh\"]",
@@ -358,6 +409,11 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "[process.stop]\nwithin = \"3 parsecs\"",
         "mine/server.toml:16: process[0].stop.within: '3 parsecs' is not a time: write 500us, \
          20ms, 10s or 2m",
+    );
+    check_mistake(
+        "files = {",
+        "check = { within = '5s' }\nfiles = {",
+        "mine/server.toml:10: process[0].check: the key 'arguments' is missing",
     );
     assert_eq!(
         complaint(&[("stock.conf", CONF)]),

@@ -71,7 +71,12 @@ fn lists_run_nothing() {
     ] {
         assert!(run.stdout.contains(product), "{run:#?}");
     }
-    for what in ["access log: off", "answers: static", "protocols: http1"] {
+    for what in [
+        "access log: off",
+        "answers: static",
+        "protocols: http1",
+        "tests of its configuration by: haproxy\n",
+    ] {
         assert!(run.stdout.contains(what), "{run:#?}");
     }
     let run = lab(&["first-heat", "--list"]).expect_code(0);

@@ -419,6 +419,69 @@ fn a_server_of_the_users_is_a_folder_too() {
         .expect_complaint(&["mine has no access log 'on'; there are off"]);
 }
 
+/// A line that nginx does not know is told in its own words before it starts, with the place.
+#[test]
+fn a_broken_configuration_is_told_by_the_products_own_test() {
+    let name = "a_broken_configuration_is_told_by_the_products_own_test";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("nginx");
+    fs::create_dir(&broken).unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers/nginx");
+    for entry in fs::read_dir(own).unwrap() {
+        let entry = entry.unwrap();
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let text = text.replace("http {\n", "http {\n    no_such_word on;\n");
+        fs::write(broken.join(entry.file_name()), text).unwrap();
+    }
+    let servers = folder.path().display().to_string();
+    let results = tempfile::tempdir().unwrap();
+    let told = [
+        "test of its configuration fails (exit code 1; ",
+        "nginx/server.toml:",
+        ".check): ",
+        "[emerg] unknown directive \"no_such_word\" in nginx.conf:",
+        "of nginx.conf is 'no_such_word on;', written from ",
+        "nginx/tuned.conf",
+    ];
+    for more in [
+        &["--servers", &servers, "--verify"][..],
+        &["--servers", &servers],
+    ] {
+        tiny("nginx", results.path(), more)
+            .expect_code(1)
+            .expect_complaint(&told);
+    }
+}
+
+/// What tests its configuration does so once, however often it starts.
+#[test]
+fn a_configuration_is_tested_once() {
+    let seen = tempfile::tempdir().unwrap();
+    let log = seen.path().join("log");
+    let line = |what: &str| format!("echo {what} >> '{}'", log.display());
+    let text = format!(
+        "install = 'it is here'\n[[process]]\nprograms = ['sh']\n\
+         check = {{ arguments = ['-c', \"{}\"] }}\narguments = ['-c', \"\"\"{}; exec '{}' serve \
+         '{{{{ site }}}}' --listen 127.0.0.1:{{{{ port }}}} --workers 1\"\"\"]\n\
+         [access_log.off]\n[handler.static]\n[protocol.http1]\n",
+        line("tested"),
+        line("started"),
+        crate::support::process::program(),
+    );
+    let folder = mine(&text);
+    let servers = folder.path().display().to_string();
+    check_measured("mine", "", 1, &["--servers", &servers]);
+    let seen = fs::read_to_string(&log).unwrap();
+    let seen: Vec<&str> = seen.lines().collect();
+    // One start is tried before anything is measured, and another one is measured.
+    assert_eq!(seen[..2], ["tested", "started"], "{seen:?}");
+    assert!(seen.len() > 2, "{seen:?}");
+    assert!(seen[2..].iter().all(|line| *line == "started"), "{seen:?}");
+}
+
 #[test]
 fn mistakes_in_a_folder_are_told_with_file_and_line() {
     let check = |from: &str, to: &str, code: i32, complaints: &[&str]| {

@@ -1,5 +1,6 @@
 //! A product: what its folder says, read once, with every mistake told by file and line.
 
+mod check;
 mod directives;
 mod offers;
 mod read;
@@ -17,6 +18,7 @@ use toml::Spanned;
 use super::file::ServerToml;
 use super::{Launch, LaunchProcess, Preset, Setup, template};
 use crate::experiment::ReadError;
+use check::Check;
 use directives::Directives;
 use read::Reader;
 
@@ -69,6 +71,7 @@ pub(super) struct Process {
     pub(super) only_for: Vec<String>,
     pub(super) requires: Vec<String>,
     pub(super) version: Option<Version>,
+    check: Option<Check>,
     arguments: Vec<Text>,
     arguments_place: String,
     environment: Vec<(String, Text)>,
@@ -407,6 +410,7 @@ impl Product {
             index,
             name: process.name.clone(),
             port,
+            check: self.launch_check(process, values, setup)?,
             arguments,
             arguments_place: process.arguments_place.clone(),
             environment,

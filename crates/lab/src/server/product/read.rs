@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::super::file::{Choice, Choices, ProcessToml};
-use super::{Kinds, Process, ServerError, Setting, Text, Version, template};
+use super::{Check, Kinds, Process, ServerError, Setting, Text, Version, template};
 use crate::experiment::Page;
 
 /// Reads one `server.toml`.
@@ -196,6 +196,14 @@ impl<'t> Reader<'t> {
                     .map_err(|error| self.wrong(&at("version.pattern"), error.to_string(), None))?,
             }),
         };
+        let check = match written.check {
+            None => None,
+            Some(check) => Some(Check {
+                arguments: self.templates(engine, check.arguments)?,
+                place: self.place_of(&at("check")),
+                within: self.time(check.within)?,
+            }),
+        };
         let mut files = Vec::new();
         for (name, source) in written.files {
             let source = self.template(engine, source)?;
@@ -223,6 +231,7 @@ impl<'t> Reader<'t> {
             only_for: written.only_for,
             requires: written.requires,
             version,
+            check,
             arguments_place: self.place_of(&at("arguments")),
             arguments: self.templates(engine, written.arguments)?,
             environment,

@@ -57,3 +57,11 @@ impl ErrorLog {
         (first.map(|line| (*line).to_owned()).collect(), count)
     }
 }
+
+/// The last of its lines that are not blank, as one.
+pub(super) fn last_lines(text: &str, count: usize) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let last = lines.len().saturating_sub(count);
+    lines[last..].join(" | ")
+}

@@ -3,6 +3,7 @@
 //! for certain, in reverse order.
 
 mod access_log;
+mod check;
 mod ears;
 mod error_log;
 mod look;
@@ -69,6 +70,8 @@ pub struct Start<'a> {
     pub directives: &'a [(String, String)],
     /// Where its threads run.
     pub pin: Pin,
+    /// Whether its processes test their configuration before they start, where they can.
+    pub is_checked: bool,
     /// The documents.
     pub site: &'a Site,
     /// Where its private folder and its control group are made.
@@ -182,6 +185,7 @@ impl Running {
             external: None,
             directory,
         };
+        running.check(start, &launch.processes)?;
         for process in launch.processes {
             running.start_process(process, start.cpus)?;
         }
@@ -400,12 +404,7 @@ impl Running {
     /// What it has said on its error log since its start, shortened: for error messages.
     pub fn complaint(&mut self) -> String {
         let text = fs::read_to_string(&self.error_log.path).unwrap_or_default();
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let last = lines.len().saturating_sub(3);
-        lines[last..].join(" | ")
+        error_log::last_lines(&text, 3)
     }
 
     /// Waits for the process that was started last; `before` were there before it.

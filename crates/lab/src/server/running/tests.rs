@@ -96,6 +96,7 @@ fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> 
         variant: installed.product.variant_default(),
         directives: &[],
         pin: Pin::Mask,
+        is_checked: false,
         site: &place.site,
         scratch: &place.scratch,
     }
@@ -188,7 +189,9 @@ fn starts_answers_and_leaves_nothing_behind(installed: &Installed, backlog: u32)
     for preset in [Preset::Tuned, Preset::Stock] {
         let name = installed.product.name();
         let place = place();
-        let mut running = Running::start(&start(&place, installed, preset)).unwrap();
+        let mut start = start(&place, installed, preset);
+        start.is_checked = true;
+        let mut running = Running::start(&start).unwrap();
         for length in [7, 102_400] {
             let document = place.site.document(model::Bytes::new(length));
             let (head, content) = fetch(running.port(), &document.path);
@@ -316,6 +319,7 @@ fn check_handlers(name: &str, variant: Option<&str>, handlers: &[&str]) {
     for preset in [Preset::Stock, Preset::Tuned] {
         let mut start = start(&place, &installed, preset);
         start.needs = &needs;
+        start.is_checked = true;
         start.variant = variant.unwrap_or(start.variant);
         let running = Running::start(&start).unwrap();
         check_makers(&running, &place, handlers);
@@ -493,6 +497,29 @@ fn a_wrong_configuration_is_told_in_the_servers_own_words() {
         let (_, said) = error.split_once(".arguments): ").expect("its place");
         assert!(!said.is_empty(), "{error}");
         assert_eq!(files_in(place.scratch.path()), ["www"]);
+        if installed.product.tested().is_empty() {
+            continue;
+        }
+        // Its test says so before, and where.
+        let error = Running::start(&Start {
+            is_checked: true,
+            ..start
+        });
+        let error = error.unwrap_err().to_string();
+        for part in [
+            "est of its configuration",
+            ".check): ",
+            "written from mine.conf",
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        let names_line = ["haproxy", "nginx"].contains(&installed.product.name());
+        assert!(
+            !names_line || error.contains(" is 'no_such_word "),
+            "{error}"
+        );
+        assert!(!error.contains("server-"), "{error}");
+        assert_eq!(files_in(place.scratch.path()), ["www"]);
     }
 }
 
@@ -562,6 +589,70 @@ fn a_server_that_does_not_come_up_is_given_up() {
          nothing; if it put itself into the background, start it such that it stays in the \
          foreground"
     );
+}
+
+/// Why the lab does not start a server that tests its configuration as `check` says.
+fn refusal_of_test(check: &str) -> String {
+    let checked = shell("exit 4", &format!("check = {check}\n"));
+    let place = place();
+    let told = Running::start(&Start {
+        is_checked: true,
+        ..start(&place, &checked, Preset::Tuned)
+    });
+    assert_eq!(files_in(place.scratch.path()), ["www"]);
+    let told = told.unwrap_err().to_string();
+    let (before, after) = told.split_once("; /").unwrap_or_else(|| panic!("{told}"));
+    let at = after.find("shell/server.toml").unwrap();
+    format!("{before}; {}", &after[at..])
+}
+
+#[test]
+fn a_configuration_that_fails_its_own_test_is_not_started() {
+    assert_eq!(
+        refusal_of_test("{ arguments = ['-c', 'echo one; echo two >&2; exit 3'] }"),
+        "label: its own test of its configuration fails (exit code 3; shell/server.toml:6: \
+         process[0].check): one | two"
+    );
+    assert_eq!(
+        refusal_of_test("{ arguments = ['-c', 'exit 3'] }"),
+        "label: its own test of its configuration fails (exit code 3; shell/server.toml:6: \
+         process[0].check) and says nothing"
+    );
+    // What passes goes on to the start.
+    assert_eq!(
+        refusal_of_test("{ arguments = ['-c', 'echo fine'] }"),
+        "label: it ended at once (exit code 4; shell/server.toml:5: process[0].arguments) and said \
+         nothing"
+    );
+}
+
+#[test]
+fn a_test_of_a_configuration_has_its_time_and_leaves_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    // It waits for what it started, which would not end.
+    let script = format!("sleep 600 & echo $! > {}; wait", pid.display());
+    let check = format!("{{ arguments = ['-c', '{script}'], within = '2s' }}");
+    let checked = shell("exit 4", &format!("check = {check}\n"));
+    let place = place();
+    let told = Running::start(&Start {
+        is_checked: true,
+        ..start(&place, &checked, Preset::Tuned)
+    });
+    let told = told.unwrap_err().to_string();
+    assert!(
+        told.contains("test of its configuration has not ended after 2 s ("),
+        "{told}"
+    );
+    assert_eq!(files_in(place.scratch.path()), ["www"]);
+    // On a busy machine it may not have come so far in its time.
+    if let Some(pid) = fs::read_to_string(&pid)
+        .ok()
+        .and_then(|pid| pid.trim().parse().ok())
+    {
+        let stat = process::stat(Path::new("/proc"), pid);
+        assert!(!stat.is_ok_and(|stat| stat.state != 'Z'), "{pid} lives");
+    }
 }
 
 #[test]

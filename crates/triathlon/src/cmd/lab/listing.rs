@@ -46,8 +46,10 @@ pub(super) fn servers(search: &Search) -> anyhow::Result<()> {
         };
         out::line(format_args!("{:<13} {state}", product.name()))?;
         let supports = product.supports();
+        let tested = ("tests of its configuration by", product.tested());
         let supports: Vec<String> = supports
             .iter()
+            .chain([&tested])
             .filter(|(_, words)| !words.is_empty())
             .map(|(kind, words)| format!("{kind}: {}", words.join(", ")))
             .collect();
