@@ -103,11 +103,15 @@ const PACKAGES: &[(&str, &str, &str)] = &[
 
 /// Python's packages that Debian lacks, at the version that the tests were written for: the
 /// requirement, the folder that proves it is there, and what it is for.
-const PYTHON_PACKAGES: &[(&str, &str, &str)] = &[(
-    "aioquic==1.7.2",
-    "aioquic",
-    "a stranger over HTTP/3, on both sides",
-)];
+const PYTHON_PACKAGES: &[(&str, &str, &str)] = &[
+    (
+        "aioquic==1.7.2",
+        "aioquic",
+        "a stranger over HTTP/3, on both sides",
+    ),
+    ("h2==4.4.1", "h2", "a client of HTTP/2"),
+    ("httpx==0.28.1", "httpx", "a client of HTTP/2, above h2"),
+];
 
 /// The services that these packages bring.
 const SERVICES: [&str; 17] = [

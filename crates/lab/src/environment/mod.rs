@@ -113,6 +113,7 @@ pub fn read(roots: Roots<'_>, mut tool: Tool) -> Environment {
         open_files_limit: soft_limit(proc, "Max open files"),
         locked_memory_limit: soft_limit(proc, "Max locked memory").map(Bytes::new),
         cpu_quota: cpu_quota(proc, sys),
+        kernel_tls: kernel_tls(proc),
         facts: facts(proc, sys),
         cpus_online,
         ..Environment::default()
@@ -177,6 +178,13 @@ fn soft_limit(proc: &Path, name: &str) -> Option<u64> {
         "unlimited" => Some(u64::MAX),
         number => number.parse().ok(),
     }
+}
+
+/// Whether `tls` is among the protocols that may stand above TCP; none where no list can be read.
+/// Asking a socket for it would load its module, and nothing is changed here.
+fn kernel_tls(proc: &Path) -> Option<bool> {
+    let text = fs::read_to_string(proc.join("sys/net/ipv4/tcp_available_ulp")).ok()?;
+    Some(text.split_whitespace().any(|name| name == "tls"))
 }
 
 fn siblings(sys: &Path, cpus: &[u32]) -> BTreeMap<u32, Vec<u32>> {

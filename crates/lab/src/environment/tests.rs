@@ -126,6 +126,20 @@ fn a_limit_that_is_none_is_told_from_one_that_cannot_be_read() {
 }
 
 #[test]
+fn whether_the_kernel_has_tls_of_its_own() {
+    let check = |list: &str, expected| {
+        let files = [("proc/sys/net/ipv4/tcp_available_ulp", list)];
+        assert_eq!(read_fixture(&fixture(&files)).kernel_tls, expected);
+    };
+    check("espintcp mptcp tls\n", Some(true));
+    check("tls\n", Some(true));
+    check("espintcp mptcp\n", Some(false));
+    check("mptcp smc-tls\n", Some(false));
+    check("\n", Some(false));
+    assert_eq!(read_fixture(&fixture(&[])).kernel_tls, None);
+}
+
+#[test]
 fn secrets_of_the_kernel_are_not_read() {
     let secret = "2c0d1a6f-8a6c4c1b-51a7b5a2-6f0e0f3c";
     let root = fixture(&[

@@ -69,6 +69,10 @@ pub struct Environment {
     pub cpu_quota: Option<f64>,
     /// The io_uring verdict of this kernel: `available`, or why not.
     pub io_uring: Option<String>,
+    /// Whether the kernel has TLS of its own (kTLS), to which a server may leave the encryption of
+    /// what it sends. A module that nobody has loaded yet is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_tls: Option<bool>,
     /// Proxy variables found in the environment.
     pub proxies: Vec<String>,
     /// This machine's end of the way between generator and server; none where nothing was read of

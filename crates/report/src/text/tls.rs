@@ -1,5 +1,7 @@
 //! What was negotiated on the connections of a run.
 
+use std::net::SocketAddr;
+
 use model::Trial;
 use model::tls::Negotiated;
 use verdict::words;
@@ -52,7 +54,24 @@ pub(super) fn tls(trial: &Trial, style: Style) -> String {
         );
         out.push_str(&style.labelled("", &line));
     }
+    if let Some(line) = kernel_tls(trial) {
+        out.push_str(&style.labelled("", line));
+    }
     out
+}
+
+/// Whether a server on this machine could leave its encryption to the kernel; none over QUIC, where
+/// the kernel has no part in it, and where the server is not known to be here.
+fn kernel_tls(trial: &Trial) -> Option<&'static str> {
+    let reference = trial.record.reference.as_ref()?;
+    let address: SocketAddr = reference.address.parse().ok()?;
+    if trial.record.quic.is_some() || !address.ip().to_canonical().is_loopback() {
+        return None;
+    }
+    Some(match trial.environment.kernel_tls? {
+        true => "the kernel has kTLS: servers may leave the encryption to it",
+        false => "the kernel has no kTLS: servers encrypt in their own processes",
+    })
 }
 
 /// What a handshake came to.
@@ -87,4 +106,50 @@ fn kind_of(negotiated: &Negotiated) -> String {
         text.push_str(", no ALPN");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+    use model::quic::QuicRecord;
+    use model::tls::TlsRecord;
+
+    use super::*;
+
+    fn told(change: impl FnOnce(&mut Trial)) -> String {
+        let mut trial = fixture::open();
+        trial.record.tls = Some(TlsRecord::default());
+        change(&mut trial);
+        let style = Style {
+            colour: false,
+            width: super::super::WIDTH,
+        };
+        tls(&trial, style)
+    }
+
+    #[test]
+    fn whether_the_kernel_could_encrypt_is_told_of_servers_on_this_machine() {
+        let has = "the kernel has kTLS: servers may leave the encryption to it";
+        let lacks = "the kernel has no kTLS: servers encrypt in their own processes";
+        for (kernel_tls, expected) in [(Some(true), has), (Some(false), lacks)] {
+            let text = told(|trial| trial.environment.kernel_tls = kernel_tls);
+            assert!(text.contains(expected), "{text}");
+        }
+        let nothing: [fn(&mut Trial); 4] = [
+            |trial| trial.environment.kernel_tls = None,
+            |trial| trial.record.quic = Some(QuicRecord::default()),
+            |trial| trial.record.tls = None,
+            |trial| {
+                let reference = trial.record.reference.as_mut().expect("a reference");
+                reference.address = "192.0.2.1:443".to_owned();
+            },
+        ];
+        for change in nothing {
+            let text = told(|trial| {
+                trial.environment.kernel_tls = Some(false);
+                change(trial);
+            });
+            assert!(!text.contains("kTLS"), "{text}");
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! HTTP/2 from outside, in clear and over TLS: origin asked by curl, h2load and nghttp, our load
-//! against origin and nginx.
+//! HTTP/2 from outside, in clear and over TLS: origin asked by curl, h2load, nghttp and
+//! Python's h2 and httpx, our load against origin and nginx.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::serve::Served;
 use crate::support::nginx::Nginx;
 use crate::support::process::{Run, Running, command, load, triathlon};
 use crate::support::stub::{self, Next, Stub};
-use crate::support::{need, reserve, wait_until};
+use crate::support::{need, needs_python, reserve, wait_until};
 use crate::tls::{Files, https};
 
 const LARGE: usize = 500_000;
@@ -136,6 +136,25 @@ fn nghttp_finds_no_fault() {
         "{said}"
     );
     assert_eq!(said.matches(":status: 200").count(), 20, "{said}");
+}
+
+/// Python's own frames, and windows that open only as content is read.
+#[test]
+fn h2_and_httpx_are_content() {
+    let name = "http2::h2_and_httpx_are_content";
+    let Some(mut client) = needs_python(name, ["h2", "httpx"]) else {
+        return;
+    };
+    let large = vec![b'x'; LARGE];
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    let served = certificates.serve("site", &files(&large), "--synthetic --workers 2");
+    let url = served.url("");
+    let port = url.rsplit(':').next().expect("a port");
+    client
+        .args([include_str!("h2_client.py"), port])
+        .arg(certificates.path("ca.pem"));
+    assert_eq!(output(&mut client), "content\n");
 }
 
 /// The two loops: 400 exchanges over 4 connections.

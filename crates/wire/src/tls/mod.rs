@@ -17,6 +17,7 @@ mod server;
 mod session;
 mod store;
 mod suites;
+mod tickets;
 
 pub use rustls::pki_types;
 

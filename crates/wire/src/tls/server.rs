@@ -4,14 +4,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use model::Instant;
 use rustls::ServerConfig;
-use rustls::crypto::aws_lc_rs::{self, Ticketer};
+use rustls::crypto::aws_lc_rs;
 use rustls::server::{
     ClientHello, ResolvesServerCert, ServerSessionMemoryCache, UnbufferedServerConnection,
 };
 use rustls::sign::CertifiedKey;
+use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 
 use super::connector::{HTTP_1, HTTP_2, Identity, SetupError};
 use super::session::{RECORD, Session, Stop};
+use super::tickets::Tickets;
 use crate::service::{Handler, Service, Transmit};
 
 /// Sessions that are kept where tickets do not hold them: each connection makes two, and those that
@@ -37,15 +39,25 @@ impl ResolvesServerCert for Current {
 }
 
 impl Acceptor {
-    /// Shows the certificate of `identity`: TLS 1.2 and 1.3, with session tickets.
+    /// Shows the certificate of `identity`: TLS 1.2 and 1.3, with session tickets, whose keys
+    /// change every six hours.
     ///
     /// # Errors
     ///
     /// The key is of an unknown kind or does not belong to the certificate.
     pub fn new(identity: Identity) -> Result<Self, SetupError> {
+        Self::with_clock(identity, Arc::new(DefaultTimeProvider))
+    }
+
+    /// The same, in the time of `clock`.
+    pub(super) fn with_clock(
+        identity: Identity,
+        clock: Arc<dyn TimeProvider>,
+    ) -> Result<Self, SetupError> {
         let (mut config, certificate) = configured(identity)?;
-        // Its keys change every six hours.
-        config.ticketer = Ticketer::new().map_err(SetupError::Tls)?;
+        let tickets = Tickets::new(Arc::clone(&clock)).map_err(SetupError::Tls)?;
+        config.ticketer = Arc::new(tickets);
+        config.time_provider = clock;
         Ok(Self {
             config: Arc::new(config),
             certificate,

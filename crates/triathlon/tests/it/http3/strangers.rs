@@ -7,22 +7,12 @@ use std::process::Command;
 
 use super::{LARGE, LOOPS, all_of_them_right, all_right, files};
 use crate::support::process::{Running, load};
-use crate::support::{need, not_run, reserve, wait_until};
+use crate::support::{need, needs_python, reserve, wait_until};
 use crate::tls::Files;
-
-/// Where `cargo xtask test` puts packages of Python.
-const PYTHON_PACKAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/strangers");
 
 /// Python with aioquic, for test `name`; none if that is not to run here.
 pub(super) fn needs_aioquic(name: &str) -> Option<Command> {
-    let [python] = need(name, ["python3"])?;
-    if !Path::new(PYTHON_PACKAGES).join("aioquic").is_dir() {
-        not_run(name, "aioquic is not installed");
-        return None;
-    }
-    let mut command = Command::new(python);
-    command.env("PYTHONPATH", PYTHON_PACKAGES).arg("-c");
-    Some(command)
+    needs_python(name, ["aioquic"])
 }
 
 #[test]

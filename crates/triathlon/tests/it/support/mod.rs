@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -87,6 +87,24 @@ pub(crate) fn need<const N: usize>(name: &str, programs: [&str; N]) -> Option<[P
         *place = path;
     }
     Some(found)
+}
+
+/// Where `cargo xtask test` puts packages of Python.
+const PYTHON_PACKAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/strangers");
+
+/// Python with `packages`, for slow test `name`, which adds the program's text as an argument; none
+/// if that is not to run here.
+pub(crate) fn needs_python<const N: usize>(name: &str, packages: [&str; N]) -> Option<Command> {
+    let [python] = need(name, ["python3"])?;
+    for package in packages {
+        if !Path::new(PYTHON_PACKAGES).join(package).is_dir() {
+            not_run(name, &format!("{package} is not installed"));
+            return None;
+        }
+    }
+    let mut command = Command::new(python);
+    command.env("PYTHONPATH", PYTHON_PACKAGES).arg("-c");
+    Some(command)
 }
 
 /// A shell in a mount namespace of its own that runs `script` with the arguments

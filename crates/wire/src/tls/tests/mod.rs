@@ -1,6 +1,9 @@
 mod certificates;
 mod early;
 mod exchanges;
+mod tickets;
+
+use std::sync::Arc;
 
 use model::tls::{Negotiated, TlsGroup, TlsSuite, TlsVersion};
 use model::{Instant, Random};
