@@ -7,7 +7,6 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use regex_lite::Regex;
@@ -60,8 +59,6 @@ impl Running {
         launch: &LaunchProcess,
         check: &LaunchCheck,
     ) -> io::Result<(Option<Ended>, String)> {
-        let program = self.installed.programs[launch.index].as_ref();
-        let program = program.expect("what it lacks is a row before it is started");
         let path = self.directory.path().join("check.log");
         let file = File::options()
             .append(true)
@@ -69,12 +66,9 @@ impl Running {
             .truncate(false)
             .open(&path)?;
         file.set_len(0)?;
-        let mut command = Command::new(program);
+        let mut command = self.command(launch);
         command
             .args(&check.arguments)
-            .envs(launch.environment.iter().cloned())
-            .current_dir(self.directory.path())
-            .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file);
         let confinement = Confinement {

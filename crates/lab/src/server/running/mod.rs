@@ -220,15 +220,22 @@ impl Running {
         })
     }
 
-    fn start_process(&mut self, launch: LaunchProcess, cpus: &[u32]) -> Result<(), LabError> {
+    /// The program of `launch` in its environment and in the private folder, without arguments.
+    fn command(&self, launch: &LaunchProcess) -> Command {
         let program = self.installed.programs[launch.index].as_ref();
         let program = program.expect("what it lacks is a row before it is started");
         let mut command = Command::new(program);
         command
-            .args(&launch.arguments)
             .envs(launch.environment.iter().cloned())
             .current_dir(self.directory.path())
-            .stdin(Stdio::null())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn start_process(&mut self, launch: LaunchProcess, cpus: &[u32]) -> Result<(), LabError> {
+        let mut command = self.command(&launch);
+        command
+            .args(&launch.arguments)
             .stdout(self.error_log.writer()?)
             .stderr(self.error_log.writer()?);
         let words = std::iter::once(command.get_program()).chain(command.get_args());
