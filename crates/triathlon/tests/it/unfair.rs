@@ -26,7 +26,8 @@ const STALE: &str =
     "default_type text/html; if ($connection_requests ~ \"5$\") { return 200 \"stale!\\n\"; }";
 
 /// The lab of all of them, beside a server that is fair; each asks for a file of seven bytes, and
-/// says that it takes gzip.
+/// says that it takes gzip. The windows are long enough for several answers of a server that gets
+/// hardly any CPU time.
 fn experiment(folder: &Path) -> String {
     let server = |label: &str, product: &str, keys: &str| {
         format!("[[server]]\nproduct = \"{product}\"\nlabel = \"{label}\"\n{keys}\n")
@@ -40,14 +41,14 @@ fn experiment(folder: &Path) -> String {
     let servers = [
         server("fair", "nginx", ""),
         server("logs", "origin", "access_log = \"on\""),
-        server("closes", "nginx", "keep_alive = { requests = 20 }"),
+        server("closes", "nginx", "keep_alive = { requests = 2 }"),
         server("gzips", "nginx", gzip),
         server("errs", "nginx", &preset("errs.conf", ERROR)),
         server("is late", "nginx", &preset("stale.conf", STALE)),
     ];
     let text = format!(
         "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\nreference = \"fair\"\n\
-         warmup = \"20ms\"\nduration = \"400ms\"\n{}\
+         warmup = \"20ms\"\nduration = \"2s\"\n{}\
          [[workload]]\nname = \"seven\"\n[[workload.request]]\nbody = {{ bytes = 7 }}\n\
          headers = [[\"Accept-Encoding\", \"gzip\"]]\n[load]\nconnections = 2\n",
         servers.concat()
