@@ -9,7 +9,6 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use model::{Environment, Experiment};
 
-use crate::meter::Meters;
 use crate::pair;
 
 /// The names of a machine for itself.
@@ -57,11 +56,6 @@ impl<'a> Host<'a> {
     /// The machine as it is now.
     pub fn environment(&self) -> Environment {
         (self.read)()
-    }
-
-    /// What reads its usage over a window.
-    pub fn meters(&self) -> Meters {
-        Meters::default()
     }
 
     /// The CPUs that a server and the generator share here, where it is known which the server

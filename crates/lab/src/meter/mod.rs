@@ -12,6 +12,7 @@ mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,17 +116,42 @@ impl Reading {
     }
 }
 
+/// What the load goes over: by this it is told for whom threads of the kernel work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// The loopback device alone.
+    Loopback,
+    /// Network devices, or nobody knows.
+    #[default]
+    Devices,
+}
+
+impl Way {
+    /// The way to those addresses.
+    pub fn to(addresses: &[SocketAddr]) -> Self {
+        let is_loopback = |address: &SocketAddr| address.ip().to_canonical().is_loopback();
+        if !addresses.is_empty() && addresses.iter().all(is_loopback) {
+            Self::Loopback
+        } else {
+            Self::Devices
+        }
+    }
+}
+
 /// What is looked at before the load begins, so that looking costs the window nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Before {
+    way: Way,
     census: Option<Census>,
     tracked_connections: Option<u64>,
 }
 
 impl Before {
-    /// Looks at every process, at the counters of `groups`, and at the firewall's table.
-    pub fn look(root: &Path, groups: &[Group<'_>]) -> Self {
+    /// Looks at every process, at the counters of `groups`, and at the firewall's table, before a
+    /// load that goes that way.
+    pub fn look(root: &Path, groups: &[Group<'_>], way: Way) -> Self {
         Self {
+            way,
             census: look(root, groups),
             tracked_connections: system::tracked_connections(root),
         }
@@ -145,7 +171,7 @@ impl Before {
         let (before, after) = self.census.as_ref().zip(look(root, groups))?;
         let members = |group: &Group<'_>| (group.pid, members(root, *group).into_iter().collect());
         let ours: BTreeMap<u32, BTreeSet<u32>> = groups.iter().map(members).collect();
-        Some(others::between(before, &after, &ours))
+        Some(others::between(before, &after, &ours, self.way))
     }
 }
 

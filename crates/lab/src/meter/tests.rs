@@ -237,11 +237,11 @@ fn children_that_nobody_reaps_are_counted_by_the_control_group() {
     let root = Path::new(PROC);
     // It has started by now, and is what it will be.
     answer();
-    let first = Before::look(root, &[group]);
+    let first = Before::look(root, &[group], Way::Loopback);
     let before = read(root, monotonic(), None, Some(group));
     answer();
     let after = read(root, monotonic(), None, Some(group));
-    let last = Before::look(root, &[group]);
+    let last = Before::look(root, &[group], Way::Loopback);
     let usage = between(&before, &after).server.unwrap();
     assert_eq!(usage.cpu_source, leaf.source(), "{usage:?}");
     assert!(usage.cpu.unwrap() >= Span::from_ms(20), "{usage:?}");

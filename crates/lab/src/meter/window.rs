@@ -5,11 +5,12 @@ use std::path::Path;
 use model::event::Phase;
 use model::{Event, Usage};
 
-use super::{Before, Group, Reading, between, memory, read};
+use super::{Before, Group, Reading, Way, between, memory, read};
 
 /// The meters of one trial.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Meters {
+    way: Way,
     /// Looked at when the generator begins, before it opens connections.
     first: Option<Before>,
     before: Option<Reading>,
@@ -17,6 +18,16 @@ pub struct Meters {
 }
 
 impl Meters {
+    /// Meters of a load that goes that way.
+    pub const fn new(way: Way) -> Self {
+        Self {
+            way,
+            first: None,
+            before: None,
+            usage: None,
+        }
+    }
+
     /// An event of the generator came; where it changes the phase, the meters of its process tree
     /// and of the server's are read.
     pub fn see(&mut self, event: &Event, generator: Option<Group<'_>>, server: Option<Group<'_>>) {
@@ -31,7 +42,7 @@ impl Meters {
         let groups: Vec<Group<'_>> = generator.into_iter().chain(server).collect();
         let first = self
             .first
-            .get_or_insert_with(|| Before::look(root, &groups));
+            .get_or_insert_with(|| Before::look(root, &groups, self.way));
         match phase {
             Phase::Measurement => {
                 self.before = Some(read(root, *edge, generator, server));

@@ -24,6 +24,7 @@ use crate::condition;
 use crate::error::LabError;
 use crate::generator::Generator;
 use crate::host::Host;
+use crate::meter::{Meters, Way};
 use crate::server::Running;
 use crate::site::{Document, MODIFIED, Site, made_at, relayed_at};
 use crate::sweep::{Cell, Racer, settle};
@@ -445,7 +446,7 @@ pub fn measure(
     surroundings: &Surroundings<'_>,
 ) -> Result<Trial, LabError> {
     running.look_before();
-    let mut meters = surroundings.host.meters();
+    let mut meters = Meters::new(Way::to(&plan.addresses));
     let mut trial = generator.run(plan, &mut |event, generator| {
         running.end_if_headless();
         meters.see(event, generator, running.group());

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::Context as _;
 use lab::condition::{self, Roots};
-use lab::meter::{Before, Group};
+use lab::meter::{Before, Group, Way};
 use model::{Bytes, Span};
 use sys::counters::process;
 use verdict::doctor::examine;
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut condition = condition::read(&roots, environment, &args.results, server);
     if !args.hiccups.is_zero() && !args.fix_script {
         let cpus = &condition.environment.cpus_allowed;
-        let before = Before::look(&roots.proc, &[]);
+        let before = Before::look(&roots.proc, &[], Way::default());
         condition.hiccups = sys::hiccup::watch(cpus, args.hiccups);
         let ours = [Some(std::process::id()), server].into_iter().flatten();
         let ours: Vec<_> = ours.map(|pid| Group { pid, leaf: None }).collect();

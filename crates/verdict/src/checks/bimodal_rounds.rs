@@ -1,12 +1,17 @@
 //! STA-05: rounds that fall into two camps have no middle (ADR 0015).
 //!
+//! An interval that reaches into both camps tells the truth about them, and is as wide as they are
+//! apart: that is precision, and the camps are a note. One that leaves a camp out, as that of many
+//! rounds does, claims to know a number that every fourth or fifth round contradicts: that is a
+//! doubt.
+//!
 //! Reads the rates of the rounds in which nothing else took the CPUs: what a disturbance did to the
 //! others has its cause. Camps are told by the gap between them in terms of the wider camp: the
 //! more rounds there are, the less likely noise leaves such a gap. A gap in terms of other gaps
 //! would do the opposite.
 
 use model::finding::Claim::{Capacity, Comparison};
-use model::finding::Severity::Suspect;
+use model::finding::Severity::{Note, Suspect};
 
 use crate::check::{Check, Found, Judge, Judgement};
 use crate::set::Peers;
@@ -48,11 +53,20 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     if GAP_OF_MEDIAN.severity(of_median).is_none() || GAP_OF_CAMP.severity(of_camp).is_none() {
         return Judgement::Silent;
     }
-    Found::new(
-        &[(Capacity, Suspect), (Comparison, Suspect)],
+    let holds_both = point.rate.interval.is_some_and(|interval| {
+        interval.low <= values[place] && interval.high >= values[place + 1]
+    });
+    let (severity, consequence) = if holds_both {
+        (Note, "the interval reaches into both")
+    } else {
+        (Suspect, "the interval leaves one of them out")
+    };
+    Found::all(
+        CHECK.claims,
+        severity,
         format!(
             "The rounds fall into two camps, {} at {} to {}/s and {} at {} to {}/s: their median \
-             describes neither.",
+             describes neither, and {consequence}.",
             place + 1,
             words::rate(values[0]),
             words::rate(values[place]),

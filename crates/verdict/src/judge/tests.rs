@@ -448,6 +448,26 @@ fn camps_are_looked_for_in_rounds_that_nothing_disturbed() {
 }
 
 #[test]
+fn camps_are_a_doubt_where_the_interval_leaves_one_out() {
+    let check = |count: u32, of_low: u32, expected: Severity| {
+        let rate = |round| {
+            let base = if round < of_low { 41_000.0 } else { 63_000.0 };
+            base + f64::from(round) * 10.0
+        };
+        let rates: Vec<f64> = (0..count).map(rate).collect();
+        for verdict in judge_set(&rounds(&rates, &[])) {
+            let camps = verdict.findings.iter().find(|f| f.rule == "STA-05");
+            assert_eq!(camps.unwrap().worst(), expected, "{of_low} of {count}");
+        }
+    };
+    check(6, 3, Severity::Note);
+    check(8, 2, Severity::Note);
+    check(20, 10, Severity::Note);
+    check(20, 4, Severity::Suspect);
+    check(20, 16, Severity::Suspect);
+}
+
+#[test]
 fn what_is_of_the_machine_is_told_once() {
     let mut trials = rounds(&[60_000.0; 6], &[]);
     for trial in &mut trials {

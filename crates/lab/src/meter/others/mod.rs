@@ -20,7 +20,7 @@ use sys::clock::monotonic;
 use sys::counters::{process, system};
 use sys::process::Leaf;
 
-use super::Group;
+use super::{Group, Way};
 
 /// With more processes than this, looking would last longer than the load runs in.
 const PROCESSES_MAX: usize = 2_000;
@@ -46,6 +46,9 @@ const KERNEL_FOREIGN: &[&str] = &[
     "scrub",
     "vhost",
 ];
+
+/// Threads of the kernel that receive packets of a network device. The loopback device has none.
+const KERNEL_OF_DEVICES: &[&str] = &["napi"];
 
 /// What workers of the kernel may do for a server or a generator, by the beginning of its name:
 /// write a log to the disk, and carry packets through tunnels.
@@ -155,11 +158,12 @@ pub fn look(root: &Path, groups: &[Group<'_>]) -> Option<Census> {
 
 /// What everyone else used from `before` to `after`, where `groups` are the processes of the
 /// generator and of the server, by the first of each; their descendants are ours, too, and those of
-/// this process serve.
+/// this process serve. Threads of the kernel serve by what they do and by the way of the load.
 pub(super) fn between(
     before: &Census,
     after: &Census,
     groups: &BTreeMap<u32, BTreeSet<u32>>,
+    way: Way,
 ) -> Others {
     let lab = std::process::id();
     let rig = family(before, after, &[lab].into());
@@ -192,7 +196,7 @@ pub(super) fn between(
         let kernel = sees_kernel && (pid == KERNEL_PARENT || parent == KERNEL_PARENT);
         let serves = rig.contains(&pid)
             || LOG_DAEMONS.contains(&name)
-            || (kernel && !is_foreign_kernel_thread(name));
+            || (kernel && !is_foreign_kernel_thread(name, way));
         let account = if serves { &mut serving } else { &mut foreign };
         let name = match (kernel, work(name)) {
             // As ps prints a thread of the kernel.
@@ -378,13 +382,14 @@ fn sees_kernel(census: &Census) -> bool {
 /// Whether a thread of the kernel works for somebody else. `md127_resync` does, `md127_raid1` too.
 /// Packets of servers and generators pass without a worker, so a worker does, unless its work is
 /// known to be theirs.
-fn is_foreign_kernel_thread(name: &str) -> bool {
+fn is_foreign_kernel_thread(name: &str, way: Way) -> bool {
     if let Some(work) = work(name) {
         return !WORK_SERVING.contains(&common(work));
     }
     let stem = common(name);
     let numberless = stem.trim_end_matches(|c: char| c.is_ascii_digit());
     KERNEL_FOREIGN.contains(&numberless)
+        || (way == Way::Loopback && KERNEL_OF_DEVICES.contains(&numberless))
 }
 
 /// What a worker of the kernel does or did last: `loop0` of `kworker/u4:1+loop0`. The kernel adds

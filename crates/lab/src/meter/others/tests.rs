@@ -66,7 +66,7 @@ fn those_who_used_most_are_told_by_name() {
             (91, 90, "nginx", 30, 0),
         ],
     );
-    let others = between(&before, &after, &only(90));
+    let others = between(&before, &after, &only(90), Way::Devices);
     assert_eq!(told(&others.top), ["2 cc1 110", "1 backup 60", "1 sshd 4"]);
     assert_eq!(others.cpu, Span::from_ms(175));
     assert_eq!(others.window, Span::from_ms(350));
@@ -78,7 +78,7 @@ fn who_did_not_live_long_is_told_by_whom_it_was_started() {
     // The shell reaped children worth 130 ms; 40 of them had been used before.
     let before = census(0, &[(60, 1, "sh", 10, 500), (61, 60, "sed", 40, 0)]);
     let after = census(350, &[(60, 1, "sh", 30, 630)]);
-    let others = between(&before, &after, &NOBODY);
+    let others = between(&before, &after, &NOBODY, Way::Devices);
     assert_eq!(told(&others.top), ["1 sh children 90", "1 sh 20"]);
     assert_eq!(others.cpu, Span::from_ms(110));
 }
@@ -95,11 +95,11 @@ fn what_was_used_before_is_nobodys_by_whatever_way_it_comes() {
     ];
     let before = census(0, &compiling);
     let after = census(350, &[(1, 0, "init", 10, 700), (60, 1, "bash", 10, 90_940)]);
-    let others = between(&before, &after, &NOBODY);
+    let others = between(&before, &after, &NOBODY, Way::Devices);
     assert_eq!(told(&others.top), ["1 bash children 100"]);
     // Whoever started it ended first, and it was left to init.
     let after = census(350, &[(1, 0, "init", 10, 90_720), (60, 1, "bash", 10, 840)]);
-    let others = between(&before, &after, &NOBODY);
+    let others = between(&before, &after, &NOBODY, Way::Devices);
     assert_eq!(told(&others.top), ["1 init children 20"]);
 }
 
@@ -124,7 +124,7 @@ fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
             (std::process::id(), 1, "triathlon", 3, 0),
         ],
     );
-    let others = between(&before, &after, &NOBODY);
+    let others = between(&before, &after, &NOBODY, Way::Devices);
     // As ps prints them: whoever reads the name looks for no program of it.
     assert_eq!(
         told(&others.top),
@@ -147,8 +147,23 @@ fn the_kernel_and_the_log_daemons_are_counted_and_not_foreign() {
 fn a_thread_that_watches_memory_is_foreign() {
     let before = census(0, &[]);
     let threads = [(2, 0, "kthreadd", 1, 0), (77, 2, "kdamond.0", 25, 0)];
-    let others = between(&before, &census(40, &threads), &NOBODY);
+    let others = between(&before, &census(40, &threads), &NOBODY, Way::Devices);
     assert_eq!(told(&others.top), ["1 [kdamond] 25"]);
+}
+
+/// The loopback device has no thread: one that receives from a network works for somebody else,
+/// unless the load comes that way.
+#[test]
+fn a_thread_that_receives_from_a_network_serves_a_load_over_networks_alone() {
+    let before = census(0, &[]);
+    let threads = [(2, 0, "kthreadd", 1, 0), (77, 2, "napi/eth0-8193", 25, 0)];
+    let after = census(40, &threads);
+    let others = between(&before, &after, &NOBODY, Way::Loopback);
+    assert_eq!(told(&others.top), ["1 [napi] 25"]);
+    assert_eq!(told(&others.serving_top), ["1 [kthreadd] 1"]);
+    let others = between(&before, &after, &NOBODY, Way::Devices);
+    assert!(others.top.is_empty(), "{others:?}");
+    assert_eq!(told(&others.serving_top)[0], "1 [napi] 25");
 }
 
 /// A container that hides the kernel's threads gives their parent's number to a program.
@@ -160,7 +175,7 @@ fn in_a_container_the_second_process_is_a_program() {
         (2, 1, "stress", 40, 0),
         (3, 2, "stress", 30, 0),
     ];
-    let others = between(&before, &census(350, &processes), &NOBODY);
+    let others = between(&before, &census(350, &processes), &NOBODY, Way::Devices);
     assert_eq!(told(&others.top), ["2 stress 70", "1 sh 1"]);
     assert_eq!(others.serving, Span::ZERO);
 }
@@ -204,7 +219,7 @@ fn nobody_reaps_more_than_the_cpus_had_to_give() {
                 ],
             )
         };
-        let others = between(&before, &after, &only(90));
+        let others = between(&before, &after, &only(90), Way::Devices);
         assert_eq!(told(&others.top), expected, "{idle_ms}");
     };
     // Of 800 ms, 300 are nginx's.
@@ -229,7 +244,7 @@ fn what_nobody_accounts_for_is_told_where_ticks_can_tell() {
             tasks: Some(tasks(1_000 + ticks_ms)),
             ..census(350, &[(70, 1, "cc1", 210, 0)])
         };
-        let others = between(&before, &after, &NOBODY);
+        let others = between(&before, &after, &NOBODY, Way::Devices);
         assert_eq!(
             others.unseen,
             Some(Span::from_ms(expected_ms)),
@@ -266,7 +281,7 @@ fn what_ended_in_a_control_group_of_ours_is_not_hidden() {
     let check = |reaped_ms: u64, counted_ms: Option<u64>, expected: (u64, u64)| {
         let before = looked(0, (30, 0), counted_ms.map(|_| 500));
         let after = looked(400, (80, reaped_ms), counted_ms.map(|ms| 500 + ms));
-        let others = between(&before, &after, &only(90));
+        let others = between(&before, &after, &only(90), Way::Devices);
         let ms = |span: Span| span.as_ns() / 1_000_000;
         let told = (others.unseen.map_or(0, ms), ms(others.cpu));
         assert_eq!(told, expected, "{reaped_ms} {counted_ms:?}");
@@ -317,7 +332,7 @@ fn a_process_that_burns_is_found() {
     assert_eq!(spent.name, "sh");
     assert!(spent.own >= Span::from_ms(5), "{:?}", spent.own);
     assert!(spent.reaped >= Span::from_ms(5), "{:?}", spent.reaped);
-    let others = between(&before, &after, &NOBODY);
+    let others = between(&before, &after, &NOBODY, Way::Devices);
     assert!(others.serving >= Span::from_ms(10), "{others:?}");
     assert!(others.begun.is_some_and(|begun| begun >= 1));
     drop(input);

@@ -13,7 +13,7 @@ use lab::LabError;
 use lab::condition::{self, Roots};
 use lab::environment::timekeeping;
 use lab::generator::{Local, Part, Told};
-use lab::meter::Meters;
+use lab::meter::{Meters, Way};
 use lab::scratch::Scratch;
 use model::plan::Spin;
 use model::trial::Context;
@@ -82,7 +82,7 @@ impl Machine {
         let asked = plan.addresses.first().map(SocketAddr::ip);
         let cpus = self.cpus.clone();
         let mut generator = Local::new(program, cpus, Some(self.interrupt), &self.scratch);
-        let mut meters = Meters::default();
+        let mut meters = Meters::new(Way::to(&plan.addresses));
         let part = Part { workers, told };
         let mut trial = generator.run_part(&plan, part, &mut |event, group| {
             meters.see(event, group, None);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab::meter::{self, Before, Group, Reading};
+use lab::meter::{self, Before, Group, Reading, Way};
 use model::Instant;
 use model::event::Phase;
 use model::usage::Usage;
@@ -18,11 +18,11 @@ pub(super) struct Meter {
 
 impl Meter {
     /// For this process as the generator, and a server whose first process is known or not. It
-    /// looks at every process, so it is made before the load begins.
-    pub(super) fn new(server: Option<u32>) -> Self {
+    /// looks at every process, so it is made before the load begins, which goes that way.
+    pub(super) fn new(server: Option<u32>, way: Way) -> Self {
         Self {
             server,
-            before: server.map(|_| Before::look(root(), &[])),
+            before: server.map(|_| Before::look(root(), &[], way)),
             start: None,
             usage: None,
         }
