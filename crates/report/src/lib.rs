@@ -9,6 +9,7 @@ pub mod asked;
 pub mod chart;
 pub mod compare;
 pub mod csv;
+pub mod digests;
 pub mod doctor;
 mod handshakes;
 pub mod hdr;
@@ -16,7 +17,6 @@ pub mod html;
 pub mod plots;
 pub mod probe;
 pub mod published;
-pub mod run;
 pub mod study;
 pub mod text;
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use model::experiment::Published;
 use verdict::analysis::Measure;
 
-use crate::run::{Cell, Run};
+use crate::digests::{Cell, Run};
 
 /// What must be said before such figures stand side by side.
 pub const WARNING: &str = "Other hardware, other software, another generator: compare shapes and \

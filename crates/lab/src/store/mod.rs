@@ -191,7 +191,7 @@ impl Store {
 
     /// The ceilings that were measured in that round.
     pub fn ceilings(&self, round: u32) -> impl Iterator<Item = Result<Trial, LabError>> + use<> {
-        let part = format!("-round-{round}-{}-", slug(crate::run::CEILING));
+        let part = format!("-round-{round}-{}-", slug(crate::execution::CEILING));
         self.read_all("trials", "a trial", &|name| name.contains(&part))
     }
 

@@ -8,7 +8,7 @@ use model::experiment::Demand;
 use verdict::analysis::Standing;
 use verdict::words;
 
-use crate::run::{Digest, Run};
+use crate::digests::{Digest, Run};
 use select::{number_of, ratio_of};
 
 /// A demand with its answer.

@@ -9,8 +9,8 @@ use verdict::analysis::{Measure, Standing};
 use verdict::pairs::{Estimate, paired};
 
 use super::Number;
+use crate::digests::{Cell, Run};
 use crate::number::{Unit, digits, times};
-use crate::run::{Cell, Run};
 
 /// Positions in the list of quantiles.
 const P50: usize = 0;
@@ -129,9 +129,9 @@ impl<'d> Place<'d> {
 /// A number of a cell, the claim that it rests on, and its unit.
 fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
     let resources =
-        |value: fn(&crate::run::Digest) -> Option<f64>| cell.value(Claim::Resources, value);
+        |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(Claim::Resources, value);
     let capacity =
-        |value: fn(&crate::run::Digest) -> Option<f64>| cell.value(Claim::Capacity, value);
+        |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(Claim::Capacity, value);
     let response = |position| cell.response(position).map(|response| response.measure);
     let (number, unit) = match shown {
         Shown::Addresses => (capacity(|digest| digest.addresses), Unit::Count),
@@ -167,14 +167,14 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
-fn failures(digest: &crate::run::Digest) -> Option<f64> {
+fn failures(digest: &crate::digests::Digest) -> Option<f64> {
     let lost = digest.outcomes.failures() + digest.outcomes[Outcome::Shed];
     let all = lost + digest.outcomes[Outcome::Ok];
     (all > 0).then(|| lost as f64 / all as f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
-fn per_connection(digest: &crate::run::Digest) -> Option<f64> {
+fn per_connection(digest: &crate::digests::Digest) -> Option<f64> {
     let ended = digest.outcomes[Outcome::Ok] + digest.outcomes.failures();
     (digest.established > 0).then(|| ended as f64 / digest.established as f64)
 }

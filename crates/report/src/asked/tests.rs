@@ -48,8 +48,9 @@ fn a_number_has_its_interval_its_verdict_and_its_trials() {
            "means": "enough""#,
     );
     let cells = run.cells("seven-bytes");
-    let is_it =
-        |cell: &&crate::run::Cell<'_>| cell.server() == "nginx" && cell.place().connections() == 64;
+    let is_it = |cell: &&crate::digests::Cell<'_>| {
+        cell.server() == "nginx" && cell.place().connections() == 64
+    };
     let cell = cells.iter().find(is_it).unwrap();
     let rate = cell.rate().unwrap();
     assert_eq!(

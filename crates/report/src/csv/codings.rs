@@ -3,7 +3,7 @@
 use model::Coding;
 use model::coding::Coded;
 
-use crate::run::Digest;
+use crate::digests::Digest;
 
 /// Each with what it holds.
 pub(super) const COLUMNS: [(&str, &str); 3] = [

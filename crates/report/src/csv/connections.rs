@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::Rate;
 use model::tls::Negotiated;
 
-use crate::run::Digest;
+use crate::digests::Digest;
 
 /// Each with what it holds.
 pub(super) const COLUMNS: [(&str, &str); 23] = [

@@ -9,7 +9,7 @@ use model::point::{AXES, Value, axis};
 use model::{Claim, Outcome, PointId};
 use verdict::analysis::{Comparison, Standing};
 
-use crate::run::{Cell, Digest, QUANTILES, Run};
+use crate::digests::{Cell, Digest, QUANTILES, Run};
 
 /// The columns before those of the axes, each with what it holds.
 const FIRST: [(&str, &str); 4] = [

@@ -84,8 +84,8 @@ mod tests {
     use model::record::Interval;
 
     use super::*;
+    use crate::digests::Run;
     use crate::html;
-    use crate::run::Run;
 
     #[test]
     fn each_stage_has_the_figures_of_its_own_intervals() {

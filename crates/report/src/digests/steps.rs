@@ -96,8 +96,8 @@ mod tests {
     use model::record::Class;
 
     use super::*;
+    use crate::digests::Run;
     use crate::html;
-    use crate::run::Run;
     use crate::text::{self, Style};
 
     /// Two rounds of one point, whose users ask for a page and for a picture with `failed` wrong

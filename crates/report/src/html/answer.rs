@@ -10,7 +10,7 @@ use verdict::analysis::{Comparison, Racer, Rival};
 use verdict::pairs::Answer;
 
 use super::{escape, verdicts};
-use crate::run::Cell;
+use crate::digests::Cell;
 
 /// The width of the drawing in its own units; the page stretches it.
 const WIDTH: f64 = 100.0;

@@ -4,7 +4,7 @@ use super::chart::standing;
 use super::escape;
 use super::table::Table;
 use crate::asked::{Answer, Number, Told, answered, answers};
-use crate::run::Run;
+use crate::digests::Run;
 
 /// So many trials of a number are linked; the others stand beside them in the table of all.
 const LINKED: usize = 12;

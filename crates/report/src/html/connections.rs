@@ -9,7 +9,7 @@ use verdict::summary::{Reading, read};
 use verdict::words;
 
 use super::table::Table;
-use crate::run::{Digest, Run};
+use crate::digests::{Digest, Run};
 use crate::{handshakes, number};
 
 /// What connections of one server came to, over all its trials.

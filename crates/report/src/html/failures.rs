@@ -6,8 +6,8 @@ use model::Outcome;
 
 use super::escape;
 use super::table::Table;
+use crate::digests::{Cell, Run};
 use crate::number;
-use crate::run::{Cell, Run};
 
 /// So many lines of error log are shown per server.
 const LINES_MAX: usize = 20;

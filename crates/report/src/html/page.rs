@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::frame::{self, ASSETS, Assets};
 use super::{asked, connections, escape, failures, published, results, setting, trials, verdicts};
+use crate::digests::Run;
 use crate::number::plural;
-use crate::run::Run;
 
 /// A section's anchor, its heading, and what writes it.
 type Writer = (&'static str, &'static str, fn(&Run) -> String);

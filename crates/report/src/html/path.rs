@@ -4,8 +4,8 @@ use model::environment::PathEnd;
 
 use super::escape;
 use super::table::Table;
+use crate::digests::Run;
 use crate::number;
-use crate::run::Run;
 
 const COLUMNS: [&str; 8] = [
     "end",

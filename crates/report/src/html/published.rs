@@ -3,9 +3,9 @@
 use super::chart::standing;
 use super::escape;
 use super::table::Table;
+use crate::digests::Run;
 use crate::number::{plain, times};
 use crate::published::{WARNING, rows};
-use crate::run::Run;
 
 /// The section; nothing where the experiment names no earlier figures.
 pub(super) fn section(run: &Run) -> String {

@@ -8,9 +8,9 @@ use verdict::analysis::{Measure, Standing};
 use super::chart::{Room, figure, standing};
 use super::table::Table;
 use super::{escape, searches, stages, steps, verdicts};
+use crate::digests::{Cell, QUANTILES, Run};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
-use crate::run::{Cell, QUANTILES, Run};
 
 /// The section.
 pub(super) fn section(run: &Run) -> String {

@@ -2,8 +2,8 @@
 
 use super::escape;
 use super::table::Table;
+use crate::digests::Run;
 use crate::number::plain;
-use crate::run::Run;
 
 /// The table of a workload; nothing where nothing was searched.
 pub(super) fn table(run: &Run, workload: &str) -> String {

@@ -8,8 +8,8 @@ use model::trial::Server;
 
 use super::table::Table;
 use super::{escape, path};
+use crate::digests::{Run, shell};
 use crate::number;
-use crate::run::{Run, shell};
 
 /// The servers, each with its exact configuration.
 pub(super) fn servers(run: &Run) -> String {

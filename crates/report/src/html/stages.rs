@@ -3,8 +3,8 @@
 use super::escape;
 use super::results::show;
 use super::table::Table;
+use crate::digests::Cell;
 use crate::number::Unit;
-use crate::run::Cell;
 
 /// A table, behind a line that opens it; nothing where the load does not change.
 pub(super) fn table(cells: &[Cell<'_>]) -> String {

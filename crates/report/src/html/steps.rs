@@ -3,8 +3,8 @@
 use super::escape;
 use super::results::show;
 use super::table::Table;
+use crate::digests::{Cell, STEP_QUANTILES};
 use crate::number::{self, Unit};
-use crate::run::{Cell, STEP_QUANTILES};
 
 /// A table, behind a line that opens it; nothing where each server was asked for one thing.
 pub(super) fn table(cells: &[Cell<'_>]) -> String {

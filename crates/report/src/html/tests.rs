@@ -9,9 +9,9 @@ use super::frame::{ASSETS, Assets};
 use super::page::assemble;
 use super::*;
 use crate::chart::Kind;
+use crate::digests::Run;
 use crate::number::Unit;
 use crate::plots::{PLOTS, Subject};
-use crate::run::Run;
 
 /// A run of `trials` with the verdicts they carry.
 fn run_of(trials: &[Trial]) -> Run {

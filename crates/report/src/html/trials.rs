@@ -6,8 +6,8 @@ use super::chart::standing;
 use super::escape;
 use super::table::Table;
 use crate::chart::Standing;
+use crate::digests::{Digest, Run};
 use crate::number::{self, Unit, plural};
-use crate::run::{Digest, Run};
 
 /// The section.
 pub(super) fn section(run: &Run) -> String {

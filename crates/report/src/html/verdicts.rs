@@ -9,8 +9,8 @@ use model::{Claim, Severity, Status};
 use super::answer::{HOW_TO_READ, answer, picture};
 use super::escape;
 use super::table::Table;
+use crate::digests::{Across, Cell, Heard, Run, is_loud, per_second};
 use crate::number::{self, plural};
-use crate::run::{Across, Cell, Heard, Run, is_loud, per_second};
 
 /// Above so many columns the cells of the grid hold marks alone.
 const COLUMNS_WITH_WORDS: usize = 8;

@@ -5,8 +5,8 @@ use model::Claim;
 use super::{Subject, how_to_read};
 use crate::chart::scale::{Scale, index};
 use crate::chart::{Axis, Chart, Kind, Point, Series};
+use crate::digests::{Across, Cell, Digest};
 use crate::number::Unit;
-use crate::run::{Across, Cell, Digest};
 
 /// Above so many bars side by side lines read better.
 const BARS_MAX: usize = 40;

@@ -5,8 +5,8 @@ use super::Subject;
 use super::time::{cells_over_time, traces};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Point, Series};
+use crate::digests::Stretch;
 use crate::number::Unit;
-use crate::run::Stretch;
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let Some((cells, place, each)) = cells_over_time(subject) else {

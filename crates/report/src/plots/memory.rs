@@ -5,8 +5,8 @@ use model::Claim;
 use super::{Subject, how_to_read};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart};
+use crate::digests::{Across, Cell};
 use crate::number::{Unit, plural};
-use crate::run::{Across, Cell};
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let series = subject.lines(|cell| cell.value(Claim::Resources, |digest| digest.memory));

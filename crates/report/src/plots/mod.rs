@@ -15,7 +15,7 @@ use model::point::Values;
 use verdict::analysis::{Measure, Standing};
 
 use crate::chart::{Chart, Dot, Kind, Point, Series};
-use crate::run::{Across, Cell, Run};
+use crate::digests::{Across, Cell, Run};
 
 /// What a chart is made from: a run, and one of its workloads by name and position.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use verdict::analysis::Standing;
 use super::{Subject, how_to_read};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Dot, Kind, Point, Series};
+use crate::digests::{Across, per_second};
 use crate::number::Unit;
-use crate::run::{Across, per_second};
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();

@@ -3,8 +3,8 @@
 use super::{Subject, add, latency_claim, places};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Kind, Series};
+use crate::digests::{Cell, QUANTILES};
 use crate::number::Unit;
-use crate::run::{Cell, QUANTILES};
 
 /// At most so many connection counts get a spectrum; the tables of the tail have all.
 const CHARTS_MAX: usize = 4;

@@ -3,8 +3,8 @@
 use super::{Subject, how_to_read, latency_claim, loop_note};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart};
+use crate::digests::{Across, QUANTILES};
 use crate::number::Unit;
-use crate::run::{Across, QUANTILES};
 
 /// The quantiles that get a chart of their own against connections, by position.
 const SHOWN: [(usize, &str); 2] = [

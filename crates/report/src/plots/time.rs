@@ -5,8 +5,8 @@ use model::point::Values;
 use super::Subject;
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Kind, Point, Series};
+use crate::digests::{Across, Cell, Stretch};
 use crate::number::Unit;
-use crate::run::{Across, Cell, Stretch};
 
 /// Fewer stretches than this show nothing that the rounds do not.
 const STRETCHES_MIN: usize = 4;

@@ -4,9 +4,9 @@ use model::Claim;
 use verdict::analysis::Measure;
 
 use crate::chart::{Axis, Chart, Kind, Scale, Series};
+use crate::digests::{Across, Cell, Run};
 use crate::number::Unit;
 use crate::plots::{PLOTS, Subject, add};
-use crate::run::{Across, Cell, Run};
 
 /// What shows most of an open loop: what came of the load over time, and how long answers took.
 const FIRST: [&str; 2] = ["time", "spectrum"];

@@ -12,9 +12,9 @@ use verdict::words;
 
 use crate::asked::{Answer, Number, Told, answered, answers};
 use crate::chart::Chart;
+use crate::digests::{Run, is_loud};
 use crate::number::{plain, times};
 use crate::published::{WARNING, rows};
-use crate::run::{Run, is_loud};
 
 pub use notes::NoteError;
 pub use probes::of_probes;

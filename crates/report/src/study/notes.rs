@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use verdict::analysis::Standing;
 
 use crate::asked::{Told, told};
-use crate::run::Run;
+use crate::digests::Run;
 
 /// A placeholder that cannot be filled.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

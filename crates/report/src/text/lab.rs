@@ -10,8 +10,8 @@ use verdict::words;
 
 use super::steps::steps;
 use super::{LABEL, Style, worth, wrap};
+use crate::digests::{Cell, Heard, Run, is_loud};
 use crate::number::{plain, time_us};
-use crate::run::{Cell, Heard, Run, is_loud};
 
 /// Columns of a server's name.
 pub(super) const NAME: usize = 14;

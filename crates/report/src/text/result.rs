@@ -453,7 +453,7 @@ fn remarks(trial: &Trial, style: Style) -> String {
             ),
         ));
     }
-    for (position, checked) in crate::run::checked(trial).iter().enumerate() {
+    for (position, checked) in crate::digests::checked(trial).iter().enumerate() {
         out.push_str(&style.labelled(if position == 0 { "checked" } else { "" }, checked));
     }
     if let Some(choice) = &trial.context.cpu_choice {

@@ -5,8 +5,8 @@ use verdict::words;
 
 use super::Style;
 use super::lab::{NAME, named};
+use crate::digests::{Cell, STEP_QUANTILES};
 use crate::number::time_us;
-use crate::run::{Cell, STEP_QUANTILES};
 
 /// Columns of one value.
 const COLUMN: usize = 10;

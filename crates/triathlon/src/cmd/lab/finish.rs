@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lab::LabError;
-use lab::run::Short;
+use lab::execution::Short;
 use lab::store::Store;
 use model::experiment::Gap;
 use model::{Experiment, Manifest};
@@ -33,7 +33,7 @@ pub(super) fn finish(
     run.sort();
     let measured = || run.digests().iter().filter(|digest| !digest.ceiling);
     let count = measured().count();
-    let all_invalid = measured().all(report::run::Digest::nothing_left);
+    let all_invalid = measured().all(report::digests::Digest::nothing_left);
     // The page first: where nobody takes the summary, what was measured has its report.
     let page = (count > 0)
         .then(|| store.put_file("report.html", report::html::page(&run).as_bytes()))

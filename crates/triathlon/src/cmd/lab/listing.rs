@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use lab::execution::Missing;
 use lab::experiment::{BUILT_IN, NEW};
 use lab::probe::question;
-use lab::run::Missing;
 use lab::server::{Absent, Installed, Search, installed};
 use lab::sweep::{Cost, untold};
 use model::Experiment;

@@ -5,7 +5,7 @@
 //! offer, more cores than there are. But a product of which nothing was measured is missed all the
 //! same, and so is a workload that nobody did.
 
-use lab::run::{CEILING, Missing};
+use lab::execution::{CEILING, Missing};
 use lab::server::Installed;
 use model::Experiment;
 use model::experiment::Gap;

@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 
 use lab::capacity::Made;
-use lab::run::{CEILING, News};
+use lab::execution::{CEILING, News};
 use model::Span;
 use model::experiment::Gap;
 use model::trial::Waited;

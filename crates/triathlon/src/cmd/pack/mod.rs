@@ -10,7 +10,7 @@ use lab::store::digests::{self, Digests};
 use lab::store::pack;
 use model::Trial;
 use model::distribution::Exact;
-use report::run::QUANTILES;
+use report::digests::QUANTILES;
 use verdict::{TrialSet, WAITED};
 
 use super::publish::Cleaned;
