@@ -38,6 +38,8 @@ fn main() -> ExitCode {
     };
     match ended {
         Ok(exit) => exit.into(),
+        // Whoever took enough of the result needs no word about the rest.
+        Err(error) if out::is_unread(&error) => exit::Exit::of(&error).into(),
         Err(error) => {
             let said = secrets.without(&sentence(&error));
             out::note(format_args!("triathlon: {said}"));

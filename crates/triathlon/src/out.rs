@@ -15,13 +15,23 @@ pub(crate) fn style() -> Style {
     Style::new(colour, columns.map(usize::from))
 }
 
+/// What cannot be written, in the words of an error.
+const RESULT: &str = "cannot write the result to standard output";
+
+/// Whether `error` says that whoever read the result has gone, as `head` does when it has enough.
+pub(crate) fn is_unread(error: &anyhow::Error) -> bool {
+    let of_system = error.root_cause().downcast_ref::<io::Error>();
+    of_system.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+        && error.to_string() == RESULT
+}
+
 /// Writes `text` as it is.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
-        .context("cannot write the result to standard output")
+        .context(RESULT)
 }
 
 /// Writes a value as JSON that a person can read, and a line feed.

@@ -209,7 +209,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         out::note(format_args!("{note}; waiting by readiness instead"));
     }
     for address in running.addresses() {
-        out::line(format_args!("listening on {scheme}://{address}/"))?;
+        out::line(format_args!("listening on {scheme}://{address}/"))
+            .context("nobody hears where it listens")?;
     }
     while signals.wait().context("cannot wait for signals")? == Signal::HangUp {
         running.reopen_logs();

@@ -131,6 +131,26 @@ fn a_closed_standard_output_is_an_error_and_what_was_measured_is_kept() {
     }
 }
 
+/// As `triathlon lab --keys | head` shows it.
+#[test]
+fn whoever_reads_a_part_of_the_result_hears_no_error() {
+    let said = |arguments: &[&str], stdout: Stdio| {
+        let output = command(arguments).stdout(stdout).output();
+        let output = output.expect("the program starts");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    for arguments in [&["lab", "--keys"][..], &["lab", "--list", "servers"]] {
+        assert_eq!(said(arguments, unread()), "", "{arguments:?}");
+    }
+    // One that is full is an error, and a server that cannot tell its address says why.
+    let full = fs::File::options().write(true).open("/dev/full");
+    let told = said(&["lab", "--keys"], full.expect("/dev/full").into());
+    assert!(told.contains("No space left on device"), "{told}");
+    let told = said(&["serve", ".", "--listen", "127.0.0.1:0"], unread());
+    assert!(told.contains("Broken pipe"), "{told}");
+}
+
 /// The page of the only execution below `folder`.
 fn page_below(folder: &Path) -> String {
     let mut entries = fs::read_dir(folder).expect("a readable folder");
