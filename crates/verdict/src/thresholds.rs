@@ -184,6 +184,8 @@ limits! {
     RESUMED_SHARE: "HTTP-14", "resumed_share_off", None, None, Some(0.01), "Policy";
     /// The trend over the window.
     DRIFT: "STA-03", "drift", None, Some(0.02), Some(0.10), "Policy";
+    /// The share of connections that were not open in the window.
+    CONNECTIONS_MISSING: "GEN-18", "missing", None, Some(0.01), None, "Policy";
     /// The gap between two camps of rounds in terms of their median.
     GAP_OF_MEDIAN: "STA-05", "gap_of_median", None, Some(0.05), None, "Policy";
     /// The gap between two camps of rounds in terms of the wider camp.

@@ -14,6 +14,7 @@ mod censored;
 mod client_dead_time;
 mod clock;
 mod connection_capacity;
+mod connections_missing;
 mod conntrack_active;
 mod content_coding;
 mod debug_build;
@@ -87,6 +88,7 @@ pub(crate) static ALL: &[&Check] = &[
     &debug_build::CHECK,
     &batch_time::CHECK,
     &agents_apart::CHECK,
+    &connections_missing::CHECK,
     &port_exhaustion::CHECK,
     &listen_overflow::CHECK,
     &syn_cookies::CHECK,

@@ -34,7 +34,22 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = saturation();
     cases.extend(placement());
     cases.extend(instrument());
+    cases.push(crowd());
     cases
+}
+
+/// Connections that are still being opened.
+fn crowd() -> Case {
+    Case {
+        rule: "GEN-18",
+        base: closed,
+        provoke: |t| t[0].plan.connections = 100,
+        silent: |t| {
+            // Those that are lost and made anew are there.
+            t[0].record.total.connections.established += 3;
+        },
+        missing: Some((|t| t[0].record.intervals.clear(), "intervals")),
+    }
 }
 
 /// The generator is the limit.

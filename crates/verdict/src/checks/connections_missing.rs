@@ -1,0 +1,64 @@
+//! GEN-18: a load that had fewer connections than it names.
+//!
+//! Connections are opened before the window, a few hundred at a time so that servers can take them.
+//! Many of them may need longer than the warm-up. What the window then measures is the load of those
+//! that are open, and in a closed loop the response times of the others hold the wait for their
+//! connection. What is still missing when the first interval of the window has passed is held
+//! against all that the plan names.
+
+use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
+use model::finding::Severity::Suspect;
+use model::plan::Stop;
+
+use crate::check::{Check, Facts, Found, Judge, Judgement, number};
+use crate::thresholds::CONNECTIONS_MISSING;
+use crate::words;
+
+pub(crate) static CHECK: Check = Check {
+    id: "GEN-18",
+    name: "connections-missing",
+    claims: &[Capacity, Latency, Comparison, Resources],
+    mandatory: false,
+    source: "Policy; 40,000 connections in a closed loop had 34,543 open after 15 s",
+    judge: Judge::Alone(judge),
+};
+
+fn judge(facts: &Facts<'_>) -> Judgement {
+    let (plan, record) = (&facts.trial.plan, &facts.trial.record);
+    // A few requests need not take all connections.
+    if matches!(plan.stop, Stop::Count(_)) {
+        return Judgement::NotApplicable;
+    }
+    let Some(first) = record.intervals.first() else {
+        return Judgement::unknown("the intervals of the window");
+    };
+    let before = record.warmup_phase.connections.established;
+    let open = before + first.tally.connections.established;
+    let wanted = u64::from(plan.connections);
+    let missing = 1.0 - number(open) / number(wanted).max(1.0);
+    if CONNECTIONS_MISSING.severity(missing).is_none() {
+        return Judgement::Silent;
+    }
+    let ever = before + record.total.connections.established;
+    let later = if ever < wanted {
+        format!("{} were never opened", words::count(wanted - ever))
+    } else {
+        "the others came later".to_owned()
+    };
+    Found::all(
+        CHECK.claims,
+        Suspect,
+        format!(
+            "Only {} of {} connections had been opened when the first interval of the window ended, \
+             and {later}: the load was another one than the plan's.",
+            words::count(open),
+            words::count(wanted)
+        ),
+    )
+    .evidence("missing", missing)
+    .evidence("opened", open)
+    .evidence("wanted", wanted)
+    .limit(&CONNECTIONS_MISSING)
+    .fix("Warm up for longer (load: --warmup; lab: warmup), so that all of them are opened before")
+    .into()
+}
