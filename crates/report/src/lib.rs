@@ -20,5 +20,5 @@ pub mod published;
 pub mod study;
 pub mod text;
 
-pub use run::Run;
+pub use digests::Run;
 pub use verdict::number;
