@@ -14,8 +14,8 @@ use crate::network::needs_network;
 use crate::support::process::{Run, Running, triathlon};
 use crate::support::{need, not_run, slow, wait_until};
 
-/// A program of which several run for each CPU has more of them than anyone needs to be named, beside
-/// compilers too; it is called by a name of its own, since other tests run shells.
+/// A program of which several run for each CPU has more of them than anyone needs to be named,
+/// beside compilers too; it is called by a name of its own, since other tests run shells.
 #[test]
 fn whoever_takes_the_cpus_is_named_in_the_first_sentence() {
     if !slow() {
@@ -48,8 +48,8 @@ fn whoever_takes_the_cpus_is_named_in_the_first_sentence() {
     );
 }
 
-/// A kernel thread is no process that anyone started, and has a name all the same. One that receives
-/// from a network device has nothing of a load over loopback.
+/// A kernel thread is no process that anyone started, and has a name all the same. One that
+/// receives from a network device has nothing of a load over loopback.
 #[test]
 fn a_kernel_thread_at_work_is_named_in_the_first_sentence() {
     let name = "disturbed::a_kernel_thread_at_work_is_named_in_the_first_sentence";

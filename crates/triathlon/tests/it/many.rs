@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use model::event::Event;
 use model::plan::{PlanFile, Stop};
-use model::record::Interval;
-use model::{Outcome, Span};
+use model::record::{ConnectionCounts, Interval};
+use model::{Outcome, Span, Trial};
 
 use crate::serve::Served;
 use crate::support::process::{Running, program};
@@ -133,6 +134,28 @@ fn fifteen_thousand_connections_at_once() {
         memory[1].saturating_sub(server_before) / all,
         server_before
     );
+}
+
+/// What docs/performance.md says of a load that was made by hand.
+#[test]
+fn a_hundred_thousand_connections_were_open_at_once() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join("record/crowd/100000-connections.json"));
+    let trial: Trial = serde_json::from_str(&text.expect("a stored trial")).expect("a trial");
+    let record = &trial.record;
+    let before = record.warmup_phase.connections;
+    assert_eq!(trial.plan.connections, 100_000);
+    assert_eq!((before.asked, before.established), (100_000, 100_000));
+    assert_eq!(before.broken + before.closed_by_server, 0);
+    assert_eq!(record.total.connections, ConnectionCounts::default());
+    let outcomes = &record.total.outcomes;
+    assert_eq!(outcomes[Outcome::Ok], 600_000);
+    assert_eq!(outcomes.total(), record.total.due);
+    assert_eq!(record.intervals.len(), 30);
+    for interval in &record.intervals {
+        let passed = interval.tally.passed.as_ref().expect("what passed");
+        assert!(passed.right >= 19_759, "{interval:?}");
+    }
 }
 
 /// A process may hold 1,500 files here, and the load wants 4,000 connections: several processes

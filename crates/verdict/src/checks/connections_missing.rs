@@ -1,9 +1,9 @@
 //! GEN-18: a load that had fewer connections than it names.
 //!
 //! Connections are opened before the window, a few hundred at a time so that servers can take them.
-//! Many of them may need longer than the warm-up. What the window then measures is the load of those
-//! that are open, and in a closed loop the response times of the others hold the wait for their
-//! connection. What is still missing when the first interval of the window has passed is held
+//! Many of them may need longer than the warm-up. What the window then measures is the load of
+//! those that are open, and in a closed loop the response times of the others hold the wait for
+//! their connection. What is still missing when the first interval of the window has passed is held
 //! against all that the plan names.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
@@ -49,8 +49,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         Suspect,
         format!(
-            "Only {} of {} connections had been opened when the first interval of the window ended, \
-             and {later}: the load was another one than the plan's.",
+            "Only {} of {} connections had been opened when the first interval of the window \
+             ended, and {later}: the load was another one than the plan's.",
             words::count(open),
             words::count(wanted)
         ),
