@@ -185,7 +185,7 @@ limits! {
     /// The trend over the window.
     DRIFT: "STA-03", "drift", None, Some(0.02), Some(0.10), "Policy";
     /// The share of connections that were not open in the window.
-    CONNECTIONS_MISSING: "GEN-18", "missing", None, Some(0.01), None, "Policy";
+    CONNECTIONS_MISSING: "GEN-18", "missing", Some(0.01), Some(0.1), None, "Policy";
     /// The gap between two camps of rounds in terms of their median.
     GAP_OF_MEDIAN: "STA-05", "gap_of_median", None, Some(0.05), None, "Policy";
     /// The gap between two camps of rounds in terms of the wider camp.

@@ -1,13 +1,12 @@
-//! GEN-18: a load that had fewer connections than it names.
+//! GEN-18: a closed loop that had fewer connections than it names.
 //!
 //! Connections are opened before the window, a few hundred at a time so that servers can take them.
 //! Many of them may need longer than the warm-up. What the window then measures is the load of
-//! those that are open, and in a closed loop the response times of the others hold the wait for
-//! their connection. What is still missing when the first interval of the window has passed is held
-//! against all that the plan names.
+//! those that are open, and the response times of the others hold the wait for their connection.
+//! What is still missing when the first interval of the window has passed is held against all that
+//! the plan names. In an open loop arrivals are the load, however many connections carry them.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
-use model::finding::Severity::Suspect;
 use model::plan::Stop;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
@@ -26,7 +25,7 @@ pub(crate) static CHECK: Check = Check {
 fn judge(facts: &Facts<'_>) -> Judgement {
     let (plan, record) = (&facts.trial.plan, &facts.trial.record);
     // A few requests need not take all connections.
-    if matches!(plan.stop, Stop::Count(_)) {
+    if facts.is_open_loop() || matches!(plan.stop, Stop::Count(_)) {
         return Judgement::NotApplicable;
     }
     let Some(first) = record.intervals.first() else {
@@ -36,9 +35,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let open = before + first.tally.connections.established;
     let wanted = u64::from(plan.connections);
     let missing = 1.0 - number(open) / number(wanted).max(1.0);
-    if CONNECTIONS_MISSING.severity(missing).is_none() {
+    let Some(severity) = CONNECTIONS_MISSING.severity(missing) else {
         return Judgement::Silent;
-    }
+    };
     let ever = before + record.total.connections.established;
     let later = if ever < wanted {
         format!("{} were never opened", words::count(wanted - ever))
@@ -47,7 +46,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     };
     Found::all(
         CHECK.claims,
-        Suspect,
+        severity,
         format!(
             "Only {} of {} connections had been opened when the first interval of the window \
              ended, and {later}: the load was another one than the plan's.",
