@@ -387,8 +387,7 @@ fn interval(stop: Stop, is_constant: bool) -> Span {
     match stop {
         Stop::Count(_) => Span::from_s(1),
         Stop::DurationNs(length) => {
-            let ms = length.as_ns() / 1_000_000 / parts;
-            Span::from_ms(ms.clamp(10, 1_000))
+            Span::from_ms((length.as_ns() / 1_000_000 / parts).clamp(10, 1_000))
         }
     }
 }

@@ -48,8 +48,8 @@ fn whoever_takes_the_cpus_is_named_in_the_first_sentence() {
     );
 }
 
-/// A kernel thread is no process that anyone started, and has a name all the same. One that receives
-/// from a network device has nothing of a load over loopback.
+/// A kernel thread is no process that anyone started, and has a name all the same. One that
+/// receives from a network device has nothing of a load over loopback.
 #[test]
 fn a_kernel_thread_at_work_is_named_in_the_first_sentence() {
     let name = "disturbed::a_kernel_thread_at_work_is_named_in_the_first_sentence";
