@@ -137,8 +137,17 @@ const SERVICES: [&str; 17] = [
 /// Programs that Debian puts where a plain PATH does not look.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
-/// Brings what is missing: installs it if told to or allowed to, else asks; names it elsewhere.
-pub(crate) fn bring(install: bool) -> Result<()> {
+/// What is missing and is to be installed.
+pub(crate) struct Wanted {
+    /// Debian's packages.
+    debian: Vec<&'static str>,
+    /// Requirements of Python's packages.
+    python: Vec<&'static str>,
+}
+
+/// Finds what is missing and may be installed, for which it asks unless told to; names it
+/// elsewhere. A password that is needed is asked for here, and not amid what else is printed.
+pub(crate) fn wanted(install: bool) -> Result<Wanted> {
     let missing: Vec<_> = PACKAGES
         .iter()
         .filter(|(_, program, _)| find(program).is_none())
@@ -147,32 +156,46 @@ pub(crate) fn bring(install: bool) -> Result<()> {
         .iter()
         .filter(|(_, folder, _)| !strangers().join(folder).is_dir())
         .collect();
+    let mut wanted = Wanted {
+        debian: Vec::new(),
+        python: Vec::new(),
+    };
     if missing.is_empty() && of_python.is_empty() {
-        return Ok(());
+        return Ok(wanted);
     }
     println!("Missing for the full test suite:");
     for (package, program, purpose) in missing.iter().chain(&of_python) {
         println!("  {package:<16} {program}: {purpose}");
     }
-    let mut names: Vec<&str> = missing
-        .iter()
-        .flat_map(|(packages, ..)| packages.split(' '))
-        .collect();
-    if !names.is_empty() && find("apt-get").is_none() {
+    let has_apt = missing.is_empty() || find("apt-get").is_some();
+    if !has_apt {
         println!("This system has no apt; install them by its own means, under their names here.");
-        names.clear();
     }
     if !install && !agreed()? {
         println!("Going on without them: the tests that need them are listed as not run.");
-        return Ok(());
+        return Ok(wanted);
     }
-    if !names.is_empty() {
-        install_packages(&names)?;
+    if has_apt && !missing.is_empty() {
+        finish(&mut privileged("true"), "install packages")?;
+        let names = missing.iter().flat_map(|(names, ..)| names.split(' '));
+        wanted.debian.extend(names);
     }
-    for (requirement, ..) in of_python {
-        install_python(requirement);
+    let requirements = of_python.iter().map(|(requirement, ..)| requirement);
+    wanted.python.extend(requirements);
+    Ok(wanted)
+}
+
+impl Wanted {
+    /// Installs it.
+    pub(crate) fn install(&self) -> Result<()> {
+        if !self.debian.is_empty() {
+            install_packages(&self.debian)?;
+        }
+        for requirement in &self.python {
+            install_python(requirement);
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Where Python's packages are put: nothing of the system's is touched.

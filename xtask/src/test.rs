@@ -6,11 +6,12 @@
 
 use std::fs;
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::check::{self, Counts};
-use crate::command::{cargo, step};
+use crate::command::{Beside, cargo, print_times};
 use crate::packages;
 
 /// Open files that the suite needs: a thousand connections on both ends, twice, and room.
@@ -25,22 +26,28 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         _ => bail!("usage: cargo xtask test [--install]"),
     };
     if std::env::var_os("TRIATHLON_LIMITS_RAISED").is_none() {
-        return again_with_limits(arguments);
+        return again_with_limits(arguments, ci);
     }
-    packages::bring(install)?;
+    let wanted = packages::wanted(install)?;
     let not_run = crate::root().join("target/not-run.txt");
     fs::create_dir_all(crate::root().join("target")).context("cannot make target/")?;
     fs::write(&not_run, "").with_context(|| format!("cannot write {}", not_run.display()))?;
+    // Nothing runs yet that other work could disturb, and one build alone leaves CPUs idle.
+    thread::scope(|scope| {
+        let installing = scope.spawn(|| wanted.install());
+        let release = ["build", "--release", "--package=triathlon"];
+        let release = Beside::start("release binary", "release.log", &mut cargo(&release))?;
+        check::build()?;
+        release.end()?;
+        let installed = installing.join();
+        installed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
     // The only environment that tests read; inherited by every step from here on.
-    let mut counts = check::all_with(&|command: &mut Command| {
+    let mut counts = check::run_tests(&|command: &mut Command| {
         command
             .env("TRIATHLON_SLOW_TESTS", "1")
             .env("TRIATHLON_NOT_RUN", &not_run);
     })?;
-    step(
-        "release binary",
-        &mut cargo(&["build", "--release", "--package=triathlon"]),
-    )?;
     // The tests themselves need no optimiser, and are built already: it is the program that counts.
     let binary = crate::root().join("target/release/triathlon");
     let threads = format!("--test-threads={}", threads());
@@ -53,21 +60,27 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .env("TRIATHLON_NOT_RUN", &not_run),
     )?;
     counts.add(end_to_end);
+    print_times();
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
 }
 
 /// How many end-to-end tests run at a time: they wait for windows and timeouts more than they
 /// compute, so one more than there are CPUs.
 fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get) + 1
+    thread::available_parallelism().map_or(1, std::num::NonZero::get) + 1
 }
 
 /// Starts this program once more below a shell that raised the limit of open files.
-fn again_with_limits(arguments: &[String]) -> Result<()> {
+fn again_with_limits(arguments: &[String], ci: bool) -> Result<()> {
     let script =
         format!("ulimit -n {OPEN_FILES} 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; exec \"$@\"");
     let own = std::env::current_exe().context("cannot find this program")?;
-    let status = Command::new("sh")
+    let mut shell = Command::new("sh");
+    if ci {
+        // Nothing is compiled a second time there, so what would make that fast is in vain.
+        shell.env("CARGO_INCREMENTAL", "0");
+    }
+    let status = shell
         .args(["-c", &script, "sh"])
         .arg(own)
         .arg("test")

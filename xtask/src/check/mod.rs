@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::command::{cargo, step, watch};
+use crate::command::{cargo, print_times, step, watch};
 use crate::tidy;
 
 /// How many tests did what.
@@ -52,6 +52,7 @@ impl Counts {
 /// Runs it.
 pub(crate) fn run(_: &[String]) -> Result<()> {
     let counts = all()?;
+    print_times();
     println!("{} passed, {} failed", counts.passed, counts.failed);
     if counts.failed > 0 {
         bail!("{} tests failed", counts.failed);
@@ -59,13 +60,14 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Formatting, the house rules, lints, docs; then every test that needs no other program.
-pub(crate) fn all() -> Result<Counts> {
-    all_with(&|_| {})
+/// All of it, in one order.
+fn all() -> Result<Counts> {
+    build()?;
+    run_tests(&|_| {})
 }
 
-/// The same, with `prepare` told of each test command before it starts.
-pub(crate) fn all_with(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
+/// Formatting, the house rules, lints, docs; then every test is compiled, and none runs.
+pub(crate) fn build() -> Result<()> {
     step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
     let fuzz = ["fmt", "--manifest-path=fuzz/Cargo.toml", "--check"];
     step("format of the fuzz targets", &mut cargo(&fuzz))?;
@@ -87,6 +89,13 @@ pub(crate) fn all_with(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
         "--quiet",
     ];
     step("docs", cargo(&docs).env("RUSTDOCFLAGS", "-Dwarnings"))?;
+    let compile = ["test", "--workspace", "--no-run", "--quiet"];
+    step("tests compiled", &mut cargo(&compile))
+}
+
+/// Runs every test that needs no other program, with `prepare` told of each command before it
+/// starts.
+pub(crate) fn run_tests(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
     let mut counts = Counts::default();
     let rooms = [
         "test",

@@ -10,8 +10,11 @@ mod sources;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
+
+use crate::command::over;
 
 /// The text files of the repository: path from the root, with slashes, and content.
 type Tree = BTreeMap<String, String>;
@@ -57,6 +60,7 @@ const READ: [&str; 9] = ["rs", "toml", "md", "css", "js", "c", "run", "json", "c
 /// Runs it.
 pub(crate) fn run(_: &[String]) -> Result<()> {
     println!("== tidy");
+    let start = Instant::now();
     let complaints = all(&read(&crate::root())?);
     for complaint in &complaints {
         println!("{complaint}");
@@ -64,6 +68,7 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     if !complaints.is_empty() {
         bail!("{} complaints", complaints.len());
     }
+    over("tidy", start);
     Ok(())
 }
 
