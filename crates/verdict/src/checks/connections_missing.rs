@@ -49,8 +49,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         Suspect,
         format!(
-            "Only {} of {} connections had been opened when the first interval of the window ended, \
-             and {later}: the load was another one than the plan's.",
+            "Only {} of {} connections had been opened when the first interval of the window \
+             ended, and {later}: the load was not the one that the plan asks for.",
             words::count(open),
             words::count(wanted)
         ),
