@@ -1,6 +1,6 @@
 //! Pages, tables and text: values in, bytes out. No I/O, no measurement.
 //!
-//! Start reading at [`run::Run`], which is filled trial by trial; [`html::page()`] makes the
+//! Start reading at [`digests::Run`], which is filled trial by trial; [`html::page()`] makes the
 //! one-file report of it, [`csv::rows`] a table for other programs.
 
 #![forbid(unsafe_code)]

@@ -116,10 +116,10 @@ impl What {
         match self {
             Self::Dirty => {
                 let (found, limit) = (Bytes::new(found), Bytes::new(limit));
-                format!("{found} to be written, of {limit} at most")
+                format!("{found} to be written to disk, and {limit} are allowed")
             }
-            Self::Runnable => format!("{found} tasks that want to run, of {limit} at most"),
-            Self::TimeWait => format!("{found} connections in TIME_WAIT, of {limit} at most"),
+            Self::Runnable => format!("{found} tasks that want to run, and {limit} are allowed"),
+            Self::TimeWait => format!("{found} connections in TIME_WAIT, and {limit} are allowed"),
         }
     }
 }

@@ -61,21 +61,21 @@ fn it_is_waited_for_what_goes_away() {
             time_wait: Some(4_001),
             ..REST
         },
-        "4001 connections in TIME_WAIT, of 4000 at most",
+        "4001 connections in TIME_WAIT, and 4000 are allowed",
     );
     check(
         Unrest {
             runnable: Some(3),
             ..REST
         },
-        "3 tasks that want to run, of 2 at most",
+        "3 tasks that want to run, and 2 are allowed",
     );
     check(
         Unrest {
             dirty: Some(Bytes::new(66 << 20)),
             ..REST
         },
-        "66.0 MiB to be written, of 65.0 MiB at most",
+        "66.0 MiB to be written to disk, and 65.0 MiB are allowed",
     );
 }
 
@@ -112,7 +112,7 @@ fn what_stays_is_told_and_given_up() {
     for _ in 0..IN_VAIN_MAX {
         let waited = calm.wait().expect("it is restless");
         assert_eq!(waited.took, PATIENCE, "and no longer");
-        assert_eq!(waited.left, ["9 tasks that want to run, of 2 at most"]);
+        assert_eq!(waited.left, ["9 tasks that want to run, and 2 are allowed"]);
     }
     assert_eq!(calm.wait(), None, "that is how it is now");
 }

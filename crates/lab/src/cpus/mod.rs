@@ -30,7 +30,7 @@ pub fn divide(allowed: &[u32], siblings: &BTreeMap<u32, Vec<u32>>, cores_max: u3
         return Division {
             server: vec![one],
             generator: vec![one],
-            words: format!("server and generator share CPU {one}: this machine has no other"),
+            words: format!("server and generator share CPU {one}: this machine has no other CPU"),
         };
     }
     let ordered = by_core(allowed, siblings);

@@ -94,8 +94,8 @@ pub enum LabError {
     },
     /// The processes of this lab may hold so few files open that no server starts.
     #[error(
-        "a process of this session may have {limit} open files, and servers need {needed} to start \
-         at all: raise the limit (ulimit -n 65536, or nofile in /etc/security/limits.conf)"
+        "a process of this session may have {limit} open files, and servers need {needed} to \
+         start: raise the limit (ulimit -n 65536, or nofile in /etc/security/limits.conf)"
     )]
     OpenFiles {
         /// What is allowed.
@@ -105,8 +105,8 @@ pub enum LabError {
     },
     /// Another lab measures on this machine.
     #[error(
-        "another lab measures on this machine{}: two at a time would measure each other; wait for \
-         it, or measure beside it with --no-lock",
+        "another lab measures on this machine{}: two at a time would disturb each other; wait \
+         for it, or measure beside it with --no-lock",
         named(holder.as_ref())
     )]
     Taken {

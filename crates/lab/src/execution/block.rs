@@ -200,7 +200,10 @@ impl Lab<'_> {
             let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
             self.check_interrupt()?;
             asked.map_err(|why| {
-                let why = format!("after it was frozen it does not answer rightly: {why}");
+                let why = format!(
+                    "it was frozen while others were measured, and no longer \
+                                   answers rightly: {why}"
+                );
                 self.about(slot.racer, why)
             })?;
         }

@@ -119,7 +119,7 @@ fn nothing(answer: &Answer) -> String {
             format!("not even {}/s meets the objective", per_second(lowest))
         }
         Answer::Between { .. } | Answer::Undecided { .. } => {
-            "the search was used up before any rate met the objective".to_owned()
+            "the search made all its trials, and no rate met the objective".to_owned()
         }
     }
 }

@@ -82,7 +82,7 @@ impl Standby {
         } else if waiting.running.processes() == before {
             Ok(true)
         } else {
-            Err("not all of its processes outlived being frozen".to_owned())
+            Err("some of its processes ended while it was frozen".to_owned())
         };
         Some((waiting, state))
     }

@@ -38,8 +38,8 @@ fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
         demand.not.is_some(),
     ];
     if ways.into_iter().filter(|given| *given).count() != 1 {
-        let why = "give one of show, rule and not: a number, a rule, or the reason why there is \
-                   no answer";
+        let why = "give one of show (a number), rule (a rule) and not (the reason why there is \
+                   no answer)";
         return Err(wrong("", why.to_owned()));
     }
     if demand.show.is_some() && demand.server.is_none() {
@@ -187,8 +187,8 @@ connections = 1000
         check(
             "show = \"headroom\"",
             "rule = \"GEN-91\"\nnot = \"no\"",
-            "x.toml:14: asked[0]: give one of show, rule and not: a number, a rule, or the reason \
-             why there is no answer",
+            "x.toml:14: asked[0]: give one of show (a number), rule (a rule) and not (the \
+             reason why there is no answer)",
         );
         let text = SMALL.replacen("show = \"headroom\"", "rule = \"GEN-00\"", 1);
         let error = parse("x.toml", &text, &[]).unwrap_err().to_string();

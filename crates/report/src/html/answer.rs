@@ -16,9 +16,11 @@ use crate::digests::Cell;
 const WIDTH: f64 = 100.0;
 
 /// What the marks in the pictures mean, said once below all of them.
-pub(super) const HOW_TO_READ: &str = "<p class=\"note\">A dot is a ratio within rounds with its \
-    95 % interval, on a logarithmic axis; the broken line is the reference. A full dot is an \
-    answer; a hollow one means that there is none.</p>\n";
+pub(super) const HOW_TO_READ: &str = "<p class=\"note\">Each dot is the rate in terms of the \
+                                      reference, taken within rounds, with its 95 % interval, on \
+                                      a logarithmic axis; the broken line is the reference. A \
+                                      full dot is an answer; a hollow one means that there is no \
+                                      answer.</p>\n";
 
 /// Everything that is said of one workload; `spoilt` is what its spoilt trials would change.
 pub(super) fn answer(comparison: &Comparison, spoilt: Option<&str>) -> String {

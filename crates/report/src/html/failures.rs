@@ -79,7 +79,7 @@ fn checked(run: &Run) -> String {
             .collect(),
     };
     match items.as_slice() {
-        [one] => format!("<p>Checked of each answer: {one}.</p>\n"),
+        [one] => format!("<p>Checked: {one}.</p>\n"),
         items => {
             let items: String = items
                 .iter()

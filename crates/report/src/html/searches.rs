@@ -41,9 +41,10 @@ pub(super) fn table(run: &Run, workload: &str) -> String {
     match table.is_empty() {
         true => String::new(),
         false => format!(
-            "{}<p class=\"note\">From the lowest rate that met the objective, over all searches, \
-             to the highest that was the first known not to. Rates above are those of one trial \
-             more, made at what a search had found.</p>\n",
+            "{}<p class=\"note\">Each search ends between two rates: the highest that met the \
+             objective, and the lowest that is known not to. Over all searches, this table has \
+             the lowest of the former and the highest of the latter. The rates above come from \
+             one more trial, made at the rate that a search had found.</p>\n",
             table.finish()
         ),
     }

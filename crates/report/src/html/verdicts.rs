@@ -109,14 +109,14 @@ fn coverage(run: &Run) -> String {
     html
 }
 
-const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every rule that applies \
-    was evaluated and none objects · \
-<span class=\"v suspect\">suspect</span> a rule doubts a claim: its numbers are dotted underneath \
-    · \
-<span class=\"v invalid\">invalid</span> a rule forbids a claim: its numbers are struck through · \
-<span class=\"v unknown\">unknown</span> what would be needed to say could not be read. \
-\"2 of 8\" are the rounds that are as bad as that or worse. A degree sign (°) marks verdicts that \
-    lack some mandatory rule, which could not be evaluated.</p>\n";
+const KEY: &str = "<p class=\"key\"><span class=\"v valid\">valid</span> every rule that \
+                   applies was evaluated and none objects · <span class=\"v \
+                   suspect\">suspect</span> a rule doubts a claim: its numbers are dotted \
+                   underneath · <span class=\"v invalid\">invalid</span> a rule forbids a claim: \
+                   its numbers are struck through · <span class=\"v unknown\">unknown</span> \
+                   facts that are needed to judge a claim could not be read. \"2 of 8\" means \
+                   that 2 of 8 rounds are as bad as that or worse. A degree sign (°) marks a \
+                   verdict without some mandatory rule, which could not be evaluated.</p>\n";
 
 /// One or two sentences, and what each claim is worth.
 fn summary(run: &Run) -> String {
@@ -154,8 +154,8 @@ fn summary(run: &Run) -> String {
     if limited > 0 {
         let _ = write!(
             html,
-            " At {} the generator set the rate in at least one round; where it set the median the \
-             rate reads “at least”.",
+            " At {} the generator set the rate in at least one round; where it set the median, \
+             the rate stands with “at least”.",
             plural(limited, "point")
         );
     }

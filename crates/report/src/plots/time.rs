@@ -49,9 +49,9 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         id: subject.id("time"),
         title: format!("Rate over time at {}", place.text()),
         caption: format!(
-            "A line per round, from the start of the measured window. A line that climbs, falls or \
-             jumps where the load does not is a server that had not settled, and its mean says \
-             less than it seems to.{cut}"
+            "A line per round, from the start of the measured window. Where a line climbs, \
+             falls or jumps while the load does not, the server had not settled, and its mean \
+             says less than it seems to.{cut}"
         ),
         x: Axis {
             name: "time since the window began".to_owned(),

@@ -47,7 +47,7 @@ pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, 
     page.push_str(&answer(run));
     let drawings = draw(&mut page, name, &charts::two(run));
     page.push_str(&then_and_now(run));
-    let said = " Trials are those of the record, by their numbers.";
+    let said = " Trials have their numbers in the record.";
     page.push_str(&asked_table(&answers(run), said));
     page.push_str(&doubts(run));
     if !notes.trim().is_empty() {

@@ -72,8 +72,8 @@ fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
     if has(" head ") {
         let rate = "right answers per second; \">=\": the generator was the limit";
         legend.push(("rate/s", rate));
-        let head = "headroom: so many times this rate the generator itself could have reached, in \
-                    the worst round";
+        let head = "headroom: how many times this rate the generator could have reached, in the \
+                    worst round";
         legend.push(("head", head));
     }
     if has(" got/s ") {
@@ -82,7 +82,7 @@ fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
         legend.push(("got/s", got));
     }
     if has("*") {
-        let some = "only some of the rounds have answers enough for this quantile";
+        let some = "only some of the rounds have enough answers for this quantile";
         legend.push(("*", some));
     }
     if has("partial") {
@@ -90,7 +90,7 @@ fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
         legend.push(("partial", partial));
     }
     let sharp = "the interval reaches at most 3 % to either side of the first number; fair: at \
-                 most 10 %; rough: further, or nobody knows. A rough number can be valid";
+                 most 10 %; rough: further, or unknown. A rough number can be valid";
     legend.push(("sharp", sharp));
     legend
 }

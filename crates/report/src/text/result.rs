@@ -191,7 +191,7 @@ fn rates(trial: &Trial, style: Style) -> String {
         out.push_str(&style.labelled(
             "",
             &format!(
-                "intended {}/s, sent {}/s; most waiting at once {}",
+                "intended {}/s, sent {}/s; most requests waiting at once: {}",
                 words::rate(rate.as_per_second_f64()),
                 words::rate(sent),
                 words::count(record.backlog_max)
@@ -266,7 +266,7 @@ fn meaning(trial: &Trial, style: Style) -> String {
         out.push_str(&style.labelled(
             "",
             &format!(
-                "{} failed: they count as longer than {}.",
+                "{} had no answer in time: they count as longer than {}.",
                 words::plural(record.response_time.censored(), "exchange"),
                 trial.plan.timeout
             ),
@@ -277,7 +277,7 @@ fn meaning(trial: &Trial, style: Style) -> String {
         out.push_str(&style.labelled(
             "",
             &format!(
-                "\"-\": too few of {} values beyond it.",
+                "\"-\": too few of the {} values lie beyond this percentile.",
                 words::count(count)
             ),
         ));
@@ -429,7 +429,8 @@ fn costs(trial: &Trial, style: Style) -> String {
     }
     if parts.is_empty() {
         parts.push(
-            "CPU and memory not read (not a process of this machine, or not ours)".to_owned(),
+            "CPU and memory not read (no process of this machine, or one of another user)"
+                .to_owned(),
         );
     }
     out.push_str(&style.labelled("server", &parts.join(", ")));

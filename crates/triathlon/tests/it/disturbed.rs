@@ -116,7 +116,9 @@ fn first_sentence(run: &Run, trials: &str) -> (String, String) {
     let text: Vec<&str> = run.stdout.split_whitespace().collect();
     let text = text.join(" ");
     let parts = text
-        .split_once(&format!("Something else had the CPUs in {trials}"))
+        .split_once(&format!(
+            "Something other than server and generator used the CPUs in {trials}"
+        ))
         .and_then(|(_, rest)| rest.split_once(": "))
         .and_then(|(_, rest)| rest.split_once(". By server: "));
     let (takers, rest) = parts.unwrap_or_else(|| panic!("{text}"));

@@ -52,7 +52,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         severity,
         format!(
-            "The server gave {}, and its access log has {} of that time.",
+            "The server gave {}, but its access log has only {} of that time.",
             words::plural(answered, "right answer"),
             words::plural(lines, "line")
         ),

@@ -83,7 +83,7 @@ fn sums(facts: &Facts<'_>) -> Option<String> {
     let places = u64::from(plan.connections) * u64::from(plan.at_once());
     if ended > sent {
         return Some(format!(
-            "{} ended but only {} were sent",
+            "{} exchanges ended but only {} were sent",
             words::count(ended),
             words::count(sent)
         ));

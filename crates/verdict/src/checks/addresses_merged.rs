@@ -38,7 +38,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         severity,
         format!(
-            "Connections came from {}, and the server's access log has {}.",
+            "Connections came from {}, but the server's access log names only {}.",
             words::plural(used, "source address"),
             words::plural(seen, "client")
         ),

@@ -131,8 +131,8 @@ fn windows(facts: &Facts<'_>) -> Option<Part> {
         claims: &[Capacity, Latency, Comparison],
         severity: APART_OF_STAGE.severity(share)?,
         say: format!(
-            "Clocks of agents could be compared so roughly that two of them may have begun {} \
-             apart: for {} of {whose} not all of them made their load.",
+            "The clocks of the agents could be compared only roughly. Two agents may have begun \
+             up to {} apart: for up to {} of {whose} not all of them may have made their load.",
             apart.people(),
             words::share(share)
         ),
@@ -150,8 +150,8 @@ fn meters(facts: &Facts<'_>) -> Option<Part> {
         claims: &[Resources],
         severity: APART_OF_STAGE.severity(share)?,
         say: format!(
-            "What the server consumed was read over a window that may be {} away from that of an \
-             agent, {} of it.",
+            "What the server consumed was read over a window that may begin up to {} before or \
+             after that of an agent, {} of the window.",
             within.people(),
             words::share(share)
         ),
@@ -174,15 +174,15 @@ fn far_away(facts: &Facts<'_>) -> Option<Part> {
     };
     let severity = OFFSET_OF_STAGE.severity(share)?;
     let mut say = format!(
-        "The clock of {} was {} {way}, {} of {whose}: that was allowed for, unless something set \
-         the clock before the load began.",
+        "The clock of {} was {} {way}, which is {} of {whose}. The start allowed for that, \
+         unless something set the clock before the load began.",
         furthest.agent,
         Span::from_ns(furthest.clock_offset_ns.unsigned_abs()).people(),
         words::share(share)
     );
     let kept = furthest.environment.timekeeping.as_ref();
     if kept.is_some_and(|kept| !kept.synchronised) {
-        say.push_str(" The kernel there does not take it for synchronised.");
+        say.push_str(" The kernel there says that the clock is not synchronised.");
     }
     Some(Part {
         claims: &[Capacity, Latency],
@@ -209,8 +209,8 @@ fn spacing(trial: &Trial) -> Option<Part> {
         claims: &[Latency],
         severity: APART_OF_GAP.severity(share)?,
         say: format!(
-            "Requests were to be sent evenly, one in {gap_us:.0} µs, and those of two agents may \
-             be {} away from that: some may have been sent in pairs.",
+            "Requests were to be sent evenly, one every {gap_us:.0} µs, but the starts of two \
+             agents may be up to {} apart: some requests may have been sent in pairs.",
             apart.people()
         ),
         fix: RANDOM,

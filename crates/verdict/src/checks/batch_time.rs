@@ -46,8 +46,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         &[(Latency, severity)],
         format!(
             "{} took {batch} or more for 1 in 100 of its batches of events ({} events each on \
-             average). That is {} of the median service time, {median}, and the times of answers \
-             in such a batch may be too long by that much.",
+             average). That is {} of the median service time, {median}. All answers of a batch \
+             get one time stamp, so their times may be too long by as much as the batch took.",
             words::worker(worker.index, record),
             words::rate(events),
             words::share(share)

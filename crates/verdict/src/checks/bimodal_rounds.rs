@@ -80,7 +80,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     .evidence("gap_of_median", of_median)
     .evidence("gap_of_camp", of_camp)
     .limit(&GAP_OF_CAMP)
-    .fix("Look at both: what differs between those starts of the server?")
+    .fix("Compare a round of each camp: what differed between these starts of the server?")
     .into()
 }
 

@@ -29,7 +29,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         Invalid,
         format!(
-            "{} of {} answers had another length or body than the reference{first}.",
+            "{} of {} answers had another length or body than expected{first}.",
             words::count(wrong),
             words::count(facts.ended())
         ),

@@ -79,7 +79,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Capacity, severity), (Latency, Severity::Suspect)],
         format!(
-            "{who} was idle for {} of every {}, because the generator had not asked yet ({}).",
+            "{who} was idle for {} of every {} on average ({}), because the generator had not \
+             sent the next request.",
             of_one(idle),
             of_one(available),
             words::share(share)

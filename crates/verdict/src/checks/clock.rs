@@ -41,12 +41,13 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::Silent;
     }
     let cost_words = cost.map_or_else(String::new, |cost| {
-        format!(", {cost:.0} ns for each reading")
+        format!(", which takes {cost:.0} ns for each reading")
     });
     Found::new(
         &[(Latency, Suspect)],
         format!(
-            "Time is read from the clock source {}{cost_words}.",
+            "Time is read from the clock source {}{cost_words}. Each time that is measured \
+             includes such readings.",
             source.unwrap_or("of unknown name")
         ),
     )

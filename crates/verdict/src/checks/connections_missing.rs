@@ -49,7 +49,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         severity,
         format!(
             "Only {} of {} connections had been opened when the first interval of the window \
-             ended, and {later}: the load was another one than the plan's.",
+             ended, and {later}: the load was not the one that the plan asks for.",
             words::count(open),
             words::count(wanted)
         ),

@@ -53,8 +53,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         Suspect,
         format!(
-            "The firewall of this machine tracked {} more connections than before, where the plan \
-             opened {}: each packet costs a look-up.",
+            "The firewall of this machine tracked {} more connections than before, and the plan \
+             opened {}: the firewall looks up each packet of a connection that it tracks.",
             words::count(gained),
             words::count(u64::from(connections))
         ),
@@ -63,8 +63,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("after", after)
     .limit(&TRACKED)
     .fix(
-        "for c in PREROUTING OUTPUT; do iptables -t raw -I $c -p tcp -m multiport --ports PORT -j \
-         NOTRACK; done",
+        "Exempt the port of the server: for c in PREROUTING OUTPUT; do iptables -t raw -I $c -p \
+         tcp -m multiport --ports PORT -j NOTRACK; done",
     )
     .into()
 }

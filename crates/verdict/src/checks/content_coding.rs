@@ -31,8 +31,8 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         CHECK.claims,
         Invalid,
         format!(
-            "The content comes with Content-Encoding {} here and {} from {server}: they do not \
-             send the same bytes.",
+            "The content comes with Content-Encoding {} from this server and {} from {server}: \
+             they do not send the same bytes.",
             word(ours),
             word(theirs)
         ),

@@ -37,8 +37,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         Invalid,
         format!(
-            "{} of the handshakes had a request before their end (0-RTT), and the plan declares \
-             none.",
+            "In {} of the handshakes a request was sent before the handshake had ended (0-RTT), \
+             but the plan declares none.",
             words::share(share)
         ),
     )

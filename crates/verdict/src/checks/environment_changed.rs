@@ -42,6 +42,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         ),
     )
     .evidence("changed", changed)
-    .fix("Run the experiment again in one environment; --resume would go on in today's")
+    .fix(
+        "Run the whole experiment again in one environment (--resume would add trials made in \
+          today's)",
+    )
     .into()
 }

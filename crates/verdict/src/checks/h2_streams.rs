@@ -39,7 +39,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::Silent;
     }
     let mut say = format!(
-        "The plan wants {} at once on a connection, and the server allows {}.",
+        "The plan wants {} at once on a connection, but the server allows only {}.",
         words::plural(u64::from(wanted), "stream"),
         words::count(u64::from(allowed))
     );
@@ -50,7 +50,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     if let Some((entry, point)) = unlike {
         let theirs = u64::from(at_once(entry).unwrap_or(wanted));
         let theirs = words::count(theirs);
-        say.push_str(&format!(" {} has {theirs} in flight.", point.id.server));
+        say.push_str(&format!(" {} had {theirs} in flight.", point.id.server));
     }
     Found::new(&severity, say)
         .evidence("streams_wanted", wanted)

@@ -60,8 +60,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::Silent;
     };
     let mut say = format!(
-        "CPU {} spent {} of the window in interrupts, while the other CPUs were {} busy: it took \
-         packets as fast as it could, whatever the server could do.",
+        "CPU {} spent {} of the window in interrupts, while the other CPUs were {} busy: this \
+         CPU took packets as fast as it could, and the server may be able to answer more.",
         hot.cpu,
         words::share(hot.interrupt),
         words::share(busy)

@@ -49,10 +49,13 @@ fn judge(peers: &Peers<'_>) -> Judgement {
             how_often(share)
         )
     } else {
-        "The server kept its connections open.".to_owned()
+        "This server kept its connections open.".to_owned()
     };
     if let Some(label) = latency {
-        say += &format!(" From {label} on, response times are the cost of a new connection.");
+        say += &format!(
+            " From {label} on, response times can include the cost of a new \
+                         connection."
+        );
     }
     if let Some((server, other, _)) = &unlike {
         say += &format!(

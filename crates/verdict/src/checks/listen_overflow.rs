@@ -83,8 +83,8 @@ fn of_server(facts: &Facts<'_>, dropped: u64, struck: u64, asked: u64) -> Found 
     Found::new(
         &[(Latency, Invalid), (Capacity, capacity)],
         format!(
-            "{queue} overflowed: {} {} dropped while {} {} made. Each dropped one comes again a \
-             second later.",
+            "{queue} overflowed: {} {} dropped while {} {} made. The client sends each dropped \
+             request again a second later.",
             words::plural(dropped, "connection request"),
             words::was(dropped),
             words::plural(asked, "connect"),
@@ -101,14 +101,14 @@ fn of_machine(dropped: u64, struck: u64, asked: u64) -> Found {
         CHECK.claims,
         severity,
         format!(
-            "{} of all programs of this machine {} dropped because an accept queue was full, while \
-             this trial made {}; {}.",
+            "{} {} dropped because an accept queue was full, counted over all programs of this \
+             machine. This trial made {}; {}.",
             words::plural(dropped, "connection request"),
             words::was(dropped),
             words::plural(asked, "connect"),
             if struck == 0 {
-                "none of its connects and exchanges failed or waited as one does whose request is \
-                 dropped"
+                "none of its connects and exchanges failed or took as long as a connect whose \
+                 request was dropped"
                     .to_owned()
             } else {
                 format!(
@@ -118,5 +118,5 @@ fn of_machine(dropped: u64, struck: u64, asked: u64) -> Found {
             }
         ),
     )
-    .fix("See whose queue is full: ss -ltn shows Recv-Q at Send-Q")
+    .fix("See whose queue is full: ss -ltn shows Recv-Q as large as Send-Q")
 }

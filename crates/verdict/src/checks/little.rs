@@ -76,8 +76,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         None => Judgement::Silent,
         Some(severity) => fail(
             format!(
-                "{} exchanges were in flight on average, but rate times service time, the edges of \
-                 the window included, makes {}.",
+                "{} exchanges were in flight on average, but rate × service time gives {}, with \
+                 the edges of the window allowed for.",
                 words::rate(integral / seconds),
                 words::rate(expected / seconds)
             ),

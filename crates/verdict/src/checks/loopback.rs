@@ -34,8 +34,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         Some(true) => Found::all(
             CHECK.claims,
             Note,
-            "Measured over loopback: no network takes part, and the kernel's work for the receiver \
-             is charged to the sender."
+            "Measured over loopback: no network takes part, and the CPU time of the kernel's \
+             work for the receiver is charged to the sender."
                 .to_owned(),
         )
         .fix(ANOTHER_MACHINE)
@@ -90,6 +90,6 @@ fn over_veth(facts: &Facts<'_>) -> Judgement {
 }
 
 /// What gives figures of a network.
-const ANOTHER_MACHINE: &str = "Measure from another machine for figures of a network";
+const ANOTHER_MACHINE: &str = "For figures of a network, measure from another machine";
 /// The device that every network namespace has.
 const LOOPBACK: &str = "lo";

@@ -24,7 +24,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let known = if part.read == 0 {
         "the total is unknown".to_owned()
     } else {
-        format!("the total is unknown, at least {} (PSS)", part.pss)
+        format!(
+            "the total is unknown, but it is at least {} (PSS)",
+            part.pss
+        )
     };
     Found::all(
         CHECK.claims,

@@ -79,10 +79,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         );
     }
     say += &format!(
-        " Headroom is {:.2}: {}.",
+        " The generator could reach {:.2} times this rate (headroom): {}.",
         headroom.value,
         if server_too {
-            "but the server was at its own limit, too"
+            "the server was at its own limit, too"
         } else if severity == model::Severity::Invalid {
             "the rate is a lower bound, and the server may be faster"
         } else {

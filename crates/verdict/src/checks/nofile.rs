@@ -32,7 +32,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             format!("A limit of open files was reached: \"{line}\"."),
         )
         .evidence("line", line.clone())
-        .fix("Raise it before starting: ulimit -n 65536")
+        .fix("Raise the limit of open files in the shell that starts it: ulimit -n 65536")
         .into();
     }
     let connections = u64::from(facts.trial.plan.connections);
@@ -54,7 +54,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             return Found::new(
                 &[(Capacity, Suspect)],
                 format!(
-                    "The {who} may open {} files; {} connections can need {}.",
+                    "The {who} may have {} files open, and {} connections can need {}.",
                     words::count(limit),
                     words::count(connections),
                     words::count(needed)
@@ -62,7 +62,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             )
             .evidence("limit", limit)
             .evidence("needed", needed)
-            .fix("Raise it before starting: ulimit -n 65536")
+            .fix("Raise the limit of open files in the shell that starts it: ulimit -n 65536")
             .into();
         }
     }

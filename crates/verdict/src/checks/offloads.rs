@@ -57,8 +57,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         severity,
         format!(
-            "{link} {lacking}, and an answer has {} bytes: each packet of it costs CPU time that \
-             other settings save.",
+            "{link} {lacking}, and an answer has {} bytes: each packet costs CPU time that this \
+             would save.",
             words::count(bytes)
         ),
     )
@@ -66,6 +66,6 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("offload", offload)
     .evidence("answer_bytes", bytes)
     .limit(&LARGE_ANSWER)
-    .fix(format!("ethtool -K {link} {offload} on"))
+    .fix(format!("Turn it on: ethtool -K {link} {offload} on"))
     .into()
 }

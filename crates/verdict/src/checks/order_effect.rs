@@ -64,7 +64,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     let way = if drift > 0.0 { "rise" } else { "fall" };
     let (rivals, changed) = if beside_rivals {
         (
-            ", next to those of the others in the same round,",
+            ", relative to those of the others in the same round,",
             "one of them",
         )
     } else {
@@ -74,9 +74,9 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         CHECK.claims,
         Suspect,
         format!(
-            "{what} of this server{rivals} {way} by {} from the first of {} rounds to the last: \
-             something changed for {changed} while the experiment ran, so the rounds do not repeat \
-             each other.",
+            "{what} of this server{rivals} {way} by {} from the first of {} rounds to the last. \
+             Something changed for {changed} while the experiment ran, so the rounds do not \
+             repeat each other.",
             words::share(drift.abs()),
             rounds.len()
         ),

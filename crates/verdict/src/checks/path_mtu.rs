@@ -55,8 +55,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         Note,
         format!(
-            "The largest packets of the links differ: {}. TCP keeps to the smaller, and what lies \
-             between may drop the larger.",
+            "The largest packets (MTU) of the links differ: {}. TCP keeps to the smaller, and a \
+             device between them may drop the larger.",
             words::list(&told)
         ),
     );

@@ -40,7 +40,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .is_some_and(|(_, busy)| BUSY_SHARE.severity(busy) == Some(Severity::Invalid));
     let ours = saturated || late > blocked;
     let offered = format!(
-        "Asked for {}/s, sent {}/s, answered right {}/s.",
+        "The plan asks for {} requests/s; the generator sent {}/s, and the server gave {}/s \
+         right answers.",
         words::rate(intended / seconds),
         words::rate(sent / seconds),
         words::rate(facts.record.achieved_rate),

@@ -76,7 +76,10 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     say.push_str(wants);
     if let Some((theirs, point)) = unlike {
         let theirs = words::share(theirs);
-        say.push_str(&format!(" With {}, {theirs} were.", point.id.server));
+        say.push_str(&format!(
+            " Of those with {}, {theirs} were.",
+            point.id.server
+        ));
     }
     Found::new(&severity, say)
         .evidence("resumed_share", share)

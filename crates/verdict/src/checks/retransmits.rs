@@ -59,19 +59,20 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Latency, latency), (Capacity, capacity)],
         format!(
-            "{} of {} data segments that this machine sent, for all its programs, were sent again \
-             ({}); {}.",
+            "This machine sent {} of {} data segments again ({}), counted over all its \
+             programs; {}.",
             words::count(again),
             words::count(data),
             words::share(share),
             if struck == 0 {
                 format!(
-                    "no exchange of this trial took {RTO_MIN} or more, as one that waits for a \
-                     timer does"
+                    "no exchange of this trial took {RTO_MIN} or more, as one does that waits \
+                     until a lost segment is sent again"
                 )
             } else {
                 format!(
-                    "{} of this trial took {RTO_MIN} or more, as one that waits for a timer does",
+                    "{} of this trial took {RTO_MIN} or more, as one does that waits until a \
+                     lost segment is sent again",
                     words::plural(struck, "exchange")
                 )
             }

@@ -39,10 +39,10 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     Found::new(
         &[(Latency, Invalid), (Capacity, Note)],
         format!(
-            "Saturated at {}/s from {} on: with {} the response times are exchanges in flight ÷ \
-             rate and say nothing about latency.",
-            words::rate(knee.rate.median),
+            "The rate no longer grew from {} on, where it was {}/s. With {} the response \
+             times are exchanges in flight ÷ rate and say nothing about latency.",
             words::plural(u64::from(knee.id.connections()), "connection"),
+            words::rate(knee.rate.median),
             words::count(u64::from(connections))
         ),
     )

@@ -79,8 +79,8 @@ fn found(facts: &Facts<'_>, judged: &Part) -> Option<(Severity, Found)> {
     let found = Found::new(
         &[(Latency, severity)],
         format!(
-            "The generator sent requests up to {longest} late, and {so_many} by {late} or more: \
-             that can be part of the {label} of response time, {response}."
+            "The generator sent {so_many} requests {late} late or more, and the latest \
+             {longest} late: the {label} of response time, {response}, can include that."
         ),
     )
     .evidence("quantile", *label)

@@ -69,9 +69,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
 /// What was asked for is no defect: it says what the rate is, and what it compares with.
 fn asked(facts: &Facts<'_>, shared: &[u32]) -> Judgement {
     let say = format!(
-        "Generator and server share {}, as the experiment asks: the rate is that of both together. \
-         It compares with other servers that share CPUs with the generator, and with the same \
-         server apart it says what sharing costs.",
+        "Generator and server share {}, as the experiment asks: the rate is what both reach \
+         together. Compare it with other servers that share CPUs with the generator. Next to \
+         that of the same server on CPUs of its own, it says what sharing costs.",
         words::named_cpus(shared)
     );
     Found::new(

@@ -35,8 +35,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             CHECK.claims,
             severity,
             format!(
-                "This machine dropped {} of {} packets before its network stack saw them: a CPU's \
-                 queue was full, and what was lost came again at least 200 ms later.",
+                "This machine dropped {} of {} packets before its network stack saw them: a \
+                 CPU's queue was full. TCP can wait for 200 ms or more before it sends a lost \
+                 packet again.",
                 words::count(dropped),
                 words::count(packets)
             ),
@@ -47,7 +48,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             CHECK.claims,
             Note,
             format!(
-                "{} times a second a CPU had more packets than one turn of the kernel takes.",
+                "{} times a second a CPU had more packets to receive than the kernel takes in \
+                 one turn.",
                 words::rate(per_second)
             ),
         )

@@ -33,7 +33,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         Invalid,
         format!(
-            "{} of {} answers had another status than the reference{first}.",
+            "{} of {} answers had another status than expected{first}.",
             words::count(wrong),
             words::count(facts.ended())
         ),

@@ -35,7 +35,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let (severity, why, fix) = if always {
         (
             Invalid,
-            "with the value 2 every connection is opened by one",
+            "net.ipv4.tcp_syncookies = 2 does that to every connection",
             "sysctl -w net.ipv4.tcp_syncookies=1",
         )
     } else {
@@ -49,8 +49,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         CHECK.claims,
         severity,
         format!(
-            "The kernel sent {} SYN cookies: {why}. Connections opened this way lack TCP's \
-             options.",
+            "The kernel answered {} connection requests with SYN cookies: {why}. Connections \
+             opened this way can lack options of TCP.",
             words::count(sent)
         ),
     )

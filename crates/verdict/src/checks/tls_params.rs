@@ -49,7 +49,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         &[Comparison],
         Invalid,
         format!(
-            "{} had {} where this server had {}.",
+            "{} had {}; this server had {}.",
             point.id.server,
             words(theirs),
             words(&ours.negotiated)

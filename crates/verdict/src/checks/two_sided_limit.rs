@@ -35,13 +35,13 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let meaning = if both.is_server_limit {
         "the rate is that limit within the error of this estimate"
     } else {
-        "the rate may be less than that"
+        "the measured rate may be less than that"
     };
     Found::new(
         &[(Capacity, Note)],
         format!(
-            "Server and generator were both near their limits ({} and {} busy). The server's own \
-             is about {}/s ({} to {}): {meaning}.",
+            "Server and generator were both near their limits ({} and {} busy). The server's \
+             own limit is about {}/s ({} to {}): {meaning}.",
             words::share(both.server_busy),
             words::share(both.generator_busy),
             words::rate(both.estimate),

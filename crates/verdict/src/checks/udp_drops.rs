@@ -47,8 +47,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if dropped > 0 {
         let (datagrams, were) = (words::plural(dropped, "datagram"), were(dropped));
         say.push_str(&format!(
-            "{datagrams} {were} dropped when received ({} for want of room in the buffer of a \
-             socket)",
+            "{datagrams} {were} received and dropped ({} because the buffer of a socket was full)",
             words::count(full)
         ));
     }
@@ -59,7 +58,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         };
         say.push_str(&format!("{what} found no room to be sent"));
     }
-    say.push_str(" on this machine, for all programs.");
+    say.push_str(", counted over all programs of this machine.");
     let lost = facts.record.quic.as_ref().map(|quic| quic.packets_lost);
     let setting = |name: &str| facts.trial.environment.setting(name);
     Found::new(&[(Latency, Invalid), (Capacity, Suspect)], say)
@@ -71,8 +70,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .evidence("net.core.wmem_max", setting("net.core.wmem_max"))
         .limit(&DATAGRAMS_LOST)
         .fix(
-            "Let sockets have more room, and start both sides anew: \
-             sysctl -w net.core.rmem_max=8388608 net.core.wmem_max=8388608",
+            "Give sockets larger buffers, and restart generator and server: sysctl -w \
+             net.core.rmem_max=8388608 net.core.wmem_max=8388608",
         )
         .into()
 }

@@ -39,8 +39,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     Found::new(
         &[(Capacity, Suspect), (Latency, Note)],
         format!(
-            "Connections of one generator thread got {} times as many answers as those of another \
-             ({} against {} each): part of the server had less to do.",
+            "Connections of one generator thread got {} times as many answers as those of \
+             another ({} against {} on each connection): part of the server may have had less to \
+             do.",
             words::rate(ratio),
             words::rate(most),
             words::rate(least)

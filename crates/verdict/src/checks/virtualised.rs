@@ -22,8 +22,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             CHECK.claims,
             Note,
             format!(
-                "This is a virtual machine{}: other guests and the hypervisor share its CPUs \
-                 unseen.",
+                "This is a virtual machine{}: other guests and the hypervisor may use its CPUs \
+                 without being seen.",
                 facts
                     .trial
                     .environment

@@ -43,8 +43,9 @@ pub const TOGETHER: &str = "Both were measured in one lab, in the same rounds: e
 within a round, so what changes between rounds distorts none of them.";
 
 /// What single values lack.
-pub const SINGLE: &str = "A single trial has no rounds and so no interval: there is a ratio, and \
-no answer. For an answer, run both several times, or in a lab.";
+pub const SINGLE: &str = "A single trial has no rounds and so no interval: there is a ratio, \
+                          and no answer. For an answer, run each several times, or both in a \
+                          lab.";
 
 /// Two results, compared. The ratio is the second in terms of the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -223,8 +224,8 @@ fn sentence(kind: Kind, family: &Family) -> String {
         Kind::Probe => "one for each operation: its cost at the end",
     };
     format!(
-        "Declared: {count} ({what}). Among them the chance of any false difference is at most {}. \
-         All other rows have an interval of their own and no answer.",
+        "Declared: {count} ({what}). The chance that any of their answers is a false difference \
+         is at most {}. All other rows have an interval of their own and no answer.",
         words::share(family.alpha)
     )
 }

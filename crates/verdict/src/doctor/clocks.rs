@@ -50,8 +50,8 @@ fn examine(condition: &Condition) -> Answer {
     };
     let ways: Vec<String> = slow.iter().map(|(_, clocks)| way(clocks)).collect();
     let say = format!(
-        "Clocks of CPUs are governed by {}: at partial load they fall, and response times below \
-         half load measure the governor.",
+        "The frequency of CPUs is governed by {}: at partial load it falls, and response times \
+         below half load measure the governor.",
         ways.join(", and by ")
     );
     let is_one = condition.clocks.len() == 1;

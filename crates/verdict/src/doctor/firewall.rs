@@ -91,9 +91,9 @@ fn loopback(condition: &Condition) -> Answer {
         }
     };
     let say = format!(
-        "{why} So no network card and no wire take part, and the kernel does the receiver's work \
-         in the sender's time: CPU per request belongs to both sides together, and numbers are not \
-         those of two machines."
+        "{why} So no network card and no wire take part, and numbers are not those of two \
+         machines. The kernel does the receiver's work in the CPU time of the sender: CPU time \
+         per request has work of both sides in it."
     );
     Found::all(&[Resources, Capacity], Severity::Note, say).into()
 }

@@ -79,8 +79,8 @@ fn shared_cpus(condition: &Condition) -> Answer {
 
 fn found_shared(what: &str, server: Option<u32>) -> Answer {
     let say = format!(
-        "Server and generator share CPUs: {what}. The generator then takes the server's time and \
-         its queue becomes part of every answer."
+        "Server and generator share CPUs: {what}. The generator then takes CPU time from the \
+         server, and the wait for the generator becomes part of every response time."
     );
     Found::all(
         &[Capacity, Latency, Resources, Comparison],

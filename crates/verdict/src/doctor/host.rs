@@ -121,7 +121,7 @@ fn hiccups(condition: &Condition) -> Answer {
     }
     let say = format!(
         "Something below the kernel paused this machine {} times in {} (longest {}, {} of the \
-         time): a tail of response times measures that too.",
+         time): the tail of response times includes these pauses.",
         seen.count,
         seen.watched,
         seen.longest,
@@ -172,7 +172,8 @@ fn virtualised(condition: &Condition) -> Answer {
                 .unwrap_or("unnamed");
             let say = format!(
                 "This is a virtual machine ({product}): its CPUs may be shared with others and \
-                 not every hypervisor reports the time it takes. Compare within one session only."
+                 not every hypervisor reports the time it takes. Compare only what was measured \
+                 in one lab."
             );
             Found::all(&[Comparison, Latency], Severity::Note, say).into()
         }
@@ -187,8 +188,8 @@ fn quota(condition: &Condition) -> Answer {
         return Answer::Silent;
     };
     let say = format!(
-        "This control group may use {quota:.2} CPUs: when they are spent, all of it stands still \
-         for the rest of each 100 ms."
+        "This control group may use the time of {quota:.2} CPUs. Once that is used up, all its \
+         programs stand still for the rest of each 100 ms."
     );
     Found::all(&Claim::ALL, Severity::Suspect, say)
         .evidence("cpu_quota", quota)
@@ -242,7 +243,7 @@ fn battery(condition: &Condition) -> Answer {
     if mains.contains(&true) {
         return Answer::Silent;
     }
-    let say = "The machine runs on battery: its firmware lowers the clocks.";
+    let say = "The machine runs on battery: its firmware may lower the frequency of the CPUs.";
     Found::all(&Claim::ALL, Severity::Suspect, say.to_owned())
         .fix("plug it in")
         .into()
@@ -254,7 +255,10 @@ fn swap(condition: &Condition) -> Answer {
         .as_ref()
         .and_then(|server| server.swap_used);
     if let Some(bytes) = of_server.filter(|bytes| bytes.count() > 0) {
-        let say = format!("{bytes} of the server lie in swap: touching them costs milliseconds.");
+        let say = format!(
+            "{bytes} of the server's memory lie in swap: to read them back costs \
+                           milliseconds."
+        );
         return Found::all(&Claim::ALL, Severity::Invalid, say)
             .fix("restart the server, and free memory first")
             .into();
@@ -277,7 +281,8 @@ fn memory(condition: &Condition) -> Answer {
         return Answer::Silent;
     }
     let say = format!(
-        "Only {free} of {all} of memory are available: the kernel will reclaim during a run."
+        "Only {free} of {all} of memory are available: the kernel will have to free memory \
+         during a run."
     );
     Found::all(&[Latency, Resources], Severity::Suspect, say).into()
 }

@@ -69,8 +69,8 @@ fn backlog(condition: &Condition) -> Answer {
             return Answer::Silent;
         }
         let say = format!(
-            "{} on {} lets {} connections wait to be accepted: more opened at once are retried \
-             after a second.",
+            "{} on {} lets at most {} connections wait to be accepted. If more are opened at \
+             once, the rest are tried again after a second.",
             server.name, listener.address, listener.backlog
         );
         Found::all(&[Latency, Capacity], Severity::Suspect, say)
@@ -92,7 +92,8 @@ fn cores(condition: &Condition) -> Answer {
             return Answer::Silent;
         }
         let say = format!(
-            "{} runs {} processes on {} of {online} CPUs: workers take turns on one CPU.",
+            "{} runs {} processes on {} of {online} CPUs: several workers share a CPU and take \
+             turns.",
             server.name,
             server.processes.len(),
             cpus.len()
@@ -131,9 +132,9 @@ fn instrumented(condition: &Condition) -> Answer {
     of_server(condition, |server| {
         if server.filtered == Some(true) && condition.filtered == Some(false) {
             let say = format!(
-                "The system calls of {} pass through a filter (seccomp), as containers set it up, \
-                 and those of this program do not: each costs it more than it costs a server that \
-                 runs without.",
+                "The system calls of {} pass through a filter (seccomp), as in a container, and \
+                 those of this program do not. Each call costs that server more than one without \
+                 a filter.",
                 server.name
             );
             return Found::all(&[Comparison], Severity::Note, say)

@@ -89,8 +89,9 @@ fn ports(condition: &Condition) -> Answer {
         return Answer::Silent;
     }
     let say = format!(
-        "One source address has {count} ports. Without keep-alive each stays in TIME_WAIT for 60 s \
-         after we close it, so more than {per_second} new connections a second run out of them."
+        "One source address has {count} ports. Without keep-alive each stays in TIME_WAIT for \
+         60 s after the generator closes its connection, so with more than {per_second} new \
+         connections a second no port is left."
     );
     let found = Found::all(&[Capacity, Latency], Severity::Suspect, say).evidence("ports", count);
     let remedy = sysctl(condition, "net.ipv4.ip_local_port_range", "32768 60999");
@@ -105,8 +106,8 @@ fn time_wait(condition: &Condition) -> Answer {
         return Answer::Silent;
     }
     let say = format!(
-        "{tw} connections are in TIME_WAIT, of {count} ports that one source address has: the next \
-         run pays for the last one."
+        "{tw} connections are in TIME_WAIT, of {count} ports that one source address has: the \
+         next run finds fewer free ones."
     );
     Found::all(&[Capacity, Comparison], Severity::Suspect, say)
         .evidence("time_wait", *tw)
@@ -121,7 +122,7 @@ fn somaxconn(condition: &Condition) -> Answer {
     let (severity, what) = match value {
         0..1024 => (
             Severity::Suspect,
-            "more connections opened at once than that overflow it and are retried after a second",
+            "if more are opened at once, the rest are tried again after a second",
         ),
         1024..=65_535 => return Answer::Silent,
         _ => (
@@ -146,8 +147,8 @@ fn tcp_mem(condition: &Condition) -> Answer {
     let used = condition.sockets.get("TCP.mem").copied();
     if let Some(used) = used.filter(|used| *used > pressure) {
         let say = format!(
-            "TCP holds {used} pages, more than the {pressure} from which it saves memory: windows \
-             shrink and connections are dropped."
+            "TCP holds {used} pages, more than the {pressure} from which it saves memory: TCP \
+             windows shrink and connections are dropped."
         );
         return Found::all(&Claim::ALL, Severity::Invalid, say)
             .evidence("tcp_mem_used_pages", used)
@@ -162,8 +163,8 @@ fn tcp_mem(condition: &Condition) -> Answer {
         );
     }
     let say = format!(
-        "The unit of tcp_mem is pages, here of {page}: it allows TCP {allowed} on a machine that \
-         has {memory}. The limit that should protect the machine is gone."
+        "The unit of tcp_mem is pages, here of {page}: the setting allows TCP {allowed} on a \
+         machine that has {memory}. The limit that should protect the machine is gone."
     );
     Found::all(&[Capacity, Comparison], Severity::Suspect, say)
         .evidence("tcp_mem_max_pages", max)

@@ -193,7 +193,7 @@ fn what_the_doctor_found_of_the_server_is_told_once() {
     };
     assert!(matches!(said("TCP-07")[..], [say] if say.contains("511")));
     // The trial's own rule has the last word on the limit.
-    assert!(matches!(said("SRV-03")[..], [say] if say.starts_with("The server may open 100")));
+    assert!(matches!(said("SRV-03")[..], [say] if say.starts_with("The server may have 100")));
 }
 
 #[test]

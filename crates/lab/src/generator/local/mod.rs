@@ -269,7 +269,9 @@ fn failed(why: String) -> LabError {
 fn read_event(line: &[u8]) -> Result<Event, LabError> {
     serde_json::from_slice(line).map_err(|error| {
         let start = String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned();
-        failed(format!("it wrote what is no event ({error}): {start}"))
+        failed(format!(
+            "it wrote something that is not an event ({error}): {start}"
+        ))
     })
 }
 

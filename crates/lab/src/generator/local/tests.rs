@@ -99,7 +99,10 @@ fn a_part_that_is_to_stop_waits_for_its_start_no_longer() {
 fn nonsense_is_no_event() {
     let (result, _) = run("read plan; echo hello");
     let text = result.unwrap_err().to_string();
-    assert!(text.contains("it wrote what is no event"), "{text}");
+    assert!(
+        text.contains("it wrote something that is not an event"),
+        "{text}"
+    );
     assert!(text.ends_with("hello\n"), "{text}");
 }
 

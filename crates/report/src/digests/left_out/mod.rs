@@ -57,7 +57,8 @@ impl Run {
         }
         let counts = self.void_counts();
         let mut said = vec![format!(
-            "Something else had the CPUs in {} of {}: {}. By server: {}. {}{}.",
+            "Something other than server and generator used the CPUs in {} of {}: {}. By \
+             server: {}. {}{}.",
             void.len(),
             plural(self.digests.len(), "trial"),
             takers(&void),
@@ -67,8 +68,8 @@ impl Run {
         )];
         if let Some(odd) = void_shares(&counts) {
             said.push(format!(
-                "Trials of {} were spoilt more often or less often than chance explains: what is \
-                 said of it is suspect.",
+                "Trials of {} were spoilt more often or less often than chance explains: what \
+                 is said of this server is suspect.",
                 odd.server
             ));
         }
@@ -110,9 +111,11 @@ impl Run {
         let is_again = |digest: &&&Digest| self.digests.iter().any(|d| is_later(digest, d));
         match void.iter().filter(is_again).count() {
             0 => String::new(),
-            all if all == void.len() => ", and were measured again beside their rivals".to_owned(),
-            1 => ", and 1 of them was measured again beside its rivals".to_owned(),
-            some => format!(", and {some} of them were measured again beside their rivals"),
+            all if all == void.len() => {
+                ", and were measured again together with their rivals".to_owned()
+            }
+            1 => ", and 1 of them was measured again together with its rivals".to_owned(),
+            some => format!(", and {some} of them were measured again together with their rivals"),
         }
     }
 }

@@ -152,9 +152,10 @@ fn when_whoever_was_in_the_way_has_ended_points_are_valid() {
     let mut run = of_trials(&all);
     run.judge(&verdicts);
     let said = run.in_the_way().remove(0);
-    let expected = "Something else had the CPUs in 9 of 30 trials: burner in 9. By server: nginx 3 \
-                    of 10, origin 3 of 10, the ceiling 3 of 10. Those trials do not count, and 6 \
-                    of them were measured again beside their rivals.";
+    let expected = "Something other than server and generator used the CPUs in 9 of 30 trials: \
+                    burner in 9. By server: nginx 3 of 10, origin 3 of 10, the ceiling 3 of 10. \
+                    Those trials do not count, and 6 of them were measured again together with \
+                    their rivals.";
     assert_eq!(said, expected);
     for cell in run.cells("seven-bytes") {
         assert_eq!(cell.status(), model::Status::Valid, "{}", cell.server());

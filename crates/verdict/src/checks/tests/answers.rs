@@ -356,7 +356,10 @@ fn early_requests_that_nobody_declared_make_every_claim_invalid() {
     let verdict = crate::judge(&trial);
     let found = super::finding(&verdict, "HTTP-15").expect("it objects");
     assert!(verdict.nothing_left(), "{found:?}");
-    assert!(found.say.starts_with("48 % of the handshakes"), "{found:?}");
+    assert!(
+        found.say.starts_with("In 48 % of the handshakes"),
+        "{found:?}"
+    );
     // Connections in clear have none.
     "http://127.0.0.1:8080/7".clone_into(&mut trial.plan.requests[0].url);
     (trial.plan.tls, trial.record.tls) = (None, None);

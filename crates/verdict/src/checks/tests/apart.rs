@@ -127,18 +127,18 @@ fn a_clock_that_is_far_away_is_noted() {
         ahead.say
     );
     assert!(
-        ahead.say.contains(" ahead, 1.2 % of the window"),
+        ahead.say.contains(" ahead, which is 1.2 % of the window"),
         "{}",
         ahead.say
     );
     assert!(!ahead.say.contains("kernel"), "{}", ahead.say);
     let behind = far(-12, false).expect("the same to the other side");
     assert!(
-        behind.say.contains(" behind, 1.2 % of the window"),
+        behind.say.contains(" behind, which is 1.2 % of the window"),
         "{}",
         behind.say
     );
-    assert!(behind.say.contains("does not take it"), "{}", behind.say);
+    assert!(behind.say.contains("not synchronised"), "{}", behind.say);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn evenly_spaced_arrivals_of_several_agents_may_come_in_pairs() {
     assert_eq!(spaced(fixed, 1_000, 249), None);
     let found = spaced(fixed, 1_000, 251).expect("the gap is half as long");
     assert_eq!(found.worst(), Severity::Note);
-    assert!(found.say.contains("one in 1000 µs"), "{}", found.say);
+    assert!(found.say.contains("one every 1000 µs"), "{}", found.say);
     assert_eq!(spaced(poisson, 1_000, 251), None);
     // No machine sends one in 50 µs evenly.
     assert_eq!(spaced(fixed, 20_000, 251), None);

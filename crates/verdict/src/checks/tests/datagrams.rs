@@ -63,15 +63,21 @@ fn what_was_dropped_is_said_of_either_direction_and_of_ipv6() {
     };
     assert_eq!(said(&[]), None);
     assert_eq!(said(&[("Udp6.InErrors", 0)]), None);
-    let all = "for all programs";
+    let all = "over all programs";
     let (worst, say) = said(&[("Udp6.RcvbufErrors", 1)]).expect("one is dropped");
     assert_eq!(worst, "invalid", "a time of QUIC may be one of its timers");
-    assert!(say.starts_with("1 datagram was dropped"), "{say}");
+    assert!(
+        say.starts_with("1 datagram was received and dropped"),
+        "{say}"
+    );
     assert!(say.contains(all), "{say}");
     let (_, say) = said(&[("Udp.SndbufErrors", 3)]).expect("three found no room");
     assert!(say.starts_with("3 datagrams found no room"), "{say}");
     let both = said(&[("Udp.InErrors", 2), ("Udp.SndbufErrors", 3)]);
     let (_, say) = both.expect("both are told");
-    assert!(say.starts_with("2 datagrams were dropped"), "{say}");
+    assert!(
+        say.starts_with("2 datagrams were received and dropped"),
+        "{say}"
+    );
     assert!(say.contains("3 found no room"), "{say}");
 }

@@ -110,9 +110,9 @@ pub(super) fn tw_buckets(setting: &Setting, machine: &Machine) -> Vec<Draft> {
         Some(value) if value > 1_000_000 => vec![Draft::new(
             Kind::Size,
             Severity::Note,
-            "One client address has some 28,000 ports to leave in TIME_WAIT for 60 seconds; \
-             millions of them need dozens of client addresses that reconnect for each request. \
-             The default follows the memory.",
+            "One client address has some 28,000 ports, and so at most as many connections in \
+             TIME_WAIT. Millions need dozens of client addresses that reconnect for each \
+             request. The default grows with memory.",
         )],
         Some(value) if value < small => vec![Draft::new(
             Kind::Dangerous,
@@ -129,8 +129,8 @@ pub(super) fn fin_timeout(setting: &Setting, _: &Machine) -> Vec<Draft> {
         Some(value) if value != 60 => vec![Draft::new(
             Kind::Misunderstood,
             Severity::Note,
-            "It does not shorten TIME_WAIT, which is fixed at 60 seconds: it is how long orphaned \
-             connections may stay in FIN_WAIT_2, whose peer does not close its side.",
+            "It does not shorten TIME_WAIT, which is fixed at 60 seconds. It limits how long an \
+             orphaned connection stays in FIN_WAIT_2 while its peer does not close its side.",
         )],
         _ => Vec::new(),
     }

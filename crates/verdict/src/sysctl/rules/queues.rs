@@ -40,9 +40,9 @@ pub(super) fn somaxconn(setting: &Setting, machine: &Machine) -> Vec<Draft> {
         );
     }
     if value > 10_000 {
-        let say = "A queue of more than 10,000 connections that wait to be accepted only hides a \
-                   server that does not accept; each of them has long given up. The limit that \
-                   counts is the smaller of this and the server's own backlog.";
+        let say = "A queue of more than 10,000 connections that wait to be accepted only hides \
+                   a server that does not accept; their clients have long given up. The limit \
+                   that counts is the smaller of this and the server's own backlog.";
         drafts.push(Draft::new(Kind::Size, Severity::Note, say).fix("write 4096"));
     }
     let default = if machine.kernel < Kernel::new(5, 4) {
@@ -52,8 +52,9 @@ pub(super) fn somaxconn(setting: &Setting, machine: &Machine) -> Vec<Draft> {
     };
     if value < default {
         let say = format!(
-            "It lowers the kernel's default of {default}: more than {value} connections opened at \
-             once overflow the accept queue and are retried after a second."
+            "It lowers the kernel's default of {default}. If more than {value} connections are \
+             opened at once, the accept queue overflows, and the rest are tried again after a \
+             second."
         );
         drafts.push(Draft::new(Kind::Size, Severity::Suspect, say));
     } else if value < 1_000 && value != default {
@@ -110,8 +111,8 @@ pub(super) fn syncookies(setting: &Setting, _: &Machine) -> Vec<Draft> {
             Kind::Dangerous,
             Severity::Suspect,
             "Without SYN cookies a full queue of half-open connections drops new ones (counter \
-             TCPReqQFullDrop): they are retried after a second, and the server is open to SYN \
-             floods.",
+             TCPReqQFullDrop): their clients try again after a second, and the server is open to \
+             SYN floods.",
         )],
         Some(2) => vec![Draft::new(
             Kind::Dangerous,
