@@ -15,6 +15,7 @@ use lab::LabError;
 use lab::generator::{Generator as _, Told};
 use model::event::Phase;
 use model::plan::Stop;
+use model::trial::Offset;
 use model::{Environment, Event, PlanFile, Span, Trial};
 use sys::clock;
 use sys::process::Interrupt;
@@ -162,6 +163,13 @@ fn by_agents(
         let told = tell_window(&events, plan, clock, talk);
         let made = made.join().expect("what makes the load does not panic");
         told.map_err(failed).and(made)
+    })
+    .map(|made| Trial {
+        servers_clock: Some(Offset {
+            offset_ns: clock.offset_ns,
+            within: clock.within,
+        }),
+        ..made
     })
 }
 
