@@ -19,7 +19,7 @@ pub mod message;
 pub use agent::{Host, Line, Output, serve};
 pub use broker::Access;
 pub use coordinator::{
-    Coordinator, Ears, Edge, Made, Member, Said, Seen, Sheet, Talk, Wanted, Wish,
+    Coordinator, Ears, Edge, Made, Member, Said, Seen, Sheet, Talk, Wanted, Wish, window,
 };
 pub use desk::{Job, Limits};
 pub use error::FleetError;

@@ -53,6 +53,28 @@ pub struct Trial {
     /// The shares of the agents that made the load, where they did; together they are the record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<Share>,
+    /// How far the clock of the servers' machine was ahead, where neither it nor one of the agents
+    /// asked for the load: meters of servers were read by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers_clock: Option<Offset>,
+}
+
+/// How far a clock was ahead of the clock of whoever asked for the load.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Offset {
+    /// The middle of what is possible.
+    pub offset_ns: i64,
+    /// How far that may be wrong, to either side.
+    #[serde(rename = "within_ns")]
+    pub within: Span,
+}
+
+impl Offset {
+    /// How far the clock is away at least, ahead or behind.
+    pub const fn least(self) -> Span {
+        Span::from_ns(self.offset_ns.unsigned_abs()).saturating_sub(self.within)
+    }
 }
 
 /// The share of a load that one agent made, on a machine of its own.
@@ -81,6 +103,16 @@ pub struct Share {
     pub verdict: Verdict,
 }
 
+impl Share {
+    /// How far its clock was ahead.
+    pub const fn clock(&self) -> Offset {
+        Offset {
+            offset_ns: self.clock_offset_ns,
+            within: self.clock_offset_within,
+        }
+    }
+}
+
 impl Trial {
     /// The share of one agent as a trial of its own, for judging. Its workers are counted from 0.
     #[must_use]
@@ -103,6 +135,7 @@ impl Trial {
             thresholds: Vec::new(),
             recovery: None,
             agents: Vec::new(),
+            servers_clock: None,
         }
     }
 

@@ -153,7 +153,10 @@ impl<'a> Load<'a> {
     async fn begin(&mut self) -> Result<(), FleetError> {
         let start = (self.coordinator.now)().saturating_add(LEAD.as_ns());
         self.start = start;
-        self.edges = edges(self.wish.plan, start);
+        let window = window(self.wish.plan, start);
+        self.edges = window.map_or_else(VecDeque::new, |[begin, end]| {
+            [(Edge::Begin, begin), (Edge::End, end)].into()
+        });
         for member in self.wish.crew {
             let begin = Ask::Begin {
                 order: self.order.clone(),
@@ -171,6 +174,7 @@ impl<'a> Load<'a> {
             return Err(self.not_begun());
         }
         self.has_begun = true;
+        self.ears.window(window);
         Ok(())
     }
 
@@ -320,15 +324,14 @@ impl<'a> Load<'a> {
     }
 }
 
-/// When the window of a plan that starts then begins and ends. Where a count ends it, nobody but
-/// its agents knows when.
-fn edges(plan: &PlanFile, start: u64) -> VecDeque<(Edge, u64)> {
+/// When the window of a plan that starts at `start` begins and ends, by the same clock. Where a
+/// count ends it, nobody but those who make it knows when.
+pub fn window(plan: &PlanFile, start: u64) -> Option<[u64; 2]> {
     let Stop::DurationNs(length) = plan.stop else {
-        return VecDeque::new();
+        return None;
     };
     let begin = start.saturating_add(plan.warmup.as_ns());
-    let end = begin.saturating_add(length.as_ns());
-    [(Edge::Begin, begin), (Edge::End, end)].into()
+    Some([begin, begin.saturating_add(length.as_ns())])
 }
 
 /// How long a load may take from its start to the last record.
@@ -374,9 +377,9 @@ mod tests {
         check(Stop::DurationNs(Span::from_s(10)), 16, Some(16));
         check(Stop::Count(5), 21, None);
         check(Stop::Count(u64::MAX), 3_006, None);
-        let ends = |stop: Stop| edges(&plan(stop), 7_000_000_000);
-        let ten = [(Edge::Begin, 9_000_000_000), (Edge::End, 19_000_000_000)];
-        assert_eq!(ends(Stop::DurationNs(Span::from_s(10))), ten);
-        assert!(ends(Stop::Count(5)).is_empty());
+        let edges = |stop: Stop| window(&plan(stop), 7_000_000_000);
+        let ten = Some([9_000_000_000, 19_000_000_000]);
+        assert_eq!(edges(Stop::DurationNs(Span::from_s(10))), ten);
+        assert_eq!(edges(Stop::Count(5)), None);
     }
 }

@@ -20,6 +20,7 @@ use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
 use self::load::Load;
+pub use self::load::window;
 use self::missing::Missing;
 use self::roll::Roll;
 pub use self::talk::{Said, Talk};
@@ -110,6 +111,11 @@ pub trait Ears {
 
     /// It begins, and the broker keeps its result under this name.
     fn kept(&mut self, order: &str);
+
+    /// All agents know when it begins. The edges of its window, by this machine's clock in
+    /// nanoseconds since 1970; none where a count ends it. Heard once, before they are reached,
+    /// unless messages were slow.
+    fn window(&mut self, edges: Option<[u64; 2]>);
 
     /// Its window begins or ends, by this machine's clock in nanoseconds since 1970.
     fn edge(&mut self, edge: Edge, at: u64);

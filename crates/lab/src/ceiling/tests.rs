@@ -62,6 +62,7 @@ fn trial(connections: u32, rate: f64, responder_busy: f64, generator_busy_ms: u6
         thresholds: Vec::new(),
         recovery: None,
         agents: Vec::new(),
+        servers_clock: None,
     }
 }
 

@@ -3,7 +3,9 @@
 //! The roots of `/proc`, `/sys` and `/etc` are arguments, so that tests feed fixtures. What cannot
 //! be read is none: rules that need it answer `unknown`.
 
+mod chrony;
 pub mod path;
+mod ptp;
 pub mod timekeeping;
 
 use std::collections::BTreeMap;
@@ -62,7 +64,7 @@ pub fn of_this_machine(tool: Tool) -> Environment {
     );
     environment.architecture = Some(std::env::consts::ARCH.to_owned());
     environment.time = Some(rfc3339(sys::clock::realtime()));
-    environment.timekeeping = timekeeping::read(Path::new("/proc"));
+    environment.timekeeping = timekeeping::read(timekeeping::Roots::default());
     environment.clock_cost_ns = Some(sys::clock::monotonic_cost().as_us_f64() * 1e3);
     environment.io_uring = Some(match sys::syscall::ring::Ring::new(1) {
         Ok(_) => "available".to_owned(),

@@ -6,35 +6,66 @@ use model::environment::Timekeeping;
 use sys::clock::{Discipline, discipline};
 use sys::counters::process;
 
+use super::{chrony, ptp};
+
+/// The program that tells more than the kernel does.
+const CHRONY: &str = "chronyd";
+
 /// Programs that keep clocks, each with the name that the kernel has of its process: it has room
 /// for 15 bytes.
 const KEEPERS: [(&str, &str); 5] = [
-    ("chronyd", "chronyd"),
+    (CHRONY, CHRONY),
     ("ntpd", "ntpd"),
     ("phc2sys", "phc2sys"),
     ("ptp4l", "ptp4l"),
     ("systemd-timesyn", "systemd-timesyncd"),
 ];
 
+/// Where it is read who keeps the clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Roots<'a> {
+    /// `/proc`.
+    pub proc: &'a Path,
+    /// `/sys`.
+    pub sys: &'a Path,
+}
+
+impl Default for Roots<'_> {
+    fn default() -> Self {
+        Self {
+            proc: Path::new("/proc"),
+            sys: Path::new("/sys"),
+        }
+    }
+}
+
 /// The state of the clock, and who keeps it; none where this process may not ask. It looks at the
-/// name of every process.
-pub fn read(proc: &Path) -> Option<Timekeeping> {
-    Some(told(discipline().ok()?, keepers(proc)))
+/// name of every process, and where chronyd runs it starts chronyc: nothing to do during a load.
+pub fn read(roots: Roots<'_>) -> Option<Timekeeping> {
+    let kept_by = keepers(roots.proc);
+    let is_chrony = kept_by.iter().any(|name| name == CHRONY);
+    let kept = Timekeeping {
+        chrony: is_chrony.then(chrony::ask).flatten(),
+        ptp_clocks: ptp::clocks(roots.sys),
+        kept_by,
+        ..Timekeeping::default()
+    };
+    Some(told(discipline().ok()?, kept))
 }
 
-/// The state of the clock as it is now, kept by whom `before` says: one call of the kernel.
+/// The state of the clock as it is now, kept as `before` says: one call of the kernel.
 pub fn again(before: Option<&Timekeeping>) -> Option<Timekeeping> {
-    let kept_by = before.map_or_else(Vec::new, |before| before.kept_by.clone());
-    Some(told(discipline().ok()?, kept_by))
+    let kept = before.cloned().unwrap_or_default();
+    Some(told(discipline().ok()?, kept))
 }
 
-fn told(state: Discipline, kept_by: Vec<String>) -> Timekeeping {
+fn told(state: Discipline, kept: Timekeeping) -> Timekeeping {
     Timekeeping {
         synchronised: state.is_synchronised,
         error_at_most: state.error_at_most,
         error_estimated: state.error_estimated,
         correction_left_ns: state.correction_left_ns,
-        kept_by,
+        ..kept
     }
 }
 
@@ -81,9 +112,13 @@ mod tests {
             error_estimated: model::Span::from_us(30),
             correction_left_ns: -5,
         };
-        let before = told(state, vec!["chronyd".to_owned()]);
+        let kept = Timekeeping {
+            kept_by: vec![CHRONY.to_owned()],
+            ..Timekeeping::default()
+        };
+        let before = told(state, kept);
         assert_eq!(before.error_at_most, model::Span::from_us(900));
         let kept_by = again(Some(&before)).map(|now| now.kept_by);
-        assert!(kept_by.is_none_or(|kept_by| kept_by == ["chronyd"]));
+        assert!(kept_by.is_none_or(|kept_by| kept_by == [CHRONY]));
     }
 }

@@ -111,6 +111,7 @@ impl Generator for Fake {
             thresholds: Vec::new(),
             recovery: None,
             agents: Vec::new(),
+            servers_clock: None,
         })
     }
 }

@@ -54,6 +54,7 @@ fn trial(sequence: u32) -> Trial {
         thresholds: Vec::new(),
         recovery: None,
         agents: Vec::new(),
+        servers_clock: None,
     }
 }
 

@@ -13,7 +13,7 @@ pub mod settings;
 mod timekeeping;
 
 pub use path::PathEnd;
-pub use timekeeping::Timekeeping;
+pub use timekeeping::{Chrony, TimeSource, Timekeeping};
 
 /// Where a trial ran.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

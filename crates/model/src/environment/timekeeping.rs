@@ -1,4 +1,4 @@
-//! How well the clock of a machine is kept, by the kernel's own account.
+//! How well the clock of a machine is kept, by the kernel's account and that of chronyd.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,4 +24,44 @@ pub struct Timekeeping {
     /// as in a container.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_by: Vec<String>,
+    /// What chronyd says; none where it does not run, or does not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chrony: Option<Chrony>,
+    /// Clocks that network cards or a hypervisor offer (PTP hardware clocks), by the names that
+    /// drivers give them: `ptp_kvm`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ptp_clocks: Vec<String>,
+}
+
+/// What chronyd says of the clock that it keeps (`chronyc tracking`), without whom it asks.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Chrony {
+    /// What it follows; none where it is not synchronised.
+    pub source: Option<TimeSource>,
+    /// Steps between it and a reference clock; 0 where it is not synchronised.
+    pub stratum: u32,
+    /// How far the clock is ahead of what it takes for the time.
+    pub offset_ns: i64,
+    /// How long the way to the reference clock is, there and back.
+    #[serde(rename = "root_delay_ns")]
+    pub root_delay: Span,
+    /// How wrong the clocks on that way may be together.
+    #[serde(rename = "root_dispersion_ns")]
+    pub root_dispersion: Span,
+}
+
+/// What a machine's clock follows.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TimeSource {
+    /// A reference clock at this machine.
+    Device,
+    /// A server on the network.
+    Network,
+    /// Nothing else: the machine's own clock is taken for right.
+    Own,
+    /// The clock of a network card or of the hypervisor (PTP).
+    Ptp,
 }

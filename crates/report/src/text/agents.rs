@@ -1,6 +1,7 @@
 //! The agents that made a load, each with its share and what that is worth.
 
-use model::trial::Share;
+use model::environment::Timekeeping;
+use model::trial::{Offset, Share};
 use model::{Span, Status, Trial};
 use verdict::words;
 
@@ -12,6 +13,11 @@ pub(super) fn agents(trial: &Trial, style: Style) -> String {
     for (position, share) in trial.agents.iter().enumerate() {
         let label = if position == 0 { "agents" } else { "" };
         out.push_str(&style.labelled(label, &line(share)));
+    }
+    if let Some(servers) = trial.servers_clock {
+        let kept = trial.environment.timekeeping.as_ref();
+        let line = format!("the servers' machine: {}", clock(servers, kept));
+        out.push_str(&style.labelled("", &line));
     }
     out
 }
@@ -35,19 +41,22 @@ fn line(share: &Share) -> String {
     if share.verdict.status > Status::Unknown && !rules.is_empty() {
         text.push_str(&format!(" because of {}", rules.join(", ")));
     }
-    let sign = if share.clock_offset_ns < 0 { '-' } else { '+' };
-    let away = Span::from_ns(share.clock_offset_ns.unsigned_abs());
-    let within = share.clock_offset_within;
-    text.push_str(&format!("; clock {sign}{away} within {within}"));
-    if let Some(kept) = &share.environment.timekeeping {
-        text.push_str(&format!(", {}", words::timekeeping(kept)));
-    }
+    let kept = share.environment.timekeeping.as_ref();
+    text.push_str(&format!("; {}", clock(share.clock(), kept)));
     text
+}
+
+/// How far a clock is away, and how it is kept.
+fn clock(offset: Offset, kept: Option<&Timekeeping>) -> String {
+    let sign = if offset.offset_ns < 0 { '-' } else { '+' };
+    let away = Span::from_ns(offset.offset_ns.unsigned_abs());
+    let kept = kept.map(|kept| format!(", {}", words::timekeeping(kept)));
+    let kept = kept.unwrap_or_default();
+    format!("clock {sign}{away} within {}{kept}", offset.within)
 }
 
 #[cfg(test)]
 mod tests {
-    use model::environment::Timekeeping;
     use model::fixture;
 
     use super::*;
@@ -68,6 +77,10 @@ mod tests {
             kept_by: vec!["chronyd".to_owned()],
             ..Timekeeping::default()
         });
+        trial.servers_clock = Some(Offset {
+            offset_ns: -3_000,
+            within: Span::from_us(40),
+        });
         let text = agents(&trial, Style::default());
         let words: Vec<&str> = text.split_whitespace().collect();
         let words = words.join(" ");
@@ -76,6 +89,7 @@ mod tests {
             "; clock +1.50 µs within 100 µs",
             "gen2: 2 threads",
             "; clock -2.00 ms within 100 µs, synchronised by chronyd, at most 3.00 ms wrong",
+            "the servers' machine: clock -3.00 µs within 40.0 µs",
         ] {
             assert!(words.contains(expected), "no '{expected}' in {words}");
         }

@@ -5,7 +5,8 @@
 //! windows may be apart. For so long at both edges a part of the load is missing, and the server
 //! has an easier time: that is held against the window, or against the shortest stage of a load
 //! whose rate changes. Where the servers' machine was metered by its own clock, the interval of
-//! each agent is held against the window for the cost of an answer, too.
+//! each agent is held against the window for the cost of an answer, too, with that of the servers'
+//! machine where a third one asked for the load.
 //!
 //! A clock that is far away is noted although that was taken out: whoever keeps it right may have
 //! set it between the comparison and the start, by which its agent then began too early or too
@@ -14,10 +15,11 @@
 
 use std::collections::BTreeMap;
 
+use model::environment::Timekeeping;
 use model::finding::Claim::{self, Capacity, Comparison, Latency, Resources};
 use model::finding::Severity;
 use model::plan::Arrivals;
-use model::trial::Share;
+use model::trial::Offset;
 use model::{Span, Trial};
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, part};
@@ -50,7 +52,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let parts = [
         windows(facts),
         meters(facts),
-        far_away(facts),
+        far_agent(facts),
+        far_servers(facts),
         spacing(trial),
     ];
     let parts: Vec<Part> = parts.into_iter().flatten().collect();
@@ -71,14 +74,12 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .limit(&APART_OF_STAGE)
         .limit(&OFFSET_OF_STAGE)
         .limit(&APART_OF_GAP);
-    for share in &trial.agents {
-        let within = share.clock_offset_within.as_ns();
+    let agents = trial.agents.iter();
+    let clocks = agents.map(|share| (share.agent.as_str(), share.clock()));
+    for (whose, clock) in clocks.chain(trial.servers_clock.map(|clock| (SERVERS, clock))) {
         found = found
-            .evidence(
-                &format!("offset_ns of {}", share.agent),
-                share.clock_offset_ns,
-            )
-            .evidence(&format!("within_ns of {}", share.agent), within);
+            .evidence(&format!("offset_ns of {whose}"), clock.offset_ns)
+            .evidence(&format!("within_ns of {whose}"), clock.within.as_ns());
     }
     let mut fixes: Vec<&str> = parts.iter().map(|part| part.fix).collect();
     fixes.dedup();
@@ -88,6 +89,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .into()
 }
 
+const SERVERS: &str = "the servers' machine";
 const NEARER: &str = "Use a NATS server that is nearer to all agents, or measure for longer";
 const TIME_SERVER: &str = "Let all machines follow a time server (chrony, systemd-timesyncd)";
 const RANDOM: &str = "Ask for random arrivals (--poisson), which stay random";
@@ -144,7 +146,9 @@ fn windows(facts: &Facts<'_>) -> Option<Part> {
 fn meters(facts: &Facts<'_>) -> Option<Part> {
     facts.trial.usage.server.as_ref()?;
     let shares = facts.trial.agents.iter();
-    let within = shares.map(|one| one.clock_offset_within).max()?;
+    let agent = shares.map(|one| one.clock_offset_within).max()?;
+    let servers = facts.trial.servers_clock;
+    let within = agent + servers.map_or(Span::ZERO, |clock| clock.within);
     let share = part(within, facts.record.window);
     Some(Part {
         claims: &[Resources],
@@ -159,33 +163,48 @@ fn meters(facts: &Facts<'_>) -> Option<Part> {
     })
 }
 
-/// The clock that is certainly furthest away.
-fn far_away(facts: &Facts<'_>) -> Option<Part> {
-    let least = |share: &Share| {
-        let away = Span::from_ns(share.clock_offset_ns.unsigned_abs());
-        away.saturating_sub(share.clock_offset_within)
-    };
-    let furthest = facts.trial.agents.iter().max_by_key(|share| least(share))?;
-    let (length, whose) = shortest(facts);
-    let share = part(least(furthest), length);
-    let way = match furthest.clock_offset_ns < 0 {
+/// The clock of an agent that is certainly furthest away.
+fn far_agent(facts: &Facts<'_>) -> Option<Part> {
+    let shares = facts.trial.agents.iter();
+    let furthest = shares.max_by_key(|share| share.clock().least())?;
+    let kept = furthest.environment.timekeeping.as_ref();
+    Some(Part {
+        claims: &[Capacity, Latency],
+        ..far(&furthest.agent, furthest.clock(), kept, shortest(facts))?
+    })
+}
+
+/// The clock by which meters were read.
+fn far_servers(facts: &Facts<'_>) -> Option<Part> {
+    facts.trial.usage.server.as_ref()?;
+    let clock = facts.trial.servers_clock?;
+    let kept = facts.trial.environment.timekeeping.as_ref();
+    far(SERVERS, clock, kept, (facts.record.window, "the window"))
+}
+
+fn far(
+    whose: &str,
+    clock: Offset,
+    kept: Option<&Timekeeping>,
+    (length, of_what): (Span, &str),
+) -> Option<Part> {
+    let share = part(clock.least(), length);
+    let way = match clock.offset_ns < 0 {
         true => "behind",
         false => "ahead",
     };
     let severity = OFFSET_OF_STAGE.severity(share)?;
     let mut say = format!(
-        "The clock of {} was {} {way}, which is {} of {whose}. The start allowed for that, \
+        "The clock of {whose} was {} {way}, which is {} of {of_what}. The start allowed for that, \
          unless something set the clock before the load began.",
-        furthest.agent,
-        Span::from_ns(furthest.clock_offset_ns.unsigned_abs()).people(),
+        Span::from_ns(clock.offset_ns.unsigned_abs()).people(),
         words::share(share)
     );
-    let kept = furthest.environment.timekeeping.as_ref();
     if kept.is_some_and(|kept| !kept.synchronised) {
         say.push_str(" The kernel there says that the clock is not synchronised.");
     }
     Some(Part {
-        claims: &[Capacity, Latency],
+        claims: &[Resources],
         severity,
         say,
         fix: TIME_SERVER,

@@ -26,7 +26,7 @@ pub struct Difference {
 const LENGTH_MAX: usize = 160;
 
 /// What moves from one moment to the next, is drawn anew for every trial, or is an opinion.
-const PASSING: [&str; 12] = [
+const PASSING: [&str; 16] = [
     "addresses",
     "clock cost ns",
     "doctor",
@@ -37,6 +37,10 @@ const PASSING: [&str; 12] = [
     "sources",
     "sysctls net.netfilter.nf_conntrack_count",
     "time",
+    "timekeeping chrony offset ns",
+    "timekeeping chrony root delay ns",
+    "timekeeping chrony root dispersion ns",
+    "timekeeping chrony stratum",
     "timekeeping correction left ns",
     "timekeeping error",
 ];

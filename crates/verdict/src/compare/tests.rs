@@ -436,6 +436,14 @@ fn ends_of_the_way_that_differ_are_told_and_round_trips_are_not() {
             error_estimated: model::Span::from_us(round_trip),
             correction_left_ns: -7 - i64::from(mtu > 1_500),
             kept_by: vec!["chronyd".to_owned()],
+            chrony: Some(model::environment::Chrony {
+                source: Some(model::environment::TimeSource::Network),
+                stratum: 2 + u32::from(mtu > 1_500),
+                offset_ns: 7 + i64::from(mtu > 1_500),
+                root_delay: model::Span::from_us(mtu),
+                root_dispersion: model::Span::from_us(round_trip),
+            }),
+            ptp_clocks: Vec::new(),
         });
         trial.agents = vec![fixture::share("a", 0..1, trial.clone())];
         let mut side = Side::new("x", Kind::Load);

@@ -1,6 +1,6 @@
 //! Words and numbers as people read them in findings and tables.
 
-use model::environment::Timekeeping;
+use model::environment::{Chrony, TimeSource, Timekeeping};
 use model::record::Outage;
 use model::usage::Spender;
 use model::{Bytes, Record, Span};
@@ -130,18 +130,55 @@ pub fn limit_of_memory(limit: Bytes) -> String {
     }
 }
 
-/// How a clock is kept: `synchronised by chronyd, at most 1.20 ms wrong`.
+/// How a clock is kept: `synchronised by chronyd, at most 1.20 ms wrong`, and what chronyd says.
 pub fn timekeeping(clock: &Timekeeping) -> String {
     let by = match clock.kept_by.as_slice() {
         [] => String::new(),
         _ => format!(" by {}", list(&clock.kept_by)),
     };
-    match (clock.synchronised, by.is_empty()) {
+    let mut text = match (clock.synchronised, by.is_empty()) {
         (true, _) => format!("synchronised{by}, at most {} wrong", clock.error_at_most),
         (false, true) => "not synchronised".to_owned(),
         // It has just begun, or does not tell the kernel, or its servers do not answer.
         (false, false) => format!("not synchronised yet{by}"),
+    };
+    let is_chrony = clock.kept_by.iter().any(|name| name == "chronyd");
+    match &clock.chrony {
+        Some(chrony) => text.push_str(&format!("; chronyd {}", followed(chrony))),
+        None if is_chrony => text.push_str("; what chronyd says is unknown"),
+        None => {}
     }
+    if !clock.ptp_clocks.is_empty() {
+        let noun = match clock.ptp_clocks.len() {
+            1 => "PTP clock",
+            _ => "PTP clocks",
+        };
+        text.push_str(&format!("; {noun} of {}", list(&clock.ptp_clocks)));
+    }
+    text
+}
+
+/// What chronyd follows, and how well.
+fn followed(chrony: &Chrony) -> String {
+    let source = match chrony.source {
+        None => return "follows nothing yet".to_owned(),
+        Some(TimeSource::Device) => "a device",
+        Some(TimeSource::Network) => "a server on the network",
+        Some(TimeSource::Own) => "nothing but the machine's own clock",
+        Some(TimeSource::Ptp) => "a PTP clock",
+    };
+    let way = if chrony.offset_ns < 0 {
+        "behind"
+    } else {
+        "ahead"
+    };
+    format!(
+        "follows {source} (stratum {}), {} {way}, root delay {}, root dispersion {}",
+        chrony.stratum,
+        Span::from_ns(chrony.offset_ns.unsigned_abs()),
+        chrony.root_delay,
+        chrony.root_dispersion
+    )
 }
 
 #[cfg(test)]

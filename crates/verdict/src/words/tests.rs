@@ -44,5 +44,48 @@ fn how_a_clock_is_kept_is_told_in_a_few_words() {
     let said = "synchronised by phc2sys and ptp4l, at most 1.20 ms wrong";
     check(true, &two, said);
     check(false, &[], "not synchronised");
-    check(false, &["chronyd"], "not synchronised yet by chronyd");
+    check(false, &["ntpd"], "not synchronised yet by ntpd");
+}
+
+#[test]
+fn what_chronyd_says_is_told_and_so_are_ptp_clocks() {
+    let check = |chrony: Option<Chrony>, ptp: &[&str], expected: &str| {
+        let clock = Timekeeping {
+            kept_by: vec!["chronyd".to_owned()],
+            chrony,
+            ptp_clocks: ptp.iter().map(|name| (*name).to_owned()).collect(),
+            ..Timekeeping::default()
+        };
+        let expected = format!("not synchronised yet by chronyd; {expected}");
+        assert_eq!(timekeeping(&clock), expected);
+    };
+    let by = |source: Option<TimeSource>, offset_ns: i64| {
+        Some(Chrony {
+            source,
+            stratum: 3,
+            offset_ns,
+            root_delay: Span::from_us(900),
+            root_dispersion: Span::from_us(70),
+        })
+    };
+    check(None, &[], "what chronyd says is unknown");
+    check(by(None, 0), &[], "chronyd follows nothing yet");
+    check(
+        by(Some(TimeSource::Network), 1_500),
+        &[],
+        "chronyd follows a server on the network (stratum 3), 1.50 µs ahead, root delay 900 µs, \
+         root dispersion 70.0 µs",
+    );
+    check(
+        by(Some(TimeSource::Ptp), -1_500),
+        &["ptp_kvm"],
+        "chronyd follows a PTP clock (stratum 3), 1.50 µs behind, root delay 900 µs, root \
+         dispersion 70.0 µs; PTP clock of ptp_kvm",
+    );
+    let two = ["ice", "ptp_kvm"];
+    check(
+        None,
+        &two,
+        "what chronyd says is unknown; PTP clocks of ice and ptp_kvm",
+    );
 }

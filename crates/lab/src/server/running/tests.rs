@@ -854,6 +854,7 @@ impl Generator for Killer {
             thresholds: Vec::new(),
             recovery: None,
             agents: Vec::new(),
+            servers_clock: None,
         })
     }
 }

@@ -100,6 +100,7 @@ pub(crate) fn together(
         thresholds: Vec::new(),
         recovery,
         agents,
+        servers_clock: None,
     }
 }
 

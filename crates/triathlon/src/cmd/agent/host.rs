@@ -90,7 +90,7 @@ impl Machine {
         trial.environment = Environment {
             time: Some(lab::environment::rfc3339(clock::realtime())),
             path: path_of(asked, &trial.record),
-            timekeeping: timekeeping::read(Path::new("/proc")),
+            timekeeping: timekeeping::read(timekeeping::Roots::default()),
             ..self.environment.clone()
         };
         trial.usage = meters.usage();

@@ -154,7 +154,38 @@ impl Crew {
         u32::try_from(cpus.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    fn make(&self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, FleetError> {
+    /// Makes the load of servers on another machine, which is told of the window.
+    pub(super) fn make_for(
+        &self,
+        plan: &PlanFile,
+        window: &mut dyn FnMut(Option<[u64; 2]>),
+    ) -> Result<Trial, LabError> {
+        self.make(plan, &mut |_, _| (), window)
+    }
+
+    fn make(
+        &self,
+        plan: &PlanFile,
+        watch: &mut Watch<'_>,
+        window: &mut dyn FnMut(Option<[u64; 2]>),
+    ) -> Result<Trial, LabError> {
+        if self.interrupt.is_raised() {
+            return Err(LabError::Interrupted);
+        }
+        self.ask(plan, watch, window).map_err(|error| match error {
+            FleetError::Interrupted => LabError::Interrupted,
+            error => LabError::Generator {
+                why: error.to_string(),
+            },
+        })
+    }
+
+    fn ask(
+        &self,
+        plan: &PlanFile,
+        watch: &mut Watch<'_>,
+        window: &mut dyn FnMut(Option<[u64; 2]>),
+    ) -> Result<Trial, FleetError> {
         // A plan with few workers, as one of a single exchange, needs few of them.
         let many = (plan.workers.max(1) as usize).min(self.seen.len());
         let seen = self.coordinator.gather_again(&self.seen[..many])?;
@@ -169,6 +200,7 @@ impl Crew {
         };
         let mut watching = Watching {
             watch,
+            window,
             interrupt: self.interrupt,
         };
         watching.tell(Phase::Reference, clock::monotonic());
@@ -183,21 +215,15 @@ impl Crew {
 
 impl Generator for Crew {
     fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
-        if self.interrupt.is_raised() {
-            return Err(LabError::Interrupted);
-        }
-        self.make(plan, watch).map_err(|error| match error {
-            FleetError::Interrupted => LabError::Interrupted,
-            error => LabError::Generator {
-                why: error.to_string(),
-            },
-        })
+        // Meters here are read when an edge is reached.
+        self.make(plan, watch, &mut |_| ())
     }
 }
 
 /// A lab that meters its servers while agents make the load.
 struct Watching<'a, 'w> {
     watch: &'a mut Watch<'w>,
+    window: &'a mut dyn FnMut(Option<[u64; 2]>),
     interrupt: Interrupt,
 }
 
@@ -217,6 +243,10 @@ impl Ears for Watching<'_, '_> {
     }
 
     fn kept(&mut self, _order: &str) {}
+
+    fn window(&mut self, edges: Option<[u64; 2]>) {
+        (self.window)(edges);
+    }
 
     fn edge(&mut self, edge: Edge, at: u64) {
         let ago = clock::realtime().as_ns().saturating_sub(at);

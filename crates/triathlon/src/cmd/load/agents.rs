@@ -192,6 +192,8 @@ impl Ears for Waiting<'_> {
         ));
     }
 
+    fn window(&mut self, _edges: Option<[u64; 2]>) {}
+
     fn edge(&mut self, _edge: Edge, _at: u64) {}
 }
 

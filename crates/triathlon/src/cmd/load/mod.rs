@@ -232,6 +232,7 @@ fn measure(
         thresholds: Vec::new(),
         recovery,
         agents: Vec::new(),
+        servers_clock: None,
     };
     // Before anything else reads it: no finding can repeat what is not there.
     if !args.keep_secrets {

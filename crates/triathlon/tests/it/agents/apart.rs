@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use model::environment::PathEnd;
-use model::{Environment, Outcome, Trial};
+use model::{Environment, Outcome, Span, Trial};
 use sys::namespace::{Inside, Namespace};
 
 use super::nats::{Nats, agent, load_by};
@@ -390,6 +390,7 @@ fn the_first_race_is_run_by_servers_on_another_machine() {
     assert!(race.measured(address(SERVERS)) >= 4, "{run:#?}");
     for trial in race.trials() {
         assert_eq!(trial.agents.len(), 1, "one machine made the load");
+        assert!(trial.servers_clock.is_none(), "that machine asked for it");
         assert!(trial.environment.kernel.is_some(), "the servers' machine");
         let share = &trial.agents[0];
         assert!(share.environment.kernel.is_some(), "and that of the load");
@@ -436,6 +437,9 @@ fn the_first_race_is_run_by_agents_for_servers_of_another_agent() {
         shares_add_up(&trial);
         ends_are_told(&trial);
         assert!(trial.environment.kernel.is_some(), "the servers' machine");
+        // All of them have one clock.
+        let clock = trial.servers_clock.expect("it was compared");
+        assert_eq!(clock.least(), Span::ZERO, "{clock:?}");
     }
     wait_until("the agent alone is left there", || {
         processes(&machines, RIG).len() == 1

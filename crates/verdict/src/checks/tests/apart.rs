@@ -3,6 +3,7 @@
 use model::environment::Timekeeping;
 use model::plan::Arrivals;
 use model::plan::pace::{Form, Stage};
+use model::trial::Offset;
 use model::{Claim, Rate};
 
 use super::*;
@@ -81,6 +82,69 @@ fn one_agent_is_apart_from_nobody_but_the_meters() {
     };
     assert_eq!(one(true), Some(vec![Claim::Resources]));
     assert_eq!(one(false), None);
+}
+
+/// Where the servers' machine is no agent of the load and did not ask for it, its clock is known to
+/// an interval of its own, which comes on top of an agent's.
+#[test]
+fn meters_are_apart_by_the_interval_of_their_own_machine_too() {
+    let cost = |agents: u64, servers: Option<u64>| {
+        let mut trials = by_two();
+        let trial = &mut trials[0];
+        trial.agents.pop();
+        let part =
+            |of_thousand: u64| Span::from_ns(trial.record.window.as_ns() / 1_000 * of_thousand);
+        trial.agents[0].clock_offset_within = part(agents);
+        trial.servers_clock = servers.map(|of_thousand| Offset {
+            offset_ns: 0,
+            within: part(of_thousand),
+        });
+        said(&trials).map(|found| found.severity.into_iter().collect::<Vec<_>>())
+    };
+    let suspect = Some(vec![(Claim::Resources, Severity::Suspect)]);
+    assert_eq!(cost(6, None), None);
+    assert_eq!(cost(6, Some(3)), None);
+    assert_eq!(cost(6, Some(5)), suspect);
+    assert_eq!(cost(1, Some(11)), suspect);
+    assert_eq!(
+        cost(51, Some(51)),
+        Some(vec![(Claim::Resources, Severity::Invalid)])
+    );
+}
+
+/// Meters were read by that clock, so that it is the cost that is doubted.
+#[test]
+fn a_clock_of_the_servers_machine_that_is_far_away_is_noted() {
+    let far = |of_thousand: i64| {
+        let mut trials = by_two();
+        let trial = &mut trials[0];
+        let thousandth = i64::try_from(trial.record.window.as_ns() / 1_000).unwrap();
+        trial.servers_clock = Some(Offset {
+            offset_ns: thousandth * of_thousand,
+            within: Span::ZERO,
+        });
+        trial.environment.timekeeping = Some(Timekeeping::default());
+        said(&trials)
+    };
+    assert_eq!(far(9), None);
+    let found = far(-12).expect("a hundredth of the window and more");
+    let claims: Vec<Claim> = found.severity.keys().copied().collect();
+    assert_eq!(
+        (claims, found.worst()),
+        (vec![Claim::Resources], Severity::Note)
+    );
+    let say = "The clock of the servers' machine was ";
+    assert!(found.say.starts_with(say), "{}", found.say);
+    assert!(
+        found.say.contains(" behind, 1.2 % of the window"),
+        "{}",
+        found.say
+    );
+    assert!(found.say.contains("does not take it"), "{}", found.say);
+    let stated = found
+        .evidence
+        .contains_key("within_ns of the servers' machine");
+    assert!(stated, "{:?}", found.evidence);
 }
 
 /// A crowd that comes for a tenth of the window comes of all agents at once, or is another one.

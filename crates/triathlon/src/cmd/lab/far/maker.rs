@@ -1,7 +1,7 @@
 //! Who makes the load of servers on another machine: this one, or agents that the experiment names.
 //!
-//! The machine of the servers is told the edges of the window: before it begins by this machine,
-//! which sets the start, and as it begins where agents make the load.
+//! The machine of the servers is told the edges of the window by its own clock as soon as the start
+//! is known, before they come.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -12,10 +12,10 @@ use anyhow::Context as _;
 use fleet::clock::Clock;
 use fleet::{FleetError, Member, Name, Talk};
 use lab::LabError;
-use lab::generator::{Generator as _, Told};
-use model::event::Phase;
+use lab::generator::Told;
 use model::plan::Stop;
-use model::{Environment, Event, PlanFile, Span, Trial};
+use model::trial::Offset;
+use model::{Environment, PlanFile, Span, Trial};
 use sys::clock;
 use sys::process::Interrupt;
 
@@ -118,8 +118,7 @@ fn by_this_machine(
         }
         begun = true;
         let start = clock::realtime().as_ns().saturating_add(LEAD.as_ns());
-        let begin = start.saturating_add(plan.warmup.as_ns());
-        match say_window(talk, &plan, clock, begin) {
+        match say_window(talk, &plan, clock, fleet::window(&plan, start)) {
             Ok(()) => Told::Begin(here(start)),
             Err(error) => {
                 lost = Some(error);
@@ -148,61 +147,62 @@ fn by_this_machine(
 
 /// The load of agents takes a thread, so that the servers' machine is told of it meanwhile.
 fn by_agents(
-    crew: &mut Crew,
+    crew: &Crew,
     plan: &PlanFile,
     clock: Clock,
     talk: &mut Talk<'_>,
 ) -> Result<Trial, LabError> {
-    let (sender, events) = channel();
+    let (sender, windows) = channel();
     let silent = Order::Window(None).text();
     talk.say(silent, longest(plan)).map_err(failed)?;
     thread::scope(|scope| {
-        let made =
-            scope.spawn(move || crew.run(plan, &mut |event, _| drop(sender.send(event.clone()))));
-        let told = tell_window(&events, plan, clock, talk);
+        let made = scope.spawn(move || {
+            let mut window = |edges| {
+                // Nobody waits for it where the servers' machine has gone.
+                let _sent = sender.send(edges);
+            };
+            crew.make_for(plan, &mut window)
+        });
+        let told = tell_window(&windows, plan, clock, talk);
         let made = made.join().expect("what makes the load does not panic");
         told.map_err(failed).and(made)
     })
+    .map(|made| Trial {
+        servers_clock: Some(Offset {
+            offset_ns: clock.offset_ns,
+            within: clock.within,
+        }),
+        ..made
+    })
 }
 
-/// Tells when the window begins, and returns when nothing more happens.
+/// Tells the edges of the window, and returns when nothing more happens.
 fn tell_window(
-    events: &Receiver<Event>,
+    windows: &Receiver<Option<[u64; 2]>>,
     plan: &PlanFile,
     clock: Clock,
     talk: &mut Talk<'_>,
 ) -> Result<(), FleetError> {
     let mut told = Ok(());
     loop {
-        match events.recv_timeout(LOOK) {
-            Ok(Event::Phase {
-                phase: Phase::Measurement,
-                monotonic_ns: at,
-            }) => {
-                let ago = clock::monotonic().saturating_since(at);
-                let begin = clock::realtime().as_ns().saturating_sub(ago.as_ns());
-                told = told.and_then(|()| say_window(talk, plan, clock, begin));
-            }
-            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+        match windows.recv_timeout(LOOK) {
+            Ok(edges) => told = told.and_then(|()| say_window(talk, plan, clock, edges)),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return told,
         }
         talk.breathe();
     }
 }
 
-/// Says the edges of the window of a plan, which begins at `begin`, as the servers' machine has
-/// them; none where a count ends it.
+/// Says the edges of the window of a plan as the servers' machine has them; none where a count ends
+/// it.
 fn say_window(
     talk: &mut Talk<'_>,
     plan: &PlanFile,
     clock: Clock,
-    begin: u64,
+    edges: Option<[u64; 2]>,
 ) -> Result<(), FleetError> {
-    let window = match plan.stop {
-        Stop::Count(_) => None,
-        Stop::DurationNs(length) => Some([begin, begin.saturating_add(length.as_ns())]),
-    };
-    let window = window.map(|edges| edges.map(|at| clock.there(at)));
+    let window = edges.map(|edges| edges.map(|at| clock.there(at)));
     talk.say(Order::Window(window).text(), longest(plan))
 }
 
