@@ -136,11 +136,11 @@ fn a_clock_of_the_servers_machine_that_is_far_away_is_noted() {
     let say = "The clock of the servers' machine was ";
     assert!(found.say.starts_with(say), "{}", found.say);
     assert!(
-        found.say.contains(" behind, 1.2 % of the window"),
+        found.say.contains(" behind, which is 1.2 % of the window"),
         "{}",
         found.say
     );
-    assert!(found.say.contains("does not take it"), "{}", found.say);
+    assert!(found.say.contains("is not synchronised"), "{}", found.say);
     let stated = found
         .evidence
         .contains_key("within_ns of the servers' machine");
