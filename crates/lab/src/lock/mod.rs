@@ -57,6 +57,8 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // The file stays: one that is removed could be locked by somebody who opened it before.
         let _stays = self.file.set_len(0);
+        // A program that starts in this moment has a copy of the descriptor until it runs.
+        let _free = self.file.unlock();
     }
 }
 

@@ -33,6 +33,18 @@ fn what_a_dead_lab_left_is_nobodys() {
     check("not ours at all, and written by anybody");
 }
 
+/// A program that starts has copies of all descriptors for a moment.
+#[test]
+fn a_lock_that_is_given_back_is_free_though_a_copy_of_its_descriptor_lives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lock");
+    let lock = Lock::take(&path).unwrap();
+    let copy = lock.file.try_clone().unwrap();
+    drop(lock);
+    drop(Lock::take(&path).unwrap());
+    drop(copy);
+}
+
 #[test]
 fn a_link_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
