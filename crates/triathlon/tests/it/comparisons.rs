@@ -69,3 +69,29 @@ fn first_races_in_a_row_are_mostly_valid_and_order_servers_alike() {
         check(run, &expected);
     }
 }
+
+#[test]
+fn first_races_beside_other_programs_name_them_and_answer_alike_once_they_end() {
+    let check = |name: &str, expected: &str, valid: &str| {
+        let text = answers(name);
+        let start = "Something other than server and generator used the CPUs in ";
+        let first = text.strip_prefix(start).expect(&text);
+        let (_, takers) = first.split_once(" trials: ").expect(&text);
+        assert!(takers.starts_with(expected), "{takers}");
+        let again = "20 of them were measured again together with their rivals. ";
+        assert!(text.contains(again), "{text}");
+        assert!(text.ends_with(valid), "{text}");
+        let orders = orders(&text);
+        for order in ["origin: faster", "apache: slower"] {
+            assert!(orders.contains(order), "{text}");
+        }
+        for order in ["origin: slower", "lighttpd: slower", "apache: faster"] {
+            assert!(!orders.contains(order), "{text}");
+        }
+    };
+    let most = "11 valid, 5 suspect";
+    check("beside-half-of-each-cpu", "halfburner in 67 ", most);
+    let spawned = "short-lived processes of spawner in 70,";
+    check("beside-short-lived-processes", spawned, most);
+    check("beside-a-kernel-thread", "[napi] in 58 ", "16 valid");
+}
