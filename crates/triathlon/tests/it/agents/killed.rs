@@ -13,7 +13,7 @@ use crate::support::{need, wait_until};
 
 /// So many are killed; `TRIATHLON_KILLS` says another number.
 const KILLS: usize = 3;
-/// Each that long after the one before, at most.
+/// Each that long after the one before, at most; `TRIATHLON_KILLS_WITHIN_MS` says another time.
 const LATEST_MS: usize = 4_000;
 /// A lab that lost something is asked to go on so often.
 const RESUMES: usize = 4;
@@ -54,6 +54,7 @@ fn a_lab_is_whole_in_the_end_whatever_is_killed_and_when() {
     };
     let seed = number("TRIATHLON_SEED", 1);
     let kills = number("TRIATHLON_KILLS", KILLS);
+    let latest = number("TRIATHLON_KILLS_WITHIN_MS", LATEST_MS);
     let mut chance = Random::stream(seed as u64, 0);
     let mut nats = Nats::start(&nats, "");
     let url = nats.url();
@@ -64,7 +65,7 @@ fn a_lab_is_whole_in_the_end_whatever_is_killed_and_when() {
     wait_until("the lab has a folder", || far.results().is_some());
     let mut done: Vec<String> = vec![format!("seed {seed}")];
     for kill in 0..kills {
-        let wait = Duration::from_millis(chance.below(LATEST_MS) as u64);
+        let wait = Duration::from_millis(chance.below(latest) as u64);
         let moment = Instant::now() + wait;
         wait_until("the moment has come", || {
             lab.ended() || Instant::now() >= moment
@@ -72,9 +73,8 @@ fn a_lab_is_whole_in_the_end_whatever_is_killed_and_when() {
         let which = chance.below(2);
         let what = ["lab", "agent", "broker"][kill % 3];
         let stored = far.stored().len();
-        done.push(format!(
-            "{what} after {wait:?}, {stored} trials, agent {which}"
-        ));
+        let at = format!("{wait:?}, {stored} trials, agent {which}");
+        done.push(format!("{what} after {at}, over: {}", lab.ended()));
         match what {
             "lab" => {
                 lab.signal("KILL");
@@ -104,6 +104,7 @@ fn a_lab_is_whole_in_the_end_whatever_is_killed_and_when() {
         }
         said.push(resume(&far, &url).finish_within(LAB_LIMIT));
     }
+    eprintln!("{done:#?}");
     let sequences = far.sequences();
     let told = |run: &Run| format!("{:?}: {}", run.code, run.stderr);
     done.extend(said.iter().map(told));
