@@ -12,7 +12,9 @@ use model::units::Span;
 use sys::reactor::Reactor as _;
 use sys::reactor::sim::{Kernel, Reply, Service, Sim, SimServer, Then};
 
-use crate::harness::{HELLO, all, closed, count, findings, ms, open, s};
+use crate::harness::{
+    HELLO, all, audited, closed, count, findings, kernel, ms, open, s, where_kernels_never_fail,
+};
 
 /// An author who numbers its requests, hands over `batch` of them at once, and writes down what it
 /// is asked and told.
@@ -124,127 +126,135 @@ fn simulate(kernel: Kernel, file: PlanFile, server: SimServer, author: Numbers) 
         author: Some(Box::new(author)),
         target: None,
     };
-    load::led_worker_of(&plan, &found, 0, sim, seat, Arc::default()).run(start)
-}
-
-fn well() -> Kernel {
-    Kernel::default()
+    audited(|| load::led_worker_of(&plan, &found, 0, sim, seat, Arc::default()).run(start))
 }
 
 #[test]
 fn an_author_is_asked_and_told_in_turn() {
-    let (author, diary) = numbers();
-    let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
-    let author = Numbers {
-        wait: ms(10),
-        ..author
-    };
-    let plan = PlanFile {
-        samples: 10,
-        ..led(count(1, 3))
-    };
-    let record = simulate(well(), plan, server, author);
-    assert_eq!(record.total.outcomes[Outcome::Ok], 3, "{record:?}");
-    assert_eq!(all_of(&heard), [0, 1, 2]);
-    let said: Vec<String> = diary.try_iter().collect();
-    let once = ["delay", "request", "200 hello"];
-    assert_eq!(said[..9], [once, once, once].concat());
-    for sample in &record.samples {
-        assert_eq!(sample.sent_ns, Some(sample.due_ns), "a wait is no lateness");
-    }
-    let waits = record.samples.windows(2);
-    let waits: Vec<i64> = waits.map(|two| two[1].due_ns - two[0].ended_ns).collect();
-    assert_eq!(waits, [10_000_000, 10_000_000]);
+    where_kernels_never_fail(|| {
+        let (author, diary) = numbers();
+        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let author = Numbers {
+            wait: ms(10),
+            ..author
+        };
+        let plan = PlanFile {
+            samples: 10,
+            ..led(count(1, 3))
+        };
+        let record = simulate(kernel(), plan, server, author);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 3, "{record:?}");
+        assert_eq!(all_of(&heard), [0, 1, 2]);
+        let said: Vec<String> = diary.try_iter().collect();
+        let once = ["delay", "request", "200 hello"];
+        assert_eq!(said[..9], [once, once, once].concat());
+        for sample in &record.samples {
+            assert_eq!(sample.sent_ns, Some(sample.due_ns), "a wait is no lateness");
+        }
+        let waits = record.samples.windows(2);
+        let waits: Vec<i64> = waits.map(|two| two[1].due_ns - two[0].ended_ns).collect();
+        assert_eq!(waits, [10_000_000, 10_000_000]);
+    });
 }
 
 /// Three at once, and the next three when all of them were answered, as wrk does it.
 #[test]
 fn a_batch_goes_out_at_once_and_is_answered_before_the_next() {
-    let (author, diary) = numbers();
-    let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
-    let author = Numbers { batch: 3, ..author };
-    let plan = PlanFile {
-        pipeline: 3,
-        samples: 100,
-        ..led(count(1, 9))
-    };
-    let record = simulate(well(), plan, server, author);
-    assert_eq!(record.total.outcomes[Outcome::Ok], 9, "{record:?}");
-    assert_eq!(all_of(&heard), (0..9).collect::<Vec<u64>>());
-    let said: Vec<String> = diary.try_iter().collect();
-    let once = ["delay", "request", "200 hello", "200 hello", "200 hello"];
-    assert_eq!(said[..15], [once, once, once].concat());
-    let due: Vec<i64> = record.samples.iter().map(|sample| sample.due_ns).collect();
-    assert!(
-        due[0] == due[2] && due[3] == due[5] && due[2] < due[3],
-        "{due:?}"
-    );
+    where_kernels_never_fail(|| {
+        let (author, diary) = numbers();
+        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let author = Numbers { batch: 3, ..author };
+        let plan = PlanFile {
+            pipeline: 3,
+            samples: 100,
+            ..led(count(1, 9))
+        };
+        let record = simulate(kernel(), plan, server, author);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 9, "{record:?}");
+        assert_eq!(all_of(&heard), (0..9).collect::<Vec<u64>>());
+        let said: Vec<String> = diary.try_iter().collect();
+        let once = ["delay", "request", "200 hello", "200 hello", "200 hello"];
+        assert_eq!(said[..15], [once, once, once].concat());
+        let due: Vec<i64> = record.samples.iter().map(|sample| sample.due_ns).collect();
+        assert!(
+            due[0] == due[2] && due[3] == due[5] && due[2] < due[3],
+            "{due:?}"
+        );
+    });
 }
 
 /// Longer than what is copied on its way.
 #[test]
 fn a_long_request_arrives_whole() {
-    let (author, _) = numbers();
-    let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
-    let author = Numbers {
-        padding: 100_000,
-        ..author
-    };
-    let record = simulate(well(), led(count(2, 10)), server, author);
-    assert_eq!(record.total.outcomes[Outcome::Ok], 10, "{record:?}");
-    assert_eq!(all_of(&heard).len(), 10);
+    where_kernels_never_fail(|| {
+        let (author, _) = numbers();
+        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let author = Numbers {
+            padding: 100_000,
+            ..author
+        };
+        let record = simulate(kernel(), led(count(2, 10)), server, author);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 10, "{record:?}");
+        assert_eq!(all_of(&heard).len(), 10);
+    });
 }
 
 #[test]
 fn a_mistake_ends_the_run() {
-    for fails_at in [0, 1, 5] {
-        let (author, _) = numbers();
-        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
-        let author = Numbers { fails_at, ..author };
-        let record = simulate(well(), led(closed(3, s(100))), server, author);
-        let all = all(&record);
-        assert!(record.interrupted);
-        assert_eq!(all.due, all.outcomes.total());
-        assert_eq!(all_of(&heard).len() as u64, fails_at);
-        assert_eq!(all.outcomes[Outcome::Ok], fails_at);
-    }
+    where_kernels_never_fail(|| {
+        for fails_at in [0, 1, 5] {
+            let (author, _) = numbers();
+            let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+            let author = Numbers { fails_at, ..author };
+            let record = simulate(kernel(), led(closed(3, s(100))), server, author);
+            let all = all(&record);
+            assert!(record.interrupted);
+            assert_eq!(all.due, all.outcomes.total());
+            assert_eq!(all_of(&heard).len() as u64, fails_at);
+            assert_eq!(all.outcomes[Outcome::Ok], fails_at);
+        }
+    });
 }
 
 /// Two connections: what the other one had asked is answered, and nobody is told.
 #[test]
 fn an_author_that_stops_is_asked_nothing_more() {
-    for plan in [closed(2, s(2)), open(2, 500, s(2)), count(2, 100)] {
-        let (author, diary) = numbers();
-        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
-        let author = Numbers {
-            stops_after: 5,
-            ..author
-        };
-        let record = simulate(well(), led(plan), server, author);
-        let all = all(&record);
-        assert_eq!(all.due, all.outcomes.total());
-        let heard = all_of(&heard);
-        assert!((5..=7).contains(&heard.len()), "{heard:?}");
-        let told = diary.try_iter().filter(|line| line.starts_with("200"));
-        assert_eq!(told.count(), 5);
-        assert!(!record.interrupted);
-    }
+    where_kernels_never_fail(|| {
+        for plan in [closed(2, s(2)), open(2, 500, s(2)), count(2, 100)] {
+            let (author, diary) = numbers();
+            let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+            let author = Numbers {
+                stops_after: 5,
+                ..author
+            };
+            let record = simulate(kernel(), led(plan), server, author);
+            let all = all(&record);
+            assert_eq!(all.due, all.outcomes.total());
+            let heard = all_of(&heard);
+            assert!((5..=7).contains(&heard.len()), "{heard:?}");
+            let told = diary.try_iter().filter(|line| line.starts_with("200"));
+            assert_eq!(told.count(), 5);
+            assert!(!record.interrupted);
+        }
+    });
 }
 
 /// Each arrival of an open loop asks for one request.
 #[test]
 fn an_open_loop_asks_its_author_too() {
-    let (author, _) = numbers();
-    let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
-    let record = simulate(well(), led(open(4, 1_000, s(1))), server, author);
-    assert_eq!(record.total.outcomes[Outcome::Ok], 1_000);
-    assert_eq!(all_of(&heard), (0..1_000).collect::<Vec<u64>>());
+    where_kernels_never_fail(|| {
+        let (author, _) = numbers();
+        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let record = simulate(kernel(), led(open(4, 1_000, s(1))), server, author);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 1_000);
+        assert_eq!(all_of(&heard), (0..1_000).collect::<Vec<u64>>());
+    });
 }
 
 /// Late, partial and unwilling kernels, and servers that close and reset: each request ends once,
 /// and what the server did not process is the same when it is asked again.
 #[test]
-fn every_request_ends_once_whatever_happens() {
+fn every_request_ends_once_on_any_kernel() {
     for seed in 0..150 {
         for batch in [1, 3] {
             let (author, _) = numbers();

@@ -14,6 +14,7 @@ use sys::reactor::sim::{Kernel, Reply, Service, SimServer, Then};
 
 use crate::harness::{
     HELLO, all, answering, closed, count, hello, ms, numbered, open, run, s, simulate, simulate_on,
+    where_kernels_never_fail,
 };
 
 fn connections(record: &Record) -> ConnectionCounts {
@@ -24,84 +25,90 @@ const CLOSING: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5
 
 #[test]
 fn client_and_server_count_the_same() {
-    for per_connection in [None, Some(1), Some(7), Some(1_000)] {
-        let plan = PlanFile {
-            requests_per_connection: per_connection,
-            ..count(8, 1_000)
-        };
-        // As a server does: it closes when it is asked to.
-        let server = SimServer::new(Service::Constant(ms(1)), |request| {
-            let asked = request.windows(17).any(|part| part == b"Connection: close");
-            Some(if asked {
-                Reply::new(CLOSING).then(Then::Finish)
-            } else {
-                Reply::new(HELLO)
-            })
-        });
-        let seen = server.counts();
-        let record = simulate(plan, server);
-        let counts = connections(&record);
-        assert_eq!(
-            record.total.outcomes[Outcome::Ok],
-            1_000,
-            "{per_connection:?}"
-        );
-        assert_eq!(seen.requests.load(Ordering::Relaxed), 1_000);
-        assert_eq!(seen.connections.load(Ordering::Relaxed), counts.established);
-        assert_eq!(
-            seen.bytes.load(Ordering::Relaxed),
-            all(&record).bytes_sent.count()
-        );
-        let least = per_connection.map_or(8, |per| 1_000u64.div_ceil(u64::from(per)));
-        assert!(
-            (least..=least + 8).contains(&counts.established),
-            "{counts:?}"
-        );
-        assert_eq!(counts.closed_by_client, counts.established);
-        assert_eq!((counts.broken, counts.backed_off, counts.failed), (0, 0, 0));
-        assert_eq!(record.total.close_announced, 0, "we asked for it");
-    }
+    where_kernels_never_fail(|| {
+        for per_connection in [None, Some(1), Some(7), Some(1_000)] {
+            let plan = PlanFile {
+                requests_per_connection: per_connection,
+                ..count(8, 1_000)
+            };
+            // As a server does: it closes when it is asked to.
+            let server = SimServer::new(Service::Constant(ms(1)), |request| {
+                let asked = request.windows(17).any(|part| part == b"Connection: close");
+                Some(if asked {
+                    Reply::new(CLOSING).then(Then::Finish)
+                } else {
+                    Reply::new(HELLO)
+                })
+            });
+            let seen = server.counts();
+            let record = simulate(plan, server);
+            let counts = connections(&record);
+            assert_eq!(
+                record.total.outcomes[Outcome::Ok],
+                1_000,
+                "{per_connection:?}"
+            );
+            assert_eq!(seen.requests.load(Ordering::Relaxed), 1_000);
+            assert_eq!(seen.connections.load(Ordering::Relaxed), counts.established);
+            assert_eq!(
+                seen.bytes.load(Ordering::Relaxed),
+                all(&record).bytes_sent.count()
+            );
+            let least = per_connection.map_or(8, |per| 1_000u64.div_ceil(u64::from(per)));
+            assert!(
+                (least..=least + 8).contains(&counts.established),
+                "{counts:?}"
+            );
+            assert_eq!(counts.closed_by_client, counts.established);
+            assert_eq!((counts.broken, counts.backed_off, counts.failed), (0, 0, 0));
+            assert_eq!(record.total.close_announced, 0, "we asked for it");
+        }
+    });
 }
 
 #[test]
 fn a_close_after_a_complete_answer_reconnects_at_once() {
-    let announced = numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish)));
-    let silent = numbered(|_| Some(Reply::new(HELLO).then(Then::Finish)));
-    let delimited =
-        numbered(|_| Some(Reply::new("HTTP/1.0 200 OK\r\n\r\nhello").then(Then::Finish)));
-    for (server, announces) in [(announced, 100), (silent, 0), (delimited, 100)] {
-        let record = simulate(count(4, 100), server);
-        let counts = connections(&record);
-        assert_eq!(
-            record.total.outcomes[Outcome::Ok],
-            100,
-            "{:?}",
-            record.examples
-        );
-        assert!((100..=104).contains(&counts.established), "{counts:?}");
-        assert_eq!((counts.broken, counts.backed_off), (0, 0));
-        assert_eq!(all(&record).close_announced, announces);
-        assert!(record.window < ms(60), "nobody waited: {}", record.window);
-    }
+    where_kernels_never_fail(|| {
+        let announced = numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish)));
+        let silent = numbered(|_| Some(Reply::new(HELLO).then(Then::Finish)));
+        let delimited =
+            numbered(|_| Some(Reply::new("HTTP/1.0 200 OK\r\n\r\nhello").then(Then::Finish)));
+        for (server, announces) in [(announced, 100), (silent, 0), (delimited, 100)] {
+            let record = simulate(count(4, 100), server);
+            let counts = connections(&record);
+            assert_eq!(
+                record.total.outcomes[Outcome::Ok],
+                100,
+                "{:?}",
+                record.examples
+            );
+            assert!((100..=104).contains(&counts.established), "{counts:?}");
+            assert_eq!((counts.broken, counts.backed_off), (0, 0));
+            assert_eq!(all(&record).close_announced, announces);
+            assert!(record.window < ms(60), "nobody waited: {}", record.window);
+        }
+    });
 }
 
 /// We asked for the close, and the close is also what ends the content.
 #[test]
 fn a_close_that_we_asked_for_is_ours_also_where_it_ends_the_content() {
-    let plan = PlanFile {
-        requests_per_connection: Some(1),
-        ..count(4, 100)
-    };
-    let delimited =
-        numbered(|_| Some(Reply::new("HTTP/1.1 200 OK\r\n\r\nhello").then(Then::Finish)));
-    let record = simulate(plan, delimited);
-    let counts = connections(&record);
-    assert_eq!(record.total.outcomes[Outcome::Ok], 100);
-    assert_eq!(
-        (counts.closed_by_client, counts.closed_by_server),
-        (counts.established, 0)
-    );
-    assert_eq!(all(&record).close_announced, 0, "we asked for it");
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            requests_per_connection: Some(1),
+            ..count(4, 100)
+        };
+        let delimited =
+            numbered(|_| Some(Reply::new("HTTP/1.1 200 OK\r\n\r\nhello").then(Then::Finish)));
+        let record = simulate(plan, delimited);
+        let counts = connections(&record);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 100);
+        assert_eq!(
+            (counts.closed_by_client, counts.closed_by_server),
+            (counts.established, 0)
+        );
+        assert_eq!(all(&record).close_announced, 0, "we asked for it");
+    });
 }
 
 /// Where the connections of each worker came from, each made anew after every answer.
@@ -132,21 +139,23 @@ fn sources_of(connections: u32, workers: u32, addresses: u8) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_connection_that_is_made_anew_keeps_its_source() {
-    // One connection for each worker: all that come after the first come from the same place.
-    let sources = sources_of(2, 2, 2);
-    for (worker, sources) in sources.iter().enumerate() {
-        assert!(sources.len() > 10, "{sources:?}");
-        let own = u8::try_from(worker + 1).unwrap();
-        assert!(sources.iter().all(|source| *source == own), "{sources:?}");
-    }
-    // Two of three connections share the first of two sources, and go on to.
-    let sources = sources_of(3, 1, 2).concat();
-    let first = sources.iter().filter(|source| **source == 1).count();
-    let second = sources.len() - first;
-    assert!(
-        first.abs_diff(2 * second) <= 3,
-        "{first} connections from the first source, {second} from the second"
-    );
+    where_kernels_never_fail(|| {
+        // One connection for each worker: all that come after the first come from the same place.
+        let sources = sources_of(2, 2, 2);
+        for (worker, sources) in sources.iter().enumerate() {
+            assert!(sources.len() > 10, "{sources:?}");
+            let own = u8::try_from(worker + 1).unwrap();
+            assert!(sources.iter().all(|source| *source == own), "{sources:?}");
+        }
+        // Two of three connections share the first of two sources, and go on to.
+        let sources = sources_of(3, 1, 2).concat();
+        let first = sources.iter().filter(|source| **source == 1).count();
+        let second = sources.len() - first;
+        assert!(
+            first.abs_diff(2 * second) <= 3,
+            "{first} connections from the first source, {second} from the second"
+        );
+    });
 }
 
 #[test]
@@ -175,23 +184,25 @@ fn no_source_is_that_of_two_agents() {
 
 #[test]
 fn a_broken_connection_waits_before_the_next() {
-    let reset = || {
-        numbered(|_| {
-            Some(Reply::new("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").then(Then::Reset))
-        })
-    };
-    let record = simulate(count(1, 6), reset());
-    let counts = connections(&record);
-    assert_eq!(record.total.outcomes[Outcome::Read], 6);
-    assert_eq!(counts.broken, 6);
-    assert_eq!(counts.backed_off, 5);
-    // 10 + 20 + 40 + 80 + 160 ms of waiting.
-    assert!(record.window >= ms(310), "{}", record.window);
-    assert!(
-        record.examples[0].text.contains("after 0 bytes"),
-        "{:?}",
-        record.examples
-    );
+    where_kernels_never_fail(|| {
+        let reset = || {
+            numbered(|_| {
+                Some(Reply::new("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").then(Then::Reset))
+            })
+        };
+        let record = simulate(count(1, 6), reset());
+        let counts = connections(&record);
+        assert_eq!(record.total.outcomes[Outcome::Read], 6);
+        assert_eq!(counts.broken, 6);
+        assert_eq!(counts.backed_off, 5);
+        // 10 + 20 + 40 + 80 + 160 ms of waiting.
+        assert!(record.window >= ms(310), "{}", record.window);
+        assert!(
+            record.examples[0].text.contains("after 0 bytes"),
+            "{:?}",
+            record.examples
+        );
+    });
 }
 
 #[test]
@@ -226,66 +237,74 @@ fn half_of_the_connects_refused_is_half_of_the_goodput_and_not_more() {
 
 #[test]
 fn more_connections_than_connects_at_once() {
-    let record = simulate(
-        count(600, 1_200),
-        hello(Service::Constant(ms(1))).with_delay(ms(1)),
-    );
-    assert_eq!(connections(&record).established, 600);
-    assert_eq!(record.total.outcomes[Outcome::Ok], 1_200);
+    where_kernels_never_fail(|| {
+        let record = simulate(
+            count(600, 1_200),
+            hello(Service::Constant(ms(1))).with_delay(ms(1)),
+        );
+        assert_eq!(connections(&record).established, 600);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 1_200);
+    });
 }
 
 #[test]
 fn idle_connections_that_the_server_closes_are_replaced() {
-    // It closes each connection after two answers; arrivals find another one.
-    let server = numbered(|number| {
-        let reply = Reply::new(HELLO);
-        Some(if number % 2 == 1 {
-            reply.then(Then::Finish)
-        } else {
-            reply
-        })
+    where_kernels_never_fail(|| {
+        // It closes each connection after two answers; arrivals find another one.
+        let server = numbered(|number| {
+            let reply = Reply::new(HELLO);
+            Some(if number % 2 == 1 {
+                reply.then(Then::Finish)
+            } else {
+                reply
+            })
+        });
+        let record = simulate(open(4, 100, s(2)), server);
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            200,
+            "{:?}",
+            record.examples
+        );
+        let counts = connections(&record);
+        assert_eq!(counts.broken, 0);
+        assert!(counts.closed_by_server >= 99, "{counts:?}");
     });
-    let record = simulate(open(4, 100, s(2)), server);
-    assert_eq!(
-        record.total.outcomes[Outcome::Ok],
-        200,
-        "{:?}",
-        record.examples
-    );
-    let counts = connections(&record);
-    assert_eq!(counts.broken, 0);
-    assert!(counts.closed_by_server >= 99, "{counts:?}");
 }
 
 #[test]
 fn an_answer_in_any_pieces_is_the_same_answer() {
-    let whole = simulate(count(2, 20), answering(HELLO));
-    for bytes in 1..HELLO.len() {
-        let server = answering(HELLO).in_segments(bytes, ms(1));
-        let record = simulate(count(2, 20), server);
-        assert_eq!(
-            record.total.outcomes, whole.total.outcomes,
-            "{bytes} at a time"
-        );
-        assert_eq!(record.total.bytes_received, whole.total.bytes_received);
-    }
+    where_kernels_never_fail(|| {
+        let whole = simulate(count(2, 20), answering(HELLO));
+        for bytes in 1..HELLO.len() {
+            let server = answering(HELLO).in_segments(bytes, ms(1));
+            let record = simulate(count(2, 20), server);
+            assert_eq!(
+                record.total.outcomes, whole.total.outcomes,
+                "{bytes} at a time"
+            );
+            assert_eq!(record.total.bytes_received, whole.total.bytes_received);
+        }
+    });
 }
 
 /// The server closes with its first answer, when the last exchange has just begun on that
 /// connection. The other connection is free by then: no third one is made.
 #[test]
 fn a_request_that_was_not_sent_goes_to_a_connection_that_stands_idle() {
-    let server = numbered(|number| {
-        let reply = Reply::new(HELLO);
-        Some(if number == 0 {
-            reply.then(Then::Finish)
-        } else {
-            reply
-        })
+    where_kernels_never_fail(|| {
+        let server = numbered(|number| {
+            let reply = Reply::new(HELLO);
+            Some(if number == 0 {
+                reply.then(Then::Finish)
+            } else {
+                reply
+            })
+        });
+        let record = simulate(count(2, 3), server);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 3);
+        assert_eq!(connections(&record).established, 2);
     });
-    let record = simulate(count(2, 3), server);
-    assert_eq!(record.total.outcomes[Outcome::Ok], 3);
-    assert_eq!(connections(&record).established, 2);
 }
 
 /// Each connect fails within the call that begins it. The stack does not grow with their number.
@@ -311,27 +330,29 @@ fn connects_that_fail_at_once_are_counted_one_after_the_other() {
 
 #[test]
 fn a_time_without_connections_is_told_with_its_start_and_length() {
-    let refused = Errno::new(111);
-    for plan in [closed(1, s(2)), open(1, 400, s(2))] {
-        let kind = plan.arrivals;
-        let plan = PlanFile {
-            requests_per_connection: Some(1),
-            ..plan
-        };
-        let closing = move |_: &[u8]| Some(Reply::new(CLOSING).then(Then::Finish));
-        let server = SimServer::new(Service::Constant(ms(1)), closing)
-            .refusing(move |_, number| (100..105).contains(&number).then_some(refused));
-        let record = simulate(plan, server);
-        let outages = record.outages();
-        assert_eq!(outages.len(), 1, "{kind:?}: {outages:?}");
-        // Waits of 10, 20, 40, 80 and 160 ms.
-        let backed_off: Span = record.workers.iter().map(|worker| worker.backed_off).sum();
-        assert_eq!(backed_off, ms(310), "{kind:?}");
-        let outage = outages[0];
-        assert!(outage.start > ms(50) && outage.start < s(1), "{outage:?}");
-        assert!(
-            outage.length >= ms(310) && outage.length < ms(330),
-            "{outage:?}"
-        );
-    }
+    where_kernels_never_fail(|| {
+        let refused = Errno::new(111);
+        for plan in [closed(1, s(2)), open(1, 400, s(2))] {
+            let kind = plan.arrivals;
+            let plan = PlanFile {
+                requests_per_connection: Some(1),
+                ..plan
+            };
+            let closing = move |_: &[u8]| Some(Reply::new(CLOSING).then(Then::Finish));
+            let server = SimServer::new(Service::Constant(ms(1)), closing)
+                .refusing(move |_, number| (100..105).contains(&number).then_some(refused));
+            let record = simulate(plan, server);
+            let outages = record.outages();
+            assert_eq!(outages.len(), 1, "{kind:?}: {outages:?}");
+            // Waits of 10, 20, 40, 80 and 160 ms.
+            let backed_off: Span = record.workers.iter().map(|worker| worker.backed_off).sum();
+            assert_eq!(backed_off, ms(310), "{kind:?}");
+            let outage = outages[0];
+            assert!(outage.start > ms(50) && outage.start < s(1), "{outage:?}");
+            assert!(
+                outage.length >= ms(310) && outage.length < ms(330),
+                "{outage:?}"
+            );
+        }
+    });
 }

@@ -8,7 +8,9 @@ use model::plan::PlanFile;
 use model::request::RequestFile;
 use sys::reactor::sim::{Kernel, Reply, Service, SimServer, Then};
 
-use crate::harness::{HELLO, all, count, ms, numbered, open, s, simulate, simulate_on};
+use crate::harness::{
+    HELLO, all, count, ms, numbered, open, s, simulate, simulate_on, where_kernels_never_fail,
+};
 
 const GOODBYE: &str = "HTTP/1.1 408 Timed out\r\n\r\n";
 
@@ -16,50 +18,56 @@ const GOODBYE: &str = "HTTP/1.1 408 Timed out\r\n\r\n";
 /// to nothing: that exchange is a violation of the protocol, no other one is charged, none leaks.
 #[test]
 fn an_answer_before_its_request_is_a_violation_of_the_protocol() {
-    let server = numbered(|number| {
-        Some(Reply::new(if number % 10 == 5 {
-            HELLO.repeat(2)
-        } else {
-            HELLO.to_owned()
-        }))
-    })
-    .in_segments(HELLO.len(), model::Span::ZERO);
-    let record = simulate(count(1, 100), server);
-    let outcomes = record.total.outcomes;
-    // Requests 5, 15, 25 and so on are answered twice; the request after each is not sent.
-    assert_eq!(outcomes[Outcome::Protocol], 9, "{outcomes:?}");
-    assert_eq!(outcomes[Outcome::Ok], 91, "{outcomes:?}");
-    assert_eq!(record.total.sent, 91, "what was not handed in was not sent");
-    let counts = all(&record).connections;
-    assert_eq!((counts.broken, counts.established), (9, 10));
-    assert_eq!(record.examples[0].text, "bytes came that answer no request");
+    where_kernels_never_fail(|| {
+        let server = numbered(|number| {
+            Some(Reply::new(if number % 10 == 5 {
+                HELLO.repeat(2)
+            } else {
+                HELLO.to_owned()
+            }))
+        })
+        .in_segments(HELLO.len(), model::Span::ZERO);
+        let record = simulate(count(1, 100), server);
+        let outcomes = record.total.outcomes;
+        // Requests 5, 15, 25 and so on are answered twice; the request after each is not sent.
+        assert_eq!(outcomes[Outcome::Protocol], 9, "{outcomes:?}");
+        assert_eq!(outcomes[Outcome::Ok], 91, "{outcomes:?}");
+        assert_eq!(record.total.sent, 91, "what was not handed in was not sent");
+        let counts = all(&record).connections;
+        assert_eq!((counts.broken, counts.established), (9, 10));
+        assert_eq!(record.examples[0].text, "bytes came that answer no request");
+    });
 }
 
 #[test]
 fn a_goodbye_to_an_idle_connection_is_a_close_and_nobody_is_charged() {
-    // It comes 5 ms after the answer, when nothing is in flight.
-    let server = numbered(|_| Some(Reply::new(format!("{HELLO}{GOODBYE}")).then(Then::Finish)))
-        .in_segments(HELLO.len(), ms(5));
-    let record = simulate(open(4, 100, s(1)), server);
-    let counts = all(&record).connections;
-    assert_eq!(record.total.outcomes[Outcome::Ok], 100);
-    assert_eq!((counts.broken, counts.backed_off), (0, 0));
-    assert!(counts.closed_by_server >= 96, "{counts:?}");
+    where_kernels_never_fail(|| {
+        // It comes 5 ms after the answer, when nothing is in flight.
+        let server = numbered(|_| Some(Reply::new(format!("{HELLO}{GOODBYE}")).then(Then::Finish)))
+            .in_segments(HELLO.len(), ms(5));
+        let record = simulate(open(4, 100, s(1)), server);
+        let counts = all(&record).connections;
+        assert_eq!(record.total.outcomes[Outcome::Ok], 100);
+        assert_eq!((counts.broken, counts.backed_off), (0, 0));
+        assert!(counts.closed_by_server >= 96, "{counts:?}");
+    });
 }
 
 #[test]
 fn a_goodbye_that_meets_the_next_request_is_a_close_and_the_request_asks_elsewhere() {
-    let server = numbered(|_| Some(Reply::new(format!("{HELLO}{GOODBYE}")).then(Then::Finish)))
-        .in_segments(HELLO.len(), model::Span::ZERO);
-    let record = simulate(count(2, 50), server);
-    let counts = all(&record).connections;
-    assert_eq!(
-        record.total.outcomes[Outcome::Ok],
-        50,
-        "{:?}",
-        record.examples
-    );
-    assert_eq!((counts.broken, counts.backed_off), (0, 0));
+    where_kernels_never_fail(|| {
+        let server = numbered(|_| Some(Reply::new(format!("{HELLO}{GOODBYE}")).then(Then::Finish)))
+            .in_segments(HELLO.len(), model::Span::ZERO);
+        let record = simulate(count(2, 50), server);
+        let counts = all(&record).connections;
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            50,
+            "{:?}",
+            record.examples
+        );
+        assert_eq!((counts.broken, counts.backed_off), (0, 0));
+    });
 }
 
 /// A request whose content takes long to go out was sent when its first byte was: the time that the

@@ -7,7 +7,7 @@ use model::script::Named;
 use model::{Experiment, ExperimentFile};
 use sys::reactor::sim::{Reply, Service, SimServer};
 
-use crate::harness::{HELLO, count, ms, simulate};
+use crate::harness::{HELLO, count, ms, simulate, where_kernels_never_fail};
 
 /// The experiment with that load, which asks for a page and a picture.
 fn experiment(load: &str) -> Experiment {
@@ -64,18 +64,22 @@ fn waits(plan: PlanFile) -> (Vec<i64>, Vec<(String, u64)>) {
 
 #[test]
 fn steps_of_an_experiment_wait_as_long_as_they_say() {
-    let load = r#"{ "users": 1, "step": [
+    where_kernels_never_fail(|| {
+        let load = r#"{ "users": 1, "step": [
         { "get": "page" }, { "wait": "20ms" }, { "repeat": 3, "get": "picture" }
     ] }"#;
-    let (waits, counts) = waits(loaded(count(1, 8), load));
-    let once = [20, 0, 0, 0];
-    assert_eq!(waits, [once, once].concat()[..7]);
-    let counts: Vec<(&str, u64)> = counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-    assert_eq!(counts, [("GET page", 2), ("GET picture", 6)]);
+        let (waits, counts) = waits(loaded(count(1, 8), load));
+        let once = [20, 0, 0, 0];
+        assert_eq!(waits, [once, once].concat()[..7]);
+        let counts: Vec<(&str, u64)> = counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+        assert_eq!(counts, [("GET page", 2), ("GET picture", 6)]);
+    });
 }
 
 #[test]
 fn users_of_an_experiment_think_before_each_request() {
-    let (waits, _) = waits(loaded(count(1, 5), r#"{ "users": 1, "think": "30ms" }"#));
-    assert_eq!(waits, [30; 4]);
+    where_kernels_never_fail(|| {
+        let (waits, _) = waits(loaded(count(1, 5), r#"{ "users": 1, "think": "30ms" }"#));
+        assert_eq!(waits, [30; 4]);
+    });
 }

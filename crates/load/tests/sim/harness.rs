@@ -1,5 +1,7 @@
 //! A plan, a server of known behaviour, and the real worker between them, on a virtual clock.
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -11,6 +13,9 @@ use model::record::{Record, Tally};
 use model::units::{Instant, Rate, Span};
 use sys::reactor::sim::{Kernel, Reply, Service, Sim, SimServer};
 use sys::reactor::{Reactor as _, Settings};
+
+/// The variable of the environment that holds the seed of a mixture of kernels.
+pub(crate) const MIXTURE: &str = "TRIATHLON_SIMULATED_KERNEL";
 
 /// A right answer.
 pub(crate) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -126,7 +131,9 @@ pub(crate) fn run(
     stop: &Arc<AtomicBool>,
 ) -> Record {
     run_on(file, index, stop, |settings| {
-        Sim::new(server, settings).slowed(call_cost)
+        Sim::new(server, settings)
+            .slowed(call_cost)
+            .with_kernel(kernel())
     })
 }
 
@@ -148,15 +155,76 @@ fn run_on(
     let sim = network(&settings(plan.connections_of(index)));
     let start = sim.now();
     let stop = Arc::clone(stop);
-    load::worker_of(&plan, &findings, index, sim, Arc::default(), stop).run(start)
+    audited(|| load::worker_of(&plan, &findings, index, sim, Arc::default(), stop).run(start))
 }
 
 /// Where these are the right answers.
 pub(crate) fn simulate_with(file: PlanFile, findings: &Findings, server: SimServer) -> Record {
     let plan = Plan::try_from(file).expect("a plan that can run");
-    let sim = Sim::new(server, &settings(plan.connections_of(0)));
+    let sim = Sim::new(server, &settings(plan.connections_of(0))).with_kernel(kernel());
     let start = sim.now();
-    load::worker_of(&plan, findings, 0, sim, Arc::default(), Arc::default()).run(start)
+    let (told, stop) = (Arc::default(), Arc::default());
+    audited(|| load::worker_of(&plan, findings, 0, sim, told, stop).run(start))
+}
+
+/// The kernel below the network: one that never fails, or the mixture that whoever started these
+/// tests asked for.
+pub(crate) fn kernel() -> Kernel {
+    mixture().map_or_else(Kernel::default, Kernel::mixture)
+}
+
+/// The seed of the mixture under which the suite runs, if it runs under one.
+fn mixture() -> Option<u64> {
+    let seed = std::env::var(MIXTURE).ok()?;
+    Some(seed.parse().expect("the seed of a mixture is a number"))
+}
+
+thread_local! {
+    /// Whether a worker of this thread is at work, or its record is not looked through yet.
+    static AT_WORK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a worker and holds its record against what is true on every kernel.
+pub(crate) fn audited(run: impl FnOnce() -> Record) -> Record {
+    AT_WORK.set(true);
+    let record = run();
+    audit(&record);
+    AT_WORK.set(false);
+    record
+}
+
+/// Each arrival has ended once, each connection that was made has ended once, and what is counted
+/// twice agrees.
+#[track_caller]
+fn audit(record: &Record) {
+    let all = all(record);
+    assert_eq!(all.due, all.outcomes.total(), "each ends once: {all:?}");
+    let counts = all.connections;
+    let ended = counts.closed_by_client + counts.closed_by_server + counts.broken;
+    assert_eq!(counts.established, ended, "{counts:?}");
+    assert!(
+        counts.asked >= counts.established + counts.failed,
+        "{counts:?}"
+    );
+    let of_intervals = record
+        .intervals
+        .iter()
+        .map(|one| one.tally.outcomes.total());
+    assert_eq!(of_intervals.sum::<u64>(), record.total.outcomes.total());
+}
+
+/// The body of a test that says what comes out where the kernel never fails and is never late. On
+/// any other kernel its own words need not hold; that the worker ends and that its record adds up
+/// must hold there, too.
+pub(crate) fn where_kernels_never_fail(test: impl FnOnce()) {
+    if mixture().is_none() {
+        return test();
+    }
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(test))
+        && AT_WORK.get()
+    {
+        resume_unwind(panic);
+    }
 }
 
 /// All phases together.

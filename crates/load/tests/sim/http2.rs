@@ -11,7 +11,7 @@ use model::units::Span;
 use sys::reactor::sim::{Kernel, Reply, Service, Sim, SimServer, Then};
 use sys::reactor::{Reactor as _, Settings};
 
-use crate::harness::{all, count, findings, ms, open};
+use crate::harness::{all, audited, count, findings, kernel, ms, open, where_kernels_never_fail};
 
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
@@ -73,7 +73,7 @@ fn server(
 }
 
 fn simulate(file: PlanFile, streams: u32, server: SimServer) -> Record {
-    simulate_on(Kernel::default(), file, streams, server)
+    simulate_on(kernel(), file, streams, server)
 }
 
 fn simulate_on(kernel: Kernel, mut file: PlanFile, streams: u32, server: SimServer) -> Record {
@@ -89,7 +89,7 @@ fn simulate_on(kernel: Kernel, mut file: PlanFile, streams: u32, server: SimServ
     let sim = Sim::new(server, &settings).with_kernel(kernel);
     let start = sim.now();
     let told = (Arc::default(), Arc::default());
-    load::http2_worker_of(&plan, &findings, 0, sim, told.0, told.1).run(start)
+    audited(|| load::http2_worker_of(&plan, &findings, 0, sim, told.0, told.1).run(start))
 }
 
 /// Both loops: 100 exchanges over 2 connections.
@@ -121,126 +121,140 @@ fn check(record: &Record, expected: &[(Outcome, u64)]) {
 
 #[test]
 fn streams_are_answered() {
-    for file in loops() {
-        for streams in [1, 10] {
-            let record = simulate(
-                file.clone(),
-                streams,
-                server(&[], |id| Some(Reply::new(hello(id)))),
-            );
-            check(&record, &[(Outcome::Ok, 100)]);
-            let http2 = record.http2.unwrap();
-            assert_eq!(http2.connections, 2);
-            assert!(http2.go_aways.is_empty() && http2.resets.is_empty());
+    where_kernels_never_fail(|| {
+        for file in loops() {
+            for streams in [1, 10] {
+                let record = simulate(
+                    file.clone(),
+                    streams,
+                    server(&[], |id| Some(Reply::new(hello(id)))),
+                );
+                check(&record, &[(Outcome::Ok, 100)]);
+                let http2 = record.http2.unwrap();
+                assert_eq!(http2.connections, 2);
+                assert!(http2.go_aways.is_empty() && http2.resets.is_empty());
+            }
         }
-    }
+    });
 }
 
 /// More begins at once than goes out at once: what stands behind is sent when it comes to the
 /// front, and each exchange is as long as the server worked on it.
 #[test]
 fn requests_that_do_not_fit_into_one_send_wait_for_the_next() {
-    for mut file in loops() {
-        // A server without a table gets each request whole.
-        file.requests[0].headers = vec![("x-long".to_owned(), "y".repeat(700))];
-        let server = server(&[(1, 0)], |id| Some(Reply::new(hello(id))));
-        let record = simulate(file, 40, server);
-        check(&record, &[(Outcome::Ok, 100)]);
-        assert_eq!(all(&record).sent, 100);
-        let service = &record.service_time;
-        assert_eq!((service.min(), service.max()), (Some(ms(1)), Some(ms(1))));
-    }
+    where_kernels_never_fail(|| {
+        for mut file in loops() {
+            // A server without a table gets each request whole.
+            file.requests[0].headers = vec![("x-long".to_owned(), "y".repeat(700))];
+            let server = server(&[(1, 0)], |id| Some(Reply::new(hello(id))));
+            let record = simulate(file, 40, server);
+            check(&record, &[(Outcome::Ok, 100)]);
+            assert_eq!(all(&record).sent, 100);
+            let service = &record.service_time;
+            assert_eq!((service.min(), service.max()), (Some(ms(1)), Some(ms(1))));
+        }
+    });
 }
 
 #[test]
 fn bytes_in_any_pieces_are_the_same_answers() {
-    for file in loops() {
-        let server = server(&[], |id| Some(Reply::new(hello(id))));
-        let record = simulate(file, 4, server.in_segments(3, Span::from_us(1)));
-        check(&record, &[(Outcome::Ok, 100)]);
-    }
+    where_kernels_never_fail(|| {
+        for file in loops() {
+            let server = server(&[], |id| Some(Reply::new(hello(id))));
+            let record = simulate(file, 4, server.in_segments(3, Span::from_us(1)));
+            check(&record, &[(Outcome::Ok, 100)]);
+        }
+    });
 }
 
 /// No more streams are open than the server allows, and it is told.
 #[test]
 fn a_limit_of_streams_is_kept() {
-    for file in loops() {
-        let server = server(&[(3, 2)], |id| Some(Reply::new(hello(id))));
-        let record = simulate(file, 10, server);
-        check(&record, &[(Outcome::Ok, 100)]);
-        let http2 = record.http2.unwrap();
-        assert_eq!(http2.streams_allowed, Some(2));
-        assert_eq!(http2.connections_limited, 2);
-    }
+    where_kernels_never_fail(|| {
+        for file in loops() {
+            let server = server(&[(3, 2)], |id| Some(Reply::new(hello(id))));
+            let record = simulate(file, 10, server);
+            check(&record, &[(Outcome::Ok, 100)]);
+            let http2 = record.http2.unwrap();
+            assert_eq!(http2.streams_allowed, Some(2));
+            assert_eq!(http2.connections_limited, 2);
+        }
+    });
 }
 
 /// A server that allows none for now, and more in mid-run, is waited for.
 #[test]
 fn settings_that_change_in_mid_run_hold() {
-    for file in loops() {
-        let mut answered = 0;
-        let server = server(&[(3, 1)], move |id| {
-            answered += 1;
-            let more = match answered {
-                10 => settings_of(&[(3, 8)]),
-                20 => settings_of(&[(1, 0), (4, 1_000)]),
-                30 => settings_of(&[(3, 3)]),
-                _ => Vec::new(),
-            };
-            Some(Reply::new([more, hello(id)].concat()))
-        });
-        let record = simulate(file, 8, server);
-        check(&record, &[(Outcome::Ok, 100)]);
-        let http2 = record.http2.unwrap();
-        assert_eq!(http2.settings_changes, 3);
-        assert_eq!(http2.streams_allowed, Some(1));
-    }
+    where_kernels_never_fail(|| {
+        for file in loops() {
+            let mut answered = 0;
+            let server = server(&[(3, 1)], move |id| {
+                answered += 1;
+                let more = match answered {
+                    10 => settings_of(&[(3, 8)]),
+                    20 => settings_of(&[(1, 0), (4, 1_000)]),
+                    30 => settings_of(&[(3, 3)]),
+                    _ => Vec::new(),
+                };
+                Some(Reply::new([more, hello(id)].concat()))
+            });
+            let record = simulate(file, 8, server);
+            check(&record, &[(Outcome::Ok, 100)]);
+            let http2 = record.http2.unwrap();
+            assert_eq!(http2.settings_changes, 3);
+            assert_eq!(http2.streams_allowed, Some(1));
+        }
+    });
 }
 
 /// An exchange that the server resets has failed, and the others go on on the same connection.
 #[test]
 fn a_reset_is_that_of_one_stream() {
-    for file in loops() {
-        for (code, name) in [(7, "REFUSED_STREAM"), (2, "INTERNAL_ERROR"), (99, "other")] {
-            let mut number = 0;
-            let server = server(&[], move |id| {
-                number += 1;
-                let is_reset = number % 10 == 0;
-                Some(Reply::new(if is_reset {
-                    reset(id, code)
-                } else {
-                    hello(id)
-                }))
-            });
-            let record = simulate(file.clone(), 4, server);
-            check(&record, &[(Outcome::Ok, 90), (Outcome::Read, 10)]);
-            assert_eq!(record.http2.as_ref().unwrap().resets[name], 10);
-            assert_eq!(all(&record).connections.established, 2);
-            let text = &record.examples[0].text;
-            assert!(text.contains("reset the stream"), "{text}");
+    where_kernels_never_fail(|| {
+        for file in loops() {
+            for (code, name) in [(7, "REFUSED_STREAM"), (2, "INTERNAL_ERROR"), (99, "other")] {
+                let mut number = 0;
+                let server = server(&[], move |id| {
+                    number += 1;
+                    let is_reset = number % 10 == 0;
+                    Some(Reply::new(if is_reset {
+                        reset(id, code)
+                    } else {
+                        hello(id)
+                    }))
+                });
+                let record = simulate(file.clone(), 4, server);
+                check(&record, &[(Outcome::Ok, 90), (Outcome::Read, 10)]);
+                assert_eq!(record.http2.as_ref().unwrap().resets[name], 10);
+                assert_eq!(all(&record).connections.established, 2);
+                let text = &record.examples[0].text;
+                assert!(text.contains("reset the stream"), "{text}");
+            }
         }
-    }
+    });
 }
 
 /// What stands behind the last stream of a GOAWAY asks again, on another connection, and none is
 /// charged.
 #[test]
 fn exchanges_behind_a_goaway_ask_again() {
-    for file in loops() {
-        // The fifth request of a connection is its last.
-        let server = server(&[], |id| match id {
-            0..9 => Some(Reply::new(hello(id))),
-            9 => Some(Reply::new([go_away(9, 0), hello(9)].concat()).then(Then::Finish)),
-            _ => None,
-        });
-        let record = simulate(file, 4, server);
-        check(&record, &[(Outcome::Ok, 100)]);
-        let http2 = record.http2.clone().unwrap();
-        assert!(http2.go_aways["NO_ERROR"] >= 19, "{http2:?}");
-        let is_closed = all(&record).passed.is_none();
-        assert!(http2.unprocessed > 0 || !is_closed, "{http2:?}");
-        assert_eq!(all(&record).connections.broken, 0);
-    }
+    where_kernels_never_fail(|| {
+        for file in loops() {
+            // The fifth request of a connection is its last.
+            let server = server(&[], |id| match id {
+                0..9 => Some(Reply::new(hello(id))),
+                9 => Some(Reply::new([go_away(9, 0), hello(9)].concat()).then(Then::Finish)),
+                _ => None,
+            });
+            let record = simulate(file, 4, server);
+            check(&record, &[(Outcome::Ok, 100)]);
+            let http2 = record.http2.clone().unwrap();
+            assert!(http2.go_aways["NO_ERROR"] >= 19, "{http2:?}");
+            let is_closed = all(&record).passed.is_none();
+            assert!(http2.unprocessed > 0 || !is_closed, "{http2:?}");
+            assert_eq!(all(&record).connections.broken, 0);
+        }
+    });
 }
 
 /// A GOAWAY that says that something went wrong is counted with its code; what was not answered

@@ -2,6 +2,7 @@
 //! that answer, stall, close, break off, talk too much or refuse: each arrival ends in exactly one
 //! outcome, what is counted twice agrees, and every run ends.
 
+use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use model::plan::{Arrivals, PlanFile, Spin, Stop};
@@ -11,7 +12,7 @@ use model::units::{Rate, Span};
 use sys::Errno;
 use sys::reactor::sim::{Kernel, Reply, Service, SimServer, Then};
 
-use crate::harness::{HELLO, all, closed, ms, simulate_on};
+use crate::harness::{HELLO, MIXTURE, all, closed, ms, simulate_on};
 
 /// A number below `bound` that depends on the seed and on what it is for.
 fn pick(seed: u64, what: u64, bound: u64) -> u64 {
@@ -168,5 +169,34 @@ fn run(seed: u64) {
 fn a_thousand_seeds_of_late_and_partial_kernels() {
     for seed in 0..1_000 {
         run(seed);
+    }
+}
+
+/// All other tests of this suite, each under the mixtures of some seeds. A test whose words hold only
+/// where kernels never fail says so; what its workers record is looked through under each of them.
+/// `TRIATHLON_SIMULATED_KERNELS=1-1000` asks for other seeds, and for the slowest tests, too.
+#[test]
+fn the_whole_suite_under_mixtures() {
+    let asked = std::env::var("TRIATHLON_SIMULATED_KERNELS").ok();
+    let (first, last) = asked
+        .as_deref()
+        .unwrap_or("1-2")
+        .split_once('-')
+        .expect("FIRST-LAST");
+    let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
+    // These run under mixtures of their own.
+    let mut left_out = vec!["mixture", "on_any_kernel"];
+    if asked.is_none() {
+        left_out.push("overload");
+    }
+    let own = std::env::current_exe().expect("this program");
+    for seed in number(first)..=number(last) {
+        let skip = left_out.iter().flat_map(|name| ["--skip", name]);
+        let mut suite = Command::new(&own);
+        let output = suite.args(skip).env(MIXTURE, seed.to_string()).output();
+        let output = output.expect("it starts again");
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "seed {seed}: {told}");
+        assert!(!told.contains(" 0 passed"), "seed {seed}: {told}");
     }
 }

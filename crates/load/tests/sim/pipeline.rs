@@ -7,7 +7,9 @@ use model::plan::PlanFile;
 use model::request::RequestFile;
 use sys::reactor::sim::{Reply, Service, SimServer, Then};
 
-use crate::harness::{HELLO, all, count, hello, ms, numbered, open, s, simulate};
+use crate::harness::{
+    HELLO, all, count, hello, ms, numbered, open, s, simulate, where_kernels_never_fail,
+};
 
 const CLOSING: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -56,117 +58,125 @@ fn a_violation_is_charged_to_the_exchange_whose_answer_it_is() {
 /// each of them is asked again, on another connection, and none is charged.
 #[test]
 fn requests_behind_an_announced_close_ask_again() {
-    let delimited = "HTTP/1.0 200 OK\r\n\r\nhello";
-    for answer in [CLOSING, delimited] {
-        let plan = PlanFile {
-            pipeline: 4,
-            ..count(2, 100)
-        };
-        let server = numbered(move |_| Some(Reply::new(answer).then(Then::Finish)));
-        let seen = server.counts();
-        let record = simulate(plan, server);
-        let counts = all(&record).connections;
-        assert_eq!(
-            record.total.outcomes[Outcome::Ok],
-            100,
-            "{:?}",
-            record.examples
-        );
-        assert_eq!((counts.broken, counts.backed_off), (0, 0), "{counts:?}");
-        assert_eq!(record.total.sent, 100, "each counts once");
-        assert_eq!(seen.requests.load(Ordering::Relaxed), 100);
-        assert_eq!(all(&record).close_announced, counts.closed_by_server);
-        let seconds = record.window.as_s_f64();
-        let integral = record.workers[0].outstanding_integral_ns as f64 / 1e9;
-        let service = record.service_time.sum().as_s_f64();
-        assert!(
-            (integral - service).abs() < 1e-6,
-            "{integral} in flight, {service} of service in {seconds} s"
-        );
-    }
+    where_kernels_never_fail(|| {
+        let delimited = "HTTP/1.0 200 OK\r\n\r\nhello";
+        for answer in [CLOSING, delimited] {
+            let plan = PlanFile {
+                pipeline: 4,
+                ..count(2, 100)
+            };
+            let server = numbered(move |_| Some(Reply::new(answer).then(Then::Finish)));
+            let seen = server.counts();
+            let record = simulate(plan, server);
+            let counts = all(&record).connections;
+            assert_eq!(
+                record.total.outcomes[Outcome::Ok],
+                100,
+                "{:?}",
+                record.examples
+            );
+            assert_eq!((counts.broken, counts.backed_off), (0, 0), "{counts:?}");
+            assert_eq!(record.total.sent, 100, "each counts once");
+            assert_eq!(seen.requests.load(Ordering::Relaxed), 100);
+            assert_eq!(all(&record).close_announced, counts.closed_by_server);
+            let seconds = record.window.as_s_f64();
+            let integral = record.workers[0].outstanding_integral_ns as f64 / 1e9;
+            let service = record.service_time.sum().as_s_f64();
+            assert!(
+                (integral - service).abs() < 1e-6,
+                "{integral} in flight, {service} of service in {seconds} s"
+            );
+        }
+    });
 }
 
 /// What the server says behind the answer that announced the close means nothing.
 #[test]
 fn answers_behind_an_announced_close_mean_nothing() {
-    let plan = PlanFile {
-        pipeline: 2,
-        ..count(1, 10)
-    };
-    // But for the last one, there is always a request behind.
-    let server = numbered(|number| {
-        let more = if number < 9 { HELLO } else { "" };
-        Some(Reply::new(format!("{CLOSING}{more}")).then(Then::Finish))
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            pipeline: 2,
+            ..count(1, 10)
+        };
+        // But for the last one, there is always a request behind.
+        let server = numbered(|number| {
+            let more = if number < 9 { HELLO } else { "" };
+            Some(Reply::new(format!("{CLOSING}{more}")).then(Then::Finish))
+        });
+        let record = simulate(plan, server);
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            10,
+            "{:?}",
+            record.examples
+        );
     });
-    let record = simulate(plan, server);
-    assert_eq!(
-        record.total.outcomes[Outcome::Ok],
-        10,
-        "{:?}",
-        record.examples
-    );
 }
 
 /// An exchange that is asked again is the same request again: the mix is that of the plan.
 #[test]
 fn an_exchange_that_asks_again_keeps_its_request() {
-    let request = |path: &str, weight| RequestFile {
-        weight,
-        ..RequestFile::get(format!("http://sim{path}"))
-    };
-    let plan = || PlanFile {
-        requests: vec![request("/a", 1), request("/b", 2), request("/c", 7)],
-        pipeline: 4,
-        ..count(3, 1_000)
-    };
-    let per_class = |plan: PlanFile, server: SimServer| {
-        let record = simulate(plan, server);
-        assert_eq!(record.total.outcomes[Outcome::Ok], 1_000);
-        let classes = record.classes.iter();
-        classes
-            .map(|class| class.outcomes.total())
-            .collect::<Vec<u64>>()
-    };
-    let steady = per_class(plan(), hello(Service::Constant(ms(1))));
-    let closing = per_class(
-        plan(),
-        numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish))),
-    );
-    assert_eq!(closing, steady);
-    // Without a word, while the next one has begun and was not handed in.
-    let silent = |ends: bool| {
-        let plan = PlanFile {
-            pipeline: 1,
-            ..plan()
+    where_kernels_never_fail(|| {
+        let request = |path: &str, weight| RequestFile {
+            weight,
+            ..RequestFile::get(format!("http://sim{path}"))
         };
-        per_class(
-            plan,
-            numbered(move |number| {
-                let reply = Reply::new(HELLO);
-                Some(if ends && number % 5 == 0 {
-                    reply.then(Then::Finish)
-                } else {
-                    reply
-                })
-            }),
-        )
-    };
-    assert_eq!(silent(true), silent(false));
+        let plan = || PlanFile {
+            requests: vec![request("/a", 1), request("/b", 2), request("/c", 7)],
+            pipeline: 4,
+            ..count(3, 1_000)
+        };
+        let per_class = |plan: PlanFile, server: SimServer| {
+            let record = simulate(plan, server);
+            assert_eq!(record.total.outcomes[Outcome::Ok], 1_000);
+            let classes = record.classes.iter();
+            classes
+                .map(|class| class.outcomes.total())
+                .collect::<Vec<u64>>()
+        };
+        let steady = per_class(plan(), hello(Service::Constant(ms(1))));
+        let closing = per_class(
+            plan(),
+            numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish))),
+        );
+        assert_eq!(closing, steady);
+        // Without a word, while the next one has begun and was not handed in.
+        let silent = |ends: bool| {
+            let plan = PlanFile {
+                pipeline: 1,
+                ..plan()
+            };
+            per_class(
+                plan,
+                numbered(move |number| {
+                    let reply = Reply::new(HELLO);
+                    Some(if ends && number % 5 == 0 {
+                        reply.then(Then::Finish)
+                    } else {
+                        reply
+                    })
+                }),
+            )
+        };
+        assert_eq!(silent(true), silent(false));
+    });
 }
 
 /// The window ends while requests wait behind a close: none of them is lost or counted twice.
 #[test]
 fn what_asks_again_at_the_end_of_the_window_is_unfinished() {
-    let plan = PlanFile {
-        pipeline: 8,
-        warmup: ms(7),
-        ..open(2, 5_000, s(1))
-    };
-    let record = simulate(
-        plan,
-        numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish))),
-    );
-    let all = all(&record);
-    assert_eq!(all.due, all.outcomes.total());
-    assert_eq!(all.outcomes.failures(), 0, "{:?}", record.examples);
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            pipeline: 8,
+            warmup: ms(7),
+            ..open(2, 5_000, s(1))
+        };
+        let record = simulate(
+            plan,
+            numbered(|_| Some(Reply::new(CLOSING).then(Then::Finish))),
+        );
+        let all = all(&record);
+        assert_eq!(all.due, all.outcomes.total());
+        assert_eq!(all.outcomes.failures(), 0, "{:?}", record.examples);
+    });
 }

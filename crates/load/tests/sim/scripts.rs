@@ -7,7 +7,9 @@ use model::plan::{PlanFile, ScriptFile, Stop};
 use model::record::Record;
 use sys::reactor::sim::{Kernel, Reply, Service, SimServer, Then};
 
-use crate::harness::{HELLO, all, closed, count, ms, s, simulate, simulate_all, simulate_on};
+use crate::harness::{
+    HELLO, all, closed, count, ms, s, simulate, simulate_all, simulate_on, where_kernels_never_fail,
+};
 
 fn script(text: &str) -> impl Fn(PlanFile) -> PlanFile {
     let script = model::script::read("script", text, Some("http://sim/"), &model::script::Alone);
@@ -59,81 +61,87 @@ const SHOP: &str = "
 
 #[test]
 fn steps_come_in_order_and_waits_are_as_long_as_they_say() {
-    let plan = PlanFile {
-        samples: 100,
-        ..script(SHOP)(count(1, 10))
-    };
-    let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
-    let record = simulate(plan, server);
-    assert_eq!(text(&heard), "fiibfiibfi");
-    assert_eq!(
-        record.total.outcomes[Outcome::Ok],
-        10,
-        "{:?}",
-        record.examples
-    );
-    let names: Vec<(&str, u64)> = record
-        .classes
-        .iter()
-        .map(|class| (class.name.as_str(), class.outcomes.total()))
-        .collect();
-    assert_eq!(
-        names,
-        [("GET /front", 3), ("GET /item", 5), ("POST /buy", 2)]
-    );
-    // From the end of one answer to when the next request was due, which it was sent at.
-    let waits: Vec<i64> = record
-        .samples
-        .windows(2)
-        .map(|two| {
-            assert_eq!(two[1].sent_ns, Some(two[1].due_ns));
-            (two[1].due_ns - two[0].ended_ns) / 1_000
-        })
-        .collect();
-    let once = [10_000, 5_000, 5_000, 0];
-    assert_eq!(waits, [once, once, [10_000, 0, 0, 0]].concat()[..9]);
-    let slowest = record.response_time.max().unwrap();
-    assert!(slowest < ms(2), "a wait is no response time: {slowest}");
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            samples: 100,
+            ..script(SHOP)(count(1, 10))
+        };
+        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let record = simulate(plan, server);
+        assert_eq!(text(&heard), "fiibfiibfi");
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            10,
+            "{:?}",
+            record.examples
+        );
+        let names: Vec<(&str, u64)> = record
+            .classes
+            .iter()
+            .map(|class| (class.name.as_str(), class.outcomes.total()))
+            .collect();
+        assert_eq!(
+            names,
+            [("GET /front", 3), ("GET /item", 5), ("POST /buy", 2)]
+        );
+        // From the end of one answer to when the next request was due, which it was sent at.
+        let waits: Vec<i64> = record
+            .samples
+            .windows(2)
+            .map(|two| {
+                assert_eq!(two[1].sent_ns, Some(two[1].due_ns));
+                (two[1].due_ns - two[0].ended_ns) / 1_000
+            })
+            .collect();
+        let once = [10_000, 5_000, 5_000, 0];
+        assert_eq!(waits, [once, once, [10_000, 0, 0, 0]].concat()[..9]);
+        let slowest = record.response_time.max().unwrap();
+        assert!(slowest < ms(2), "a wait is no response time: {slowest}");
+    });
 }
 
 /// A server that closes after each answer, or at every third request without one, does not bring
 /// the steps out of order.
 #[test]
 fn the_order_outlives_connections() {
-    let closing = || HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-    let (server, heard) = hearing(move |_| Some(Reply::new(closing()).then(Then::Finish)));
-    let record = simulate(script(SHOP)(count(1, 9)), server);
-    assert_eq!(text(&heard), "fiibfiibf");
-    assert_eq!(all(&record).connections.established, 9);
+    where_kernels_never_fail(|| {
+        let closing = || HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+        let (server, heard) = hearing(move |_| Some(Reply::new(closing()).then(Then::Finish)));
+        let record = simulate(script(SHOP)(count(1, 9)), server);
+        assert_eq!(text(&heard), "fiibfiibf");
+        assert_eq!(all(&record).connections.established, 9);
 
-    let (server, heard) = hearing(|number| match number % 3 {
-        2 => Some(Reply::new("").then(Then::Reset)),
-        _ => Some(Reply::new(HELLO)),
+        let (server, heard) = hearing(|number| match number % 3 {
+            2 => Some(Reply::new("").then(Then::Reset)),
+            _ => Some(Reply::new(HELLO)),
+        });
+        let record = simulate(script(SHOP)(count(1, 9)), server);
+        assert_eq!(text(&heard), "fiibfiibf", "a step that failed is over");
+        assert_eq!(record.total.outcomes[Outcome::Ok], 6);
     });
-    let record = simulate(script(SHOP)(count(1, 9)), server);
-    assert_eq!(text(&heard), "fiibfiibf", "a step that failed is over");
-    assert_eq!(record.total.outcomes[Outcome::Ok], 6);
 }
 
 /// As many requests on a connection as one user has steps, and as many as bring it out of step.
 #[test]
 fn the_order_outlives_our_own_closes() {
-    for most in 1..=5 {
-        let plan = PlanFile {
-            requests_per_connection: Some(most),
-            ..script(SHOP)(count(1, 20))
-        };
-        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
-        let record = simulate(plan, server);
-        assert_eq!(text(&heard), "fiib".repeat(5), "{most}");
-        assert_eq!(record.total.outcomes[Outcome::Ok], 20, "{most}");
-    }
+    where_kernels_never_fail(|| {
+        for most in 1..=5 {
+            let plan = PlanFile {
+                requests_per_connection: Some(most),
+                ..script(SHOP)(count(1, 20))
+            };
+            let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+            let record = simulate(plan, server);
+            assert_eq!(text(&heard), "fiib".repeat(5), "{most}");
+            assert_eq!(record.total.outcomes[Outcome::Ok], 20, "{most}");
+        }
+    });
 }
 
 /// A server that closes idle connections unannounced: what was not handed in is asked again by the
 /// user whose it is, in its place.
 #[test]
-fn what_a_server_did_not_process_is_asked_again_by_its_user() {
+fn what_a_server_did_not_process_is_asked_again_on_any_kernel() {
     for seed in 0..200 {
         // The next request meets the close of the connection.
         let (server, heard) = hearing(|number| {
@@ -200,20 +208,22 @@ fn branches_and_chances_have_their_shares() {
 /// A hundred users who begin evenly within a second: each has its own connection, from then on.
 #[test]
 fn users_begin_when_the_start_says() {
-    let text = "start = 'uniform:0s-1s'\n[[step]]\nget = '/a'\n[[step]]\nwait = '10s'\n";
-    let plan = PlanFile {
-        samples: 1_000,
-        ..script(text)(closed(100, s(2)))
-    };
-    let record = simulate(plan, hearing(|_| Some(Reply::new(HELLO))).0);
-    assert_eq!(record.total.outcomes[Outcome::Ok], 100);
-    assert_eq!(all(&record).connections.established, 100);
-    let mut due: Vec<i64> = record.samples.iter().map(|one| one.due_ns).collect();
-    due.sort_unstable();
-    let half = due[50] / 1_000_000;
-    assert!((400..600).contains(&half), "{half} ms, seed 1");
-    let connects = record.samples.iter().filter(|one| one.connect_ns.is_some());
-    assert_eq!(connects.count(), 100);
+    where_kernels_never_fail(|| {
+        let text = "start = 'uniform:0s-1s'\n[[step]]\nget = '/a'\n[[step]]\nwait = '10s'\n";
+        let plan = PlanFile {
+            samples: 1_000,
+            ..script(text)(closed(100, s(2)))
+        };
+        let record = simulate(plan, hearing(|_| Some(Reply::new(HELLO))).0);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 100);
+        assert_eq!(all(&record).connections.established, 100);
+        let mut due: Vec<i64> = record.samples.iter().map(|one| one.due_ns).collect();
+        due.sort_unstable();
+        let half = due[50] / 1_000_000;
+        assert!((400..600).contains(&half), "{half} ms, seed 1");
+        let connects = record.samples.iter().filter(|one| one.connect_ns.is_some());
+        assert_eq!(connects.count(), 100);
+    });
 }
 
 /// What users do is the plan's and their own, not the server's: with a slower server each of them
@@ -251,7 +261,7 @@ fn the_same_seed_takes_the_same_ways() {
 
 /// Late, partial and unwilling kernels: each request ends once, and a count is exact.
 #[test]
-fn each_request_of_a_script_ends_once() {
+fn each_request_of_a_script_ends_once_on_any_kernel() {
     for seed in 0..300 {
         let (server, _) = hearing(move |number| match (seed + number) % 11 {
             1 => None,
@@ -309,7 +319,8 @@ fn listening(answer: impl Fn(&str) -> String + Send + 'static) -> (SimServer, Re
 /// both back: the server refuses whoever comes with another's.
 #[test]
 fn users_keep_what_is_theirs() {
-    let text = "
+    where_kernels_never_fail(|| {
+        let text = "
         cookies = true
         [variables]
         name = { counter = 1, once = true }
@@ -321,61 +332,63 @@ fn users_keep_what_is_theirs() {
         get = '/account/${token}'
         contains = 'hello'
     ";
-    let answer = |request: &str| {
-        let target = request.split(' ').nth(1).expect("a target");
-        if let Some(name) = target.strip_prefix("/login?") {
-            let content = format!("{{\"token\": \"t{name}\"}}");
-            let length = content.len();
-            return format!(
-                "HTTP/1.1 200 OK\r\nSet-Cookie: id={name}\r\nContent-Length: {length}\r\n\r\n\
+        let answer = |request: &str| {
+            let target = request.split(' ').nth(1).expect("a target");
+            if let Some(name) = target.strip_prefix("/login?") {
+                let content = format!("{{\"token\": \"t{name}\"}}");
+                let length = content.len();
+                return format!(
+                    "HTTP/1.1 200 OK\r\nSet-Cookie: id={name}\r\nContent-Length: {length}\r\n\r\n\
                  {content}"
+                );
+            }
+            let name = target.strip_prefix("/account/t").expect("no other path");
+            let is_theirs = request.contains(&format!("\r\nCookie: id={name}\r\n"));
+            match is_theirs {
+                true => HELLO.to_owned(),
+                false => HELLO.replace("200 OK", "403 Forbidden"),
+            }
+        };
+        let (server, heard) = listening(answer);
+        let plan = PlanFile {
+            requests_per_connection: Some(4),
+            ..script(text)(count(7, 700))
+        };
+        let findings = load::reference::Findings {
+            expectations: vec![
+                load::expectation::Expectation {
+                    no_error: true,
+                    ..load::expectation::Expectation::default()
+                };
+                2
+            ],
+            ..crate::harness::findings(&plan)
+        };
+        let record = crate::harness::simulate_with(plan, &findings, server);
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            700,
+            "{:?}",
+            record.examples
+        );
+        let heard: Vec<String> = heard.try_iter().collect();
+        for name in 1..=7 {
+            let logins = heard
+                .iter()
+                .filter(|one| one.starts_with(&format!("GET /login?{name} ")));
+            assert!(
+                logins.count() > 20,
+                "user {name} comes again under the same name"
             );
         }
-        let name = target.strip_prefix("/account/t").expect("no other path");
-        let is_theirs = request.contains(&format!("\r\nCookie: id={name}\r\n"));
-        match is_theirs {
-            true => HELLO.to_owned(),
-            false => HELLO.replace("200 OK", "403 Forbidden"),
-        }
-    };
-    let (server, heard) = listening(answer);
-    let plan = PlanFile {
-        requests_per_connection: Some(4),
-        ..script(text)(count(7, 700))
-    };
-    let findings = load::reference::Findings {
-        expectations: vec![
-            load::expectation::Expectation {
-                no_error: true,
-                ..load::expectation::Expectation::default()
-            };
-            2
-        ],
-        ..crate::harness::findings(&plan)
-    };
-    let record = crate::harness::simulate_with(plan, &findings, server);
-    assert_eq!(
-        record.total.outcomes[Outcome::Ok],
-        700,
-        "{:?}",
-        record.examples
-    );
-    let heard: Vec<String> = heard.try_iter().collect();
-    for name in 1..=7 {
-        let logins = heard
-            .iter()
-            .filter(|one| one.starts_with(&format!("GET /login?{name} ")));
-        assert!(
-            logins.count() > 20,
-            "user {name} comes again under the same name"
-        );
-    }
+    });
 }
 
 /// A server that gives no token, and one that does not say hello.
 #[test]
 fn an_answer_without_what_is_wanted_is_wrong() {
-    let text = "
+    where_kernels_never_fail(|| {
+        let text = "
         [[step]]
         get = '/a'
         take = { token = { header = 'X-Token' } }
@@ -383,9 +396,10 @@ fn an_answer_without_what_is_wanted_is_wrong() {
         get = '/b'
         contains = 'good bye'
     ";
-    let (server, _) = listening(|_| HELLO.to_owned());
-    let record = simulate(script(text)(count(1, 10)), server);
-    assert_eq!(record.total.outcomes[Outcome::Content], 10);
-    let text = &record.examples[0].text;
-    assert!(text.contains("lacks a value"), "{text}");
+        let (server, _) = listening(|_| HELLO.to_owned());
+        let record = simulate(script(text)(count(1, 10)), server);
+        assert_eq!(record.total.outcomes[Outcome::Content], 10);
+        let text = &record.examples[0].text;
+        assert!(text.contains("lacks a value"), "{text}");
+    });
 }

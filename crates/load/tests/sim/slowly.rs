@@ -8,7 +8,10 @@ use model::record::Record;
 use model::units::Span;
 use sys::reactor::sim::SimServer;
 
-use crate::harness::{all, answering, closed, count, findings, ms, s, simulate, simulate_with};
+use crate::harness::{
+    all, answering, closed, count, findings, ms, s, simulate, simulate_with,
+    where_kernels_never_fail,
+};
 
 const BODY: usize = 10_000;
 
@@ -63,30 +66,34 @@ fn answers_are_read_at_their_pace() {
 
 #[test]
 fn a_pace_holds_from_answer_to_answer() {
-    let record = simulate_large(reading(20_000, count(2, 20)), answering(&answer()));
-    assert_eq!(record.total.outcomes[Outcome::Ok], 20);
-    let bytes = answer().len() as u64;
-    // Each of two connections reads ten answers, all but its last piece paced.
-    let least = Span::from_ns((bytes * 10 - bytes % 5_000) * 50_000);
-    let window = record.window;
-    assert!(
-        (least..least + ms(60)).contains(&window),
-        "{window} for {least}"
-    );
-    let slowed = record.slowed.expect("they were slow");
-    assert_eq!(slowed.bytes_read.count(), bytes * 20);
-    assert!(slowed.read_pauses > window, "two connections paused");
+    where_kernels_never_fail(|| {
+        let record = simulate_large(reading(20_000, count(2, 20)), answering(&answer()));
+        assert_eq!(record.total.outcomes[Outcome::Ok], 20);
+        let bytes = answer().len() as u64;
+        // Each of two connections reads ten answers, all but its last piece paced.
+        let least = Span::from_ns((bytes * 10 - bytes % 5_000) * 50_000);
+        let window = record.window;
+        assert!(
+            (least..least + ms(60)).contains(&window),
+            "{window} for {least}"
+        );
+        let slowed = record.slowed.expect("they were slow");
+        assert_eq!(slowed.bytes_read.count(), bytes * 20);
+        assert!(slowed.read_pauses > window, "two connections paused");
+    });
 }
 
 #[test]
 fn who_reads_too_slowly_runs_into_the_timeout() {
-    let plan = reading(1_000, closed(3, s(12)));
-    let record = simulate_large(plan, answering(&answer()));
-    let outcomes = record.total.outcomes;
-    // Ten seconds for an answer, where five are allowed.
-    assert_eq!((outcomes[Outcome::Ok], outcomes[Outcome::Timeout]), (0, 6));
-    let slowed = record.slowed.expect("they were slow");
-    assert_eq!(slowed.connections, all(&record).connections.established);
+    where_kernels_never_fail(|| {
+        let plan = reading(1_000, closed(3, s(12)));
+        let record = simulate_large(plan, answering(&answer()));
+        let outcomes = record.total.outcomes;
+        // Ten seconds for an answer, where five are allowed.
+        assert_eq!((outcomes[Outcome::Ok], outcomes[Outcome::Timeout]), (0, 6));
+        let slowed = record.slowed.expect("they were slow");
+        assert_eq!(slowed.connections, all(&record).connections.established);
+    });
 }
 
 #[test]
@@ -123,33 +130,37 @@ fn requests_are_sent_at_their_pace() {
 /// Two of ten connections are slow, and the others do not wait for them.
 #[test]
 fn a_share_of_the_connections_is_slow() {
-    let plan = PlanFile {
-        slow: Slow {
-            read_bytes_per_s: Some(20_000),
-            send_bytes_per_s: Some(1_000),
-            of_million: Some(200_000),
-        },
-        ..closed(10, s(1))
-    };
-    let record = simulate_large(plan, answering(&answer()));
-    assert_eq!(record.slowed.expect("some were").connections, 2);
-    assert_eq!(record.total.outcomes.failures(), 0, "{:?}", record.examples);
-    let right = record.total.outcomes[Outcome::Ok];
-    assert!((7_000..9_000).contains(&right), "{right}");
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            slow: Slow {
+                read_bytes_per_s: Some(20_000),
+                send_bytes_per_s: Some(1_000),
+                of_million: Some(200_000),
+            },
+            ..closed(10, s(1))
+        };
+        let record = simulate_large(plan, answering(&answer()));
+        assert_eq!(record.slowed.expect("some were").connections, 2);
+        assert_eq!(record.total.outcomes.failures(), 0, "{:?}", record.examples);
+        let right = record.total.outcomes[Outcome::Ok];
+        assert!((7_000..9_000).contains(&right), "{right}");
+    });
 }
 
 #[test]
 fn slow_connections_come_and_go() {
-    let plan = PlanFile {
-        requests_per_connection: Some(1),
-        ..reading(100_000, count(3, 30))
-    };
-    let record = simulate_large(plan, answering(&answer()));
-    assert_eq!(
-        record.total.outcomes[Outcome::Ok],
-        30,
-        "{:?}",
-        record.examples
-    );
-    assert_eq!(record.slowed.expect("they were slow").connections, 30);
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            requests_per_connection: Some(1),
+            ..reading(100_000, count(3, 30))
+        };
+        let record = simulate_large(plan, answering(&answer()));
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            30,
+            "{:?}",
+            record.examples
+        );
+        assert_eq!(record.slowed.expect("they were slow").connections, 30);
+    });
 }
