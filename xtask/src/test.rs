@@ -64,10 +64,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
 }
 
-/// How many end-to-end tests run at a time: they wait for windows and timeouts more than they
-/// compute, so one more than there are CPUs.
+/// How many end-to-end tests run at a time: they wait for windows and timeouts for more than half of
+/// their time.
 fn threads() -> usize {
-    thread::available_parallelism().map_or(1, std::num::NonZero::get) + 1
+    2 * thread::available_parallelism().map_or(1, std::num::NonZero::get) + 1
 }
 
 /// Starts this program once more below a shell that raised the limit of open files.
