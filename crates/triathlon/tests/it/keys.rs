@@ -7,6 +7,8 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use model::coding::Coding;
+use model::plan::Arrivals;
 use model::{Outcome, Span, Trial};
 
 use crate::lab::files;
@@ -324,4 +326,78 @@ fn a_file_that_has_not_changed_is_answered_with_304() {
         .map(|trial| trial.plan.expect.status)
         .collect::<BTreeSet<_>>();
     assert_eq!(statuses, BTreeSet::from([Some(304)]));
+}
+
+#[test]
+fn what_is_compressed_is_asked_for_and_decoded() {
+    let name = "what_is_compressed_is_asked_for_and_decoded";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let servers = "[[server]]\nproduct = \"nginx\"\nlabel = \"compresses\"\n\
+                   settings = { gzip = \"on\", gzip_types = \"*\" }\n\
+                   [[server]]\nproduct = \"nginx\"\nlabel = \"does not\"";
+    let workload = "body = { bytes = \"10k\" }\naccept_encoding = \"gzip\"";
+    let trials = measured(servers, workload, "");
+    check_right(&trials);
+    assert_eq!(trials.len(), 2);
+    for trial in &trials {
+        let point = trial.point.as_ref().expect("a point");
+        let compresses = point.id.server == "compresses";
+        let coding = if compresses {
+            Coding::Gzip
+        } else {
+            Coding::Identity
+        };
+        let codings = &trial.record.codings;
+        let seen: Vec<Coding> = codings.keys().copied().collect();
+        assert_eq!(seen, [coding], "{point:?}");
+        assert_eq!(
+            codings[&coding].answers,
+            trial.record.total.outcomes[Outcome::Ok]
+        );
+        let decoded = trial.record.decoded.map_or(0, |decoded| decoded.answers);
+        assert_eq!(decoded > 0, compresses, "{point:?}: {decoded} decoded");
+    }
+}
+
+#[test]
+fn a_capacity_is_searched_for_each_server_and_measured_once_more() {
+    let name = "a_capacity_is_searched_for_each_server_and_measured_once_more";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let results = folder.path().join("results");
+    let servers = "[[server]]\nproduct = \"nginx\"\n[[server]]\nproduct = \"origin\"";
+    let load = "mode = \"capacity\"\nobjective = \"errors<1%\"";
+    let run = run(folder.path(), &results, servers, FILE, load);
+    assert!(files(&results, "gaps").is_empty(), "{run:#?}");
+    let trial = |path| -> Trial {
+        let text = fs::read_to_string(path).expect("a readable trial");
+        serde_json::from_str(&text).expect("a trial")
+    };
+    let searched = files(&results, "searches").len();
+    let (mut named, mut told) = (BTreeSet::new(), 0);
+    for trial in files(&results, "trials").into_iter().map(trial) {
+        let point = trial.point.expect("a point");
+        if point.ceiling {
+            continue;
+        }
+        let found = trial.context.search.expect("what was searched");
+        let lower = found.answer.lower().expect("some rate meets it");
+        // It was measured once more, at the rate that was found.
+        let Arrivals::Poisson { rate_per_1000_s } = trial.plan.arrivals else {
+            panic!("{:?}", trial.plan.arrivals)
+        };
+        assert_eq!(rate_per_1000_s, lower, "{point:?}");
+        assert_eq!(trial.thresholds.len(), 1, "{point:?}");
+        assert!(found.trials.len() > 5, "{point:?}: {:?}", found.trials);
+        told += found.trials.len();
+        named.insert(point.id.server);
+    }
+    let both = ["nginx", "origin"].map(str::to_owned);
+    assert_eq!(named, BTreeSet::from(both));
+    // Each trial of a search is stored, and the closed loop that each begins with.
+    assert!(searched >= told + 2, "{searched} stored, {told} told");
 }
