@@ -111,7 +111,7 @@ fn check_places(file: &ProbesFile) -> Result<(), String> {
         let is_number = demand.show.is_some_and(ProbeShown::is_number);
         if demand.against.is_some() && !is_number {
             return Err(format!(
-                "{key}.against: that is no number to put in terms of another"
+                "{key}.against: what it shows is not a number, so it has no ratio"
             ));
         }
         known(format!("{key}.probe"), demand.probe.as_ref())?;

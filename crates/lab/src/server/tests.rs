@@ -426,7 +426,7 @@ fn variants_have_one_that_holds_by_itself() {
     check_mistake(
         "[handler.static]",
         "[variant.fast]",
-        "mine/server.toml:15: variant: say which holds by itself: variant_default = \"fast\"",
+        "mine/server.toml:15: variant: say which is the default: variant_default = \"fast\"",
     );
     check_mistake(
         "install = \"build it\"\n",

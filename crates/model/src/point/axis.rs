@@ -219,7 +219,9 @@ pub fn axis(name: &str) -> &'static Axis {
 }
 
 fn count(text: &str) -> Result<Value, String> {
-    let number = text.parse().map_err(|_| format!("'{text}' is no count"))?;
+    let number = text
+        .parse()
+        .map_err(|_| format!("'{text}' is not a count"))?;
     Ok(Value::Count(number))
 }
 

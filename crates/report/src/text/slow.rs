@@ -42,7 +42,7 @@ pub(super) fn did(trial: &Trial, style: Style) -> String {
         let pieces = words::plural(slowed.pieces_sent, "piece");
         said.push(format!("{} sent in {pieces}", slowed.bytes_sent));
     }
-    let text = format!("{}: times have this in them", said.join(", "));
+    let text = format!("{}: times include this", said.join(", "));
     style.labelled("slow", &text)
 }
 

@@ -185,7 +185,7 @@ fn what_the_times_are_is_said() {
                  times are those of all requests of an exchange together";
     assert!(told.contains(words), "{told}");
     let told = shown(LOOPS[0]);
-    let words = "redirects 40 answers that sent elsewhere, not followed";
+    let words = "redirects 40 answers that redirected, not followed";
     assert!(told.contains(words), "{told}");
 }
 

@@ -388,12 +388,12 @@ fn no_difference_is_told_that_twins_show_too() {
         assert!(said.contains(told), "{said}");
     };
     // 4 % is more than the 2 % that count, and than twins differ by.
-    let equal = "nginx and nginx twin are alike, and may differ by 0.5 % here (at small), which is \
-                 less than the margin.";
+    let equal = "nginx and nginx twin are the same server twice, and may differ by 0.5 % here (at \
+                 small), which is less than the margin.";
     check(1.005, "2.0 %", "faster", equal);
     check(1.0 / 1.005, "2.0 %", "faster", equal);
     // Here two that are the same differ by more than that.
-    let apart = "may differ by 6.0 % here (at small): no smaller difference is told.";
+    let apart = "may differ by 6.0 % here (at small): no smaller difference is reported.";
     check(1.06, "6.0 %", "equivalent within 6.0 %", apart);
     check(1.0 / 1.06, "6.0 %", "equivalent within 6.0 %", apart);
 }
