@@ -500,8 +500,8 @@ fn a_template_that_fails_at_work_names_file_and_line_too() {
     assert_eq!(
         why,
         "my own.conf: it does not use {{ port }}, and each start has another port: write that in \
-         the place of its own, as stock.conf of nginx does (listen {{ address }}:{{ port }}\
-         {{ setting.protocol }};)"
+         place of its own, as stock.conf of nginx does (listen {{ address }}:{{ port }}{{ \
+         setting.protocol }};)"
     );
     let why = product("origin").launch(&setup).unwrap_err();
     assert_eq!(

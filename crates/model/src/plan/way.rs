@@ -99,8 +99,7 @@ fn http_proxy(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
             "the proxy finds the server itself: give no other addresses of it"
         }
         () if file.proxy_protocol.is_some() => {
-            "the PROXY protocol tells a server who asks, and the proxy stands before it: give one \
-             of them"
+            "the PROXY protocol tells a server who asks, and here a proxy does: give one of them"
         }
         () if file.lua.is_some() => "a script in Lua writes its requests for the server itself",
         () => match file.protocol {

@@ -145,7 +145,7 @@ fn remedy(args: &Args, words: &[String], why: &str) -> String {
         ),
         Action::Remove if why.contains("No such process") => format!(
             "{prefix} on {dev} was not added by triathlon addresses, so it stays as it is: 'ip \
-             route show table local' tells what there is"
+             route show table local' lists what there is"
         ),
         _ => format!("'ip {}' failed: {why}", words.join(" ")),
     }

@@ -260,7 +260,7 @@ impl Tool {
             text += &format!("  {sentence}\n");
         }
         text += &format!(
-            "\nTriathlon measures, and prints what {} prints; what the run is worth is told on \
+            "\nTriathlon measures, and prints what {} prints; the verdict goes to \
              standard\nerror. docs/tools.md says what each flag does.\n",
             self.name
         );

@@ -182,7 +182,7 @@ pub const SECTIONS: &[Section] = &[
             key(
                 "label",
                 Text,
-                "the product, and what tells it from others",
+                "the product, and what distinguishes it from others",
                 "label = \"old\"",
                 "Its name in the report.",
             ),
@@ -475,8 +475,8 @@ pub const SECTIONS: &[Section] = &[
                 Axis(&PROTOCOLS),
                 "\"http1\"",
                 "protocol = [\"http2-tls\", \"http3\"]",
-                "What connections speak, in clear or inside TLS; a list makes a server of each. A \
-                 server that does not offer it becomes a row.",
+                "What connections speak, without TLS or inside it; a list makes a server of each. \
+                 A server that does not offer it becomes a row.",
             ),
             key(
                 "streams",

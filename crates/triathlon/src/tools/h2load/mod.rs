@@ -152,7 +152,7 @@ fn in_turns(
     let period = given.value("--rate-period").unwrap_or("1000ms");
     let period: Span = period
         .parse()
-        .map_err(|_| UsageError(format!("h2load: --rate-period: '{period}' is no time")))?;
+        .map_err(|_| UsageError(format!("h2load: --rate-period: '{period}' is not a time")))?;
     if period.is_zero() {
         return wrong("--rate-period: give more than 0");
     }
