@@ -656,7 +656,7 @@ fn the_documented_example_is_a_server() {
     };
     let (toml, conf) = (
         block("```toml\n"),
-        block("it comes, but for what the lab needs:\n\n```\n"),
+        block("it is delivered, except for what the lab needs:\n\n```\n"),
     );
     let folder = folder(&[
         ("server.toml", &toml),
