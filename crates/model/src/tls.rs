@@ -429,11 +429,11 @@ mod tests {
             let error = text.parse::<HandshakeMix>().unwrap_err();
             assert!(error.contains(words), "{error}");
         };
-        check("full:60,early:0", "give a weight from 1 on");
-        check("half:1", "'half:1' is no kind of handshake");
-        check("full", "give a weight from 1 on");
-        check("full:0", "give a weight from 1 on");
-        check("full:1,full:2", "'full' stands there twice");
+        check("full:60,early:0", "give a weight of 1 or more");
+        check("half:1", "'half:1' is not a kind of handshake");
+        check("full", "give a weight of 1 or more");
+        check("full:0", "give a weight of 1 or more");
+        check("full:1,full:2", "'full' is given twice");
     }
 
     #[test]

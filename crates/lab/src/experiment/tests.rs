@@ -510,7 +510,7 @@ fn a_rate_that_changes_is_stretched_to_the_window() {
     assert!(error_of(&closed, &[]).contains("a closed loop has no rate that could change"));
     let misspelt = open.replace("1s:=300", "300");
     assert!(
-        error_of(&misspelt, &[]).contains("is no stage"),
+        error_of(&misspelt, &[]).contains("is not a stage"),
         "{}",
         error_of(&misspelt, &[])
     );

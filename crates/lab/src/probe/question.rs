@@ -168,7 +168,7 @@ probe = \"socket:2003-11\"
         check(
             from,
             &format!("{from}\nagainst = \"socket:ipv6\""),
-            "asked[0].against: that is no number",
+            "asked[0].against: what it shows is not a number",
         );
     }
 

@@ -528,7 +528,7 @@ fn a_version_pattern_that_matches_nothing_is_told_with_what_was_printed() {
     assert_eq!(
         why,
         format!(
-            "mine/server.toml:5: process[0].version.pattern: 'theirs ([0-9.]+)' is nowhere in \
+            "mine/server.toml:5: process[0].version.pattern: 'theirs ([0-9.]+)' does not occur in \
              what {} -c echo mine 1.2; echo more prints: 'mine 1.2'",
             sh.display()
         )

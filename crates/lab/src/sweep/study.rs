@@ -64,7 +64,7 @@ pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
     for ((name, asked), (_, left)) in axes(written).into_iter().zip(axes(run)) {
         if asked > 1 && left < 2 {
             lacks.push(format!(
-                "{left} of {asked} points is left on the axis {name}"
+                "{left} of {asked} points is left on the axis of {name}"
             ));
         }
     }

@@ -398,7 +398,7 @@ mod tests {
         check(
             r#", "protocol": ["http1", "http1"]"#,
             "",
-            "load.protocol: 'http1' is there twice",
+            "load.protocol: 'http1' is given twice",
         );
         check(
             secure,

@@ -287,7 +287,7 @@ fn a_mistake_in_a_variable_has_its_line() {
     check(
         &format!("[variables]\n'x y' = {{ counter = 1 }}\n{step}"),
         2,
-        "no name",
+        "cannot be a name",
     );
 }
 

@@ -48,7 +48,7 @@ mod tests {
         };
         assert_eq!(
             renewal(&plan),
-            " (opened at 100/s, made anew after 30.0 s, made anew after 0.5 % of the requests, \
+            " (opened at 100/s, replaced after 30.0 s, replaced after 0.5 % of the requests, \
              each always from the same address)"
         );
     }

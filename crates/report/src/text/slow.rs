@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(
             told,
             "slow 6 connections, 3.0 KiB read with pauses of 1.50 s in all, 70 B sent in 70 \
-             pieces: times have this in them"
+             pieces: times include this"
         );
     }
 }

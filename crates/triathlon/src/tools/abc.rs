@@ -343,7 +343,7 @@ mod tests {
         check("127.0.0.1/", None);
         check("[0-1:1+1x1] 127.0.0.1/", None);
         check("nginx 127.0.0.1/", Some("'nginx': the CPU time"));
-        check("[0-1] 127.0.0.1/", Some("'[0-1]' is no range"));
+        check("[0-1] 127.0.0.1/", Some("'[0-1]' is not a range"));
         check("[0-1:1+1x1]", Some("a URL must follow"));
     }
 

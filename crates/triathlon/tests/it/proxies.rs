@@ -290,7 +290,7 @@ fn what_does_not_go_with_a_proxy_is_refused() {
     let run = run.expect_code(2);
     run.expect_complaint(&["--proxy: connections to a proxy are not encrypted"]);
     let run = ask("http://127.0.0.1:2/", "--proxy-user a:b").expect_code(2);
-    run.expect_complaint(&["--proxy-user: there is no proxy"]);
+    run.expect_complaint(&["--proxy-user: it needs a proxy"]);
     check("--proxy-user a", "--proxy-user: there is no colon");
     let run = ask("http://127.0.0.1:2/", "--proxytunnel").expect_code(2);
     run.expect_complaint(&["--proxy"]);

@@ -506,7 +506,7 @@ fn mistakes_in_a_folder_are_told_with_file_and_line() {
         "[0-9.]+",
         "no version",
         1,
-        &["mine/server.toml:5: process[0].version.pattern: 'no version' is nowhere in what"],
+        &["mine/server.toml:5: process[0].version.pattern: 'no version' does not occur in what"],
     );
     check(
         "arguments = [\"serve\",",
