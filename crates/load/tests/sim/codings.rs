@@ -223,7 +223,7 @@ fn a_reference_that_does_not_decode_is_no_reference() {
         vec![b"this is no gzip, whatever it says".to_vec()],
     );
     let told = error.expect_err("nothing to measure").to_string();
-    assert!(told.contains("is in gzip and does not decode"), "{told}");
+    assert!(told.contains("the gzip content does not decode"), "{told}");
     let mut file = decoding(1);
     file.expect.length = Some(5);
     fetch(&file, vec![gzip(b"hello", 6)]).expect("five bytes, decoded");
