@@ -138,8 +138,8 @@ mod tests {
             assert!(said.contains(part), "{text}: {said}");
         };
         check("10.0.0.0", "10.0.0.0/18");
-        check("10.0.0.0/33", "no range");
-        check("x/8", "no range");
+        check("10.0.0.0/33", "not a range");
+        check("x/8", "not a range");
         check("10.0.0.9/24", "write 10.0.0.0/24");
         check("fd00::1/64", "write fd00::/64");
     }

@@ -410,7 +410,7 @@ mod tests {
         }
         let refused = "P-521".parse::<TlsGroup>().unwrap_err();
         assert!(
-            refused.contains("'P-521' is no key-exchange group"),
+            refused.contains("'P-521' is not a key-exchange group"),
             "{refused}"
         );
         assert!(refused.contains("X25519, P-256"), "{refused}");

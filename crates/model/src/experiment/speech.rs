@@ -420,7 +420,7 @@ mod tests {
         check(
             quic,
             r#"{ "suite": "TLS_AES_256_GCM_SHA384" }"#,
-            "tls.suite: HTTP/3 is measured with TLS_AES_128_GCM_SHA256 alone",
+            "tls.suite: HTTP/3 is measured with TLS_AES_128_GCM_SHA256 only",
         );
         check(
             secure,

@@ -283,7 +283,7 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     assert_eq!(spoilt.certainty()[0], "origin: faster (margin 2.0 %).");
     assert_eq!(
         spoilt.certainty()[2],
-        "What is said of origin and lighttpd is suspect: it rests on all 8 rounds as they were \
+        "What is said about origin and lighttpd is suspect: it rests on all 8 rounds as they were \
          first measured, and only 6 of them had the CPUs to themselves."
     );
     assert!(
