@@ -13,7 +13,7 @@ sub vcl_recv {
 {% if "cache-miss" in needs %}
     if (req.url == "/cache-miss/{{ document.bytes }}") {
         set req.url = "{{ '/small/' if document.bytes < 16384 else '/large/' }}{{ document.bytes }}{{ '.html' if document.bytes < 16384 else '.bin' }}";
-        # It asks the server behind as if it had never done so.
+        # It asks the server behind it each time.
         set req.hash_always_miss = true;
     }
 {% endif %}

@@ -64,7 +64,8 @@ impl FromStr for Name {
     fn from_str(text: &str) -> Result<Self, String> {
         if text.is_empty() || text.len() > NAME_MOST || !text.chars().all(is_of_names) {
             return Err(format!(
-                "'{text}' is no name of an agent: write 1 to {NAME_MOST} letters, digits, - and _"
+                "'{text}' is not the name of an agent: write 1 to {NAME_MOST} letters, digits, - \
+                 and _"
             ));
         }
         Ok(Self(text.to_owned()))
@@ -315,7 +316,7 @@ pub enum Unreadable {
     )]
     Protocol(u32),
     /// Not of this language.
-    #[error("it is no message of an agent: {0}")]
+    #[error("it is not a message of an agent: {0}")]
     Nonsense(String),
 }
 

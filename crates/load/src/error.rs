@@ -35,7 +35,7 @@ pub enum LoadError {
         reason: io::Error,
     },
     /// Limits stand in the way of as many connections as the plan wants.
-    #[error("{connections} connections are more than is possible here: {obstacles}")]
+    #[error("{connections} connections are not possible here: {obstacles}")]
     Limits {
         /// The plan's.
         connections: u32,

@@ -231,9 +231,9 @@ impl fmt::Display for Cause {
                 error,
             } => tell_end(f, *how, *content, *error),
             Self::ErrorStatus(actual) => write!(f, "status {actual}, which is an error"),
-            Self::GivenUp => f.write_str(
-                "its connection was given up, because another exchange on it had failed",
-            ),
+            Self::GivenUp => {
+                f.write_str("its connection was closed because another exchange on it had failed")
+            }
             Self::HandshakeEnded(None) => {
                 f.write_str("the server closed the connection within the TLS handshake")
             }
@@ -245,8 +245,10 @@ impl fmt::Display for Cause {
             }
             Self::Protocol(error) => error.fmt(f),
             Self::ShedAtEnd => f.write_str("no connection became free for it before the end"),
-            Self::ShedDeadline(after) => write!(f, "it was due for {after} and not sent"),
-            Self::ShedFull(bound) => write!(f, "{bound} were waiting already"),
+            Self::ShedDeadline(after) => {
+                write!(f, "it was not sent within {after} of its due time")
+            }
+            Self::ShedFull(bound) => write!(f, "{bound} requests were waiting already"),
             Self::Status { actual, expected } => {
                 write!(f, "status {actual} instead of {expected}")
             }
@@ -273,7 +275,7 @@ impl fmt::Display for Cause {
             Self::Unfinished => f.write_str("under way when the run was cut short"),
             Self::Unprocessed => write!(
                 f,
-                "the server took leave of {REFUSALS_MOST} connections in a row without an answer"
+                "the server closed {REFUSALS_MOST} connections in a row without an answer"
             ),
             Self::Write(error) => write!(f, "the request could not be sent: {error}"),
         }
@@ -307,7 +309,7 @@ impl Cause {
                 write!(f, "{actual} bytes of content instead of {expected}")
             }
             Self::Undecodable { coding, fault } => {
-                write!(f, "the content is in {coding} and does not decode: {fault}")
+                write!(f, "the {coding} content does not decode: {fault}")
             }
             _ => Ok(()),
         }
@@ -354,7 +356,7 @@ fn tell_end(
         }
         Broken::Cut => write!(
             f,
-            "after {content} bytes of content, which end with it, without close_notify"
+            "after {content} bytes of close-delimited content, without close_notify"
         ),
     }
 }

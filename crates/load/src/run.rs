@@ -103,7 +103,7 @@ pub fn run_part(
         && part.seats.is_empty()
     {
         return Err(LoadError::Author(format!(
-            "the Lua script {} took part in this plan's run, and a plan does not hold it: give the \
+            "this plan was run with the Lua script {}, which a plan does not hold: give the \
              script again with --lua",
             lua.name
         )));
@@ -151,7 +151,7 @@ fn run_over_datagrams(
     let mut record = run_on("readiness", make, around, part, stop, notice)?;
     record
         .notes
-        .push("HTTP/3 goes over epoll, without io_uring".to_owned());
+        .push("HTTP/3 uses epoll, without io_uring".to_owned());
     Ok(record)
 }
 
@@ -175,7 +175,7 @@ fn run_in<S: Speak>(
         Backend::Uring => return run_on("uring", uring, around, part, stop, notice),
         // It receives as long as there is room, and a slow reader would be ahead of its pace.
         Backend::Auto if plan.file().slow.read_bytes_per_s.is_some() => {
-            Some("io_uring receives ahead of who reads slowly".to_owned())
+            Some("io_uring receives ahead of a slow reader".to_owned())
         }
         Backend::Auto => match Uring::new(&settings(1)) {
             Ok(ring) => {

@@ -53,8 +53,8 @@ fn of_this_machine() -> Result<Vec<CertificateDer<'static>>, LoadError> {
             format!(" ({})", reasons.join("; "))
         };
         return Err(LoadError::Tls(format!(
-            "this machine has no certificates of authorities{why}: install ca-certificates, name a \
-             file with --cacert, or take any certificate with --insecure"
+            "this machine has no CA certificates{why}: install ca-certificates, name a file with \
+             --cacert, or accept any certificate with --insecure"
         )));
     }
     Ok(found.certs)
@@ -94,7 +94,7 @@ fn of_folder(folder: &str) -> Result<Vec<Identity>, LoadError> {
             "{folder} holds no certificate: put each as NAME.pem beside its key, NAME.key"
         ))),
         count if count > CERTIFICATES_MAX => Err(wrong(format!(
-            "{folder} holds {count} certificates, and a run shows {CERTIFICATES_MAX} at most"
+            "{folder} holds {count} certificates, and a run can show at most {CERTIFICATES_MAX}"
         ))),
         _ => paths.iter().map(|path| of_path(path)).collect(),
     }

@@ -80,7 +80,7 @@ impl FromStr for Prefix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = || format!("'{text}' is no range of addresses: write one as in 10.0.0.0/18");
+        let form = || format!("'{text}' is not a range of addresses: write one as in 10.0.0.0/18");
         let (address, length) = text.split_once('/').ok_or_else(form)?;
         let first: IpAddr = address.parse().map_err(|_| form())?;
         let length: u8 = length.parse().map_err(|_| form())?;
@@ -93,7 +93,7 @@ impl FromStr for Prefix {
         if lowest != to_bits(first) {
             let first = from_bits(lowest, first);
             return Err(format!(
-                "'{text}': the address has bits behind the first {length}: write {}",
+                "'{text}': the address has bits set after the first {length}: write {}",
                 Self { first, length }
             ));
         }
@@ -138,8 +138,8 @@ mod tests {
             assert!(said.contains(part), "{text}: {said}");
         };
         check("10.0.0.0", "10.0.0.0/18");
-        check("10.0.0.0/33", "no range");
-        check("x/8", "no range");
+        check("10.0.0.0/33", "not a range");
+        check("x/8", "not a range");
         check("10.0.0.9/24", "write 10.0.0.0/24");
         check("fd00::1/64", "write fd00::/64");
     }

@@ -48,7 +48,7 @@ macro_rules! names {
                 let found = Self::ALL.iter().find(|one| one.name().eq_ignore_ascii_case(text));
                 found.copied().ok_or_else(|| {
                     let known: Vec<&str> = Self::ALL.iter().map(|one| one.name()).collect();
-                    format!("'{text}' is no {}: choose one of {}", $what, known.join(", "))
+                    format!("'{text}' is not a {}: choose one of {}", $what, known.join(", "))
                 })
             }
         }
@@ -172,16 +172,16 @@ impl std::str::FromStr for HandshakeMix {
                 "early" => &mut mix.early,
                 _ => {
                     return Err(format!(
-                        "'{part}' is no kind of handshake with its weight: write \
+                        "'{part}' is not a kind of handshake with its weight: write \
                          full:60,resumed:30,early:10"
                     ));
                 }
             };
             let weight = weight.parse().ok().filter(|weight| *weight > 0);
             let weight = weight
-                .ok_or_else(|| format!("'{part}': give a weight from 1 on, as in full:60"))?;
+                .ok_or_else(|| format!("'{part}': give a weight of 1 or more, as in full:60"))?;
             if std::mem::replace(slot, weight) > 0 {
-                return Err(format!("'{kind}' stands there twice"));
+                return Err(format!("'{kind}' is given twice"));
             }
         }
         Ok(mix)
@@ -410,7 +410,7 @@ mod tests {
         }
         let refused = "P-521".parse::<TlsGroup>().unwrap_err();
         assert!(
-            refused.contains("'P-521' is no key-exchange group"),
+            refused.contains("'P-521' is not a key-exchange group"),
             "{refused}"
         );
         assert!(refused.contains("X25519, P-256"), "{refused}");
@@ -429,11 +429,11 @@ mod tests {
             let error = text.parse::<HandshakeMix>().unwrap_err();
             assert!(error.contains(words), "{error}");
         };
-        check("full:60,early:0", "give a weight from 1 on");
-        check("half:1", "'half:1' is no kind of handshake");
-        check("full", "give a weight from 1 on");
-        check("full:0", "give a weight from 1 on");
-        check("full:1,full:2", "'full' stands there twice");
+        check("full:60,early:0", "give a weight of 1 or more");
+        check("half:1", "'half:1' is not a kind of handshake");
+        check("full", "give a weight of 1 or more");
+        check("full:0", "give a weight of 1 or more");
+        check("full:1,full:2", "'full' is given twice");
     }
 
     #[test]

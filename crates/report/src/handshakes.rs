@@ -6,14 +6,14 @@ use verdict::words;
 /// Handshakes that came out in another way than they were drawn.
 pub(crate) fn not_as_drawn(tls: &TlsRecord) -> Vec<String> {
     let all = [
-        (tls.not_resumed, "full for want of a session"),
+        (tls.not_resumed, "full for lack of a session"),
         (
             tls.not_early,
-            "without an early request, for want of a session that allows one",
+            "without an early request, for lack of a session that allows one",
         ),
         (
             tls.early_refused,
-            "whose early request the server did not take, and which was sent again",
+            "whose early request the server rejected, and which was sent again",
         ),
     ];
     let some = all.into_iter().filter(|(count, _)| *count > 0);

@@ -39,13 +39,13 @@ pub(crate) enum Command {
     Hey(tools::Words),
     /// Run an experiment: real servers, randomised rounds, a report.
     Lab(cmd::lab::Args),
-    /// Make load on a web server and measure how it answers.
+    /// Load a web server and measure how it answers.
     Load(Box<cmd::load::Args>),
     /// Take the command line of oha, and print what it prints.
     Oha(tools::Words),
     /// Make one small file of a results directory, to be kept in a repository.
     Pack(cmd::pack::Args),
-    /// Time what the kernel does against how much of it there is already.
+    /// Time what operations of the kernel cost against how many there are already.
     Probe(cmd::probe::Args),
     /// Make the report of stored trials: one HTML file, CSV, PDF.
     Report(cmd::report::Args),

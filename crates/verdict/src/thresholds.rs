@@ -84,7 +84,7 @@ limits! {
         "Policy; Lancet accepts 10 %";
     /// The part of all connections' time that the generator let pass.
     DEAD_TIME: "GEN-05", "dead_share", None, Some(0.05), Some(0.20),
-        "Policy; wrk lost 20 % so (wrk issue 116)";
+        "Policy; wrk lost 20 % this way (wrk issue 116)";
     /// How busy shared CPUs were.
     SHARED_BUSY: "GEN-06", "shared_cpu_busy_share", None, None, Some(0.85), "Policy";
     /// A generator thread's time in the run queue.
@@ -94,7 +94,8 @@ limits! {
         "Policy; the same shares that CPU-08 allows";
     /// The same, beyond which a trial is void.
     VOID_KEPT: "GEN-07", "void_kept_by_others_share", None, None, Some(0.05),
-        "Policy; half of what makes the claim invalid, for a repetition costs less than a doubt";
+        "Policy; half of what makes the claim invalid, because a repetition costs less than a \
+         doubt";
     /// Answers per connection, the luckiest thread against the unluckiest.
     UNEVEN_WORKERS: "GEN-09", "most_over_least", None, Some(1.2), None, "Policy";
     /// What one reading of the clock costs.
@@ -106,10 +107,10 @@ limits! {
     /// How far the windows of two agents may be apart, or a meter from them, in terms of the window
     /// or of its shortest stage.
     APART_OF_STAGE: "GEN-17", "apart_of_shortest_stage", None, Some(0.01), Some(0.10),
-        "Policy; for so long not all agents made their load, and servers are told apart by 2 %";
+        "Policy; for that long not all agents made their load, and servers are told apart by 2 %";
     /// How far an agent's clock is away, in the same terms.
     OFFSET_OF_STAGE: "GEN-17", "offset_of_shortest_stage", Some(0.01), None, None,
-        "Policy; it was taken out, and the same share is allowed for what was not";
+        "Policy; it was corrected, and the same share is allowed for what was not";
     /// How far two agents may be apart in terms of the gap between arrivals.
     APART_OF_GAP: "GEN-17", "apart_of_gap", Some(0.5), None, None,
         "Policy; beyond it two arrivals may be nearer to each other than to their places";
@@ -158,7 +159,8 @@ limits! {
     BACKGROUND: "CPU-08", "background_share", None, Some(0.02), Some(0.10), "Policy";
     /// The same, beyond which a trial is void.
     VOID_FOREIGN: "CPU-08", "void_background_share", None, None, Some(0.05),
-        "Policy; half of what makes the claim invalid, for a repetition costs less than a doubt";
+        "Policy; half of what makes the claim invalid, because a repetition costs less than a \
+         doubt";
     /// What the kernel's own threads and the rig used of these CPUs.
     SERVING: "CPU-08", "serving_share", Some(0.05), None, None, "Policy";
     /// A server busier than this is its own limit.
@@ -195,7 +197,7 @@ limits! {
     ORDER_DRIFT: "STA-06", "drift", None, Some(0.02), None, "Policy; what STA-03 allows a window";
     /// How sure it is that this is no chance: one minus the error probability of Kendall's test.
     ORDER_BY_CHANCE: "STA-06", "sureness", None, Some(0.99), None,
-        "Policy; accuses 0.3 % of servers with 6 rounds of nothing but noise, never above 1 %";
+        "Policy; objects to 0.3 % of servers with 6 rounds of nothing but noise, never above 1 %";
     /// More answers with more connections: below this, the rate is flat.
     FLAT: "STA-09", "rate_growth", Some(0.05), None, None, "Policy";
     /// Growth of response times in terms of growth of connections.
@@ -205,7 +207,7 @@ limits! {
     LITTLE: "STA-10", "deviation", None, Some(0.02), Some(0.10), "Policy; the law is exact";
     /// Half the width of the interval over rounds, in terms of their median: noted where it is not
     /// sharp.
-    HALF_WIDTH: "STA-12", "half_width", Some(0.03), None, None, "Policy; precision is no doubt";
+    HALF_WIDTH: "STA-12", "half_width", Some(0.03), None, None, "Policy; precision is not a doubt";
     /// How busy both sides' busiest threads must be for the estimate of a server's own limit.
     BOTH_BUSY: "SRV-11", "busy_share_of_both", Some(0.85), None, None,
         "Policy; below it, batches and locks bend the line through the origin";

@@ -249,7 +249,7 @@ impl Agent {
                 self.line = None;
                 let how = match &result {
                     Ok(_) => "the order has ended".to_owned(),
-                    Err(why) => format!("the order came to nothing: {why}"),
+                    Err(why) => format!("the order failed: {why}"),
                 };
                 self.host.note(&how);
                 self.desk.ended(result)

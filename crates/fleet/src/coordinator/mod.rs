@@ -335,7 +335,7 @@ impl Coordinator {
         let sheet: Option<Sheet> = self.broker.kept(order).await?;
         let sheet = sheet.ok_or_else(|| {
             FleetError::Agents(format!(
-                "nothing is kept of a load '{order}': its result has been told, it had not begun, \
+                "nothing is kept of a load '{order}': its result has been shown, it had not begun, \
                  or it is more than a day old"
             ))
         })?;

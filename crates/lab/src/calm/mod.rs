@@ -118,7 +118,7 @@ impl What {
                 let (found, limit) = (Bytes::new(found), Bytes::new(limit));
                 format!("{found} to be written to disk, and {limit} are allowed")
             }
-            Self::Runnable => format!("{found} tasks that want to run, and {limit} are allowed"),
+            Self::Runnable => format!("{found} tasks ready to run, and {limit} are allowed"),
             Self::TimeWait => format!("{found} connections in TIME_WAIT, and {limit} are allowed"),
         }
     }

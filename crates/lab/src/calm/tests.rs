@@ -68,7 +68,7 @@ fn it_is_waited_for_what_goes_away() {
             runnable: Some(3),
             ..REST
         },
-        "3 tasks that want to run, and 2 are allowed",
+        "3 tasks ready to run, and 2 are allowed",
     );
     check(
         Unrest {
@@ -112,7 +112,7 @@ fn what_stays_is_told_and_given_up() {
     for _ in 0..IN_VAIN_MAX {
         let waited = calm.wait().expect("it is restless");
         assert_eq!(waited.took, PATIENCE, "and no longer");
-        assert_eq!(waited.left, ["9 tasks that want to run, and 2 are allowed"]);
+        assert_eq!(waited.left, ["9 tasks ready to run, and 2 are allowed"]);
     }
     assert_eq!(calm.wait(), None, "that is how it is now");
 }

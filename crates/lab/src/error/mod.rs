@@ -32,7 +32,7 @@ pub enum LabError {
         /// What it takes.
         least: model::Span,
     },
-    /// None of the servers is there and answers rightly.
+    /// None of the servers is there and answers correctly.
     #[error("none of the servers of {experiment} can be measured: {why}")]
     NothingToMeasure {
         /// The experiment's name.
@@ -105,7 +105,7 @@ pub enum LabError {
     },
     /// Another lab measures on this machine.
     #[error(
-        "another lab measures on this machine{}: two at a time would disturb each other; wait \
+        "another lab is measuring on this machine{}: two at a time would disturb each other; wait \
          for it, or measure beside it with --no-lock",
         named(holder.as_ref())
     )]
@@ -206,7 +206,7 @@ fn hint(path: &Path, error: &io::Error) -> &'static str {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
             if Some(path) == temporary().as_deref() =>
         {
-            "; TMPDIR names it: set it to a folder that is there"
+            "; TMPDIR names it: set it to a folder that exists"
         }
         _ => "",
     }

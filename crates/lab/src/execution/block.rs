@@ -202,7 +202,7 @@ impl Lab<'_> {
             asked.map_err(|why| {
                 let why = format!(
                     "it was frozen while others were measured, and no longer \
-                                   answers rightly: {why}"
+                                   answers correctly: {why}"
                 );
                 self.about(slot.racer, why)
             })?;

@@ -39,7 +39,7 @@ pub use prepare::{Missing, present, verify_all};
 /// What happens, for whoever shows it.
 #[derive(Debug)]
 pub enum News<'a> {
-    /// A server answers rightly.
+    /// A server answers correctly.
     Verified {
         /// Its label.
         server: &'a str,

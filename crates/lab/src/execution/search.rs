@@ -111,8 +111,9 @@ fn nothing(answer: &Answer) -> String {
     let per_second = |rate: Rate| words::rate(rate.as_per_second_f64());
     match *answer {
         Answer::GeneratorLimit { failed, .. } => format!(
-            "its capacity was not found: the generator could not send {}/s, and no trial below met \
-             the objective; give the generator more CPUs, or the load more connections",
+            "its capacity was not found: the generator could not send {}/s, and no trial at a \
+             lower rate met the objective; give the generator more CPUs, or the load more \
+             connections",
             per_second(failed)
         ),
         Answer::Nothing { lowest } => {

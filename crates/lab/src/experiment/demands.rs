@@ -47,7 +47,7 @@ fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
         return Err(wrong("show", why.to_owned()));
     }
     if demand.is_ratio() && demand.show.is_none() {
-        let why = "a ratio is one of two numbers: say which with show";
+        let why = "a ratio has two numbers: say with show which ones";
         return Err(wrong("", why.to_owned()));
     }
     let servers = || experiment.servers().iter().map(|one| one.label.as_str());

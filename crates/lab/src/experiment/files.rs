@@ -23,7 +23,7 @@ pub(super) fn read_contents(written: &mut ExperimentFile) -> Result<(), (String,
             return Err(wrong("it is longer than 1M".to_owned()));
         }
         let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-        let text = String::from_utf8(text).map_err(|_| wrong("it is no text".to_owned()))?;
+        let text = String::from_utf8(text).map_err(|_| wrong("it is not text".to_owned()))?;
         *content = Some(text);
         *file = None;
         Ok(())

@@ -510,7 +510,7 @@ fn a_rate_that_changes_is_stretched_to_the_window() {
     assert!(error_of(&closed, &[]).contains("a closed loop has no rate that could change"));
     let misspelt = open.replace("1s:=300", "300");
     assert!(
-        error_of(&misspelt, &[]).contains("is no stage"),
+        error_of(&misspelt, &[]).contains("is not a stage"),
         "{}",
         error_of(&misspelt, &[])
     );
@@ -544,7 +544,7 @@ fn the_content_of_a_request_is_stored_with_the_experiment() {
     check(&with(&both), "give content or content_file, not both");
     check(&with("content_file = \"/no/such/file\""), "No such file");
     std::fs::write(&file, [0xff, 0xfe]).unwrap();
-    check(&with(&named), "it is no text");
+    check(&with(&named), "it is not text");
     let request = |keys: &str| {
         let requests = format!("[[workload.request]]\n{keys}");
         GOOD.replacen("body = { bytes = 7 }", &requests, 1)

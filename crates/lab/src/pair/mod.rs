@@ -42,7 +42,7 @@ impl Pair {
             return Ok(None);
         }
         let program = search.program(&["ip"]).ok_or_else(|| LabError::Network {
-            why: "no program ip was found".to_owned(),
+            why: "the program ip was not found".to_owned(),
             remedy: "install it (Debian, Ubuntu: apt install iproute2)",
         })?;
         Self::create(&program).map(Some)

@@ -14,7 +14,7 @@ use super::{Doing as _, Measured, Probe, ProbeError, Resource, Task, each, index
 
 pub(super) static PROBE: Probe = Probe {
     name: "accept",
-    question: "accept4() of a connection that waits, while all earlier ones stay open; the \
+    question: "accept4() of a waiting connection, while all earlier ones stay open; the \
                loopback interface, one process on both ends",
     axis: "open connections",
     kind: AxisKind::Population,

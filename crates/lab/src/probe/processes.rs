@@ -44,7 +44,7 @@ pub(super) fn measure(task: &Task, mode: &str, linked: Linked) -> Result<Measure
         match lines.next() {
             Some(line) => line.doing(|| "reading from the program".to_owned()),
             None => Err(ProbeError::Program(format!(
-                "{} ended without a word",
+                "{} ended without output",
                 program.display()
             ))),
         }

@@ -111,7 +111,7 @@ fn check_places(file: &ProbesFile) -> Result<(), String> {
         let is_number = demand.show.is_some_and(ProbeShown::is_number);
         if demand.against.is_some() && !is_number {
             return Err(format!(
-                "{key}.against: that is no number to put in terms of another"
+                "{key}.against: what it shows is not a number, so it has no ratio"
             ));
         }
         known(format!("{key}.probe"), demand.probe.as_ref())?;
@@ -168,7 +168,7 @@ probe = \"socket:2003-11\"
         check(
             from,
             &format!("{from}\nagainst = \"socket:ipv6\""),
-            "asked[0].against: that is no number",
+            "asked[0].against: what it shows is not a number",
         );
     }
 

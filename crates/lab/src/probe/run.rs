@@ -234,7 +234,7 @@ fn one(
     };
     let answer = read(&out).unwrap_or_else(|| {
         Answer::Failed(format!(
-            "the process of pass {number} left nothing: {ended}"
+            "the process of pass {number} left no result: {ended}"
         ))
     });
     Ok(Some(answer))

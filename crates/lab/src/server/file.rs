@@ -221,7 +221,7 @@ fn check_within() -> Spanned<String> {
 }
 
 fn stay_in_the_foreground() -> String {
-    "start it such that it stays in the foreground".to_owned()
+    "start it so that it stays in the foreground".to_owned()
 }
 
 fn access_log_file() -> String {

@@ -308,7 +308,7 @@ pub fn installed_as(
     versions.reverse();
     found.lacking = product.lacking(&|names| names.iter().any(is_there), &gone);
     found.version = match versions.is_empty() {
-        true => "tells no version".to_owned(),
+        true => "does not tell its version".to_owned(),
         false => versions.join(", "),
     };
     Ok(found)
@@ -329,7 +329,7 @@ fn version_of(program: &Path, version: &product::Version) -> Result<String, Stri
         .map(|found| found.as_str().trim().to_owned())
         .ok_or_else(|| {
             format!(
-                "{}: '{}' is nowhere in what {} {} prints: {}",
+                "{}: '{}' does not occur in what {} {} prints: {}",
                 version.place,
                 version.pattern.as_str(),
                 program.display(),

@@ -124,7 +124,7 @@ pub(super) fn count(
         .eval(values.clone())?;
     usize::try_from(value.clone()).map_err(|_| Broken {
         line: 1,
-        why: format!("it gives '{value}', which is no whole number"),
+        why: format!("it gives '{value}', which is not a whole number"),
     })
 }
 

@@ -426,7 +426,7 @@ fn variants_have_one_that_holds_by_itself() {
     check_mistake(
         "[handler.static]",
         "[variant.fast]",
-        "mine/server.toml:15: variant: say which holds by itself: variant_default = \"fast\"",
+        "mine/server.toml:15: variant: say which is the default: variant_default = \"fast\"",
     );
     check_mistake(
         "install = \"build it\"\n",
@@ -500,8 +500,8 @@ fn a_template_that_fails_at_work_names_file_and_line_too() {
     assert_eq!(
         why,
         "my own.conf: it does not use {{ port }}, and each start has another port: write that in \
-         the place of its own, as stock.conf of nginx does (listen {{ address }}:{{ port }}\
-         {{ setting.protocol }};)"
+         place of its own, as stock.conf of nginx does (listen {{ address }}:{{ port }}{{ \
+         setting.protocol }};)"
     );
     let why = product("origin").launch(&setup).unwrap_err();
     assert_eq!(
@@ -528,7 +528,7 @@ fn a_version_pattern_that_matches_nothing_is_told_with_what_was_printed() {
     assert_eq!(
         why,
         format!(
-            "mine/server.toml:5: process[0].version.pattern: 'theirs ([0-9.]+)' is nowhere in \
+            "mine/server.toml:5: process[0].version.pattern: 'theirs ([0-9.]+)' does not occur in \
              what {} -c echo mine 1.2; echo more prints: 'mine 1.2'",
             sh.display()
         )
@@ -656,7 +656,7 @@ fn the_documented_example_is_a_server() {
     };
     let (toml, conf) = (
         block("```toml\n"),
-        block("it comes, but for what the lab needs:\n\n```\n"),
+        block("it is delivered, except for what the lab needs:\n\n```\n"),
     );
     let folder = folder(&[
         ("server.toml", &toml),

@@ -46,7 +46,7 @@ impl Listed {
             names.push(format!("{more} more"));
         }
         let names = words::list(&names);
-        (!names.is_empty()).then(|| format!("not served of {folder}: {names}"))
+        (!names.is_empty()).then(|| format!("not served from {folder}: {names}"))
     }
 }
 
@@ -93,11 +93,11 @@ fn collect(folder: &Path, below: &str, depth: u32, listed: &mut Listed) -> Resul
             listed.files.push(below);
             continue;
         } else if kind.is_dir() {
-            "it lies too deep"
+            "it is nested too deeply"
         } else if path.is_dir() {
             "a link to a folder"
         } else if kind.is_symlink() {
-            "a link to no file"
+            "a link to a missing file"
         } else {
             "neither file nor folder"
         };
@@ -212,7 +212,7 @@ mod tests {
     fn what_is_left_out_of_a_folder_is_told() {
         let www = www();
         let listed = || files(www.path()).unwrap();
-        let hidden = "not served of www: .git (its name begins with a dot)";
+        let hidden = "not served from www: .git (its name begins with a dot)";
         assert_eq!(listed().left_out("www").as_deref(), Some(hidden));
         for (name, target) in [
             ("old", "css"),
@@ -228,8 +228,8 @@ mod tests {
         );
         assert_eq!(
             listed().left_out("www").unwrap(),
-            "not served of www: .git (its name begins with a dot), dead (a link to no file), old \
-             (a link to a folder) and s (neither file nor folder)"
+            "not served from www: .git (its name begins with a dot), dead (a link to a missing \
+             file), old (a link to a folder) and s (neither file nor folder)"
         );
         drop(socket);
         for name in [".a", ".b"] {

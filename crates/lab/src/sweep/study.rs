@@ -50,7 +50,7 @@ pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
     let gone = &names(written) - &names(run);
     if !gone.is_empty() {
         let gone: Vec<String> = gone.into_iter().collect();
-        lacks.push(format!("it is without {}", words::list(&gone)));
+        lacks.push(format!("it lacks {}", words::list(&gone)));
     }
     let axes = |of: &Experiment| {
         [
@@ -164,7 +164,7 @@ mod tests {
             "rootusers-2016",
             &["server=nginx,apache"],
             Some(
-                "This is not the study rootusers-2016: it is without apache event, apache \
+                "This is not the study rootusers-2016: it lacks apache event, apache \
                  prefork, apache worker, cherokee, lighttpd, openlitespeed and varnish nginx.",
             ),
         );

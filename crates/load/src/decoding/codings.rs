@@ -37,11 +37,11 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Broken => f.write_str("it breaks its coding"),
-            Self::Cut => f.write_str("it ends within its coding"),
-            Self::TooLong(most) => write!(f, "it has decoded to {most} bytes, and there is more"),
-            Self::Unknown => f.write_str("only gzip, br, zstd and deflate are decoded"),
-            Self::Window => f.write_str("it wants a larger window than a content coding may"),
+            Self::Broken => f.write_str("it is malformed"),
+            Self::Cut => f.write_str("it ends too early"),
+            Self::TooLong(most) => write!(f, "it decodes to more than {most} bytes"),
+            Self::Unknown => f.write_str("only gzip, br, zstd and deflate can be decoded"),
+            Self::Window => f.write_str("it needs a larger window than its coding allows"),
         }
     }
 }

@@ -73,7 +73,7 @@ impl Plain {
         };
         match self.one_in {
             0 | 1 => format!("decoded content ({what})"),
-            many => format!("decoded content ({what}) in one answer of {many}"),
+            many => format!("decoded content ({what}) in one of every {many} answers"),
         }
     }
 }
@@ -163,7 +163,7 @@ impl Expectation {
             parts.push(if self.compares(1) {
                 what
             } else {
-                format!("{what} in one answer of {LARGE_ONE_IN}")
+                format!("{what} in one of every {LARGE_ONE_IN} answers")
             });
         }
         parts.extend(self.plain.as_ref().map(Plain::describe));

@@ -77,7 +77,7 @@ fn large_content_is_compared_once_in_a_thousand() {
     assert!(
         large
             .describe()
-            .ends_with("all bytes of the body in one answer of 1000"),
+            .ends_with("all bytes of the body in one of every 1000 answers"),
         "{}",
         large.describe()
     );

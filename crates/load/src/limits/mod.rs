@@ -234,8 +234,8 @@ impl<'a> Need<'a> {
         let available = kib / 1024;
         (needed > available).then(|| {
             format!(
-                "{available} MiB of memory are available and some {needed} MiB needed (close other \
-                 programs, or use another machine)"
+                "{available} MiB of memory are available and about {needed} MiB are needed (close \
+                 other programs, or use another machine)"
             )
         })
     }

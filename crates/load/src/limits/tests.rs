@@ -70,7 +70,7 @@ fn each_limit_is_told_with_what_is_needed_and_what_to_do() {
             "fs.file-max=1102064",
             "room for 1048576 files in the table of one worker",
             "(give 39 addresses",
-            "2048 MiB of memory are available and some 12890 MiB needed",
+            "2048 MiB of memory are available and about 12890 MiB are needed",
         ],
     );
 }

@@ -98,7 +98,7 @@ pub fn run_divided(
     }
     if parts.processes.len() > 1 {
         record.notes.push(format!(
-            "{} processes made this load, because one may not hold so many connections",
+            "{} processes made this load, because one process may not hold so many connections",
             parts.processes.len()
         ));
     }
@@ -276,7 +276,7 @@ impl Parts<'_> {
                 let how = process.child.wait(PATIENCE);
                 let how = how.map_or_else(|| "it fell silent".to_owned(), |end| end.to_string());
                 let why = why.map_or_else(String::new, |why| {
-                    format!(", after what is no event: {why}")
+                    format!(", after a line that is not an event: {why}")
                 });
                 let reason = format!("it ended without a result ({how}{why})");
                 return Err(part_error(&process.workers, reason));

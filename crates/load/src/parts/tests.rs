@@ -115,7 +115,7 @@ fn a_part_that_fails_ends_the_run_and_says_why() {
             "kill -9 $$",
             "it ended without a result (ended by signal 9)",
         ),
-        ("echo nonsense; exit 0", "after what is no event"),
+        ("echo nonsense; exit 0", "after a line that is not an event"),
     ] {
         // The other one would go on for ever.
         let script = format!("read plan; [ $first = 0 ] && exec sleep 1000; {end}");

@@ -267,7 +267,7 @@ fn arrivals_that_are_shed_together_count_as_one_by_one() {
     assert_eq!(record.blocked_time.count(), 1_000);
     let mean = record.blocked_time.mean().unwrap();
     assert!(mean.as_ns().abs_diff(500_000_000) < 2_000_000, "{mean}");
-    assert_eq!(record.examples[0].text, "7 were waiting already");
+    assert_eq!(record.examples[0].text, "7 requests were waiting already");
     assert_eq!(record.samples_dropped, 1_000);
 }
 

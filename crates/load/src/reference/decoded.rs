@@ -37,7 +37,7 @@ pub(super) fn decode(
     let each = answers.iter().map(|answer| {
         let coding = answer.coding;
         whole(coding, &answer.content, CONTENT_KEPT).map_err(|fault| {
-            let why = format!("the content is in {coding} and does not decode: {fault}");
+            let why = format!("the {coding} content does not decode: {fault}");
             LoadError::Unexpected(why)
         })
     });

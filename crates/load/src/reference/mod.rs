@@ -282,7 +282,7 @@ fn settle(
             found.content = [].into();
         }
         if is_same {
-            differed = "were encoded unlike and decode to the same";
+            differed = "were encoded differently and decode to the same content";
         }
     }
     let expectation = demand(expect, found, (&answers[0], contents.first()), notes)?;
@@ -298,7 +298,7 @@ fn settle(
     if let Some(other) = answers.iter().find(|one| one.coding != answers[0].coding) {
         let (one, other) = (answers[0].coding, other.coding);
         notes.push(format!(
-            "answers to the same request are encoded unlike: content-encoding was {one}, then \
+            "answers to the same request are encoded differently: content-encoding was {one}, then \
              {other}"
         ));
     }
@@ -410,7 +410,7 @@ fn elsewhere(answer: &Answer) -> String {
                  to measure what users get"
             )
         }
-        None => format!("the answer has status {status}, and does not say where else to ask"),
+        None => format!("the answer has status {status}, and names no other URL to ask"),
     }
 }
 
@@ -419,8 +419,8 @@ fn elsewhere(answer: &Answer) -> String {
 fn unfetched(expect: &plan::Expectation, name: &str) -> Result<Expectation, LoadError> {
     if expect.sha256.is_some() {
         return Err(LoadError::Unexpected(format!(
-            "{name}: a digest is compared with an answer before the run, and there is none to a \
-             request whose bytes differ each time"
+            "{name}: a digest is checked against an answer before the run, and a request whose \
+             bytes differ each time has none"
         )));
     }
     let expectation = Expectation {

@@ -315,7 +315,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if self.backlog_at_start > self.pool.len() as usize {
             record.notes.push(
                 "arrivals of the warm-up were still waiting when the window began: the server \
-                 could not follow, and answering them took part of the window"
+                 could not keep up, and answering them took part of the window"
                     .to_owned(),
             );
         }

@@ -108,7 +108,7 @@ fn what_is_overdue_is_given_up_and_counted() {
         assert!(
             texts
                 .iter()
-                .any(|text| *text == "it was due for 50.0 ms and not sent"),
+                .any(|text| *text == "it was not sent within 50.0 ms of its due time"),
             "{texts:?}"
         );
     });

@@ -33,7 +33,7 @@ fn a_timeout_is_that_of_the_exchange_whose_time_is_up() {
         .map(|one| one.text.as_str())
         .collect();
     assert!(
-        texts.contains(&"its connection was given up, because another exchange on it had failed"),
+        texts.contains(&"its connection was closed because another exchange on it had failed"),
         "{texts:?}"
     );
 }

@@ -93,7 +93,7 @@ fn a_redirect_says_where_it_leads() {
     );
     check(
         "304 Not Modified",
-        "the answer has status 304, and does not say where else to ask",
+        "the answer has status 304, and names no other URL to ask",
     );
 }
 
@@ -117,7 +117,8 @@ fn how_content_is_encoded_is_part_of_the_reference() {
     assert_eq!(
         found.notes,
         [
-            "answers to the same request are encoded unlike: content-encoding was gzip, then identity"
+            "answers to the same request are encoded differently: content-encoding was gzip, then \
+             identity"
         ]
     );
 }

@@ -109,15 +109,15 @@ fn a_tunnel_that_is_not_made_is_a_connect_that_failed() {
         );
         check(
             reply("SSH-2.0-OpenSSH_9.2p1\r\n"),
-            "the proxy did not answer CONNECT as HTTP/1.1 wants it: the answer does not begin with",
+            "the proxy did not answer CONNECT as HTTP/1.1 requires: the answer does not begin with",
         );
         check(
             reply(&format!("{OPEN}hello")),
-            "the proxy sent 5 bytes behind its answer to CONNECT",
+            "the proxy sent 5 bytes after its answer to CONNECT",
         );
         check(
             reply(&format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(40_000))),
-            "the proxy did not answer CONNECT as HTTP/1.1 wants it: the head of the answer is longer",
+            "the proxy did not answer CONNECT as HTTP/1.1 requires: the head of the answer is longer",
         );
         check(None, "the proxy did not answer CONNECT within 5");
         check(

@@ -185,7 +185,7 @@ pub(super) fn objective(load: &LoadFile) -> Result<Vec<Threshold>, ExperimentErr
         )),
         (LoadMode::Closed | LoadMode::Open, Some(_)) => Err(wrong(
             key,
-            "it is for a search: write mode = \"capacity\", too",
+            "it is for a capacity search: write mode = \"capacity\", too",
         )),
         (LoadMode::Closed | LoadMode::Open, None) => Ok(Vec::new()),
     }

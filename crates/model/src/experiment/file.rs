@@ -54,7 +54,7 @@ pub struct Published {
     pub what: String,
     /// Right answers per second.
     pub rate: RateText,
-    /// Where it stands in the study, and what of it was worked out.
+    /// Where the study gives it, and what of it was derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The label of a server of this experiment.
@@ -297,7 +297,7 @@ pub struct WorkloadFile {
     /// How many connections ask for it, where that differs from the load: one number or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<OneOrMany<u32>>,
-    /// As that of a server.
+    /// Like the priority of a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
 }

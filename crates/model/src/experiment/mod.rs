@@ -407,14 +407,12 @@ fn expand_servers(
                 let mut label = own::label_of(file, product, &one);
                 label.push_str(&speech::in_label(speech, speeches));
                 if !labels.insert(label.clone()) {
-                    return Err(wrong(
-                        key("product"),
-                        format!("there is a '{label}' already; give this one a label of its own"),
-                    ));
+                    let why = format!("two servers are called '{label}': give this one a label");
+                    return Err(wrong(key("product"), why));
                 }
                 let twin = format!("{label}{TWIN}");
                 if file.twin && !labels.insert(twin.clone()) {
-                    let why = format!("there is a '{twin}' already, as its twin is called");
+                    let why = format!("another server has the label '{twin}' of this one's twin");
                     return Err(wrong(key("twin"), why));
                 }
                 let one = one.clone();
@@ -460,7 +458,8 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
         return match file.pid {
             Some(_) => Err((
                 "pid",
-                "it goes with a url: the lab knows whom it starts".to_owned(),
+                "it goes with a url: the lab knows the process of a server that it starts"
+                    .to_owned(),
             )),
             None => Ok(None),
         };
@@ -479,8 +478,8 @@ fn read_url(file: &ServerFile) -> Result<Option<Url>, (&'static str, String)> {
         && file.pin.is_none()
         && file.restart.is_none();
     if !is_plain {
-        let why = "a server that already runs is as it is: leave out program, preset, variant, \
-                   cores, access_log, settings, keep_alive, pin and restart";
+        let why = "the lab does not configure a server that already runs: leave out program, \
+                   preset, variant, cores, access_log, settings, keep_alive, pin and restart";
         return Err(("url", why.to_owned()));
     }
     let url = Url::parse(url).map_err(|error| ("url", error.to_string()))?;

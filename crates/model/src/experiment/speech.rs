@@ -224,7 +224,7 @@ pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError
     }
     for (index, speech) in all.iter().enumerate() {
         if all[..index].contains(speech) {
-            let why = format!("'{}' is there twice", speech.protocol);
+            let why = format!("'{}' is given twice", speech.protocol);
             return Err(wrong("load.protocol", why));
         }
     }
@@ -254,14 +254,14 @@ fn suite_fits(suite: TlsSuite, tls: &TlsTable) -> Result<(), String> {
 /// Whether HTTP/3 is possible with that.
 fn quic_fits(tls: &TlsTable) -> Result<(), ExperimentError> {
     if tls.version != TlsVersion::Tls13 {
-        return Err(wrong("tls.version", "HTTP/3 has TLS 1.3 inside"));
+        return Err(wrong("tls.version", "HTTP/3 always uses TLS 1.3"));
     }
     if tls
         .suite
         .is_some_and(|suite| suite != TlsSuite::Aes128Tls13)
     {
         // RFC 9001 §5.2: the first packets have it in any case.
-        let why = format!("HTTP/3 is measured with {} alone", TlsSuite::Aes128Tls13);
+        let why = format!("HTTP/3 is measured with {} only", TlsSuite::Aes128Tls13);
         return Err(wrong("tls.suite", why));
     }
     Ok(())
@@ -398,7 +398,7 @@ mod tests {
         check(
             r#", "protocol": ["http1", "http1"]"#,
             "",
-            "load.protocol: 'http1' is there twice",
+            "load.protocol: 'http1' is given twice",
         );
         check(
             secure,
@@ -412,11 +412,15 @@ mod tests {
         );
         check(r#", "protocol": "http4""#, "", "unknown variant `http4`");
         let quic = r#", "protocol": ["http1", "http3"]"#;
-        check(quic, r#"{ "version": "1.2" }"#, "HTTP/3 has TLS 1.3 inside");
+        check(
+            quic,
+            r#"{ "version": "1.2" }"#,
+            "HTTP/3 always uses TLS 1.3",
+        );
         check(
             quic,
             r#"{ "suite": "TLS_AES_256_GCM_SHA384" }"#,
-            "tls.suite: HTTP/3 is measured with TLS_AES_128_GCM_SHA256 alone",
+            "tls.suite: HTTP/3 is measured with TLS_AES_128_GCM_SHA256 only",
         );
         check(
             secure,

@@ -142,7 +142,7 @@ fn a_handler_is_an_axis_of_a_workload() {
         assert!(wrong.why.contains(why), "{wrong}");
     };
     check(serde_json::json!([]), 7, "give at least one");
-    check("../x".into(), 7, "'../x' is no name of letters");
+    check("../x".into(), 7, "'../x' is not a name of letters");
     check("lua".into(), 32_769, "lua makes bodies of at most 32k");
     let wrong = error(|value| {
         value["workload"] = serde_json::json!([{

@@ -216,8 +216,8 @@ fn accepting(file: &WorkloadFile, mut requests: Vec<Asked>) -> Result<Vec<Asked>
     let is_known = |coding: &str| DECODED.contains(&Coding::read(coding.as_bytes()));
     if let Some(other) = codings.split(',').find(|coding| !is_known(coding)) {
         return Err(format!(
-            "'{}' is not gzip, br, zstd or deflate; several stand with commas between, and none \
-             is a word of its own",
+            "'{}' is not gzip, br, zstd or deflate; separate several by commas, and write none \
+             alone",
             other.trim()
         ));
     }
@@ -248,7 +248,9 @@ fn by_handler(file: &WorkloadFile, mut plain: Workload) -> Result<Vec<Workload>,
     let one = |handler: &String| {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if handler.is_empty() || !handler.chars().all(is_name) {
-            return Err(format!("'{handler}' is no name of letters, digits and '-'"));
+            return Err(format!(
+                "'{handler}' is not a name of letters, digits and '-'"
+            ));
         }
         let mut workload = plain.clone();
         workload.needs.push(handler.clone());
@@ -326,7 +328,7 @@ fn sent(
         )),
         (None, Some(_)) => Err(wrong(
             key("content_file"),
-            "nobody has read that file: write its text as content",
+            "this file was not read: write its text as content",
         )),
     }
 }

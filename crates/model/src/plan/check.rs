@@ -49,9 +49,9 @@ fn handshakes_alone(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         return Ok(());
     }
     let why = match () {
-        () if !url.is_secure => "0 counts handshakes of TLS, so the URL begins with https://",
+        () if !url.is_secure => "0 counts handshakes of TLS, so the URL must begin with https://",
         () if file.requests.len() > 1 => "0 counts handshakes and asks nothing: give one URL",
-        () if file.arrivals.rate().is_some() => "0 counts handshakes in a closed loop alone",
+        () if file.arrivals.rate().is_some() => "0 counts handshakes only in a closed loop",
         () if file.think.is_some() || file.script.is_some() => {
             "0 counts handshakes, and users of a script or who think make requests"
         }
@@ -67,7 +67,7 @@ fn early_data(file: &PlanFile, tls: &TlsFile) -> &'static str {
     let is_safe = |method: &str| matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE");
     let requests = || file.requests.iter();
     match () {
-        () if file.protocol == Protocol::Http2 => "early data has no request of HTTP/2",
+        () if file.protocol == Protocol::Http2 => "early data cannot hold a request of HTTP/2",
         () if file.arrivals.rate().is_some() => {
             "early data needs a request that waits for its connection: give a closed loop"
         }
@@ -76,13 +76,13 @@ fn early_data(file: &PlanFile, tls: &TlsFile) -> &'static str {
              think"
         }
         () if file.requests_per_connection == Some(0) => {
-            "early data has a request in it, and 0 requests per connection ask nothing"
+            "early data carries a request, and 0 requests per connection ask nothing"
         }
         () if !tls.versions.is_empty() && !tls.versions.contains(&TlsVersion::Tls13) => {
             "only TLS 1.3 has early data"
         }
         () if requests().any(|one| !is_safe(&one.method) || one.body_base64.is_some()) => {
-            "whoever sees a request in early data can send it again: ask by GET, HEAD or OPTIONS, \
+            "a request in early data can be replayed by others: ask by GET, HEAD or OPTIONS, \
              without content"
         }
         () => "",
@@ -99,12 +99,10 @@ pub(super) fn redirects(file: &PlanFile) -> Result<(), PlanError> {
         () if file.at_once() > 1 => {
             "redirects are followed where a connection has one request under way"
         }
-        () if file.script.is_some() => {
-            "users of a script ask by steps of their own where an answer leads"
-        }
-        () if file.lua.is_some() => "a script in Lua asks by itself where an answer leads",
+        () if file.script.is_some() => "users of a script follow a redirect by a step of their own",
+        () if file.lua.is_some() => "a script in Lua follows redirects itself",
         () if file.requests_per_connection == Some(0) => {
-            "0 requests per connection ask nothing, so nothing leads elsewhere"
+            "0 requests per connection ask nothing, so there is no redirect to follow"
         }
         () => return Ok(()),
     };
@@ -122,7 +120,7 @@ pub(super) fn decoding(file: &PlanFile) -> Result<(), PlanError> {
             "give 1 for each answer, or more"
         }
         () if decoded.any(|expect| expect.level < Level::Body) => {
-            "what is decoded is held against what is expected: let bodies be checked"
+            "decoded content is compared with the expected content: let bodies be checked"
         }
         () if file.requests_per_connection == Some(0) => {
             "0 requests per connection ask nothing, so there is nothing to decode"
@@ -141,7 +139,7 @@ pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
     if let Some(mix) = tls.handshakes {
         let why = match () {
             () if mix.full == 0 && mix.resumed == 0 && mix.early == 0 => "give a weight above 0",
-            () if tls.no_resumption => "that each handshake is a full one is said already",
+            () if tls.no_resumption => "it is already said that each handshake is a full one",
             () if mix.early > 0 => early_data(file, tls),
             () => "",
         };
@@ -171,7 +169,8 @@ pub(super) fn tls(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
     if paths.any(|path| path == REDACTED) {
         return Err(field(
             "tls.certificate_file",
-            "where the client's certificates lie was taken out when this was stored; give it again",
+            "the path of the client's certificates was taken out when this was stored; give it \
+             again",
         ));
     }
     let is_of = |suite: &TlsSuite, version| {
@@ -225,7 +224,7 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
     check(
         file.protocol != Protocol::Http3 || file.backend != Backend::Uring,
         "backend",
-        "HTTP/3 goes over readiness (epoll) alone",
+        "HTTP/3 works only over readiness (epoll)",
     )?;
     check(!file.timeout.is_zero(), "timeout", "give more than 0")?;
     check(
@@ -307,7 +306,11 @@ mod tests {
         }
         check(Protocol::Http1, 1, "ok");
         check(Protocol::Http3, 1, "ok");
-        check(Protocol::Http2, 1, "early data has no request of HTTP/2");
+        check(
+            Protocol::Http2,
+            1,
+            "early data cannot hold a request of HTTP/2",
+        );
     }
 
     fn in_folder() -> TlsFile {

@@ -74,7 +74,7 @@ pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
         }
         () if slow.read_bytes_per_s.is_some() && file.backend == Backend::Uring => wrong(
             "slow.read_bytes_per_s",
-            "io_uring receives ahead of who reads slowly: choose readiness, or leave it open",
+            "io_uring receives ahead of a slow reader: choose readiness, or leave it open",
         ),
         () if file.requests_per_connection == Some(0) => wrong(
             "slow",

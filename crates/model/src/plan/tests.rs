@@ -103,7 +103,7 @@ fn a_plan_that_cannot_run_does_not_exist() {
     );
     check(
         |f| (f.protocol, f.backend) = (Protocol::Http3, Backend::Uring),
-        "backend: HTTP/3 goes over readiness",
+        "backend: HTTP/3 works only over readiness",
     );
     check(|f| f.requests[0].weight = 0, "weight: give at least 1");
     check(
@@ -361,7 +361,7 @@ fn a_proxy_fits_the_rest() {
     refused("socks5://127.0.0.1", "the scheme must be http://");
     refused(
         "http://me:secret@127.0.0.1",
-        "credentials stand apart from the URL",
+        "credentials are given apart from the URL",
     );
     let shown = |value: &str, tunnel: bool, expected: &str| {
         let mut file = through("http://127.0.0.1:3128", tunnel, "http://a.test/");

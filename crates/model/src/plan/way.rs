@@ -77,7 +77,7 @@ fn http_proxy(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         return Ok(());
     };
     if proxy.url.contains('@') {
-        let why = "credentials stand apart from the URL (--proxy-user): write http://HOST:PORT";
+        let why = "credentials are given apart from the URL (--proxy-user): write http://HOST:PORT";
         return Err(field("http_proxy", why));
     }
     let at = Url::parse(&proxy.url)?;
@@ -92,15 +92,14 @@ fn http_proxy(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         () if authorization.is_some() && !proxy.tunnel => {
             "requests that a proxy reads have a Proxy-Authorization field of their own"
         }
-        () if at.is_secure => "connections to a proxy are in clear: write http://HOST:PORT",
+        () if at.is_secure => "connections to a proxy are not encrypted: write http://HOST:PORT",
         () if at.path != "/" => "a proxy has no path: write http://HOST:PORT",
         () if file.unix_socket.is_some() => "a Unix socket leads elsewhere: give one of them",
         () if !file.addresses.is_empty() => {
             "the proxy finds the server itself: give no other addresses of it"
         }
         () if file.proxy_protocol.is_some() => {
-            "the PROXY protocol tells a server who asks, and the proxy stands before it: give one \
-             of them"
+            "the PROXY protocol tells a server who asks, and here a proxy does: give one of them"
         }
         () if file.lua.is_some() => "a script in Lua writes its requests for the server itself",
         () => match file.protocol {

@@ -127,7 +127,7 @@ pub static AXES: &[Axis] = &[
     Axis {
         name: CORES,
         column: "cores",
-        meaning: "cores of the server; empty where nobody knows",
+        meaning: "cores of the server; empty where that is unknown",
         set: Set::Server,
         rivals: Rivals::MustAgree,
         read: count,
@@ -136,7 +136,7 @@ pub static AXES: &[Axis] = &[
     Axis {
         name: ACCESS_LOG,
         column: "access_log",
-        meaning: "off, on or buffered; empty where nobody knows",
+        meaning: "off, on or buffered; empty where that is unknown",
         set: Set::Server,
         rivals: Rivals::MayDiffer,
         read: word,
@@ -154,7 +154,7 @@ pub static AXES: &[Axis] = &[
     Axis {
         name: CERTIFICATE,
         column: "certificate_key",
-        meaning: "the kind of key in the server's certificate; empty in clear",
+        meaning: "the kind of key in the server's certificate; empty without TLS",
         set: Set::Server,
         rivals: Rivals::MustAgree,
         read: word,
@@ -163,7 +163,7 @@ pub static AXES: &[Axis] = &[
     Axis {
         name: HANDSHAKE,
         column: "handshake",
-        meaning: "full or resumed, as it was asked for; empty in clear",
+        meaning: "full or resumed, as it was asked for; empty without TLS",
         set: Set::Server,
         rivals: Rivals::MustAgree,
         read: word,
@@ -219,7 +219,9 @@ pub fn axis(name: &str) -> &'static Axis {
 }
 
 fn count(text: &str) -> Result<Value, String> {
-    let number = text.parse().map_err(|_| format!("'{text}' is no count"))?;
+    let number = text
+        .parse()
+        .map_err(|_| format!("'{text}' is not a count"))?;
     Ok(Value::Count(number))
 }
 

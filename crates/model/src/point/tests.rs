@@ -53,7 +53,7 @@ fn a_value_that_its_axis_cannot_read_is_told() {
     let error = serde_json::from_value::<Point>(bad)
         .unwrap_err()
         .to_string();
-    assert_eq!(error, "axes.cores: 'many' is no count");
+    assert_eq!(error, "axes.cores: 'many' is not a count");
 }
 
 #[test]

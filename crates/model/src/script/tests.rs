@@ -109,7 +109,7 @@ fn a_mistake_has_its_line_and_what_to_write() {
         1,
         "belong to requests",
     );
-    check("[[step]]\nwait = 'normal:1s'\n", 2, "no law");
+    check("[[step]]\nwait = 'normal:1s'\n", 2, "not a law");
     check("start = 'x'\n", 1, "start: ");
     check("[[step]]\nget = '/'\nrepeat = '5-2'\n", 3, "repeat = 3");
     check("[[step]]\nget = '/'\nrepeat = 0\n", 3, "repeat = 3");
@@ -287,7 +287,7 @@ fn a_mistake_in_a_variable_has_its_line() {
     check(
         &format!("[variables]\n'x y' = {{ counter = 1 }}\n{step}"),
         2,
-        "no name",
+        "cannot be a name",
     );
 }
 

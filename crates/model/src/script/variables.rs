@@ -43,13 +43,15 @@ impl TakeWritten {
             (Some(name), None, None) => Ok(FromFile::Header(name.clone())),
             (None, Some(pointer), None) => {
                 if !pointer.is_empty() && !pointer.starts_with('/') {
-                    return Err(format!("'{pointer}' is no JSON pointer: begin it with '/'"));
+                    return Err(format!(
+                        "'{pointer}' is not a JSON pointer: begin it with '/'"
+                    ));
                 }
                 Ok(FromFile::Json(pointer.clone()))
             }
             (None, None, Some(pattern)) => match regex_lite::Regex::new(pattern) {
                 Ok(_) => Ok(FromFile::Pattern(pattern.clone())),
-                Err(error) => Err(format!("'{pattern}' is no regular expression: {error}")),
+                Err(error) => Err(format!("'{pattern}' is not a regular expression: {error}")),
             },
             _ => Err("say where the value stands: give one of header, json, pattern".to_owned()),
         }
@@ -137,7 +139,7 @@ fn check_name(name: &Spanned<String>) -> Result<(), Wrong> {
     let text = name.get_ref();
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     if text.is_empty() || !text.chars().all(is_letter) {
-        let why = format!("'{text}' is no name: use letters, digits, '_' and '-'");
+        let why = format!("'{text}' cannot be a name: use letters, digits, '_' and '-'");
         return Err((name.span(), why));
     }
     Ok(())

@@ -122,7 +122,7 @@ fn recipe(query: Option<&str>) -> Result<Recipe, String> {
                     .parse()
                     .ok()
                     .filter(|status| (200..=599).contains(status))
-                    .ok_or_else(|| format!("'{value}' is no status from 200 to 599"))?;
+                    .ok_or_else(|| format!("'{value}' is not a status from 200 to 599"))?;
             }
             "delay" => recipe.delay = delay(value)?,
             "fault" => {
@@ -175,7 +175,7 @@ fn delay(value: &str) -> Result<Delay, String> {
                 .parse()
                 .ok()
                 .filter(|share| (0.0..=1.0).contains(share))
-                .ok_or_else(|| format!("'{share}' is no share from 0 to 1"))?;
+                .ok_or_else(|| format!("'{share}' is not a share from 0 to 1"))?;
             Ok(Delay::Bimodal {
                 usual: time(usual)?,
                 slow: time(slow)?,

@@ -79,7 +79,7 @@ pub(crate) fn told(run: &Run, demand: &Demand) -> Told {
         (Some(rule), _) => Ok(spoke(run, rule, demand)),
         (None, Some(shown)) if demand.is_ratio() => ratio_of(run, shown, demand),
         (None, Some(shown)) => number_of(run, shown, demand),
-        (None, None) => Err("nothing says what answers this".to_owned()),
+        (None, None) => Err("the experiment does not say what answers this".to_owned()),
     };
     match number {
         Ok(number) => Told::Number(Number {

@@ -251,7 +251,7 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
         value: format!("{} ×", times(estimate.ratio)),
         interval: interval.map(|found| format!("[{}, {}]", times(found.low), times(found.high))),
         place: format!(
-            "{}, {}, in terms of {}",
+            "{}, {}, relative to {}",
             shown.name(),
             place(&one),
             place(&other)

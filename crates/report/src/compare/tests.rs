@@ -32,12 +32,13 @@ fn the_text_has_what_differs_before_the_numbers_and_the_answers_before_the_rest(
         "A: old <results>\nB: new\n",
         "What differs in the environment:\n  kernel\n    A  Linux <6.1> | a\n    B  Linux <6.2> | a\n",
         "Same configuration, as far as it is known.",
-        "Declared comparisons (ratio: B in terms of A)\n  nginx, seven-bytes, 64 connections\n    rate",
+        "Declared comparisons (ratio: B relative to A)\n  nginx, seven-bytes, 64 connections\n    \
+         rate",
         "slower (margin 2.0 %)",
         "Everything else: intervals, no answers",
         "CPU per request",
         "Declared: 2 comparisons",
-        "The two were measured apart.",
+        "The two were measured at different times.",
     ];
     let mut rest = text.as_str();
     for part in order {

@@ -29,7 +29,7 @@ pub fn text(compared: &Compared) -> String {
     }
     for (heading, rows) in tables(compared) {
         if !rows.is_empty() {
-            let _ = writeln!(text, "\n{heading} (ratio: B in terms of A)");
+            let _ = writeln!(text, "\n{heading} (ratio: B relative to A)");
             table(&mut text, &rows);
         }
     }

@@ -10,7 +10,7 @@ pub(super) const COLUMNS: [(&str, &str); 3] = [
     (
         "content_coding",
         "how complete answers were encoded (Content-Encoding), one after the other where in \
-         several ways; identity: they were not; empty where a trial does not tell",
+         several ways; identity: they were not; empty where a trial does not say",
     ),
     ("encoded_answers", "how many of them were encoded"),
     (

@@ -23,7 +23,7 @@ pub(super) const COLUMNS: [(&str, &str); 23] = [
     ("tls_resumed", "handshakes that resumed a session"),
     (
         "tls_early",
-        "of those, how many began with a request that the server took (0-RTT)",
+        "of those, how many began with a request that the server accepted (0-RTT)",
     ),
     ("tls_failed", "handshakes that failed"),
     (
@@ -45,11 +45,11 @@ pub(super) const COLUMNS: [(&str, &str); 23] = [
     ("quic_datagrams_received", "datagrams that came"),
     (
         "quic_packets_lost",
-        "packets of ours that were taken for lost",
+        "packets of ours that were declared lost",
     ),
     (
         "search",
-        "what the search for the capacity ended with, at whose answer the trial was made: between, \
+        "how the capacity search ended at whose result the trial was made: between, \
          generator_limit or undecided; empty where there was none, like the columns after it",
     ),
     ("search_objective", "what had to hold"),
@@ -69,7 +69,7 @@ pub(super) const COLUMNS: [(&str, &str); 23] = [
     ("server_log_bytes", "their bytes"),
     (
         "waited_s",
-        "how long was waited before it for what earlier trials had left, in seconds",
+        "how long the lab waited before it until what earlier trials had left was gone, in seconds",
     ),
 ];
 

@@ -141,15 +141,15 @@ const REST: [(&str, &str); 52] = [
     ("point_response_time_p50_us", "the same for this"),
     (
         "reference",
-        "whom the server is compared with at this load; empty where it is not",
+        "the server that this one is compared with at this load; empty where there is none",
     ),
     (
         "ratio",
-        "rate (in an open loop: median response time) in terms of the reference's, within rounds",
+        "rate (in an open loop: median response time) relative to the reference's, within rounds",
     ),
     ("ratio_low", "lower end of its interval"),
     ("ratio_high", "upper end of it"),
-    ("answer", "what may be said of the two"),
+    ("answer", "what may be said about the two"),
 ];
 
 /// Every column, with what it holds.

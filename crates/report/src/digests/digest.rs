@@ -84,7 +84,7 @@ pub struct Digest {
     pub examples: Vec<Example>,
     /// What was checked of the answers to each request, in words.
     pub checked: Vec<String>,
-    /// Each request apart, where there are several.
+    /// Each request separately, where there are several.
     pub(super) steps: Vec<Step>,
     /// The server's user CPU time per exchange that ended, in microseconds.
     pub user_us: Option<f64>,

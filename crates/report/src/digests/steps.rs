@@ -147,7 +147,7 @@ mod tests {
         let p50 = page.response[0].as_ref().unwrap();
         assert_eq!(p50.rounds.len(), 2);
         let page = html::page(&run);
-        assert!(page.contains("picture &lt;b&gt;") && page.contains("Each request apart"));
+        assert!(page.contains("picture &lt;b&gt;") && page.contains("Each request separately"));
         let told = text::lab(&run, Style::default());
         for words in ["each request", "\n  page\n", ", 6 failed"] {
             assert!(told.contains(words), "{words}: {told}");
@@ -158,7 +158,7 @@ mod tests {
     fn of_many_requests_none_is_told_apart() {
         let run = run(0, STEPS_MAX);
         assert!(run.cells("site")[0].steps().is_empty());
-        assert!(!html::page(&run).contains("Each request apart"));
+        assert!(!html::page(&run).contains("Each request separately"));
         assert!(!text::lab(&run, Style::default()).contains("each request"));
     }
 }

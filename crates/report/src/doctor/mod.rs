@@ -48,7 +48,7 @@ pub fn examination(examination: &Examination) -> String {
         }
     }
     if !examination.need_a_trial.is_empty() {
-        let _ = writeln!(text, "\nOnly a trial tells:");
+        let _ = writeln!(text, "\nOnly a trial can tell:");
         push_wrapped(&mut text, "  ", &examination.need_a_trial.join(", "));
         let _ = writeln!(
             text,

@@ -16,7 +16,7 @@ use crate::digests::Cell;
 const WIDTH: f64 = 100.0;
 
 /// What the marks in the pictures mean, said once below all of them.
-pub(super) const HOW_TO_READ: &str = "<p class=\"note\">Each dot is the rate in terms of the \
+pub(super) const HOW_TO_READ: &str = "<p class=\"note\">Each dot is the rate relative to the \
                                       reference, taken within rounds, with its 95 % interval, on \
                                       a logarithmic axis; the broken line is the reference. A \
                                       full dot is an answer; a hollow one means that there is no \

@@ -267,8 +267,8 @@ mod tests {
         tls.add(early, 7);
         tls.early_time.record_n(model::Span::from_us(300), 2_000);
         let time = time_of(Some(&tls.early_time), 0.5);
-        let notes = "5 full for want of a session; 3 without an early request, for want of a \
-                     session that allows one; 2 whose early request the server did not take, and \
+        let notes = "5 full for lack of a session; 3 without an early request, for lack of a \
+                     session that allows one; 2 whose early request the server rejected, and \
                      which was sent again; 1 connection closed by the server without close_notify";
         let html = told(Some(tls), None);
         check(&html, &["47", "7", &time, notes]);

@@ -198,9 +198,9 @@ fn none() -> String {
 
 /// What the recovery of a server is.
 const RECOVERY: &str = "<p class=\"note\">Recovery is the time from when the schedule is back at \
-                        its rate of the beginning until 9 of 10 requests are answered rightly \
-                        within twice the time that 9 of 10 answers took before. “At least” is \
-                        said where that did not come within the window.</p>\n";
+                        its initial rate until 9 of 10 requests are answered correctly within \
+                        twice the time that 9 of 10 answers took before. “At least” means that \
+                        this did not happen within the window.</p>\n";
 
 pub(super) fn show(unit: Unit, measure: Option<Measure>) -> String {
     measure.map_or_else(none, |measure| {

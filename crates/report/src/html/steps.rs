@@ -11,7 +11,10 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
     let mut columns = vec!["request", "server", "#right", "#failed"];
     let quantiles = STEP_QUANTILES.map(|(_, name)| format!("#{name}"));
     columns.extend(quantiles.iter().map(String::as_str));
-    let mut table = Table::new("Each request apart, over all rounds of a point", &columns);
+    let mut table = Table::new(
+        "Each request separately, over all rounds of a point",
+        &columns,
+    );
     let mut cells: Vec<&Cell<'_>> = cells.iter().collect();
     cells.sort_by(|one, other| one.place().cmp(other.place()));
     let steps: Vec<_> = cells.iter().map(|cell| (*cell, cell.steps())).collect();
@@ -46,7 +49,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
         return String::new();
     }
     format!(
-        "<details class=\"notes\"><summary>Each request apart</summary>\n{}</details>\n",
+        "<details class=\"notes\"><summary>Each request separately</summary>\n{}</details>\n",
         table.finish()
     )
 }

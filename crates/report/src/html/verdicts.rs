@@ -440,11 +440,7 @@ fn article(heard: &Heard, place: &str) -> String {
         escape(&pairs(&finding.evidence))
     );
     if !finding.threshold.is_empty() {
-        let _ = write!(
-            html,
-            " Held against: {}.",
-            escape(&pairs(&finding.threshold))
-        );
+        let _ = write!(html, " Threshold: {}.", escape(&pairs(&finding.threshold)));
     }
     let _ = writeln!(
         html,

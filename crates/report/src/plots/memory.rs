@@ -25,7 +25,8 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     });
     let caption = format!(
         "Proportional set size of the server's whole process tree at the end of the window: pages \
-         that processes share count once in all. Kernel memory of sockets is not in it.{after} {}",
+         that processes share count once in all. Kernel memory of sockets is not included.{after} \
+         {}",
         how_to_read(&cells, &series)
     );
     vec![Chart {

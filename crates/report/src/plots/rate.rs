@@ -23,7 +23,7 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
             }
             _ => {
                 " The dotted lines are the ceilings: this generator with the same plan on the same \
-                 CPUs against a server that does nothing, in each way that servers were asked."
+                 CPUs against a server that does nothing, for each way in which servers were asked."
             }
         });
         if at_least {

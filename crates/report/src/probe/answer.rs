@@ -46,7 +46,11 @@ pub fn answer(operations: &[Operation<'_>]) -> Option<String> {
             "lies between two classes",
             "lie between two classes",
         ),
-        (unclear, "has too little to tell", "have too little to tell"),
+        (
+            unclear,
+            "has too few points to tell",
+            "have too few points to tell",
+        ),
     ]
     .into_iter()
     .filter(|(count, ..)| *count > 0)

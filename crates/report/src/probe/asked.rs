@@ -63,7 +63,7 @@ pub(crate) fn told(results: &[ProbeResult], demand: &ProbeDemand) -> Told {
     let number = match (&demand.not, demand.show) {
         (Some(reason), _) => Err(reason.clone()),
         (None, Some(shown)) => number(results, shown, demand),
-        (None, None) => Err("nothing says what answers this".to_owned()),
+        (None, None) => Err("the experiment does not say what answers this".to_owned()),
     };
     match number {
         Ok((value, place, interval)) => Told::Number(Number {
@@ -94,7 +94,7 @@ fn number(
         let other = Place::of(results, other, demand.against_operation.as_deref())?;
         let ratio = place.value(shown)? / other.value(shown)?;
         let of = format!(
-            "{}, {}, in terms of {}, {passes}",
+            "{}, {}, relative to {}, {passes}",
             words(shown),
             place.name(),
             other.name()
@@ -138,7 +138,7 @@ const fn words(shown: ProbeShown) -> &'static str {
         ProbeShown::Growth => "class of growth",
         ProbeShown::Beginning => "cost of a call at the beginning",
         ProbeShown::End => "cost of a call at the end",
-        ProbeShown::Ratio => "the end in terms of the beginning",
+        ProbeShown::Ratio => "the end relative to the beginning",
         ProbeShown::Speed => "median speed",
         ProbeShown::Population => "population",
     }

@@ -85,7 +85,7 @@ fn the_answer_stands_first_in_a_sentence() {
             of("e", &[]),
         ],
         "Of 5 operations 2 have a cost that changes: a socket (linear) and b socket (a step). 1 is \
-         flat, 1 lies between two classes and 1 has too little to tell.",
+         flat, 1 lies between two classes and 1 has too few points to tell.",
     );
     let alone = [of("socket", &[Class::Linear])];
     assert_eq!(answer(&operations(&[side("", &alone)])), None);
@@ -329,14 +329,14 @@ fn demands_of_probes_have_a_number() {
         r#""show": "ratio", "probe": "socket""#,
         (
             "3.00 ×",
-            "the end in terms of the beginning, socket, 3 passes: linear: 480 ns and more",
+            "the end relative to the beginning, socket, 3 passes: linear: 480 ns and more",
         ),
     );
     check(
         r#""show": "beginning", "probe": "bind", "against": "socket""#,
         (
             "1.000 ×",
-            "cost of a call at the beginning, bind socket, in terms of socket, 3 passes",
+            "cost of a call at the beginning, bind socket, relative to socket, 3 passes",
         ),
     );
     check(

@@ -32,8 +32,8 @@ pub struct Study {
 const NAMED: usize = 6;
 
 /// What every page says of itself.
-const MADE: &str = "This page is made from stored trials by `cargo xtask studies`. Change its \
-                    notes or make its record anew, and then make it again.\n";
+const MADE: &str = "This page is generated from stored trials by `cargo xtask studies`. To change \
+                    it, change its notes or its record, and generate it again.\n";
 /// The heading of what was written by hand.
 const NOTES: &str = "\n## What the original got right and wrong\n\n";
 

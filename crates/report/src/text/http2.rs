@@ -21,7 +21,7 @@ pub(super) fn http2(trial: &Trial, style: Style) -> String {
     }
     if http2.unprocessed > 0 {
         let count = words::plural(http2.unprocessed, "exchange");
-        parts.push(format!("{count} asked again"));
+        parts.push(format!("{count} sent again"));
     }
     if http2.settings_changes > 0 {
         let count = words::plural(http2.settings_changes, "change");

@@ -65,9 +65,9 @@ fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
     let has = |text: &str| tables.contains(text);
     let mut legend = vec![(
         "[95 %]",
-        "the interval of the median over rounds: of 100 such intervals, 95 hold the true median. A \
-         number in round brackets is invalid and no result. Servers stand in the order of their \
-         medians; the answers above say which differences are more than chance",
+        "the interval of the median over rounds: of 100 such intervals, 95 hold the true median. \
+         A number in round brackets is invalid and not a result. Servers stand in the order of \
+         their medians; the answers above say which differences are more than chance",
     )];
     if has(" head ") {
         let rate = "right answers per second; \">=\": the generator was the limit";

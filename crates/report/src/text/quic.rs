@@ -33,7 +33,7 @@ pub(super) fn quic(trial: &Trial, style: Style) -> String {
     }
     if quic.unprocessed > 0 {
         let count = words::plural(quic.unprocessed, "exchange");
-        parts.push(format!("{count} asked again"));
+        parts.push(format!("{count} sent again"));
     }
     style.labelled("QUIC", &parts.join(", "))
 }

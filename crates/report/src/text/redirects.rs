@@ -13,16 +13,16 @@ pub(super) fn redirects(trial: &Trial, style: Style) -> String {
     }
     let mut text = words::plural(total.redirects, "answer");
     match trial.plan.follow {
-        None => text.push_str(" that sent elsewhere, not followed"),
+        None => text.push_str(" that redirected, not followed"),
         Some(most) => {
             let others = total.redirects - total.followed.min(total.redirects);
             text.push_str(&format!(
-                " that sent elsewhere, {} followed (up to {most} of an exchange)",
+                " that redirected, {} followed (up to {most} per exchange)",
                 words::count(total.followed)
             ));
             if others > 0 {
                 text.push_str(&format!(
-                    "; {} led to another server or once too often, and was the answer",
+                    "; {} led to another server or beyond that limit, and counted as the answer",
                     words::count(others)
                 ));
             }

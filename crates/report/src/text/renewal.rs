@@ -13,11 +13,11 @@ pub(super) fn renewal(plan: &PlanFile) -> String {
         ));
     }
     if let Some(lifetime) = plan.renewal.lifetime {
-        said.push(format!("made anew after {lifetime}"));
+        said.push(format!("replaced after {lifetime}"));
     }
     if let Some(parts) = plan.renewal.last_of_million {
         let share = words::share(f64::from(parts) / 1e6);
-        said.push(format!("made anew after {share} of the requests"));
+        said.push(format!("replaced after {share} of the requests"));
     }
     if plan.renewal.keeps_source {
         said.push("each always from the same address".to_owned());
@@ -48,7 +48,7 @@ mod tests {
         };
         assert_eq!(
             renewal(&plan),
-            " (opened at 100/s, made anew after 30.0 s, made anew after 0.5 % of the requests, \
+            " (opened at 100/s, replaced after 30.0 s, replaced after 0.5 % of the requests, \
              each always from the same address)"
         );
     }

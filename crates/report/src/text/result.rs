@@ -293,7 +293,7 @@ fn meaning(trial: &Trial, style: Style) -> String {
     reason = "a positive time for people"
 )]
 fn closed_loop(trial: &Trial) -> String {
-    const FIXED: &str = "For what users wait, ask for a fixed rate (-R).";
+    const FIXED: &str = "To measure how long users wait, ask for a fixed rate (-R).";
     if trial.has_users() {
         return format!(
             "Closed loop: each user waits for its answer before it goes on, so a server that slows \
@@ -429,7 +429,7 @@ fn costs(trial: &Trial, style: Style) -> String {
     }
     if parts.is_empty() {
         parts.push(
-            "CPU and memory not read (no process of this machine, or one of another user)"
+            "CPU and memory not read (not a process of this machine, or one of another user)"
                 .to_owned(),
         );
     }

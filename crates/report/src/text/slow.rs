@@ -42,7 +42,7 @@ pub(super) fn did(trial: &Trial, style: Style) -> String {
         let pieces = words::plural(slowed.pieces_sent, "piece");
         said.push(format!("{} sent in {pieces}", slowed.bytes_sent));
     }
-    let text = format!("{}: times have this in them", said.join(", "));
+    let text = format!("{}: times include this", said.join(", "));
     style.labelled("slow", &text)
 }
 
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(
             told,
             "slow 6 connections, 3.0 KiB read with pauses of 1.50 s in all, 70 B sent in 70 \
-             pieces: times have this in them"
+             pieces: times include this"
         );
     }
 }

@@ -23,8 +23,9 @@ Examples:
   unshare --user --map-root-user --net sh
       a shell with a network of its own, where no privilege is needed for that
 
-Both need the right to change routes (CAP_NET_ADMIN), and the program ip (iproute2). Whoever else
-has an address in the range cannot be reached from here until it is removed. A restart forgets it.";
+Both need the right to change routes (CAP_NET_ADMIN), and the program ip (iproute2). Other machines
+with an address in the range cannot be reached from here until it is removed. A restart of this
+machine removes it.";
 
 /// The mark of our routes: a number of those that no routing daemon has.
 const MARK: &str = "184";
@@ -144,7 +145,7 @@ fn remedy(args: &Args, words: &[String], why: &str) -> String {
         ),
         Action::Remove if why.contains("No such process") => format!(
             "{prefix} on {dev} was not added by triathlon addresses, so it stays as it is: 'ip \
-             route show table local' tells what there is"
+             route show table local' lists what there is"
         ),
         _ => format!("'ip {}' failed: {why}", words.join(" ")),
     }

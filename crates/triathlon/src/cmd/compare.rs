@@ -32,14 +32,14 @@ Examples:
 Metrics: rate, cpu (server CPU time per request), p50 and p99 (response time), memory; of probes:
 beginning and end (cost of an operation), course (time per step of a download).
 
-Exit codes: 0 compared, and no limit failed (what is inconclusive is said and fails nothing), 1
+Exit codes: 0 compared, and no limit failed (what is inconclusive is reported and does not fail), 1
 something failed (a result that is missing or cannot be read), 2 wrong usage, 4 a limit of --fail-on
 failed: the whole interval lies beyond it.";
 
-/// Lays two results of 'triathlon lab', 'load' or 'probe' over each other.
+/// Compares two results of 'triathlon lab', 'load' or 'probe'.
 ///
-/// First comes what differs in environment and configuration, then each metric at each place that
-/// both have: the ratio (B in terms of A), its interval, and the answer. One comparison for each
+/// It prints what differs in environment and configuration, then each metric at each place that
+/// both have: the ratio (B relative to A), its interval, and the answer. One comparison for each
 /// server and workload is declared; only these are ever called faster or slower.
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER)]
@@ -164,7 +164,7 @@ fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Found; 2]>
     };
     if !folder.join("manifest.json").is_file() {
         let why = format!(
-            "--servers: {} is no results folder of triathlon lab",
+            "--servers: {} is not a results folder of triathlon lab",
             path.display()
         );
         return Err(UsageError(why).into());

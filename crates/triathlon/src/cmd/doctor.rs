@@ -18,11 +18,11 @@ use crate::out;
 const EXAMPLES: &str = "\
 Examples:
   triathlon doctor
-      Examine this machine; for a second it watches the CPUs.
+      Examine this machine, and watch its CPUs for a second.
   triathlon doctor --server 127.0.0.1:8080
-      And the server that listens there: limits, backlog, CPUs.
+      Examine the server that listens there, too: limits, backlog, CPUs.
   triathlon doctor --fix-script > fix.sh
-      Write what mends it; 'sh fix.sh undo' restores what was.
+      Write a script that mends it; 'sh fix.sh undo' restores the old settings.
   triathlon doctor --sysctl /etc/sysctl.conf --kernel 3.10
       Judge a file of settings for another kernel, without applying it.";
 
@@ -30,7 +30,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A server to examine too: its process id, or where it listens, as localhost:8080
+    /// A server to examine too: its process id, or where it listens, as in localhost:8080
     #[arg(long, value_name = "PID|ADDR")]
     server: Option<Server>,
     /// Judge this file of kernel settings instead of the machine
@@ -39,10 +39,10 @@ pub(crate) struct Args {
     /// The kernel that would read the file [default: the running one]
     #[arg(long, value_name = "VERSION", requires = "sysctl")]
     kernel: Option<Kernel>,
-    /// The memory of the machine that would read the file, as 4G [default: this machine's]
+    /// The memory of the machine that would read the file, as in 4G [default: this machine's]
     #[arg(long, value_name = "SIZE", requires = "sysctl")]
     memory: Option<Bytes>,
-    /// Connections that the benchmark will hold at once, to judge sizes by
+    /// Connections that the benchmark will hold at once; sizes are judged by it
     #[arg(long, value_name = "N", requires = "sysctl", default_value_t = 1_000)]
     connections: u64,
     /// Watch the CPUs for this long for pauses that no program makes (CPU-02) and for programs that
@@ -54,7 +54,7 @@ pub(crate) struct Args {
         conflicts_with = "sysctl"
     )]
     hiccups: Span,
-    /// Print a shell script that mends what was found, with its undo; nothing is changed
+    /// Print a shell script that mends what was found and can undo it; nothing is changed
     #[arg(long, conflicts_with_all = ["sysctl", "json"])]
     fix_script: bool,
     /// Print JSON

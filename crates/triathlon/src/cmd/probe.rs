@@ -49,10 +49,10 @@ pub(crate) struct Args {
     /// Probes to run, as NAME or NAME:VARIANT; all of them if none is given.
     #[arg(value_name = "NAME[:VARIANT]")]
     names: Vec<String>,
-    /// How many operations each pass does; the usual number of each probe unless given.
+    /// How many operations each pass does [default: the usual number of each probe].
     #[arg(long, value_name = "N", value_parser = whole::at_least_one::<u32>())]
     population: Option<u32>,
-    /// Passes of each probe. Fewer than 3 name no growth class.
+    /// Passes of each probe. With fewer than 3, no growth class is named.
     #[arg(
         long,
         value_name = "N",

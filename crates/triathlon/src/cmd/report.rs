@@ -40,8 +40,8 @@ Examples:
   triathlon report results/first-heat --publish handout
       a copy to hand out, without names of hosts and users
 
-Exit codes: 0 written, 1 something failed (also where a stored trial is missing or cannot be read:
-the page is of the others and says so), 2 wrong usage.";
+Exit codes: 0 written, 1 something failed (also if a stored trial is missing or cannot be read: the
+page shows the others and says so), 2 wrong usage.";
 
 /// Arguments of `triathlon report`.
 #[derive(clap::Args, Clone, Debug)]
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// Write a row per trial here, or to stdout (-), comma-separated, units in the headings
     #[arg(long, value_name = "FILE|-", long_help = columns())]
     csv: Option<PathBuf>,
-    /// Print the page to a PDF here, by a headless Chromium
+    /// Print the page to a PDF here, with a headless Chromium
     #[arg(long, value_name = "FILE")]
     pdf: Option<PathBuf>,
     /// Write the page of a study as Markdown here, with two charts (SVG) beside it: the answer,
@@ -249,8 +249,8 @@ fn probes(args: &Args, record: &Path, is_packed: bool) -> anyhow::Result<Exit> {
     if let Some(file) = &args.markdown {
         let Some(question) = &question else {
             anyhow::bail!(
-                "{} does not hold the experiment that it answers: --markdown writes the page of a \
-                 study, and those were not asked by one",
+                "{} does not hold an experiment: --markdown writes the page of a study, which \
+                 needs one",
                 path.display()
             );
         };

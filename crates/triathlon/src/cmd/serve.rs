@@ -17,9 +17,9 @@ use crate::whole;
 
 /// Serves the files of a folder.
 ///
-/// Prints where it listens when it is ready, one line for each address:
-/// `listening on http://127.0.0.1:8080/`. SIGTERM and Ctrl-C finish what is under way and end it
-/// (a second one ends it at once), SIGHUP reopens the access log and reads the certificate again.
+/// Prints where it listens when it is ready, one line for each address: `listening on
+/// http://127.0.0.1:8080/`. SIGTERM and Ctrl-C finish the answers under way and end it (a second
+/// one ends it at once), SIGHUP reopens the access log and reads the certificate again.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// How to wait for the kernel.
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: BackendName,
-    /// Connections at once, for each worker; more are closed as they come.
+    /// Open connections at most, for each worker; more are closed as they come.
     #[arg(
         long,
         value_name = "N",
@@ -70,7 +70,7 @@ pub(crate) struct Args {
     /// How long 64 KiB of the body of a request may take to arrive.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     body_timeout: Span,
-    /// How long a client may take nothing of its answer.
+    /// How long a client may read nothing of its answer.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     send_timeout: Span,
     /// How long answers under way may take when the server ends.
@@ -96,28 +96,28 @@ pub(crate) struct Args {
     /// (which SIGHUP leaves as it is), or off.
     #[arg(long, value_name = "off|FILE|-", default_value = "off")]
     access_log: String,
-    /// Log lines wait until they fill so many bytes, or for a second; 0 writes each at once.
+    /// Log lines wait until they fill this many bytes, or for a second; 0 writes each at once.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     log_buffer: Bytes,
     /// Answers made to order: /.triathlon/null?bytes=N and
     /// /.triathlon/synthetic?bytes=N&status=S&delay=D&fault=F.
     #[arg(long)]
     synthetic: bool,
-    /// What determines the random delays of answers made to order.
+    /// The seed of the random delays of answers made to order.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Serve over TLS 1.2 and 1.3 with this certificate and its chain (PEM); SIGHUP reads it anew.
+    /// Serve over TLS 1.2 and 1.3 with this certificate and its chain (PEM); SIGHUP reads it again.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key of that certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     /// Serve over TLS with a certificate made for this run, for localhost and the addresses of
-    /// --listen; it is printed on standard error, for whoever is to trust it.
+    /// --listen; it is printed on standard error, for clients that have to trust it.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
     /// Take a request before the handshake of TLS 1.3 is over (0-RTT); one that changes something
-    /// waits for its end. Who records such a request can send it again, so each session is resumed
+    /// waits for its end. Such a request can be recorded and sent again, so each session is resumed
     /// once, and none outlives the server. Needs --tls-cert or --tls-self-signed.
     #[arg(long)]
     tls_early_data: bool,
@@ -134,7 +134,7 @@ Examples:
   triathlon serve www --listen 0.0.0.0:8000 --listen '[::]:8000' --cpus 0-3
       four workers, each bound to a CPU
   triathlon serve www --listing --dot-files
-      share a folder with all that lies in it, and lists to find it
+      share a folder with everything in it, and listings to browse it
   triathlon serve www --access-log access.log --log-buffer 64k
       log in pieces of 64 KiB, at least once a second
   triathlon serve www --listen 127.0.0.1:8443 --tls-cert site.pem --tls-key site.key
@@ -218,7 +218,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
             let replaced = origin::tls::read(certificate, key)
                 .and_then(|identity| origin::tls::replace(acceptor, identity));
             match replaced {
-                Ok(()) => out::note(format_args!("the certificate was read anew")),
+                Ok(()) => out::note(format_args!("the certificate was read again")),
                 Err(error) => {
                     out::note(format_args!("the old certificate stays in use: {error}"));
                 }

@@ -24,7 +24,7 @@ impl Carried {
     #[expect(clippy::cast_precision_loss, reason = "a number of LuaJIT is an f64")]
     fn of(value: &Value, depth: usize) -> Result<Self, String> {
         if depth > DEEPEST {
-            return Err("cannot transfer a table that lies in itself to thread".to_owned());
+            return Err("cannot transfer a table that contains itself to thread".to_owned());
         }
         Ok(match value {
             Value::Nil => Self::Nil,

@@ -122,7 +122,7 @@ impl Script {
                 statistics(lua, &finished.rates),
             );
             let (Ok(summary), Ok(latency), Ok(rates)) = tables else {
-                return Err("there is no memory for what done() is told".to_owned());
+                return Err("there is no memory for the arguments of done()".to_owned());
             };
             self.main.call::<()>("done", (summary, latency, rates))?;
             self.main.call("flush", ())
@@ -172,7 +172,7 @@ fn prepare(
     let pipeline = u32::try_from(count).unwrap_or(u32::MAX);
     if pipeline > PIPELINE_MAX {
         return Err(format!(
-            "request() hands over {count} requests at once; {PIPELINE_MAX} are the most"
+            "request() hands over {count} requests at once; at most {PIPELINE_MAX} are allowed"
         ));
     }
     let fixed = (pipeline == 1 && !lua.asks).then(|| read_request(&first, &url));

@@ -309,12 +309,17 @@ fn give_threads(lua: &Lua, given: &Table, threads: &Arc<Threads>) -> mlua::Resul
 /// All addresses of a host with a port, or with the name of a scheme.
 fn lookup(lua: &Lua, (host, service): (Value, Value)) -> mlua::Result<(Value, Value)> {
     let found = || -> Result<Value, String> {
-        let host = written(&host).ok_or("wrk.lookup: the host is no text")?;
-        let service = written(&service).ok_or("wrk.lookup: the service is no text")?;
+        let host = written(&host).ok_or("wrk.lookup: the host is not a string")?;
+        let service = written(&service).ok_or("wrk.lookup: the service is not a string")?;
         let port = match service.as_str() {
             "http" => 80,
             "https" => 443,
-            other => (other.parse()).map_err(|_| format!("wrk.lookup: no service is '{other}'"))?,
+            other => (other.parse()).map_err(|_| {
+                format!(
+                    "wrk.lookup: there is no service \
+                 '{other}'"
+                )
+            })?,
         };
         let addresses = (host.as_str(), port).to_socket_addrs();
         let addresses = addresses

@@ -31,7 +31,7 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     differs: &[
-        "The range is quoted, or a shell takes it for a pattern.",
+        "Quote the range, or the shell takes it for a pattern.",
         "SERVER_NAME is refused: CPU time and memory of a server are what triathlon lab measures.",
         "No CSV file is written: the rows go to standard output.",
         "The machine and the answer of the server are not printed before the table.",
@@ -127,7 +127,8 @@ fn asked(given: &Given) -> Result<(Range, &str), UsageError> {
     let range = |text: &str| {
         Range::read(text).ok_or_else(|| {
             wrong(format!(
-                "'{text}' is no range: write '[FROM-TO:NBR+STEPxROUNDS]', as in '[0-1k:100kA+10x3]'"
+                "'{text}' is not a range: write '[FROM-TO:NBR+STEPxROUNDS]', as in \
+                 '[0-1k:100kA+10x3]'"
             ))
         })
     };
@@ -342,7 +343,7 @@ mod tests {
         check("127.0.0.1/", None);
         check("[0-1:1+1x1] 127.0.0.1/", None);
         check("nginx 127.0.0.1/", Some("'nginx': the CPU time"));
-        check("[0-1] 127.0.0.1/", Some("'[0-1]' is no range"));
+        check("[0-1] 127.0.0.1/", Some("'[0-1]' is not a range"));
         check("[0-1:1+1x1]", Some("a URL must follow"));
     }
 

@@ -11,7 +11,7 @@ pub(crate) struct Flag {
     pub(crate) names: &'static [&'static str],
     /// What its value is called and how it is read; none if it has none.
     pub(crate) value: Option<(&'static str, Read)>,
-    /// What it is for, there.
+    /// What it may be used for, there.
     pub(crate) about: &'static str,
     /// What becomes of it here.
     pub(crate) here: Here,

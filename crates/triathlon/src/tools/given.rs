@@ -186,7 +186,7 @@ impl Given {
 
 fn unknown(tool: &Tool, name: &str) -> UsageError {
     UsageError(format!(
-        "{0}: {name} is no flag of {0}: 'triathlon {0} {1}' lists them",
+        "{0}: {name} is not a flag of {0}: 'triathlon {0} {1}' lists them",
         tool.name, tool.help
     ))
 }

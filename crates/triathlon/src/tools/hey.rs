@@ -22,15 +22,15 @@ pub(super) const TOOL: Tool = Tool {
         ),
         (
             "ln -s triathlon hey; ./hey -z 30s -q 100 -c 8 http://127.0.0.1:8080/",
-            "the same by the name of the program: 800 requests per second for 30 seconds",
+            "the same through a link of that name: 800 requests per second for 30 seconds",
         ),
     ],
     differs: &[
-        "Redirects to another server are not followed, nor any with several streams on a \
-         connection: they are answers with another status.",
-        "With -q, requests are due at even intervals over all workers, and times are those from \
-         sending, as hey has them; triathlon load --rate has those from being due.",
-        "The histogram and the times are of right answers alone.",
+        "Redirects to another server are not followed, and with several streams on a connection \
+         none are: they count as answers with another status.",
+        "With -q, requests are due at even intervals over all workers, and times are measured \
+         from sending, as in hey; triathlon load --rate measures them from the due time.",
+        "The histogram and the times cover right answers only.",
         "The details have no rows for writing requests and reading answers, which are not timed.",
         "The content of an answer is counted as it comes, compressed or not.",
     ],
@@ -130,7 +130,7 @@ fn rate(text: &str) -> Result<String, String> {
 
 fn timeout(text: &str) -> Result<String, String> {
     match text.parse::<u64>() {
-        Ok(0) => Err("an answer is not waited for without end: write seconds from 1".to_owned()),
+        Ok(0) => Err("a timeout cannot be infinite: write seconds from 1".to_owned()),
         Ok(seconds) => Ok(format!("{seconds}s")),
         Err(_) => Err("write whole seconds from 1".to_owned()),
     }

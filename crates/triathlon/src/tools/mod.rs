@@ -255,13 +255,13 @@ impl Tool {
         for (line, does) in self.examples {
             text += &format!("  {line}\n      {does}\n");
         }
-        text += "\nNot as there:\n";
+        text += &format!("\nDifferent from {}:\n", self.name);
         for sentence in self.differs {
             text += &format!("  {sentence}\n");
         }
         text += &format!(
-            "\nTriathlon measures, and prints what {} prints; what the run is worth stands on \
-             standard\nerror. docs/tools.md says of each flag what becomes of it.\n",
+            "\nTriathlon measures, and prints what {} prints; the verdict goes to \
+             standard\nerror. docs/tools.md says what each flag does.\n",
             self.name
         );
         text

@@ -14,9 +14,10 @@ read their output keep working: `triathlon wrk ...`, or a link of that name (`ln
 It measures as `triathlon load` does, with every answer checked, and says on standard error what the
 run is worth. Exit codes are those of `triathlon load`: 3 where the numbers are worth nothing.
 
-No flag is silently ignored. Each one that a tool has stands below: it is done, by a flag of
-`triathlon load` or as told; or there is nothing to do; or it is refused with what to do instead.
-This page is made from the tables that the program reads command lines by.
+No flag is silently ignored. Each flag of a tool is listed below: it has an effect, through a flag
+of `triathlon load` or as described; or there is nothing to do; or it is refused, with what to do
+instead.
+This page is generated from the tables with which the program reads command lines.
 ";
 
 /// A cell of a table, in which a bar would end it and a star would be emphasis.
@@ -44,7 +45,7 @@ fn item(sentence: &str) -> String {
 
 fn section(tool: &Tool) -> String {
     let mut text = format!(
-        "\n## {}\n\n`{}`\n\n| flag | there | here |\n|---|---|---|\n",
+        "\n## {}\n\n`{}`\n\n| flag | in the tool | here |\n|---|---|---|\n",
         tool.name, tool.usage
     );
     for flag in tool.flags {
@@ -67,7 +68,7 @@ fn section(tool: &Tool) -> String {
             cell(flag.about)
         );
     }
-    text += "\nNot as there:\n\n";
+    text += "\nDifferent from the tool:\n\n";
     for sentence in tool.differs {
         text += &item(sentence);
     }

@@ -134,7 +134,7 @@ fn letters_are_joined_and_long_names_cut_short_as_getopt_has_it() {
     };
     check(
         "-x",
-        "-x is no flag of wrk: 'triathlon wrk --help' lists them",
+        "-x is not a flag of wrk: 'triathlon wrk --help' lists them",
     );
     check("--t", "lists them");
     check("-c", "-c/--connections: it needs a value");

@@ -21,14 +21,14 @@ pub(super) const TOOL: Tool = Tool {
         ),
         (
             "ln -s triathlon weighttp; ./weighttp -n 1000 -c 10 -k 127.0.0.1:8080/",
-            "the same by the name of the program",
+            "the same through a link of that name",
         ),
     ],
     differs: &[
         "What is printed is the text of weighttp 0.4, which scripts read; 0.5 prints JSON.",
-        "An answer is right if it has the status of the answer before the run; for weighttp, if it \
-         has one of 200 to 299.",
-        "-v, the version in 0.4, prints it too.",
+        "An answer is right if it has the status of the answer before the run; for weighttp, any \
+         status from 200 to 299 is right.",
+        "-v prints the version, as in 0.4.",
     ],
     work: Work::Load { asked, told },
 };
@@ -37,7 +37,7 @@ pub(super) const TOOL: Tool = Tool {
 fn proxy(text: &str) -> Result<String, String> {
     if text.starts_with('/') {
         let why =
-            "no Unix socket of a proxy is asked; triathlon load --unix-socket asks a server's";
+            "a proxy's Unix socket is not supported; triathlon load --unix-socket asks a server's";
         return Err(why.to_owned());
     }
     Ok(text.to_owned())
@@ -82,7 +82,7 @@ const FLAGS: &[Flag] = &[
         "local address to bind to when making outgoing connections",
     )
     .text("addr")
-    .done("--interface, once for each address; commas are between them"),
+    .done("--interface, once for each of the addresses between commas"),
     flag(
         &["-C"],
         "add cookie to request (\"cookie-name=value\"); repeatable",
@@ -92,8 +92,8 @@ const FLAGS: &[Flag] = &[
     .secret()
     .load("--header=Cookie:{}"),
     flag(&["-F"], "use TCP Fast Open (RFC 7413)").refused(
-        "TCP Fast Open is not used; triathlon load --requests-per-connection 1 measures connecting \
-         as it is without",
+        "TCP Fast Open is not used; triathlon load --requests-per-connection 1 measures \
+         connecting without it",
     ),
     flag(&["-T"], "Content-Type header to use for POST/PUT data")
         .text("type")

@@ -18,11 +18,11 @@ pub(super) const TOOL: Tool = Tool {
     examples: &[
         (
             "triathlon wrk2 -t 2 -c 64 -d 30s -R 2000 -L http://127.0.0.1:8080/",
-            "what wrk2 would print of 2,000 requests per second; the verdict is on standard error",
+            "what wrk2 would print for 2,000 requests per second; the verdict is on standard error",
         ),
         (
             "ln -s triathlon wrk2; ./wrk2 -c 64 -R 2k -U http://127.0.0.1:8080/",
-            "the same by the name of the program, with the times from sending beside it",
+            "the same through a link of that name, with the times from sending as well",
         ),
     ],
     differs: &[
@@ -32,7 +32,7 @@ pub(super) const TOOL: Tool = Tool {
         "The uncorrected latency is the time from sending; wrk2's is the same.",
         "The spectrum has no line of buckets, as the histogram is not wrk2's.",
         "A script is asked for a request when one is due; one with delay() is refused.",
-        "What is said of scripts under wrk holds here, too.",
+        "What is said about scripts under wrk applies here, too.",
     ],
     work: Work::Load { asked, told },
 };

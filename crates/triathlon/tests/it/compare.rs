@@ -93,7 +93,7 @@ fn two_executions_of_a_lab_have_answers() {
         "slower (margin 2.0 %)",
         "Everything else",
         "Declared: 2 comparisons",
-        "The two were measured apart.",
+        "The two were measured at different times.",
     ];
     let mut rest = run.stdout.as_str();
     for part in order {
@@ -138,7 +138,7 @@ fn every_form_has_the_same_answers() {
     for file in [html, markdown] {
         let text = fs::read_to_string(&file).expect("a document");
         assert!(text.contains("faster (margin 2.0 %)"), "{}", file.display());
-        assert!(text.contains("The two were measured apart."));
+        assert!(text.contains("The two were measured at different times."));
     }
     compare(&a, &b, &["--json", "-", "--markdown", "-"])
         .expect_code(2)

@@ -232,7 +232,7 @@ fn connections_are_opened_one_after_the_other() {
     let flags = "-d 100ms -c 2 -t 1 --connect-rate 10 --reconnect 50%";
     let words = ["load", &url].into_iter().chain(flags.split(' '));
     let run = triathlon(words).expect_measured();
-    let told = "2 connections (opened at 10/s, made anew after 50 % of the requests), 1 thread";
+    let told = "2 connections (opened at 10/s, replaced after 50 % of the requests), 1 thread";
     assert!(run.stdout.replace('\n', " ").contains(told), "{run:#?}");
     assert!(run.stdout.contains("1.20 s of warm-up"), "{run:#?}");
     triathlon(["load", &url, "--connect-rate", "0"]).expect_code(2);

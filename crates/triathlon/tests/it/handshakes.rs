@@ -446,12 +446,12 @@ fn what_cannot_be_counted_is_refused() {
     };
     let url = "https://127.0.0.1:1/";
     let none = "--requests-per-connection 0";
-    check("http://127.0.0.1:1/", none, &["begins with https://"]);
-    check(url, &format!("{none} -R 10"), &["closed loop alone"]);
+    check("http://127.0.0.1:1/", none, &["begin with https://"]);
+    check(url, &format!("{none} -R 10"), &["only in a closed loop"]);
     check(url, &format!("{none} --pipeline 2"), &["asks nothing"]);
     check(url, &format!("{none} --think 1ms"), &["who think"]);
     for (flags, words) in [
-        ("--http2", "no request of HTTP/2"),
+        ("--http2", "cannot hold a request of HTTP/2"),
         ("-R 10", "closed loop"),
         ("--think 1ms", "no think"),
         (none, "ask nothing"),

@@ -154,7 +154,7 @@ fn leave_that_is_taken_in_mid_run() {
 #[test]
 fn leave_that_is_always_taken() {
     let server = server(65_535, |_, _| go_away(0, 0));
-    let words = "took leave of 8 connections in a row";
+    let words = "closed 8 connections in a row";
     check(Outcome::Read, words, &server.url(), FLAGS);
 }
 

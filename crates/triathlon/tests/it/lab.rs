@@ -420,7 +420,7 @@ fn two_labs_do_not_measure_each_other() {
     under_load(&mut first);
     let pid = format!("process {}, since 20", first.pid());
     triathlon(&arguments).expect_code(1).expect_complaint(&[
-        "another lab measures on this machine",
+        "another lab is measuring on this machine",
         &pid,
         "--no-lock",
     ]);

@@ -120,7 +120,12 @@ fn a_server_that_cannot_do_what_is_asked_fails_the_lab() {
             1,
             "it does not serve 16 connections at once",
         ),
-        (nginx(many), true, 0, "nginx template.conf answers rightly"),
+        (
+            nginx(many),
+            true,
+            0,
+            "nginx template.conf answers correctly",
+        ),
     ] {
         let file = experiment(folder, &[("origin", None), ("nginx", Some(&template))]);
         let mut words = vec![file.as_str(), "--no-lock", "--hiccups", "0s"];

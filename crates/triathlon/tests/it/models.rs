@@ -120,7 +120,7 @@ fn what_is_overdue_is_shed() {
         .iter()
         .find(|one| one.outcome == Outcome::Shed);
     let said = shed.map(|one| one.text.as_str());
-    assert_eq!(said, Some("it was due for 50.0 ms and not sent"));
+    assert_eq!(said, Some("it was not sent within 50.0 ms of its due time"));
 }
 
 #[test]

@@ -288,9 +288,9 @@ fn what_does_not_go_with_a_proxy_is_refused() {
     run.expect_code(2).expect_complaint(&["--http3"]);
     let run = ask("http://127.0.0.1:2/", "--proxy https://127.0.0.1:1");
     let run = run.expect_code(2);
-    run.expect_complaint(&["--proxy: connections to a proxy are in clear"]);
+    run.expect_complaint(&["--proxy: connections to a proxy are not encrypted"]);
     let run = ask("http://127.0.0.1:2/", "--proxy-user a:b").expect_code(2);
-    run.expect_complaint(&["--proxy-user: there is no proxy"]);
+    run.expect_complaint(&["--proxy-user: it needs a proxy"]);
     check("--proxy-user a", "--proxy-user: there is no colon");
     let run = ask("http://127.0.0.1:2/", "--proxytunnel").expect_code(2);
     run.expect_complaint(&["--proxy"]);

@@ -181,11 +181,11 @@ fn what_the_times_are_is_said() {
         shown.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let told = shown(&format!("{} --follow", LOOPS[0]));
-    let words = "redirects 40 answers that sent elsewhere, 40 followed (up to 10 of an exchange); \
-                 times are those of all requests of an exchange together";
+    let words = "redirects 40 answers that redirected, 40 followed (up to 10 per exchange); times are \
+                 those of all requests of an exchange together";
     assert!(told.contains(words), "{told}");
     let told = shown(LOOPS[0]);
-    let words = "redirects 40 answers that sent elsewhere, not followed";
+    let words = "redirects 40 answers that redirected, not followed";
     assert!(told.contains(words), "{told}");
 }
 

@@ -358,7 +358,7 @@ fn a_recording_that_is_none_is_told() {
         let run = triathlon(start.into_iter().chain(flags.split_whitespace()));
         run.expect_code(2).expect_complaint(words);
     };
-    check("<html>", "", &["--har", "shop.har", "no HAR file"]);
+    check("<html>", "", &["--har", "shop.har", "not a HAR file"]);
     let text = recording(&[("000", "GET", "http://h/")]);
     check(&text, "-R 10", &["--har", "rate"]);
     check(&text, "--script x.toml", &["--script", "--har"]);

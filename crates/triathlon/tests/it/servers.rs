@@ -311,7 +311,7 @@ fn a_script_of_the_users_starts_any_server() {
     let text = format!("exec {own} serve \"{{site}}\" --listen 127.0.0.1:{{port}} --workers 1\n");
     fs::write(&script, text).unwrap();
     let preset = format!("server[0].preset={}", script.display());
-    check_measured("custom", "tells no version", 1, &[&preset]);
+    check_measured("custom", "does not tell its version", 1, &[&preset]);
     let results = tempfile::tempdir().unwrap();
     tiny("custom", results.path(), &[])
         .expect_code(1)
@@ -352,7 +352,7 @@ fn a_server_that_takes_its_time_to_start_is_waited_for() {
         })
     };
     let preset = format!("server[0].preset={}", script.display());
-    check_measured("custom", "tells no version", 1, &[&preset]);
+    check_measured("custom", "does not tell its version", 1, &[&preset]);
     over.store(true, Ordering::SeqCst);
     // Lets the teller go, who waits for a server that does not come.
     let both = fs::OpenOptions::new().read(true).write(true).open(&gate);
@@ -506,7 +506,7 @@ fn mistakes_in_a_folder_are_told_with_file_and_line() {
         "[0-9.]+",
         "no version",
         1,
-        &["mine/server.toml:5: process[0].version.pattern: 'no version' is nowhere in what"],
+        &["mine/server.toml:5: process[0].version.pattern: 'no version' does not occur in what"],
     );
     check(
         "arguments = [\"serve\",",

@@ -277,7 +277,7 @@ fn a_certificate_is_read_anew_on_sighup() {
         std::fs::copy(after.path(file), before.path(file)).unwrap();
     }
     served.running().signal("HUP");
-    wait_until("it is read", || served.stderr().contains("was read anew"));
+    wait_until("it is read", || served.stderr().contains("was read again"));
     all_right(load(&url, &format!("{} {}", LOOPS[0], after.trust())));
     std::fs::write(before.path("site.key"), "no key").unwrap();
     served.running().signal("HUP");

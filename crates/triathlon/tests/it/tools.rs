@@ -164,11 +164,11 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     check("ab -g x http://127.0.0.1:1/", &["ab: -g", "--samples"]);
     check("ab -n 1 -c 2 http://127.0.0.1:1/", &["concurrency level"]);
     check("ab -f SSL3 http://127.0.0.1:1/", &["'SSL3'", "TLS1.2"]);
-    check("ab -j http://127.0.0.1:1/", &["-j is no flag of ab"]);
+    check("ab -j http://127.0.0.1:1/", &["-j is not a flag of ab"]);
     check("ab -n 1", &["there is no URL"]);
     check(
         "h2load -w 16 http://127.0.0.1:1/",
-        &["'16': windows are the largest"],
+        &["'16': windows have the largest"],
     );
     check(
         "h2load -r 2 -D 1 -c 2 http://127.0.0.1:1/",

@@ -64,14 +64,14 @@ impl Floor {
     /// What a reader must know of it.
     pub fn sentence(&self, family: &Family) -> String {
         let differ = format!(
-            "{} and {} are alike, and may differ by {} here (at {})",
+            "{} and {} are the same server twice, and may differ by {} here (at {})",
             self.one,
             self.other,
             words::share(self.differ),
             self.workload
         );
         match self.differ >= family.margin {
-            true => format!("{differ}: no smaller difference is told."),
+            true => format!("{differ}: no smaller difference is reported."),
             false => format!("{differ}, which is less than the margin."),
         }
     }

@@ -218,7 +218,7 @@ impl Comparison {
         let mut text = self.bare_answer(rival);
         if rival.is_spoilt() && rival.answer.is_some() {
             let rests = rests_on_all(rival.unspoilt, rival.rounds());
-            text.push_str(&format!("; suspect, for it {rests}"));
+            text.push_str(&format!("; suspect, because it {rests}"));
         }
         text
     }
@@ -287,7 +287,7 @@ impl Comparison {
         });
         said.extend(suspects.into_iter().map(|(rests, servers)| {
             format!(
-                "What is said of {} is suspect: it {rests}.",
+                "What is said about {} is suspect: it {rests}.",
                 words::list(&servers)
             )
         }));

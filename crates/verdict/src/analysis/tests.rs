@@ -283,7 +283,7 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     assert_eq!(spoilt.certainty()[0], "origin: faster (margin 2.0 %).");
     assert_eq!(
         spoilt.certainty()[2],
-        "What is said of origin and lighttpd is suspect: it rests on all 8 rounds as they were \
+        "What is said about origin and lighttpd is suspect: it rests on all 8 rounds as they were \
          first measured, and only 6 of them had the CPUs to themselves."
     );
     assert!(
@@ -388,12 +388,12 @@ fn no_difference_is_told_that_twins_show_too() {
         assert!(said.contains(told), "{said}");
     };
     // 4 % is more than the 2 % that count, and than twins differ by.
-    let equal = "nginx and nginx twin are alike, and may differ by 0.5 % here (at small), which is \
-                 less than the margin.";
+    let equal = "nginx and nginx twin are the same server twice, and may differ by 0.5 % here (at \
+                 small), which is less than the margin.";
     check(1.005, "2.0 %", "faster", equal);
     check(1.0 / 1.005, "2.0 %", "faster", equal);
     // Here two that are the same differ by more than that.
-    let apart = "may differ by 6.0 % here (at small): no smaller difference is told.";
+    let apart = "may differ by 6.0 % here (at small): no smaller difference is reported.";
     check(1.06, "6.0 %", "equivalent within 6.0 %", apart);
     check(1.0 / 1.06, "6.0 %", "equivalent within 6.0 %", apart);
 }

@@ -292,7 +292,7 @@ fn by_ticks(facts: &Facts<'_>) -> Result<Foreign, Blind> {
     };
     if system.window < Span::from_s(1) {
         return Err(Blind::Coarse(
-            "this trial tells CPU time of others in ticks only, too coarse for so short a window"
+            "this trial has the CPU time of others only in ticks, too coarse for so short a window"
                 .to_owned(),
         ));
     }

@@ -1,8 +1,8 @@
 //! SRV-06: a server that logs each request does more than one that does not.
 //!
-//! A server that an experiment lets log in several ways asks what a log costs: it is no mismatch
-//! that only one of these is that of the others. Nor is it one of theirs, as long as the product of
-//! that server takes part in their way, too.
+//! Where an experiment lets a server log in several ways, it asks what a log costs: only one of
+//! these is the way of the others, and that is not a mismatch. Nor is it one for the others, as
+//! long as the product of that server takes part in their way, too.
 
 use model::finding::Claim::Comparison;
 use model::finding::Severity::{Invalid, Suspect};

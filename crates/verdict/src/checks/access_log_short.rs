@@ -2,8 +2,8 @@
 //!
 //! A server that is to log each request and does not, does less than the others. The log is emptied
 //! before the load begins and read when it is over, so it has lines of what came before the window,
-//! too: only what is missing means anything. A line may be written after the answer, so that those
-//! of the last exchanges may be still to come, and a buffered log holds some back.
+//! too: only missing lines mean anything. A line may be written after the answer, so that those of
+//! the last exchanges may be still to come, and a buffered log holds some back.
 
 use model::Outcome;
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};

@@ -1,8 +1,7 @@
 //! SRV-12: the server saw fewer clients than the load came from.
 //!
-//! Where something on the way puts an address of its own in the place of its clients' (a router
-//! that translates addresses, a proxy), what a server does for many clients is not what was
-//! measured.
+//! Where something on the way replaces the addresses of clients with its own (a router that
+//! translates addresses, a proxy), what a server does for many clients is not what was measured.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 
@@ -46,6 +45,6 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("addresses_used", used)
     .evidence("addresses_seen", seen)
     .limit(&ADDRESSES_UNSEEN)
-    .fix("Take proxies and routers that translate addresses out of the way")
+    .fix("Remove proxies and routers that translate addresses from the path")
     .into()
 }

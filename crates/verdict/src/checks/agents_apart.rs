@@ -1,17 +1,17 @@
 //! GEN-17: agents make one load only as far as their clocks can be compared.
 //!
-//! Agents begin at one instant. How far a clock is away is taken out, but it is known only within
-//! an interval, which round trips before the load give; by the two largest of these together, two
-//! windows may be apart. For so long at both edges a part of the load is missing, and the server
-//! has an easier time: that is held against the window, or against the shortest stage of a load
-//! whose rate changes. Where the servers' machine was metered by its own clock, the interval of
-//! each agent is held against the window for the cost of an answer, too, with that of the servers'
-//! machine where a third one asked for the load.
+//! Agents begin at one instant. The offset of a clock is corrected, but it is known only within an
+//! interval, which round trips before the load give; two windows may be apart by the two largest of
+//! these together. For that long at both edges a part of the load is missing, and the server has an
+//! easier time: that is compared with the window, or with the shortest stage of a load whose rate
+//! changes. Where the servers' machine was metered by its own clock, the interval of each agent is
+//! compared with the window for the cost of an answer, too, with that of the servers' machine where
+//! a third one asked for the load.
 //!
-//! A clock that is far away is noted although that was taken out: whoever keeps it right may have
-//! set it between the comparison and the start, by which its agent then began too early or too
-//! late. And evenly spaced arrivals of several agents are noted where they may come in pairs;
-//! random ones stay what they are, however far agents are apart.
+//! A clock that is far off is noted although its offset was corrected: a time service may have set
+//! it between the comparison and the start, so that its agent began too early or too late. And
+//! evenly spaced arrivals of several agents are noted where they may come in pairs; random ones
+//! stay random, however far agents are apart.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
-//! CPU-08: somebody else used the CPUs.
+//! CPU-08: something else used the CPUs.
 //!
 //! Reads the CPU clock of every process before the window and after it (`usage.system.others`), so
-//! that it tells who in a window of any length. What is neither the generator's nor the server's
-//! nor the kernel's for them is foreign, as a share of the CPUs that these two could use. Threads
-//! of the kernel that may work for them, daemons that write logs and the lab are counted, and a
-//! note tells if they used more than 5 %. Trials that do not tell who ran are judged by ticks, from
-//! a second on.
+//! that it names who it was in a window of any length. What is neither the generator's nor the
+//! server's nor the kernel's for them is foreign, as a share of the CPUs that these two could use.
+//! Threads of the kernel that may work for them, daemons that write logs and the lab are counted,
+//! and a note says so if they used more than 5 %. Trials that do not say who ran are judged by
+//! ticks, from a second on.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 

@@ -6,8 +6,8 @@
 //! doubt.
 //!
 //! Reads the rates of the rounds in which nothing else took the CPUs: what a disturbance did to the
-//! others has its cause. Camps are told by the gap between them in terms of the wider camp: the
-//! more rounds there are, the less likely noise leaves such a gap. A gap in terms of other gaps
+//! others has its cause. Camps are recognised by the gap between them relative to the wider camp:
+//! the more rounds there are, the less likely noise leaves such a gap. A gap relative to other gaps
 //! would do the opposite.
 
 use model::finding::Claim::{Capacity, Comparison};

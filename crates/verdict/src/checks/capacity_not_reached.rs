@@ -3,7 +3,7 @@
 //! Every healthy server answers more with 64 connections than with one, so the last step of the
 //! sweep must be short enough to tell a rise that ended in between from one that goes on. And the
 //! rounds must carry it: the two points are compared within rounds, and the whole interval has to
-//! lie beyond what counts as flat. Spread alone is no rise.
+//! lie beyond what counts as flat. Spread alone is not a rise.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! GEN-05: in a closed loop, a connection that is neither asking nor being answered is our fault.
 //!
-//! Each worker integrates its exchanges in flight; what is missing to all connections all the time,
-//! less the time in which a connection had to be made anew or waited after a refusal, is the
-//! generator's own dead time: Z = C/X − R by Little's law. A connection with several exchanges in
-//! flight counts once for each. Users who think wait of their own accord: only the time between the
-//! end of the thinking and the sending is dead.
+//! Each worker integrates its exchanges in flight; the time that is missing for all connections to
+//! be in use throughout, less the time in which a connection had to be made anew or waited after a
+//! refusal, is the generator's own dead time: Z = C/X − R by Little's law. A connection with
+//! several exchanges in flight counts once for each. Users who think wait of their own accord: only
+//! the time between the end of the thinking and the sending is dead.
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity;

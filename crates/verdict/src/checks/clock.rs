@@ -1,4 +1,4 @@
-//! GEN-11: a clock that is read through the kernel makes each instant late and dear.
+//! GEN-11: a clock that is read through the kernel makes each instant late and expensive.
 
 use model::finding::Claim::Latency;
 use model::finding::Severity::Suspect;

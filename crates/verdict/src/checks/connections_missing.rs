@@ -2,8 +2,8 @@
 //!
 //! Connections are opened before the window, a few hundred at a time so that servers can take them.
 //! Many of them may need longer than the warm-up. What the window then measures is the load of
-//! those that are open, and the response times of the others hold the wait for their connection.
-//! What is still missing when the first interval of the window has passed is held against all that
+//! those that are open, and the response times of the others include the wait for their connection.
+//! What is still missing when the first interval of the window has passed is compared with all that
 //! the plan names. In an open loop arrivals are the load, however many connections carry them.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};

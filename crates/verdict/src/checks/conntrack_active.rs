@@ -1,7 +1,7 @@
 //! CT-01: a firewall that tracks the benchmark's connections looks each packet up.
 //!
 //! Reads how many entries the table had before this trial connected and how many after; trials that
-//! did not look before are held against the setting of their environment. A loaded module says
+//! did not look before are judged by the setting of their environment. A loaded module says
 //! nothing: it tracks only where a rule asks for it. Entries that come with the connections do.
 
 use model::finding::Claim::{Capacity, Comparison};

@@ -1,4 +1,4 @@
-//! HTTP-05: servers that code their content differently do not send the same bytes.
+//! HTTP-05: servers that encode their content differently do not send the same bytes.
 
 use model::finding::Claim::Comparison;
 use model::finding::Severity::Invalid;

@@ -1,4 +1,4 @@
-//! ENV-01: trials on a machine that was changed in between are no rounds of one experiment.
+//! ENV-01: trials on a machine that was changed in between are not rounds of one experiment.
 
 use model::finding::Claim::Comparison;
 use model::finding::Severity::Invalid;

@@ -1,10 +1,10 @@
 //! GEN-07: a generator thread that had to wait for its CPU stamped its instants late, and had less
 //! than a CPU to load the server with.
 //!
-//! Reads `run_delay` of each worker's schedstat, in nanoseconds. Latency suffers whoever had the
-//! CPU meanwhile. Capacity and comparisons suffer where others had it: waiting for threads of one's
-//! own is how a machine with few CPUs works. A wait is for others where the worker is alone on its
-//! CPU, and at most as long as others ran.
+//! Reads `run_delay` of each worker's schedstat, in nanoseconds. Latency suffers, whichever thread
+//! had the CPU meanwhile. Capacity and comparisons suffer only where others had it: waiting for
+//! threads of one's own is how a machine with few CPUs works. A wait is for others where the worker
+//! is alone on its CPU, and at most as long as others ran.
 
 use model::finding::Claim::{Capacity, Comparison, Latency};
 

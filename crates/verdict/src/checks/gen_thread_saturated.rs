@@ -1,8 +1,8 @@
 //! GEN-01: a worker that is busy all the time measures itself.
 //!
-//! Reads busy time by the clock on the wall, less what the thread was kept from its CPU: who had
-//! half a CPU was not saturated (GEN-07 tells that). Where the server was at its limit, too, the
-//! rate is the server's (SRV-11).
+//! Reads busy time by the clock on the wall, less the time in which the thread was kept from its
+//! CPU: a thread that had half a CPU was not saturated (GEN-07 reports that). Where the server was
+//! at its limit, too, the rate is the server's (SRV-11).
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::Note;

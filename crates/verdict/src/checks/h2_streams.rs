@@ -22,7 +22,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         return Judgement::NotApplicable;
     };
     let Some(http2) = &peers.entry.http2 else {
-        return Judgement::unknown("what the server said of streams");
+        return Judgement::unknown("what the server said about streams");
     };
     let refused = http2.resets.get("REFUSED_STREAM").copied().unwrap_or(0);
     let allowed = at_once(peers.entry).unwrap_or(wanted);

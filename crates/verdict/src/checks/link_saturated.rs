@@ -71,7 +71,7 @@ fn used<'a>(facts: &Facts<'a>) -> Result<(&'a str, f64), String> {
     let speed = path.speed_mbit.or_else(|| stored_speed(facts, link));
     let used = speed.and_then(|speed| share(facts, link, speed));
     let used = used.ok_or_else(|| {
-        format!("the speed of {link}: its driver does not tell it, as in many virtual machines")
+        format!("the speed of {link}: its driver does not report it, as in many virtual machines")
     });
     Ok((link, used?))
 }

@@ -1,8 +1,8 @@
 //! TCP-03: a full accept queue drops connection requests, and each comes again a second later.
 //!
-//! The kernel counts for all programs of a network namespace together, so a count alone accuses
-//! nobody. This server's queue was full where the trial made as many connects as there were drops,
-//! and some of its connects or exchanges waited or failed.
+//! The kernel counts for all programs of a network namespace together, so a count alone does not
+//! say whose requests were dropped. This server's queue was full where the trial made as many
+//! connects as there were drops, and some of its connects or exchanges waited or failed.
 
 use model::Outcome;
 use model::finding::Claim::{Capacity, Latency};

@@ -1,9 +1,9 @@
 //! STA-10: exchanges in flight = rate × service time, or something was lost or invented.
 //!
-//! Workers integrate their exchanges in flight independently of the distributions; what the
-//! distributions make of it must agree. The law holds exactly over any window once its edges are
-//! taken into account: an exchange counts whole where it ends, so what those in flight at the start
-//! had been so is taken away, and what those at the end have been is added.
+//! Workers integrate their exchanges in flight independently of the distributions; the
+//! distributions must agree with that. The law holds exactly over any window once its edges are
+//! taken into account: an exchange counts whole where it ends, so the time that those at the start
+//! had been in flight is subtracted, and the time of those in flight at the end is added.
 
 use model::Outcome;
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};

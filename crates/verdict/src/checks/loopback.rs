@@ -2,7 +2,8 @@
 //! virtual devices there is no wire either.
 //!
 //! A note, not a doubt: servers on one machine are charged alike, so they compare; their costs are
-//! not those over a network. What was to go over devices and did not is no such measurement.
+//! not those over a network. A load that was to go over devices and did not is not such a
+//! measurement.
 
 use model::environment::PathEnd;
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
@@ -90,6 +91,6 @@ fn over_veth(facts: &Facts<'_>) -> Judgement {
 }
 
 /// What gives figures of a network.
-const ANOTHER_MACHINE: &str = "For figures of a network, measure from another machine";
+const ANOTHER_MACHINE: &str = "To measure a network, send the load from another machine";
 /// The device that every network namespace has.
 const LOOPBACK: &str = "lo";

@@ -1,4 +1,4 @@
-//! MEM-06: of the server's processes, some have memory that may not be read.
+//! MEM-06: the memory of some of the server's processes may not be read.
 
 use model::finding::Claim::Resources;
 use model::finding::Severity::Note;

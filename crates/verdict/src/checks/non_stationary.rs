@@ -1,13 +1,13 @@
 //! STA-03: a rate that drifts has no single value.
 //!
-//! Reads the rate of each interval of the window, whatever its length; fewer than ten tell no
+//! Reads the rate of each interval of the window, whatever its length; fewer than ten show no
 //! trend, and then the claim is partial. The slope is Theil and Sen's (the median of all pairwise
 //! slopes), its significance Mann and Kendall's, so that one odd second is neither.
 //!
 //! Where a point has several rounds, their drifts are judged together (ADR 0025). A server that is
 //! not warm, a token bucket and a log that grows bend each round the same way. What bends one round
-//! up and another one down is noise, which the interval over the rounds tells already: to strike
-//! such rounds would be to choose among results by what they say.
+//! up and another one down is noise, which the interval over the rounds shows already: to strike
+//! such rounds would be to choose among results by their values.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity;
@@ -33,7 +33,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         Trend::Unread => return Judgement::unknown("rates per interval"),
         Trend::TooFew(intervals) => {
             return Judgement::CannotApply(format!(
-                "a trend takes {INTERVALS_MIN} intervals, and this window has {intervals}"
+                "a trend needs {INTERVALS_MIN} intervals, and this window has {intervals}"
             ));
         }
         Trend::Seen(drift) => drift,

@@ -1,9 +1,9 @@
 //! STA-06: rounds that rise or fall with their order measure the time of day.
 //!
 //! The unit is the round, not the trial: what disturbs a machine for a minute touches neighbours,
-//! and tests that take those for independent accuse noise. Each round of a server becomes one
-//! number, and Kendall's test asks whether these are in order. Its distribution is exact for any
-//! noise, however it is shaped, as long as rounds could have come in any order. Trials in which
+//! and tests that take those for independent take noise for a drift. Each round of a server becomes
+//! one number, and Kendall's test asks whether these are in order. Its distribution is exact for
+//! any noise, however it is shaped, as long as rounds could have come in any order. Trials in which
 //! something else took the CPUs are left out: what that did has its cause.
 //!
 //! Servers are compared within rounds, so a machine that gets slower for all of them bends no

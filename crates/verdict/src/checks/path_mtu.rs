@@ -2,7 +2,7 @@
 //!
 //! TCP keeps to the smaller of two, if each end tells the other; between them may be a device that
 //! drops the larger. Agents whose links differ do not make the same load. A link whose packets are
-//! not of the stock size is told by LNK-03 of the doctor, for each machine.
+//! not of the stock size is reported by LNK-03 of the doctor, for each machine.
 
 use model::environment::Environment;
 use model::finding::Claim::{Capacity, Comparison, Latency};

@@ -1,7 +1,7 @@
 //! GEN-04: the load that was sent is not the load that was asked for.
 //!
 //! Where requests waited for a free connection, the server was overloaded: that is a result about
-//! the server. Where they waited for the generator, it is no result at all.
+//! the server. Where they waited for the generator, it is not a result at all.
 
 use model::finding::Claim::Latency;
 use model::finding::Severity;

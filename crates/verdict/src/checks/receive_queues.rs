@@ -1,9 +1,9 @@
 //! LNK-12: a card that spreads what it receives over few queues lets few CPUs take packets.
 //!
 //! Reads how many receive queues the link of the way has, and how many CPUs the kernel hands
-//! packets on to by itself (RPS). At the servers' end they are held against the CPUs of the server,
-//! at the generator's end against those of its threads. It is a note: LNK-07 says whether a CPU had
-//! too much of it.
+//! packets on to by itself (RPS). At the servers' end they are compared with the CPUs of the
+//! server, at the generator's end with those of its threads. It is a note: LNK-07 says whether a
+//! CPU had too much of it.
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::Note;

@@ -1,10 +1,9 @@
 //! TCP-05: lost segments make latency a matter of timers.
 //!
-//! The kernel counts for all programs of a network namespace together, so a count alone accuses
-//! nobody: what was lost may be another program's. What a loss costs is the retransmission timer,
-//! and an exchange that waited for it took at least that long. So the trial's own exchanges say how
-//! many of them losses can have struck; a segment that was sent again sooner, without the timer,
-//! costs about a round trip.
+//! The kernel counts for all programs of a network namespace together: what was lost may be another
+//! program's. What a loss costs is the retransmission timer, and an exchange that waited for it
+//! took at least that long. So the trial's own exchanges say how many of them losses can have
+//! struck; a segment that was sent again sooner, without the timer, costs about a round trip.
 
 use model::Outcome;
 use model::finding::Claim::{Capacity, Latency};

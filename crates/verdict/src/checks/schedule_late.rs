@@ -2,8 +2,8 @@
 //!
 //! A response time counts from the moment at which its request was due, so lateness is part of it.
 //! At most half of the slowest 1 in 100 can be the latest 1 in 200; the others were less late. So
-//! what 1 in 200 was late bounds what of the 99th percentile can be the generator's. For the
-//! median, it is what 1 in 4 was late.
+//! the lateness of 1 in 200 bounds the generator's part of the 99th percentile. For the median, it
+//! is the lateness of 1 in 4.
 
 use model::Span;
 use model::finding::Claim::Latency;

@@ -1,11 +1,11 @@
 //! STA-12: how precisely the rounds of a point agree, at any length of the window.
 //!
-//! A wide interval is no doubt: it says honestly how far the number may be off. So this is a note,
-//! with a word: sharp within 3 %, fair within 10 %, rough beyond. A short window needs no other
-//! rule, for what it misses shows as a spread between rounds, each with a fresh start. What rounds
-//! cannot show, camps and a drift, is judged by STA-05, STA-06 and STA-03.
+//! A wide interval is not a doubt: it says honestly how far the number may be off. So this is a
+//! note, with a word: sharp within 3 %, fair within 10 %, rough beyond. A short window needs no
+//! other rule, because what it misses shows as a spread between rounds, each with a fresh start.
+//! What rounds cannot show, camps and a drift, is judged by STA-05, STA-06 and STA-03.
 //!
-//! Each claim is held against the rounds of its own number. In an open loop the plan sets the rate,
+//! Each claim is judged by the rounds of its own number. In an open loop the plan sets the rate,
 //! on which rounds agree whatever the server does.
 
 use model::finding::Claim::{self, Capacity, Comparison, Latency, Resources};
@@ -124,7 +124,7 @@ fn say(window: Span, rounds: usize, numbers: &[Number<'_>]) -> String {
     }
     let told = numbers.iter().map(|number| match number.precision() {
         Some(precision) => format!("{} {} {}", number.name, number.verb, precision.text()),
-        None => format!("{} {} not known of every round", number.name, number.verb),
+        None => format!("{} {} not known for every round", number.name, number.verb),
     });
     format!(
         "Over {} of {window}: {}.",

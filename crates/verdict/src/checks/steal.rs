@@ -1,6 +1,6 @@
 //! CPU-01: time that the hypervisor gave to somebody else.
 //!
-//! Reads `steal` of `/proc/stat` for each CPU that takes part. The kernel tells it in steps of 10
+//! Reads `steal` of `/proc/stat` for each CPU that takes part. The kernel reports it in steps of 10
 //! ms: what is judged is what remains if the reading is a step too high, and a window in which a
 //! step is more than 5 % is too short to be judged.
 

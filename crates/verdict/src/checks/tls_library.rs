@@ -1,6 +1,6 @@
 //! HTTP-16: a TLS library whose threads wait for each other's locks loses most of its rate, and its
-//! threads do not look busy meanwhile. A ceiling that was measured with it has these waits in it
-//! (GEN-02); without one, nothing tells whether generator or server was the limit.
+//! threads do not look busy meanwhile. A ceiling that was measured with it includes these waits
+//! (GEN-02); without one, nothing says whether generator or server was the limit.
 
 use model::finding::Claim::Capacity;
 use model::finding::Severity::Suspect;

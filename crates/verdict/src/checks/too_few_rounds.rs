@@ -35,7 +35,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     Found::new(
         &[(Comparison, severity)],
         format!(
-            "{} cannot give an interval of 95 %: that takes {ROUNDS_SUSPECT} rounds.",
+            "{} cannot give an interval of 95 %: that needs {ROUNDS_SUSPECT} rounds.",
             words::plural(rounds, "round")
         ),
     )

@@ -1,4 +1,4 @@
-//! TCP-18: datagrams that a socket had no room for are lost without a word. QUIC waits for its
+//! TCP-18: datagrams that a socket had no room for are lost silently. QUIC waits for its
 //! timers, takes the loss for a full path, and sends less.
 //!
 //! The kernel counts for all programs of a network namespace together, and does not say whose

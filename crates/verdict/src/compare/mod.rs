@@ -33,10 +33,11 @@ use side::{Rounds, Spot, Values};
 pub const FORMAT: u32 = 1;
 
 /// What an interval over the rounds of two sessions leaves out.
-pub const DRIFT: &str = "The two were measured apart. The intervals cover how much the rounds of \
-each differ among themselves. They do not cover what changed between the two sessions: other \
-programs, neighbours on the same hardware, temperature. To see how much that is, measure A a \
-second time and compare the two; to avoid it, measure both in one lab.";
+pub const DRIFT: &str = "The two were measured at different times. The intervals cover how much \
+                         the rounds of each differ among themselves. They do not cover what \
+                         changed between the two sessions: other programs, neighbours on the same \
+                         hardware, temperature. To see how much that is, measure A a second time \
+                         and compare the two; to avoid it, measure both in one lab.";
 
 /// What an interval over rounds of one lab covers.
 pub const TOGETHER: &str = "Both were measured in one lab, in the same rounds: each ratio is taken \
@@ -381,7 +382,7 @@ fn text(row: &Row, rounds: usize, left_out: [usize; 2], family: &Family) -> Stri
     };
     if let Some(unspoilt) = row.unspoilt {
         text.push_str(&format!(
-            "; suspect, for it {}",
+            "; suspect, because it {}",
             rests_on_all(unspoilt, rounds)
         ));
     }

@@ -393,7 +393,7 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     assert_eq!(few.estimate.as_ref().unwrap().sample.rounds(), 8);
     assert_eq!(
         few.text,
-        "faster (margin 2.0 %); suspect, for it rests on all 8 rounds as they were first \
+        "faster (margin 2.0 %); suspect, because it rests on all 8 rounds as they were first \
          measured, and only 4 of them had the CPUs to themselves"
     );
     let limit: Limit = "rate:+50%".parse().unwrap();

@@ -256,8 +256,7 @@ fn swap(condition: &Condition) -> Answer {
         .and_then(|server| server.swap_used);
     if let Some(bytes) = of_server.filter(|bytes| bytes.count() > 0) {
         let say = format!(
-            "{bytes} of the server's memory lie in swap: to read them back costs \
-                           milliseconds."
+            "{bytes} of the server's memory lie in swap: reading them back costs milliseconds."
         );
         return Found::all(&Claim::ALL, Severity::Invalid, say)
             .fix("restart the server, and free memory first")

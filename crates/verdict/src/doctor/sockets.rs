@@ -246,7 +246,7 @@ fn recycle(condition: &Condition) -> Answer {
         None | Some(0) => Answer::Silent,
         Some(_) => {
             let say = "tcp_tw_recycle is on: connections from behind one address whose clocks \
-                       differ are dropped without a word.";
+                       differ are dropped silently.";
             let found = Found::all(&Claim::ALL, Severity::Invalid, say.to_owned());
             Answer::Found(
                 found,

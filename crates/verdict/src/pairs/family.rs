@@ -215,7 +215,7 @@ impl Answer {
         match why {
             Why::Family => {
                 format!(
-                    "inconclusive: among {comparisons} one may differ so much by chance; {would}"
+                    "inconclusive: among {comparisons} one may differ this much by chance; {would}"
                 )
             }
             Why::FewRounds { rounds, needed } => format!(

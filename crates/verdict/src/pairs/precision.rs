@@ -117,7 +117,7 @@ impl Precision {
 
     fn within(&self) -> String {
         match self.half_width {
-            Some(width) if width > FACTOR_MAX => "known by no factor of ten".to_owned(),
+            Some(width) if width > FACTOR_MAX => "not known within a factor of ten".to_owned(),
             Some(width) => {
                 // Closer than anyone reads is not worth its digits.
                 format!("within {}", crate::words::share(width.max(1e-4)))

@@ -104,7 +104,7 @@ pub(super) const IRRELEVANT: &[Irrelevant] = &[
     Irrelevant {
         key: "net.core.optmem_max",
         why: "It limits ancillary data of sendmsg; TCP connections of a web server use none \
-              (zero-copy sends apart).",
+              (except zero-copy sends).",
         source: NET_SYSCTL,
     },
     Irrelevant {

@@ -59,7 +59,7 @@ pub struct Demands<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// Not a single certificate to trust.
-    #[error("not one certificate to trust")]
+    #[error("there is no certificate to trust")]
     NoRoots,
     /// The name cannot stand in a certificate.
     #[error("'{0}' is neither a host name nor an address")]

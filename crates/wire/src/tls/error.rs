@@ -15,7 +15,7 @@ pub enum TlsError {
     #[error("the server closed the connection during the TLS handshake")]
     Closed,
     /// Both sides have nothing in common.
-    #[error("no TLS with this server is possible: {0}")]
+    #[error("TLS with this server is not possible: {0}")]
     Incompatible(&'static str),
     /// What the peer sent is not TLS at all.
     #[error("the server does not answer in TLS: is it an http:// port?")]
@@ -43,7 +43,7 @@ impl From<&Error> for TlsError {
             Error::DecryptError => Self::Broken("a record cannot be decrypted"),
             Error::PeerMisbehaved(_) => Self::Broken("the peer did what the protocol forbids"),
             Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
-                Self::Broken("a message came that has no place there")
+                Self::Broken("an unexpected message came")
             }
             Error::InvalidMessage(_) => Self::Broken("a message is malformed"),
             Error::PeerSentOversizedRecord => Self::Broken("a record is too long"),
@@ -70,7 +70,7 @@ impl TlsError {
             | AlertDescription::CertificateUnknown => Self::Certificate("it is not acceptable"),
             AlertDescription::NoApplicationProtocol => Self::from(&Error::NoApplicationProtocol),
             AlertDescription::ProtocolVersion | AlertDescription::HandshakeFailure => {
-                Self::Incompatible("it lacks what is needed here")
+                Self::Incompatible("it lacks something that is needed here")
             }
             _ => Self::Broken("the peer did what the protocol forbids"),
         }
@@ -87,7 +87,7 @@ fn certificate(why: &CertificateError) -> &'static str {
             "it is for another name (--servername NAME asks for that)"
         }
         CertificateError::UnknownIssuer => {
-            "its issuer is not known here (--cacert FILE names another)"
+            "its issuer is not known here (--cacert FILE trusts another)"
         }
         CertificateError::BadSignature => "its signature is wrong",
         CertificateError::BadEncoding => "it is malformed",
@@ -95,8 +95,11 @@ fn certificate(why: &CertificateError) -> &'static str {
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             "it is not for servers"
         }
-        CertificateError::UnhandledCriticalExtension => "it has a demand that is not known here",
-        CertificateError::Other(_) => "it is no certificate of a server (is it that of a CA?)",
+        CertificateError::UnhandledCriticalExtension => {
+            "it has a critical extension that is not \
+             known here"
+        }
+        CertificateError::Other(_) => "it is not the certificate of a server (is it that of a CA?)",
         _ => "it is not acceptable",
     }
 }
@@ -110,6 +113,6 @@ fn incompatible(why: &PeerIncompatible) -> &'static str {
         PeerIncompatible::NoCipherSuitesInCommon => "no cipher suite in common",
         PeerIncompatible::NoKxGroupsInCommon => "no key-exchange group in common",
         PeerIncompatible::NoSignatureSchemesInCommon => "no signature scheme in common",
-        _ => "it lacks what is needed here",
+        _ => "it lacks something that is needed here",
     }
 }

@@ -16,10 +16,10 @@ const INTERIM: u32 = 32;
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TunnelError {
     /// The client speaks first in a tunnel, so these bytes came too early to be the server's.
-    #[error("the proxy sent {0} bytes behind its answer to CONNECT")]
+    #[error("the proxy sent {0} bytes after its answer to CONNECT")]
     Excess(usize),
     /// What came is no answer.
-    #[error("the proxy did not answer CONNECT as HTTP/1.1 wants it: {0}")]
+    #[error("the proxy did not answer CONNECT as HTTP/1.1 requires: {0}")]
     Protocol(#[from] ProtocolError),
     /// The proxy does not make one.
     #[error("the proxy answered CONNECT with status {0}")]

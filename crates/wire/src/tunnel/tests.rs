@@ -59,7 +59,7 @@ fn what_is_no_tunnel_is_told_in_words() {
         "HTTP/1.1 302 Found\r\nLocation: http://x/\r\n\r\n",
         Err("the proxy answered CONNECT with status 302"),
     );
-    let wrong = |why: &str| format!("the proxy did not answer CONNECT as HTTP/1.1 wants it: {why}");
+    let wrong = |why: &str| format!("the proxy did not answer CONNECT as HTTP/1.1 requires: {why}");
     let check_wrong = |answer: &str, why: &str| check(answer, Err(wrong(why).as_str()));
     check_wrong(
         "SSH-2.0-OpenSSH_9.2p1\r\n",

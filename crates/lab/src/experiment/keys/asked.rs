@@ -21,8 +21,8 @@ pub(super) const ASKED: Section = Section {
     written: "[[asked]]",
     meaning: "A demand of a reader of an earlier study, of its author, or of ours. It is answered \
               by a number of this experiment, which the report shows with its interval, its \
-              verdict and its trials; by a rule, with the trials in which it spoke; or not, with \
-              the reason. Give one of show, rule and not.",
+              verdict and its trials; by a rule, with the trials in which it found something; or \
+              not, with the reason. Give one of show, rule and not.",
     keys: &[
         key(
             "who",
@@ -109,14 +109,14 @@ pub(super) const ASKED: Section = Section {
             Count(1),
             NONE,
             "against_connections = 100",
-            "Makes the answer the ratio to the number with so many connections.",
+            "Makes the answer the ratio to the number with this many connections.",
         ),
         key(
             "against_sources",
             Count(1),
             NONE,
             "against_sources = 64",
-            "Makes the answer the ratio to the number with so many source addresses.",
+            "Makes the answer the ratio to the number with this many source addresses.",
         ),
         key(
             "against_placement",
@@ -137,7 +137,7 @@ pub(super) const ASKED: Section = Section {
             Text,
             NONE,
             "rule = \"GEN-01\"",
-            "Makes the answer the number of trials in which this rule spoke.",
+            "Makes the answer the number of trials in which this rule found something.",
         ),
         key(
             "means",

@@ -46,7 +46,7 @@ pub(super) const DECODE_ONE_IN: Key = key(
     Count(1),
     NONE,
     "decode_one_in = 100",
-    "One encoded answer in so many is decoded; length and sha256 are then of decoded content.",
+    "One encoded answer in this many is decoded; length and sha256 are then of decoded content.",
 );
 
 pub(super) const OBJECTIVE: Key = key(
@@ -54,7 +54,7 @@ pub(super) const OBJECTIVE: Key = key(
     Text,
     "none; mode = \"capacity\" needs it",
     "objective = \"p(99)<5ms,errors<0.1%\"",
-    "What has to hold at the capacity that is looked for: conditions in the grammar of load \
+    "What has to hold at the capacity: conditions in the grammar of load \
      --threshold, with commas between them. Trials that count in full last as long as duration \
      says, and a search takes some thirty of them.",
 );
@@ -64,8 +64,8 @@ pub(super) const OWN_CONNECTIONS: Key = key(
     Axis(&Count(1)),
     "those of [load]",
     "connections = [1000, 4000]",
-    "How many connections ask for it, where they are others than those of [load]; each of a list \
-     is a point. --budget leaves them as they are.",
+    "How many connections ask for it, where that differs from [load]; each of a list is a point. \
+     --budget leaves them as they are.",
 );
 
 pub(super) const METHOD: Key = key(
@@ -81,8 +81,8 @@ pub(super) const CONTENT: Key = key(
     Text,
     "none is sent",
     "content = \"name=a&value=1\"",
-    "The content that is sent with it. What a server makes of that is its own: files are not \
-     answered to POST, programs are.",
+    "The content that is sent with it. Servers differ in what they make of it: a POST to a \
+     program is answered, one to a file is not.",
 );
 
 pub(super) const CONTENT_FILE: Key = key(
@@ -107,10 +107,10 @@ pub(super) const CALM: Key = key(
     Time,
     "\"2s\"",
     "calm = \"60s\"",
-    "How long to wait at most before each trial, until what earlier ones left is gone: connections \
-     in TIME_WAIT, as long as they are more than half of what the kernel keeps; 64 MiB to be \
-     written more than at the start; more tasks that want to run than then, and than there are \
-     CPUs. What does not go away in three waits is not waited for again.",
+    "How long to wait at most before each trial, until what earlier ones left is gone: \
+     connections in TIME_WAIT, as long as they are more than half of what the kernel keeps; 64 \
+     MiB to be written more than at the start; more tasks ready to run than then, and than there \
+     are CPUs. What does not go away in three waits is not waited for again.",
 );
 
 pub(super) const REPEATS: Key = key(
@@ -119,7 +119,7 @@ pub(super) const REPEATS: Key = key(
     "2",
     "repeats = 0",
     "How often a point is measured again, with its rivals, where something other than \
-     server and generator spoilt a trial of it: twice at most.",
+     server and generator spoilt a trial of it: at most twice.",
 );
 
 pub(super) const ORDER: Key = key(
@@ -160,8 +160,8 @@ pub(super) const PIN: Key = key(
     Axis(&Word(&["mask", "thread"])),
     "\"mask\"",
     "pin = [\"mask\", \"thread\"]",
-    "Where its threads run: wherever the kernel likes among its CPUs, or each on one of them in \
-     turn; a list makes a server of each.",
+    "Where its threads run: wherever the kernel puts them among its CPUs, or each on one of them \
+     in turn; a list makes a server of each.",
 );
 
 pub(super) const STAGES: Key = key(
@@ -247,8 +247,8 @@ pub(super) const KEEP_ALIVE_TABLE: Section = Section {
             Axis(&Count(0)),
             "as in its preset",
             "requests = [0, 100]",
-            "Requests before the server closes a connection, in its own counting (some allow one \
-             more); 0 is no limit. A list makes a server of each.",
+            "Requests before the server closes a connection, as the server counts them (some \
+             allow one more); 0 is no limit. A list makes a server of each.",
         ),
         key(
             "idle",

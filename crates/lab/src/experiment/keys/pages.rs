@@ -89,8 +89,8 @@ where the path is that of [experiment.schema.json](experiment.schema.json) from 
 
 ## Keys
 
-What follows is made from the table that the program reads experiments by; `triathlon lab --keys`
-prints it too.
+This section is generated from the table with which the program reads experiments;
+`triathlon lab --keys` prints it too.
 ";
 
 /// `docs/experiment.md`.

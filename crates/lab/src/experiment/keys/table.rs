@@ -93,7 +93,7 @@ pub const SECTIONS: &[Section] = &[
                 Text,
                 MUST,
                 "name = \"logs\"",
-                "Names its folder of results too: letters, digits, '-', '_' and '.'.",
+                "The name of its results folder, too: letters, digits, '-', '_' and '.'.",
             ),
             key(
                 "question",
@@ -154,8 +154,7 @@ pub const SECTIONS: &[Section] = &[
     Section {
         path: "server",
         written: "[[server]]",
-        meaning: "Who is asked. The lab starts a product of its own for each, or asks one that \
-                  already runs.",
+        meaning: "Who is asked. The lab starts a product for each, or asks one that already runs.",
         keys: &[
             key(
                 "product",
@@ -183,7 +182,7 @@ pub const SECTIONS: &[Section] = &[
             key(
                 "label",
                 Text,
-                "the product, and what tells it from others",
+                "the product, and what distinguishes it from others",
                 "label = \"old\"",
                 "Its name in the report.",
             ),
@@ -233,16 +232,16 @@ pub const SECTIONS: &[Section] = &[
                 Truth,
                 "false",
                 "twin = true",
-                "Whether a second one like it takes part, under another name: what both differ by \
-                 is the difference that this machine shows between servers that are the same.",
+                "Whether a second one like it takes part, under another name: what they differ by \
+                 is the difference that this machine shows between equal servers.",
             ),
             key(
                 "priority",
                 Count(1),
                 "1",
                 "priority = 3",
-                "Who is left out first where --budget is too short for all: 3 before 2, the last \
-                 of a file before the first. What has priority 1 stays.",
+                "Which servers are left out first where --budget is too short for all: 3 before \
+                 2, and the last of a file before the first. Those of priority 1 stay.",
             ),
         ],
     },
@@ -314,7 +313,7 @@ pub const SECTIONS: &[Section] = &[
                 Count(1),
                 "1",
                 "priority = 2",
-                "As that of a server.",
+                "Like the priority of a server.",
             ),
         ],
     },
@@ -476,8 +475,8 @@ pub const SECTIONS: &[Section] = &[
                 Axis(&PROTOCOLS),
                 "\"http1\"",
                 "protocol = [\"http2-tls\", \"http3\"]",
-                "What connections speak, in clear or inside TLS; a list makes a server of each. A \
-                 server that does not offer it becomes a row.",
+                "What connections speak, without TLS or inside it; a list makes a server of each. \
+                 A server that does not offer it becomes a row.",
             ),
             key(
                 "streams",

@@ -17,7 +17,7 @@ pub(super) const USERS: Key = key(
     Numbers,
     NONE,
     "users = 1000",
-    "In the place of connections: users, each of whom has one connection, asks, and waits for the \
+    "Instead of connections: users, each of whom has one connection, asks, and waits for the \
      answer; each number of a list is a point.",
 );
 

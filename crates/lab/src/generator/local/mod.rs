@@ -214,7 +214,7 @@ fn hand_in(plan: &PlanFile, stdin: &mut ChildStdin) -> Result<(), LabError> {
     text.push(b'\n');
     match stdin.write_all(&text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(failed(format!("it does not take its plan: {error}")))
+            Err(failed(format!("it did not take its plan: {error}")))
         }
         _ => Ok(()),
     }

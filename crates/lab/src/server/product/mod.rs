@@ -442,8 +442,8 @@ impl Product {
             format!(", as {file} of {} does ({line})", self.name)
         });
         Some(format!(
-            "it does not use {{{{ port }}}}, and each start has another port: write that in the \
-             place of its own{example}"
+            "it does not use {{{{ port }}}}, and each start has another port: write that in place \
+             of its own{example}"
         ))
     }
 }

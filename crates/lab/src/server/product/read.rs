@@ -120,7 +120,7 @@ impl<'t> Reader<'t> {
             None if words.is_empty() => Ok(()),
             None => {
                 let why = format!(
-                    "say which holds by itself: variant_default = \"{}\"",
+                    "say which is the default: variant_default = \"{}\"",
                     words[0]
                 );
                 Err(self.wrong("variant", why, None))

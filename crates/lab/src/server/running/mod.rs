@@ -118,7 +118,7 @@ impl Process {
 }
 
 impl Running {
-    /// Starts it and waits until it listens with all its processes. Whether it answers rightly is
+    /// Starts it and waits until it listens with all its processes. Whether it answers correctly is
     /// for the generator to find out.
     pub fn start(start: &Start<'_>) -> Result<Self, LabError> {
         let failed = |why: String| LabError::Server {

@@ -585,8 +585,8 @@ fn a_server_that_does_not_come_up_is_given_up() {
     );
     assert_eq!(
         refusal("exit 0"),
-        "label: it ended at once (exit code 0; shell/server.toml:5: process[0].arguments) and said \
-         nothing; if it put itself into the background, start it such that it stays in the \
+        "label: it ended at once (exit code 0; shell/server.toml:5: process[0].arguments) and \
+         said nothing; if it put itself into the background, start it so that it stays in the \
          foreground"
     );
 }
@@ -673,8 +673,8 @@ fn a_server_that_puts_itself_into_the_background_is_ended_and_told_so() {
     let (pid, after) = after.split_once(") ").unwrap();
     assert_eq!(
         after,
-        "running: it put itself into the background; start it such that it stays in the \
-         foreground: went away"
+        "running: it put itself into the background; start it so that it stays in the foreground: \
+         went away"
     );
     let stat = process::stat(Path::new("/proc"), pid.parse().unwrap());
     // It has ended, whether or not it was waited for by now.

@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         let length = path.len();
         let number = |text: &str| {
             text.parse::<usize>()
-                .map_err(|_| format!("'{path}' has '{line}', which is no value"))
+                .map_err(|_| format!("'{path}' has '{line}', which is not a value"))
         };
         if let Some(text) = line.strip_prefix('{') {
             let all = self.keys;

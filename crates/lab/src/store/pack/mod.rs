@@ -168,7 +168,7 @@ impl CannotPut {
             Self::Name => LabError::Damaged {
                 path: pack.to_owned(),
                 what: "a whole pack",
-                why: format!("'{name}' is no name of a file of results"),
+                why: format!("'{name}' is not the name of a file of results"),
             },
             Self::Write(path, error) => LabError::file("write", path)(error),
         }

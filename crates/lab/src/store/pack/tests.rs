@@ -141,7 +141,7 @@ fn what_is_damaged_or_hostile_is_refused() {
     ] {
         let mut inside = Inside::default();
         inside.files.insert(name.to_owned(), "x".to_owned());
-        assert!(refused(&made(&inside)).contains("no name"), "{name}");
+        assert!(refused(&made(&inside)).contains("not the name"), "{name}");
     }
 }
 

@@ -235,7 +235,8 @@ fn check(text: &str, workload: &Workload) -> Result<(), ExperimentError> {
         .iter()
         .any(|variable| variable.secret)
     {
-        let why = "an experiment is stored as it is written: leave out secret, and whatever is one";
+        let why = "an experiment is stored as it is written: leave out secret, and write no \
+                   secret value";
         return Err(wrong("load.variables", why));
     }
     if script.requests.is_empty() {

@@ -170,7 +170,7 @@ fn a_mistake_in_a_step_is_told_with_its_place() {
     check(r#"{ "wait": "1s" }"#, "load.step: users ask for nothing");
     check(
         r#"{ "chance": "50%", "get": "page" }"#,
-        "load.step: a user could come to its end without a request",
+        "load.step: a user could reach the end without a request",
     );
 }
 

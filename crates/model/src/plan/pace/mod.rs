@@ -80,8 +80,8 @@ impl FromStr for Think {
                 })
             }
             Some((law, _)) => Err(format!(
-                "'{law}' is no law of think times: write 100ms, exp:100ms, uniform:50ms-150ms or \
-                 lognormal:100ms/1.2"
+                "'{law}' is not a law of think times: write 100ms, exp:100ms, uniform:50ms-150ms \
+                 or lognormal:100ms/1.2"
             )),
         }
     }
@@ -157,11 +157,11 @@ impl FromStr for Stage {
     fn from_str(text: &str) -> Result<Self, String> {
         let (length, rest) = text
             .split_once(':')
-            .ok_or_else(|| format!("'{text}' is no stage: write TIME:RATE, as in 30s:1k"))?;
+            .ok_or_else(|| format!("'{text}' is not a stage: write TIME:RATE, as in 30s:1k"))?;
         let span = |text: &str| text.parse::<Span>().map_err(|error| error.to_string());
         let length = span(length)?;
         if length.is_zero() {
-            return Err(format!("'{text}': a stage lasts more than 0"));
+            return Err(format!("'{text}': a stage must last more than 0"));
         }
         let form = if let Some(held) = rest.strip_prefix('=') {
             Form::Hold {
@@ -169,11 +169,14 @@ impl FromStr for Stage {
             }
         } else if let Some(flash) = rest.strip_prefix('!') {
             let (peak, half_life) = flash.split_once('/').ok_or_else(|| {
-                format!("'{text}' is no flash crowd: write TIME:!PEAK/HALF-LIFE, as in 60s:!9k/5s")
+                format!(
+                    "'{text}' is not a flash crowd: write TIME:!PEAK/HALF-LIFE, as in \
+                         60s:!9k/5s"
+                )
             })?;
             let half_life = span(half_life)?;
             if half_life.is_zero() {
-                return Err(format!("'{text}': the half-life is more than 0"));
+                return Err(format!("'{text}': the half-life must be more than 0"));
             }
             Form::Flash {
                 peak_per_1000_s: rate(peak)?,

@@ -57,7 +57,7 @@ fn mistakes_are_told() {
     check("long:1k", "a time");
     for (text, words) in [
         ("exp", "a time"),
-        ("gamma:1s", "no law"),
+        ("gamma:1s", "not a law"),
         ("uniform:1s", "SHORTEST-LONGEST"),
         ("uniform:2s-1s", "longer than"),
         ("lognormal:1s", "MEDIAN/SIGMA"),

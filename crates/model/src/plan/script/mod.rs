@@ -270,7 +270,7 @@ pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
     check_steps(&script.steps, file.requests.len())?;
     if !always_asks(&script.steps) {
         return wrong(
-            "a user could come to its end without a request: put one outside all chances and \
+            "a user could reach the end without a request: put one outside all chances and \
              branches, or one in each branch",
         );
     }
@@ -288,7 +288,7 @@ fn check_values(file: &PlanFile, script: &ScriptFile) -> Result<(), PlanError> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
         if name.is_empty() || !name.chars().all(is_name) {
             return wrong(format!(
-                "'{name}' is no name of a variable: use letters, digits, '_', '-' and '.'"
+                "'{name}' cannot be the name of a variable: use letters, digits, '_', '-' and '.'"
             ));
         }
         if !names.insert(name.as_str()) {
@@ -321,11 +321,13 @@ fn check_values(file: &PlanFile, script: &ScriptFile) -> Result<(), PlanError> {
             }
             match from {
                 FromFile::Json(pointer) if !pointer.is_empty() && !pointer.starts_with('/') => {
-                    return wrong(format!("'{pointer}' is no JSON pointer: begin it with '/'"));
+                    return wrong(format!(
+                        "'{pointer}' is not a JSON pointer: begin it with '/'"
+                    ));
                 }
                 FromFile::Pattern(pattern) => {
                     if let Err(error) = regex_lite::Regex::new(pattern) {
-                        return wrong(format!("'{pattern}' is no regular expression: {error}"));
+                        return wrong(format!("'{pattern}' is not a regular expression: {error}"));
                     }
                 }
                 FromFile::Header(_) | FromFile::Json(_) => {}

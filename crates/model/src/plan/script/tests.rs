@@ -118,9 +118,12 @@ fn what_users_take_is_there_to_be_taken() {
     let header = || FromFile::Header("A".to_owned());
     check(take("x", header()), "");
     check(take("y", header()), "no variable 'y'");
-    check(take("x", FromFile::Json("a".to_owned())), "no JSON pointer");
+    check(
+        take("x", FromFile::Json("a".to_owned())),
+        "not a JSON pointer",
+    );
     let pattern = FromFile::Pattern("(".to_owned());
-    check(take("x", pattern), "no regular expression");
+    check(take("x", pattern), "not a regular expression");
     let mut other = take("x", header());
     other[0].request = 1;
     check(other, "no request 1");
@@ -143,7 +146,7 @@ fn a_variable_has_a_name_and_a_value() {
     check("x", SourceFile::Answer, "two variables");
     check("y", list(&[]), "at least one value");
     check("y", list(&[REDACTED]), "values of y were taken out");
-    check("a b", list(&["1"]), "no name");
+    check("a b", list(&["1"]), "cannot be the name");
 }
 
 #[test]

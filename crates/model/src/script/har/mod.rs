@@ -80,12 +80,12 @@ impl fmt::Display for LeftOut {
 pub fn read(text: &str, base: Option<&str>) -> Result<Recorded, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: File =
-        serde_json::from_str(text).map_err(|error| format!("it is no HAR file: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("it is not a HAR file: {error}"))?;
     let mut entries = Vec::new();
     for (entry, number) in file.log.entries.into_iter().zip(1..) {
         let begun = begun(&entry.started).ok_or_else(|| {
             let started = &entry.started;
-            format!("entry {number}: '{started}' is no time, as in 2025-01-31T12:00:00.250Z")
+            format!("entry {number}: '{started}' is not a time, as in 2025-01-31T12:00:00.250Z")
         })?;
         entries.push((begun, number, entry));
     }
@@ -215,7 +215,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         let Ok(status) = u16::try_from(entry.response.status) else {
-            return Err(format!("{} is no status", entry.response.status));
+            return Err(format!("{} is not a status", entry.response.status));
         };
         if status == 0 {
             self.left_out.unanswered += 1;

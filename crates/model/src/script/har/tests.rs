@@ -149,15 +149,15 @@ fn a_file_of_another_kind_is_told() {
         let why = read(text, None).unwrap_err();
         assert!(why.contains(words), "{why}");
     };
-    check("<html>", "no HAR file");
+    check("<html>", "not a HAR file");
     check("{\"log\": {}}", "entries");
     check(&recording(&[]), "nothing to ask");
     check(
         &recording(&[("yesterday", 1.0, "GET http://h/", 200, "")]),
-        "entry 1: 'yesterday' is no time",
+        "entry 1: 'yesterday' is not a time",
     );
     check(
         &recording(&[("2025-01-31T12:00:00", 1.0, "GET http://h/", 200, "")]),
-        "is no time",
+        "is not a time",
     );
 }

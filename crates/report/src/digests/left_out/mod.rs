@@ -68,8 +68,8 @@ impl Run {
         )];
         if let Some(odd) = void_shares(&counts) {
             said.push(format!(
-                "Trials of {} were spoilt more often or less often than chance explains: what \
-                 is said of this server is suspect.",
+                "Trials of {} were spoilt more often or less often than chance explains: what is \
+                 said about this server is suspect.",
                 odd.server
             ));
         }

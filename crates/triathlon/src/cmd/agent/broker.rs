@@ -27,7 +27,7 @@ const IN_CLEAR: &str = "# There is no TLS: everything is readable on the way, th
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// The folder that broker.conf is written to, and that nats-server keeps its files in; it is
-    /// made where it is missing, for nobody else to read
+    /// made where it is missing, readable by nobody else
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
@@ -35,8 +35,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:4222")]
     listen: SocketAddr,
 
-    /// What agents call this machine [default: the address of --listen, or the name of the machine
-    /// where that is any address]
+    /// The name by which agents reach this machine [default: the address of --listen, or the name
+    /// of the machine where that is any address]
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
 
@@ -169,7 +169,7 @@ fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
     let written = match made {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(UsageError(format!(
-                "{} is there already, with passwords that agents may know: remove it, or name \
+                "{} exists already, with passwords that agents may know: remove it, or name \
                  another folder",
                 path.display()
             ))

@@ -24,16 +24,16 @@ use crate::tool;
 const EXAMPLES: &str = "\
 Examples:
   triathlon agent broker /srv/broker
-      write the configuration of a NATS server for agents, and say how all of it is started
+      write the configuration of a NATS server for agents, and say how to start everything
   triathlon agent --nats nats://198.51.100.1:4222 --targets 192.0.2.0/24
       an agent that loads servers at 192.0.2.0 to 192.0.2.255 and nobody else
   triathlon agent --nats tls://broker.test:4222 --creds agent.creds --name gen1 --labels rack=7 \\
       --targets 192.0.2.10/32
       the same over TLS, with credentials, under a name and with a label
   triathlon agent --nats nats://198.51.100.1:4222 --name rig1 --role server --may-start-servers
-      one that has the servers of a lab
+      one that starts the servers of a lab
   triathlon agent list --nats nats://198.51.100.1:4222
-      the agents that are there
+      the agents that are connected
   triathlon load http://192.0.2.10/ --agents gen1,gen2 --nats nats://198.51.100.1:4222
       a load that two of them make together
 
@@ -58,16 +58,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     name: Option<Name>,
 
-    /// What is to be known of it, by which load --agents can choose it
+    /// What others should know of it; load --agents can choose it by that
     #[arg(long, value_name = "KEY=VALUE,...", value_delimiter = ',', value_parser = label)]
     labels: Vec<(String, String)>,
 
-    /// What it is for
+    /// What it may be used for
     #[arg(long, value_name = "ROLE", value_enum, default_value_t = For::Load)]
     role: For,
 
     /// The addresses that it may load, as in 192.0.2.0/24 or 192.0.2.10/32; may be given several
-    /// times. 0.0.0.0/0 and ::/0 are all there are
+    /// times. 0.0.0.0/0 and ::/0 stand for all
     #[arg(long, value_name = "CIDR")]
     targets: Vec<Prefix>,
 
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long)]
     measure_ceiling: bool,
 
-    /// Let it have the servers of a lab, whose experiment names this agent: those that this program
+    /// Let it start the servers of a lab whose experiment names this agent: those that this program
     /// knows, with their stock or tuned configuration
     #[arg(long)]
     may_start_servers: bool,
@@ -86,9 +86,9 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 enum Action {
     /// Write the configuration of a nats-server for agents, with passwords of its own, and say how
-    /// it, agents and load are started
+    /// to start it, agents and load
     Broker(broker::Args),
-    /// List the agents that are there
+    /// List the agents that are connected
     List {
         #[command(flatten)]
         broker: Broker,
@@ -138,7 +138,7 @@ impl From<For> for Role {
 fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err(format!("'{text}' is no label: write KEY=VALUE")),
+        _ => Err(format!("'{text}' is not a label: write KEY=VALUE")),
     }
 }
 

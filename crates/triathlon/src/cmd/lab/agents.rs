@@ -98,7 +98,7 @@ impl Broker {
         {
             None => Ok(crew),
             Some(_) => Err(UsageError(format!(
-                "generator.agents: agent {servers} has the servers: name others, which make the \
+                "generator.agents: agent {servers} has the servers: name other agents to make the \
                  load"
             ))
             .into()),

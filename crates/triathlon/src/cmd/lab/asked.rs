@@ -47,7 +47,7 @@ impl Asked {
             });
         };
         if !args.overrides.is_empty() || args.budget.is_some() {
-            let why = "--resume goes on with what was begun: leave out KEY=VALUE and --budget";
+            let why = "--resume continues what was begun: leave out KEY=VALUE and --budget";
             return Err(UsageError(why.to_owned()).into());
         }
         let folder = resumed::folder(args, resume.as_deref(), servers)?;

@@ -57,34 +57,34 @@ pub(crate) struct Args {
     /// the experiment allows (`duration_min`, `warmup_min`), then rounds down to what the
     /// comparisons need, leaves out what has the least priority where that is not enough, and says
     /// what it scaled. Trials that something disturbs are measured again, up to twice and while
-    /// that helps; that comes on top.
+    /// that helps; this takes extra time.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
-    /// Go on where an interrupted one stopped: in DIR, or in the newest folder of the experiment.
+    /// Continue an interrupted experiment where it stopped: in DIR, or in its newest folder.
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, without a value, with one")]
     resume: Option<Option<PathBuf>>,
-    /// Print the points and what they cost in time, run nothing; with --resume, what is left of
-    /// them, too. Without an experiment: print the built-in ones. `--list servers`: print the
+    /// Print the points and how long they take, and run nothing; with --resume, also what is left
+    /// of them. Without an experiment: print the built-in ones. `--list servers`: print the
     /// products and which of them are installed.
     #[arg(long)]
     list: bool,
     /// Print every key of an experiment: what it does, what it takes, what holds without it.
     #[arg(long, conflicts_with_all = ["experiment", "list", "resume", "verify"])]
     keys: bool,
-    /// Write a commented experiment to begin with here, or to stdout (-); run nothing.
+    /// Write a commented experiment to begin with to this file, or to stdout (-); run nothing.
     #[arg(long, value_name = "FILE|-")]
     #[arg(conflicts_with_all = ["experiment", "keys", "list", "resume", "verify"])]
     new: Option<PathBuf>,
-    /// A folder of more servers, a folder each: its server.toml and templates. One with the name of
-    /// a built-in server replaces it.
+    /// A folder of more servers, each in a folder of its own with server.toml and templates. One
+    /// with the name of a built-in server replaces it.
     #[arg(long, value_name = "DIR")]
     servers: Vec<PathBuf>,
-    /// Start every server, ask it once for each document and then by all connections of the load
-    /// at once, measure nothing.
+    /// Start every server, ask it once for each document and then over all connections of the load
+    /// at once, and measure nothing.
     #[arg(long)]
     verify: bool,
-    /// Measure even if another lab measures on this machine: the two disturb each other.
+    /// Measure even if another lab is measuring on this machine: the two disturb each other.
     #[arg(long)]
     no_lock: bool,
     /// The file by which labs of one machine know of each other.
@@ -103,7 +103,7 @@ Examples:
   triathlon lab first-heat
       origin beside nginx, Apache and lighttpd, a small and a large file, under four minutes
   triathlon lab first-heat server=origin,nginx connections=1,64 rounds=10
-      the same question, asked more narrowly
+      the same question with fewer servers and points
   triathlon lab --new my.toml
       write an experiment to begin with; --keys prints all that can stand in one
   triathlon lab my.toml --budget 10m
@@ -111,7 +111,7 @@ Examples:
   triathlon lab first-heat --resume
       go on after Ctrl-C
   triathlon lab scalable-2003
-      what the kernel does against how much of it there is already
+      what operations of the kernel cost against how many there are already
   triathlon lab --list servers
       which servers there are, what each can do, and how to install the others
   triathlon lab my.toml --nats nats://198.51.100.1:4222
@@ -121,10 +121,10 @@ Examples:
 
 Exit codes: 0 measured, 1 something failed (nothing was measured, or nothing of a server, a point or
 a workload that was asked for), 2 wrong usage, 3 measured but every claim is invalid, 130
-interrupted (what was measured is kept). What a server does not offer, and more cores than this
-machine has, are rows and no failure, as long as something of its product was measured, and each
-workload by some server. Of a built-in experiment, servers that are not installed are rows, unless
-the command names them.";
+interrupted (what was measured is kept). A point that a server does not offer, or that needs more
+cores than this machine has, is a row of the report and not a failure, as long as something of its
+product was measured, and each workload with some server. In a built-in experiment, so is a server
+that is not installed, unless the command names it.";
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -296,7 +296,7 @@ fn ask_the_kernel(args: &Args, question: &Question) -> anyhow::Result<Exit> {
         !args.overrides.is_empty() || args.budget.is_some() || args.resume.is_some() || args.verify;
     if concerns_servers {
         return Err(UsageError(format!(
-            "{} is an experiment of probes: it takes --results and --list alone; 'triathlon probe' \
+            "{} is an experiment of probes: it takes only --results and --list; 'triathlon probe' \
              runs single probes at other sizes",
             question.file.experiment.name
         ))
@@ -333,7 +333,8 @@ fn examine(mut environment: Environment, args: &Args) -> Environment {
     let mut condition = condition::read(&roots, environment.clone(), &args.results, None);
     if !watched.is_zero() {
         out::note(format_args!(
-            "watching the CPUs for {watched} for pauses that no program makes (--hiccups 0s: not)"
+            "watching the CPUs for {watched} for pauses that no program makes (--hiccups 0s skips \
+             this)"
         ));
         condition.hiccups = sys::hiccup::watch(&environment.cpus_allowed, watched);
     }

@@ -33,7 +33,7 @@ impl Screen {
     pub(super) fn show(&mut self, news: &News<'_>) {
         match news {
             News::Verified { server, version } => {
-                self.line(&format!("{server:<16} answers rightly ({version})"));
+                self.line(&format!("{server:<16} answers correctly ({version})"));
             }
             News::Gap(gap) => {
                 self.line(&not_measured(gap));
@@ -121,7 +121,7 @@ impl Screen {
 fn restless(waited: &Waited) -> String {
     let left = waited.left.join("; ");
     let took = waited.took;
-    format!("the machine did not come to rest within {took}: {left}")
+    format!("the machine did not settle within {took}: {left}")
 }
 
 /// A trial of a search, and what came of it.

@@ -73,7 +73,7 @@ pub(super) fn refuse_another(
     let why = if is_same {
         return Ok(());
     } else if name.contains('=') {
-        format!("--resume goes on with what was begun: leave out {name}")
+        format!("--resume continues what was begun: leave out {name}")
     } else {
         format!(
             "{} holds {begun}: leave out {name}, or give the folder of its results",
@@ -106,7 +106,7 @@ pub(super) fn folder(
     let found = Store::newest(&args.results, &name);
     found.ok_or_else(|| {
         let why = format!(
-            "no results of {name} to go on with in {}",
+            "no results of {name} to continue in {}",
             args.results.display()
         );
         LabError::Resume { why }.into()

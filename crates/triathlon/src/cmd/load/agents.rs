@@ -32,8 +32,9 @@ pub(super) struct Fleet {
     )]
     agents: Vec<Wanted>,
 
-    /// Tell the result of a load by agents whose `triathlon load` has gone meanwhile: the ID that
-    /// it gave when it began. The NATS server keeps it for a day, or until it has been told
+    /// Show the result of a load by agents whose `triathlon load` has ended meanwhile: the ID that
+    /// it printed when it began. The NATS server keeps the result for a day, or until it has been
+    /// shown
     #[arg(
         long,
         value_name = "ID",
@@ -168,8 +169,8 @@ impl Agents {
     fn divide(&self, workers: u32) -> Result<Vec<Member>, UsageError> {
         crew::divide(&self.seen, workers).ok_or_else(|| {
             UsageError(format!(
-                "--agents: {} for {}: each needs one at least, and each thread a connection \
-                 (-t, -c)",
+                "--agents: {} for {}: each needs at least one, and each thread a connection (-t, \
+                 -c)",
                 words::plural(u64::from(workers), "thread"),
                 words::plural(self.seen.len() as u64, "agent")
             ))
@@ -187,8 +188,8 @@ impl Ears for Waiting<'_> {
 
     fn kept(&mut self, order: &str) {
         out::note(format_args!(
-            "it is load {order}; should this program be lost, triathlon load --resume {order} \
-             --nats URL tells the result"
+            "this is load {order}; if this program is lost, triathlon load --resume {order} \
+             --nats URL shows the result"
         ));
     }
 

@@ -45,13 +45,13 @@ Examples:
   triathlon load http://127.0.0.1:8080/a http://127.0.0.1:8080/b --weights 9,1
       nine of ten requests ask for /a; --urls FILE reads longer lists, and vegeta's targets
   triathlon load http://example.test/ --connect-to example.test:80:127.0.0.1:8080 --user me:secret
-      another address than the name has, and credentials that no result holds
+      an address other than the name's, and credentials that no result holds
   triathlon load http://localhost/ --unix-socket /run/app.sock
       a server that listens on a Unix socket
   triathlon load https://example.test/ --proxy http://127.0.0.1:3128
       through an HTTP proxy, in a tunnel (CONNECT) because the URL says https
   triathlon load http://127.0.0.1:8080/ --proxy-protocol v2 --proxy-protocol-source 10.0.0.0/18
-      16,382 clients, as a server sees them that trusts the PROXY protocol
+      16,382 clients, as seen by a server that trusts the PROXY protocol
   triathlon load http://127.0.0.1:8080/ --capacity 'p(99)<5ms,errors<0.1%'
       the highest rate at which both hold, as an interval (some minutes)
   triathlon load http://192.0.2.10/ -R 50k --agents gen1,gen2 --nats nats://198.51.100.1:4222
@@ -61,7 +61,7 @@ Exit codes: 0 measured, 1 something failed (no server, no permission), 2 wrong u
 3 measured but every claim the run makes is invalid, 4 a threshold failed, 130 interrupted (what was
 measured is shown).";
 
-/// Make load on a web server and measure how it answers.
+/// Load a web server and measure how it answers.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -120,9 +120,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIGEST")]
     expect_sha256: Option<String>,
 
-    /// Decode one encoded answer in N [N: 1000 unless given; 1 is each] and hold its content
-    /// against the decoded content of the answer before the run, gzip, br, zstd and deflate: what
-    /// does not decode is a wrong answer. --expect-length and --expect-sha256 are then of decoded
+    /// Decode one encoded answer in N [N: 1000 unless given; 1 is each] and compare its content
+    /// with the decoded content of the answer before the run: gzip, br, zstd and deflate. What does
+    /// not decode is a wrong answer. --expect-length and --expect-sha256 then apply to decoded
     /// content
     #[arg(
         long,
@@ -135,9 +135,9 @@ pub(crate) struct Args {
     decode: Option<u32>,
 
     /// Follow up to N redirects of each exchange, within the server of the URL [N: 10 unless
-    /// given]. The exchange is then over with the answer that they lead to: its response time, its
-    /// service time and --timeout are for all its requests together. What leads to another server
-    /// is the answer, and nothing is sent there. Redirects are counted with and without this
+    /// given]. The exchange then ends with the answer that they lead to: its response time, its
+    /// service time and --timeout are for all its requests together. A redirect to another server
+    /// is itself the answer, and nothing is sent there. Redirects are counted with and without this
     #[arg(
         long,
         value_name = "N",
@@ -151,7 +151,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME")]
     warmup: Option<Span>,
 
-    /// Exchanges on one connection before it is closed and made anew; 1 is no keep-alive, 0 counts
+    /// Exchanges on one connection before it is closed and replaced; 1 is no keep-alive, 0 counts
     /// handshakes of TLS and asks nothing [default: as many as the server allows]
     #[arg(long, value_name = "N")]
     requests_per_connection: Option<u32>,
@@ -178,14 +178,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     spin: When,
 
-    /// How the kernel is asked: auto takes io_uring where it is permitted
+    /// How I/O is asked of the kernel: auto takes io_uring where it is permitted
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Interface::Auto)]
     backend: Interface,
 
     #[command(flatten)]
     sources: Sources,
 
-    /// What the randomness of arrivals starts from
+    /// The seed of random arrivals
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed: u64,
 
@@ -229,7 +229,7 @@ pub(crate) struct Args {
     pub(super) fleet: super::agents::Fleet,
 
     /// Read the plan from FILE or stdin (-) and write events as lines of JSON, the trial last. The
-    /// plan says everything: flags that would say it otherwise are refused
+    /// plan says everything: flags that would contradict it are refused
     #[arg(long, value_name = "FILE|-", conflicts_with_all = SAID_BY_THE_PLAN)]
     pub(super) plan: Option<PathBuf>,
 

@@ -27,7 +27,7 @@ pub(super) fn for_proxy(
         return Ok(None);
     };
     if proxy.is_none() {
-        let why = "--proxy-user: there is no proxy to show it to: give --proxy URL";
+        let why = "--proxy-user: it needs a proxy: give --proxy URL";
         return Err(UsageError(why.to_owned()));
     }
     basic("--proxy-user", user).map(Some)

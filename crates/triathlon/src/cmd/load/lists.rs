@@ -147,7 +147,7 @@ struct Target {
 
 fn json(line: &str, base: Option<&str>) -> Result<RequestFile, String> {
     let target: Target =
-        serde_json::from_str(line).map_err(|error| format!("not a target of vegeta: {error}"))?;
+        serde_json::from_str(line).map_err(|error| format!("not a vegeta target: {error}"))?;
     let fields = target.header.into_iter();
     Ok(RequestFile {
         method: target.method,

@@ -43,7 +43,7 @@ impl Lua {
             return Ok(None);
         };
         let [request] = asks.requests.as_slice() else {
-            let why = "--lua: give one URL; the script says what else is asked";
+            let why = "--lua: give one URL; the script decides what else is requested";
             return Err(UsageError(why.to_owned()).into());
         };
         let request: RequestFile = request.clone();

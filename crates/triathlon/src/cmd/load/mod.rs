@@ -57,8 +57,8 @@ use crate::{out, tools};
 fn tell_of_lab() {
     if let Some(holder) = lab::lock::holder(Path::new(lab::lock::PLACE)) {
         out::note(format_args!(
-            "a lab measures on this machine (process {}, since {}): it disturbs this run, and this \
-             run disturbs it",
+            "a lab is measuring on this machine (process {}, since {}): it disturbs this run, and \
+             this run disturbs it",
             holder.pid, holder.since
         ));
     }

@@ -50,7 +50,7 @@ pub(super) struct Pace {
 
     /// Search the highest rate at which these conditions (see --threshold) hold, by MLRsearch
     /// (RFC 9971): trials of --duration [default: 20s] at rates that double and then halve what is
-    /// between, several at each rate, and fresh ones of the answer, which is an interval
+    /// between, several at each rate, then fresh ones at the answer, which is an interval
     #[arg(
         long,
         value_name = "CONDITION,...",
@@ -74,7 +74,7 @@ pub(super) struct Pace {
     #[arg(long, conflicts_with_all = ["http2_prior_knowledge", "pipeline"])]
     http2: bool,
 
-    /// Speak HTTP/2 with an http:// server, which has to know that
+    /// Speak HTTP/2 with an http:// server, which has to expect that
     #[arg(long, conflicts_with = "pipeline")]
     http2_prior_knowledge: bool,
 
@@ -102,7 +102,7 @@ impl Pace {
         if self.http3 {
             return match url.is_secure {
                 true => Ok(Protocol::Http3),
-                false => wrong("--http3: HTTP/3 has TLS in it: give an https:// URL"),
+                false => wrong("--http3: HTTP/3 always uses TLS: give an https:// URL"),
             };
         }
         match (self.http2, self.http2_prior_knowledge, url.is_secure) {

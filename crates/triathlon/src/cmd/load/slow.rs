@@ -8,13 +8,14 @@ use super::renewal::share;
 /// How slowly connections read and send.
 #[derive(clap::Args, Debug)]
 pub(super) struct Slowness {
-    /// Read answers slowly: so many bytes per second on each connection, with a small buffer in the
-    /// kernel, so that the server has to wait: 500, 10k. The timeout is for an answer as a whole
+    /// Read answers slowly: this many bytes per second on each connection, with a small buffer in
+    /// the kernel, so that the server has to wait: 500, 10k. The timeout is for an answer as a
+    /// whole
     #[arg(long, value_name = "BYTES")]
     slow_read: Option<Bytes>,
 
-    /// Send requests slowly, piece by piece: so many bytes per second on each connection. A request
-    /// counts as sent from its first byte on
+    /// Send requests slowly, piece by piece: this many bytes per second on each connection. A
+    /// request counts as sent from its first byte on
     #[arg(long, value_name = "BYTES")]
     slow_send: Option<Bytes>,
 

@@ -35,7 +35,7 @@ pub(super) struct Sources {
     )]
     order: Order,
 
-    /// Begin each connection with a header of the PROXY protocol, as a proxy does that tells who
+    /// Begin each connection with a header of the PROXY protocol, with which a proxy tells who
     /// asks: the connection's own address, or those of --proxy-protocol-source
     #[arg(long, value_name = "VERSION", value_enum)]
     proxy_protocol: Option<Version>,
@@ -181,7 +181,7 @@ fn of_interface(name: &str) -> anyhow::Result<Vec<IpAddr>> {
         .context("--interface: cannot start 'ip' (iproute2), which knows the interfaces by name")?;
     let unknown = || {
         UsageError(format!(
-            "--interface: '{name}' is no interface of this machine with an address: 'ip address' \
+            "--interface: this machine has no interface '{name}' with an address: 'ip address' \
              lists them"
         ))
     };

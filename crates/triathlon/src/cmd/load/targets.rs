@@ -31,7 +31,7 @@ pub(super) struct Targets {
     weights: Vec<u32>,
 
     /// Read what to ask from FILE, or stdin (-): a URL on each line, with or without a weight after
-    /// it; or vegeta's targets, as text or as JSON. A path alone is one of the server of URL
+    /// it; or vegeta's targets, as text or as JSON. A path alone belongs to the server of URL
     #[arg(
         long = "urls",
         value_name = "FILE|-",
@@ -51,8 +51,8 @@ pub(super) struct Targets {
     raw: Option<PathBuf>,
 
     /// Users who each follow the script in FILE, again and again: requests, waits, repeats,
-    /// branches. Each connection has one user. docs/script.md has every key. A path alone is one of
-    /// the server of URL
+    /// branches. Each connection has one user. docs/script.md has every key. A path alone belongs
+    /// to the server of URL
     #[arg(
         long,
         value_name = "FILE",
@@ -109,12 +109,12 @@ pub(super) struct Targets {
     #[arg(long, value_name = "TOKEN")]
     bearer: Option<String>,
 
-    /// Connect elsewhere than the URL says, HOST:PORT:OTHER-HOST:OTHER-PORT as curl has it; an
+    /// Connect elsewhere than the URL says, HOST:PORT:OTHER-HOST:OTHER-PORT as in curl; an
     /// empty HOST or PORT stands for any. The Host field stays
     #[arg(long, value_name = "HOST:PORT:HOST:PORT")]
     connect_to: Vec<String>,
 
-    /// Connect to the Unix socket at PATH, whatever host the URL names, as curl has it. The Host
+    /// Connect to the Unix socket at PATH, whatever host the URL names, as in curl. The Host
     /// field stays
     #[arg(
         long,
@@ -123,7 +123,7 @@ pub(super) struct Targets {
     )]
     unix_socket: Option<String>,
 
-    /// Ask through the HTTP proxy at URL, http://HOST:PORT: it is given the whole URL, or where
+    /// Ask through the HTTP proxy at URL, http://HOST:PORT: it is given the whole URL or, where
     /// that says https, makes a tunnel to the server (CONNECT) for each connection
     #[arg(
         long,
@@ -136,11 +136,11 @@ pub(super) struct Targets {
     #[arg(long, value_name = "NAME:PASSWORD")]
     proxy_user: Option<String>,
 
-    /// With --proxy: let it make a tunnel for http URLs, too, as curl has it
+    /// With --proxy: let it make a tunnel for http URLs, too, as in curl
     #[arg(long, requires = "proxy")]
     proxytunnel: bool,
 
-    /// Use these addresses for a host and port, HOST:PORT:ADDRESS,ADDRESS, as curl has it
+    /// Use these addresses for a host and port, HOST:PORT:ADDRESS,ADDRESS, as in curl
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     resolve: Vec<String>,
 }

@@ -10,7 +10,7 @@ pub(super) struct Flags {
     #[arg(long, value_name = "FILE")]
     cacert: Option<String>,
 
-    /// Take any certificate
+    /// Accept any certificate
     #[arg(short = 'k', long, conflicts_with = "cacert")]
     insecure: bool,
 

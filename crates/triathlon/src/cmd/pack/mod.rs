@@ -27,7 +27,7 @@ Examples:
 
 What is kept: manifest, experiment, gaps, configurations, and of each trial all that its report, its
 verdict and comparisons are made of. Distributions keep the quantiles of the report and their ends;
-what lies between is put together. It is checked that every trial is judged as before. Results of
+the values between are merged. Every trial is checked to be judged as before. Results of
 probes keep every point. Host names, user names, paths below home folders and credentials are
 replaced, as by report --publish.
 

@@ -331,7 +331,7 @@ fn tell_what_is_left(
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for (name, count) in words.left_in(&bytes) {
             out::note(format_args!(
-                "{name} still stands inside other words of {}, {}: --hide {name} replaces it \
+                "{name} still occurs inside other words of {}, {}: --hide {name} replaces it \
                  there, too",
                 path.display(),
                 verdict::words::plural(count as u64, "time")

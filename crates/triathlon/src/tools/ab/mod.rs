@@ -18,18 +18,18 @@ pub(super) const TOOL: Tool = Tool {
     examples: &[
         (
             "triathlon ab -n 10000 -c 64 -k http://127.0.0.1:8080/",
-            "what ab would print of 10,000 requests; the verdict is on standard error",
+            "what ab would print for 10,000 requests; the verdict is on standard error",
         ),
         (
             "ln -s triathlon ab; ./ab -t 30 -c 8 -p form.txt -T text/plain http://127.0.0.1:8080/f",
-            "the same by the name of the program: POSTs for 30 seconds, at most 50,000",
+            "the same through a link of that name: POSTs for 30 seconds, at most 50,000",
         ),
     ],
     differs: &[
         "Requests are HTTP/1.1; ab's are HTTP/1.0.",
-        "Times are those of right answers; ab takes those of answers with another status too.",
+        "Times are those of right answers; ab includes those of answers with another status.",
         "A receive error never ends the run, as if -r were given.",
-        "Progress is not told.",
+        "Progress is not shown.",
     ],
     work: Work::Load {
         asked,
@@ -52,7 +52,7 @@ const FLAGS: &[Flag] = &[
         "Seconds to max. to spend on benchmarking; implies -n 50000",
     )
     .takes("timelimit", count)
-    .done("the run ends after so long, or once the requests of -n are done"),
+    .done("the run ends after this time, or once the requests of -n are done"),
     flag(&["-s"], "Seconds to max. wait for each response")
         .takes("timeout", seconds)
         .load("--timeout={}"),
@@ -78,7 +78,7 @@ const FLAGS: &[Flag] = &[
         .done("a Content-Type field where there is content; text/plain unless given"),
     flag(&["-v"], "How much troubleshooting info to print")
         .takes("verbosity", verbosity)
-        .needless("up to 1 there is nothing more to print"),
+        .needless("levels up to 1 print nothing more"),
     flag(&["-w"], "Print out results in HTML tables").refused(HTML),
     flag(&["-i"], "Use HEAD instead of GET").done("--request=HEAD"),
     flag(&["-x"], "String to insert as table attributes")
@@ -121,7 +121,7 @@ const FLAGS: &[Flag] = &[
         &["-q"],
         "Do not show progress when doing more than 150 requests",
     )
-    .needless("progress is told only to a terminal, on standard error"),
+    .needless("progress is shown only on a terminal, on standard error"),
     flag(&["-l"], "Accept variable document length")
         .done("--expect=status; without it, --expect=length"),
     flag(&["-g"], "Output collected data to gnuplot format file.")
@@ -141,14 +141,14 @@ const FLAGS: &[Flag] = &[
         "Disable TLS Server Name Indication (SNI) extension",
     )
     .refused(
-        "TLS always says which server it wants; triathlon load --servername NAME says another",
+        "TLS always names the server (SNI); triathlon load --servername NAME sends another name",
     ),
     flag(
         &["-Z"],
         "Specify SSL/TLS cipher suite (See openssl ciphers)",
     )
     .text("ciphersuite")
-    .refused("names of OpenSSL are not read; triathlon load --tls-suites takes those of IANA"),
+    .refused("OpenSSL's names are not read; triathlon load --tls-suites takes those of IANA"),
     flag(&["-f"], "Specify SSL/TLS protocol")
         .takes("protocol", version_of_tls)
         .load("--tls-version={}"),
@@ -164,8 +164,8 @@ fn verbosity(text: &str) -> Result<String, String> {
     match text.parse() {
         Ok(0..=1) => Ok(text.to_owned()),
         Ok(_) => Err(
-            "requests and answers are not printed; triathlon load tells the answer that \
-                      all are held against, and the first of each failure"
+            "requests and answers are not printed; triathlon load shows the answer that all \
+             others are compared with, and the first of each failure"
                 .to_owned(),
         ),
         Err(_) => Err("write a number from 0".to_owned()),

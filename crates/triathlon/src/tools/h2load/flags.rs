@@ -5,7 +5,7 @@ use super::super::flag::{Flag, content, count, flag};
 const DATAGRAMS: &str = "datagrams are as long as the path allows, and handed over together where \
                          the kernel divides them: leave the flag out";
 
-const WINDOWS: &str = "windows are the largest there are, so that they hold up no answer";
+const WINDOWS: &str = "windows have the largest size, so that they delay no answer";
 
 pub(super) const FLAGS: &[Flag] = &[
     flag(
@@ -34,7 +34,7 @@ pub(super) const FLAGS: &[Flag] = &[
     .done("--streams, or --pipeline in HTTP/1.1"),
     flag(&["-f", "--max-frame-size"], "Maximum frame size")
         .takes("SIZE", frame_size)
-        .done("frames have up to 16 KiB, as is usual"),
+        .done("frames have up to 16 KiB, the default"),
     flag(&["-w", "--window-bits"], "Stream level initial window size")
         .takes("N", window)
         .done(WINDOWS),
@@ -53,7 +53,7 @@ pub(super) const FLAGS: &[Flag] = &[
     .load("--header={}"),
     flag(&["--ciphers"], "Allowed cipher list for TLSv1.2 or earlier")
         .text("SUITE")
-        .refused("names of OpenSSL are not read; triathlon load --tls-suites takes those of IANA"),
+        .refused("OpenSSL's names are not read; triathlon load --tls-suites takes those of IANA"),
     flag(&["--tls13-ciphers"], "Allowed cipher list for TLSv1.3")
         .takes("SUITE", list)
         .load("--tls-suites={}"),
@@ -79,7 +79,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "Time period between creating connections",
     )
     .takes("DURATION", duration)
-    .done("-r is for so long; 1s unless given"),
+    .done("-r counts per this time; 1s unless given"),
     flag(&["-D", "--duration"], "Main duration for the measurements")
         .takes("DURATION", duration)
         .load("--duration={}"),
@@ -123,13 +123,13 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(&["--h3"], "Use HTTP/3").done("HTTP/3 is spoken"),
     flag(&["--header-table-size"], "Decoder header table size.")
         .takes("SIZE", table_size)
-        .done("it has 4 KiB, as is usual"),
+        .done("it has 4 KiB, the default"),
     flag(
         &["--encoder-header-table-size"],
         "Encoder header table size.",
     )
     .takes("SIZE", table_size)
-    .done("it has 4 KiB, as is usual"),
+    .done("it has 4 KiB, the default"),
     flag(&["--log-file"], "Write per-request information to a file")
         .text("PATH")
         .refused("triathlon load --samples FILE writes each exchange as a line of JSON"),
@@ -167,8 +167,8 @@ pub(super) const FLAGS: &[Flag] = &[
         .text("PATH")
         .refused("triathlon load --json FILE writes the whole trial"),
     flag(&["-v", "--verbose"], "Output debug information.").refused(
-        "requests and answers are not printed; triathlon load tells the answer that all are held \
-         against, and the first of each failure",
+        "requests and answers are not printed; triathlon load shows the answer that all others \
+         are compared with, and the first of each failure",
     ),
     flag(&["--version"], "Display version information and exit.").version(),
     flag(&["-h", "--help"], "Display this help and exit.").help(),
@@ -211,7 +211,7 @@ fn table_size(text: &str) -> Result<String, String> {
 }
 
 fn window(text: &str) -> Result<String, String> {
-    only(text, &["30"], "windows are the largest there are")
+    only(text, &["30"], "windows have the largest size")
 }
 
 /// A whole number of seconds, or of the unit behind it.

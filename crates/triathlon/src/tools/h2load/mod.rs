@@ -21,28 +21,29 @@ pub(super) const TOOL: Tool = Tool {
     examples: &[
         (
             "triathlon h2load -n 10000 -c 64 -m 10 -t 2 https://127.0.0.1:8443/",
-            "what h2load would print of HTTP/2; the verdict is on standard error",
+            "what h2load would print for HTTP/2; the verdict is on standard error",
         ),
         (
             "ln -s triathlon h2load; ./h2load --h1 -D 30 --warm-up-time 5 http://127.0.0.1:8080/",
-            "the same by the name of the program: 30 seconds after 5 of warm-up",
+            "the same through a link of that name: 30 seconds after 5 of warm-up",
         ),
     ],
     differs: &[
-        "A server of https that does not agree to HTTP/2 (ALPN) is not asked in HTTP/1.1 instead: \
-         its handshakes are failures, and --h1 asks in HTTP/1.1.",
-        "Of HTTP/2, bytes of frames count as those of headers; the space savings are held against \
+        "An https server that does not agree to HTTP/2 (ALPN) is not asked in HTTP/1.1 instead: \
+         its handshakes fail. Use --h1 to ask in HTTP/1.1.",
+        "In HTTP/2, bytes of frames count as those of headers; the space savings are relative to \
          the head of the answer before the run.",
-        "Of HTTP/3, bytes of datagrams count as those of headers, and no space savings are told.",
-        "The time to the first byte is that of each answer from the sending of its request; \
-         h2load's is that of the first answer on each connection, from connecting.",
-        "The row req/s is of the threads, divided by their clients; h2load's is of each client.",
-        "With -r, each connection carries as many requests as there are for each client, and \
-         another one follows in its turn until all are made.",
+        "In HTTP/3, bytes of datagrams count as those of headers, and no space savings are shown.",
+        "The time to the first byte is measured for each answer, from sending its request; h2load \
+         measures it for the first answer on each connection, from connecting.",
+        "The row req/s has the rate of each thread, divided by its clients; h2load's has the rate \
+         of each client.",
+        "With -r, each connection carries the requests of one client, and the next connection \
+         follows in its turn until all requests are made.",
         "With -T, a connection that has reached that age is closed with its next answer, and \
-         another one is made; h2load gives up what is under way on it, and its client ends.",
-        "Without -N an answer is waited for 60 seconds; h2load waits for ever.",
-        "Progress is not told.",
+         another one is made; h2load gives up the requests in flight on it, and its client ends.",
+        "Without -N an answer may take 60 seconds; h2load waits forever.",
+        "Progress is not shown.",
     ],
     work: Work::Load { asked, told },
 };
@@ -151,7 +152,7 @@ fn in_turns(
     let period = given.value("--rate-period").unwrap_or("1000ms");
     let period: Span = period
         .parse()
-        .map_err(|_| UsageError(format!("h2load: --rate-period: '{period}' is no time")))?;
+        .map_err(|_| UsageError(format!("h2load: --rate-period: '{period}' is not a time")))?;
     if period.is_zero() {
         return wrong("--rate-period: give more than 0");
     }

@@ -5,7 +5,7 @@ use model::plan::REDIRECTS_MAX;
 use super::super::flag::{Flag, content, flag};
 use super::super::wrk;
 
-const PROXY: &str = "proxies are asked by HTTP/1.1, without fields of their own";
+const PROXY: &str = "proxies are asked over HTTP/1.1, without fields of their own";
 
 const BURST: &str = "requests do not come in bursts; triathlon load --stages changes the rate, and \
                      has flash crowds";
@@ -70,7 +70,7 @@ pub(super) const FLAGS: &[Flag] = &[
         &["--latency-correction"],
         "Correct latency to avoid coordinated omission problem.",
     )
-    .done("the times printed are those from being due"),
+    .done("the times printed are measured from the due time"),
     flag(&["--no-tui"], "No realtime tui").needless("there is none"),
     flag(&["--fps"], "Frame per second for tui.")
         .text("FPS")
@@ -93,7 +93,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "Timeout for establishing a new connection.",
     )
     .text("CONNECT_TIMEOUT")
-    .refused("a connect has the time of an answer; give -t, which is for both"),
+    .refused("connecting has the same timeout as an answer; give -t for both"),
     flag(&["-A"], "HTTP Accept Header.")
         .text("ACCEPT_HEADER")
         .load("--header=Accept:{}"),
@@ -168,7 +168,7 @@ pub(super) const FLAGS: &[Flag] = &[
         .text("KEY")
         .load("--key={}"),
     flag(&["--insecure"], "Accept invalid certs.")
-        .done("--insecure; of an http URL, nothing: it has no certificate"),
+        .done("--insecure; nothing for an http URL, which has no certificate"),
     flag(
         &["--connect-to"],
         "Override DNS resolution and default port numbers",
@@ -189,12 +189,12 @@ pub(super) const FLAGS: &[Flag] = &[
         "Connect to a VSOCK socket using 'cid:port'.",
     )
     .text("VSOCK_ADDR")
-    .refused("sockets of this kind are not spoken to; let the server listen on an IP address"),
+    .refused("VSOCK is not supported; let the server listen on an IP address"),
     flag(
         &["--stats-success-breakdown"],
         "A breakdown of times by status, successful or not",
     )
-    .refused("times are those of right answers alone; leave the flag out"),
+    .refused("times are those of right answers only; leave the flag out"),
     flag(&["--db-url"], "Write succeeded requests to sqlite database")
         .text("DB_URL")
         .refused("triathlon load --samples FILE writes each exchange as a line of JSON"),
@@ -202,7 +202,7 @@ pub(super) const FLAGS: &[Flag] = &[
         &["--debug"],
         "Perform a single request and dump it and the response",
     )
-    .refused("triathlon load tells the answer that all others are held against"),
+    .refused("triathlon load shows the answer that all others are compared with"),
     flag(&["-o", "--output"], "Output file to write the results to.")
         .text("OUTPUT")
         .refused("the result goes to standard output; write '> FILE' after the command"),

@@ -24,18 +24,18 @@ pub(super) const TOOL: Tool = Tool {
         ),
         (
             "ln -s triathlon oha; ./oha -z 30s -q 800 --latency-correction http://127.0.0.1:8080/",
-            "the same by the name of the program: 800 requests per second for 30 seconds",
+            "the same through a link of that name: 800 requests per second for 30 seconds",
         ),
     ],
     differs: &[
-        "Redirects to another server are not followed, nor any with several streams on a \
-         connection: they are answers with another status.",
+        "Redirects to another server are not followed, and with several streams on a connection \
+         none are: they count as answers with another status.",
         "There is no live view; text is never coloured.",
-        "The histogram and the times are of right answers alone.",
-        "With -q, requests are due at even intervals; without --latency-correction times are those \
-         from sending.",
-        "Without -t an answer is waited for 60 seconds; oha waits for ever.",
-        "What is under way at the end of -z is waited for, as with oha's -w.",
+        "The histogram and the times cover right answers only.",
+        "With -q, requests are due at even intervals; without --latency-correction times are \
+         measured from sending.",
+        "Without -t an answer may take 60 seconds; oha waits forever.",
+        "Requests in flight at the end of -z are waited for, as with oha's -w.",
     ],
     work: Work::Load { asked, told },
 };

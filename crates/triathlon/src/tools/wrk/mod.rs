@@ -24,7 +24,7 @@ pub(super) const TOOL: Tool = Tool {
         ),
         (
             "ln -s triathlon wrk; ./wrk -c 64 http://127.0.0.1:8080/",
-            "the same by the name of the program",
+            "the same through a link of that name",
         ),
     ],
     differs: &[
@@ -32,9 +32,9 @@ pub(super) const TOOL: Tool = Tool {
         "Latencies are those of right answers; wrk counts those of wrong answers too.",
         "Where a script hands over several requests at once, each answer is timed by itself; wrk \
          times the batch.",
-        "A script finds no ffi, no debug and no modules in C.",
-        "A script that stops its thread is told nothing more; what was asked is still answered and \
-         counted.",
+        "A script has no ffi, no debug and no modules in C.",
+        "A script that stops its thread is not called again; requests in flight are still \
+         answered and counted.",
         "latency:percentile(100) is the longest time; in wrk it is 0.",
         "A mistake in a script ends the run, with exit code 2.",
     ],

@@ -38,7 +38,7 @@ fn a_configuration_is_for_its_owner_and_is_never_written_over() {
     let start = format!("nats-server -c {}", path.display());
     assert!(run.stdout.contains(&start), "{run:#?}");
     let again = triathlon(words).expect_code(2);
-    again.expect_complaint(&["broker.conf is there already", "remove it"]);
+    again.expect_complaint(&["broker.conf exists already", "remove it"]);
     assert_eq!(fs::read_to_string(&path).expect("it can be read"), text);
 }
 

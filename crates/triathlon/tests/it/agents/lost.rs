@@ -20,7 +20,7 @@ fn name_of(load: &mut Running) -> String {
     wait_until("the load has a name", || {
         assert!(!load.ended(), "it ended: {}", load.stderr());
         let said = load.stderr();
-        let rest = said.split_once("it is load ").map(|(_, rest)| rest);
+        let rest = said.split_once("this is load ").map(|(_, rest)| rest);
         name = rest.and_then(|rest| Some(rest.split_once(';')?.0.to_owned()));
         name.is_some()
     });

@@ -66,7 +66,7 @@ fn targets_that_the_owner_did_not_name_are_refused() {
     // The other one gives up its part, and is there for the next load.
     wait_until("the first agent has given up its part", || {
         let said = first.stderr();
-        said.contains("the order has ended") || said.contains("the order came to nothing")
+        said.contains("the order has ended") || said.contains("the order failed")
     });
     load_by(&server.url(), &nats.url(), "--agents a -t 1 -c 2 -n 10").expect_measured();
     // One that names nothing may load nothing.
@@ -98,7 +98,7 @@ fn other_versions_are_refused() {
     check(&order(ours, plan), "the plan is version 99");
     check(&order("9.9.9", plan), "the order of version 9.9.9");
     check("{\"protocol\":2,\"message\":\"tango\"}", "version 2");
-    check("hello", "no message of an agent");
+    check("hello", "not a message of an agent");
     assert!(!agent.stderr().contains("order o"), "{}", agent.stderr());
 }
 

@@ -20,7 +20,7 @@ while they cannot be read.
 A verdict stores each limit that was used. The limits below are those of this version; where the
 source says *policy*, the number is a choice of this project and no measurement.
 
-This page is made from the rules and their tests.
+This page is generated from the rules and their tests.
 
 ## Rules that read a trial
 ";

@@ -113,7 +113,7 @@ fn a_family_is_read_from_its_clearest_member_on() {
     );
     let text = alone[0].text("faster", "slower", &Family::of(6));
     assert!(
-        text.starts_with("inconclusive: among 6 comparisons one may differ so much by chance; "),
+        text.starts_with("inconclusive: among 6 comparisons one may differ this much by chance; "),
         "{text}"
     );
     // Behind three that pass, it is read against a third of alpha.

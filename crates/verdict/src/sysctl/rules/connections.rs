@@ -28,7 +28,7 @@ pub(super) fn tw_recycle(setting: &Setting, _: &Machine) -> Vec<Draft> {
                 Kind::Dangerous,
                 Severity::Invalid,
                 "Connections from behind one address whose clocks differ (NAT, several clients on \
-                 a host) are dropped without a word: closed on the client, open on the server. \
+                 a host) are dropped silently: closed on the client, open on the server. \
                  Never set it, for a benchmark or in production.",
             )
             .kernels(KernelRange::before(GONE))
@@ -110,9 +110,9 @@ pub(super) fn tw_buckets(setting: &Setting, machine: &Machine) -> Vec<Draft> {
         Some(value) if value > 1_000_000 => vec![Draft::new(
             Kind::Size,
             Severity::Note,
-            "One client address has some 28,000 ports, and so at most as many connections in \
-             TIME_WAIT. Millions need dozens of client addresses that reconnect for each \
-             request. The default grows with memory.",
+            "One client address has about 28,000 ports, and so at most as many connections in \
+             TIME_WAIT. Millions need dozens of client addresses that reconnect for each request. \
+             The default grows with memory.",
         )],
         Some(value) if value < small => vec![Draft::new(
             Kind::Dangerous,

@@ -16,7 +16,7 @@ pub(super) fn read_only(setting: &Setting, _: &Machine) -> Vec<Draft> {
     if !is_read_only(&setting.key) {
         return Vec::new();
     }
-    let say = "The kernel tells this and lets nobody set it.";
+    let say = "The kernel only reports this: it cannot be set.";
     vec![Draft::new(Kind::ReadOnly, Severity::Note, say).source("its mode in /proc/sys is 0444")]
 }
 

@@ -82,13 +82,16 @@ pub(super) fn file_max(setting: &Setting, machine: &Machine) -> Vec<Draft> {
     };
     let say = format!(
         "It limits open files of the whole machine to {files}: {} connections take twice as many \
-         where generator and server share a machine, and other programs have some thousands open. \
+         where generator and server share a machine, and other programs have a few thousand open. \
          Beyond it, accept and open fail (ENFILE) for everyone but root.",
         machine.connections
     );
     vec![
         Draft::new(Kind::Size, Severity::Suspect, say)
-            .fix("remove the line: the kernel allows by itself what a tenth of its memory holds")
+            .fix(
+                "remove the line: by default the kernel allows as many as fit into a tenth of \
+                  its memory",
+            )
             .source("Documentation/admin-guide/sysctl/fs.rst"),
     ]
 }

@@ -158,7 +158,7 @@ fn what_cannot_be_is_refused_before_the_run() {
             roots: Some(Vec::new()),
             ..demands(&authority)
         },
-        "not one certificate",
+        "there is no certificate",
     );
     let (one, other) = (authority.site(), authority.site());
     check(

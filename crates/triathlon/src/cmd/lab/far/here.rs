@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, asked: &Asked, host: &HostFile) -> anyhow::Result
 fn refuse(args: &Args, asked: &Asked) -> Result<(), UsageError> {
     let why = match super::refused(&asked.experiment) {
         Some(why) => why,
-        None if args.list => "--list: what can be run is known by the machine of the servers: \
+        None if args.list => "--list: only the machine of the servers knows what it can run: \
                               leave out [host], or list it there"
             .to_owned(),
         None if !args.servers.is_empty() => "--servers: an agent starts servers as its own \
@@ -216,7 +216,7 @@ impl Here<'_> {
             return Ok(());
         };
         let path = place(store.directory(), name).ok_or_else(|| LabError::Host {
-            why: format!("results have no file of the name '{name}'"),
+            why: format!("results have no file named '{name}'"),
         })?;
         let Some(text) = text else {
             // One that is not there is gone.
@@ -259,6 +259,6 @@ impl Here<'_> {
 
 fn understood(line: &str) -> Result<Word, LabError> {
     serde_json::from_str(line).map_err(|error| LabError::Host {
-        why: format!("it says what this program does not understand: {error}"),
+        why: format!("this program does not understand its message: {error}"),
     })
 }

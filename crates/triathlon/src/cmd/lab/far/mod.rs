@@ -34,8 +34,8 @@ fn refused(experiment: &Experiment) -> Option<String> {
     let whole = serde_json::to_value(file).expect("an experiment is a tree of plain values");
     let key = allowed::first_strange(&whole)?;
     Some(format!(
-        "{key}: an agent takes no command, path or address of its own from an experiment, and \
-         nothing that it does not know to be none: leave it out, or leave out [host]"
+        "{key}: an agent takes no command, path or address from an experiment, nor a key that may \
+         hold one: leave it out, or leave out [host]"
     ))
 }
 

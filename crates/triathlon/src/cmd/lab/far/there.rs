@@ -174,9 +174,8 @@ impl Given {
         while let Ok(order) = orders.recv() {
             match order {
                 Order::File(file) => {
-                    let path = place(&begun, &file.name).with_context(|| {
-                        format!("results have no file of the name '{}'", file.name)
-                    })?;
+                    let path = place(&begun, &file.name)
+                        .with_context(|| format!("results have no file named '{}'", file.name))?;
                     write(&path, &file.text)?;
                 }
                 Order::Begin(begin) => {
