@@ -10,12 +10,12 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use model::{Environment, Span, Trial};
+use model::{Bytes, Environment, Span, Trial};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The version of this language.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The largest message in bytes: what a NATS server takes unless it is told otherwise.
 pub const LARGEST: usize = 1 << 20;
@@ -170,6 +170,8 @@ pub struct Order {
     pub version: String,
     /// Which of the plan's workers.
     pub workers: Range<u32>,
+    /// Whether somebody watches: then the agent tells each interval that is over.
+    pub is_watched: bool,
     /// The whole plan, as its file has it. Read once the version is known to be the same.
     pub plan: serde_json::Value,
 }
@@ -197,6 +199,13 @@ pub enum Tell {
     },
     /// Who it is.
     Hello(Box<Announcement>),
+    /// An interval of the load is over, for whoever watches. It is said once and kept nowhere.
+    Interval {
+        /// Of which order.
+        order: String,
+        /// What passed in it.
+        passed: Passed,
+    },
     /// What has the servers of a lab says a line.
     Line {
         /// Which order.
@@ -232,6 +241,26 @@ pub enum Tell {
         /// Of its part.
         trial: Box<Trial>,
     },
+}
+
+/// What passed in an interval, as far as one agent's generator has seen it. It is of a fixed size,
+/// and no part of a result.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Passed {
+    /// Which interval of the window, from 0.
+    pub number: u64,
+    /// How long it was.
+    pub length: Span,
+    /// Right answers.
+    pub right: u64,
+    /// Exchanges that failed.
+    pub failed: u64,
+    /// Connections open at its end.
+    pub connections: u64,
+    /// Bytes that came.
+    pub bytes_received: Bytes,
+    /// 99th percentile of the response times; none where nothing was right.
+    pub response_time_p99: Option<Span>,
 }
 
 /// What one thread of an agent's generator reached against a responder on the other CPUs of its
@@ -395,6 +424,7 @@ mod tests {
             id: "o".to_owned(),
             version: "0.0.0".to_owned(),
             workers: 2..4,
+            is_watched: true,
             plan: serde_json::to_value(plan).unwrap(),
         })));
         let check_tell = |tell: Tell| assert_eq!(decode::<Tell>(&encode(&tell)), Ok(tell));
@@ -402,6 +432,10 @@ mod tests {
             order: "o".to_owned(),
             number: 7,
             text: "{}".to_owned(),
+        });
+        check_tell(Tell::Interval {
+            order: "o".to_owned(),
+            passed: passed(7),
         });
         check_tell(Tell::Closed {
             order: "o".to_owned(),
@@ -430,14 +464,44 @@ mod tests {
         })));
     }
 
+    fn passed(number: u64) -> Passed {
+        Passed {
+            number,
+            length: Span::from_s(1),
+            right: 600,
+            failed: 3,
+            connections: 64,
+            bytes_received: Bytes::new(4_200),
+            response_time_p99: Some(Span::from_ms(2)),
+        }
+    }
+
+    /// A longer one would be in the way of what is measured.
+    #[test]
+    fn an_interval_is_a_small_message_whatever_its_numbers() {
+        let all = u64::MAX;
+        let passed = Passed {
+            length: Span::from_ns(all),
+            right: all,
+            failed: all,
+            connections: all,
+            bytes_received: Bytes::new(all),
+            response_time_p99: Some(Span::from_ns(all)),
+            ..passed(all)
+        };
+        let order = "o".repeat(NAME_MOST);
+        let longest = encode(&Tell::Interval { order, passed });
+        assert!(longest.len() <= 400, "{} bytes", longest.len());
+    }
+
     #[test]
     fn another_version_is_told_by_its_number_whatever_else_it_says() {
         let check = |text: &str, expected: Unreadable| {
             assert_eq!(decode::<Ask>(text.as_bytes()), Err(expected), "{text}");
         };
         check(
-            r#"{"protocol":2,"message":{"dance":7}}"#,
-            Unreadable::Protocol(2),
+            r#"{"protocol":3,"message":{"dance":7}}"#,
+            Unreadable::Protocol(3),
         );
         check(r#"{"protocol":9}"#, Unreadable::Protocol(9));
         let nonsense = |text: &str| {
@@ -447,7 +511,7 @@ mod tests {
         nonsense("");
         nonsense("hello");
         nonsense(r#"{"message":"hello"}"#);
-        nonsense(r#"{"protocol":1,"message":{"dance":7}}"#);
+        nonsense(r#"{"protocol":2,"message":{"dance":7}}"#);
     }
 
     #[test]
@@ -460,7 +524,7 @@ mod tests {
             );
         }
         assert_eq!(elsewhere(&encode(&Ask::Hello)), None);
-        assert_eq!(elsewhere(br#"{"protocol":2,"object":"x"}"#), None);
+        assert_eq!(elsewhere(br#"{"protocol":3,"object":"x"}"#), None);
     }
 
     #[test]

@@ -11,13 +11,16 @@ use std::ops::Range;
 use model::plan::{FORMAT, FORMAT_OLDEST};
 use model::{Plan, PlanFile, Prefix, Span, Trial};
 
-use crate::message::{Ask, LabOrder, Name, Order, Role, Tell};
+use crate::message::{Ask, LabOrder, Name, Order, Passed, Role, Tell};
 
 /// So many orders that have ended are remembered, so that nothing that comes late begins them anew.
 const REMEMBERED: usize = 256;
 
 /// A load may begin so far ahead. A time farther ahead is one of another clock.
 const AHEAD_MOST: Span = Span::from_s(60);
+
+/// Of a load that somebody watches, one interval is told in this time at most.
+const MENTION_EVERY: Span = Span::from_s(1);
 
 /// Why an agent has no servers.
 pub const STARTS_NONE: &str = "it starts no servers: its owner has not allowed it (--role server \
@@ -45,6 +48,8 @@ pub struct Job {
     pub plan: PlanFile,
     /// Which of its workers.
     pub workers: Range<u32>,
+    /// Whether somebody watches.
+    pub is_watched: bool,
 }
 
 /// What is to be done next.
@@ -57,6 +62,13 @@ pub enum Step {
     },
     /// Let the load begin at this time of our clock, in nanoseconds since 1970.
     Begin(u64),
+    /// Say this if it can be said at once. Otherwise it is lost, and changes nothing.
+    Mention {
+        /// To whom.
+        to: String,
+        /// What.
+        tell: Box<Tell>,
+    },
     /// Start what has the servers of a lab, for this order.
     Open(String),
     /// Pass on a line to it. Whoever said it has nothing else to say for so long.
@@ -101,8 +113,21 @@ struct Work {
     /// Of the servers of a lab, the number of the line that comes next to them, and from them.
     next: u64,
     said: u64,
+    /// Where somebody watches a load, what was told of it.
+    watch: Option<Watch>,
     /// Why it comes to nothing, whatever is measured yet.
     objection: Option<String>,
+}
+
+/// What was told of a load while it runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watch {
+    /// When it begins, in nanoseconds since 1970.
+    start: u64,
+    /// The number of the interval that may come next.
+    next: u64,
+    /// How many were told.
+    told: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -241,6 +266,33 @@ impl Desk {
         tell(Some(work.to.clone()), line)
     }
 
+    /// An interval of the load is over at `now`, in nanoseconds since 1970. Where somebody watches
+    /// it is told, each once and in their order, and in all no more than one in
+    /// [`MENTION_EVERY`] since the start.
+    pub fn passed(&mut self, passed: Passed, now: u64) -> Vec<Step> {
+        let work = self.work.as_mut();
+        let Some(work) = work.filter(|work| work.stage == Stage::Begun) else {
+            return Vec::new();
+        };
+        let Some(watch) = &mut work.watch else {
+            return Vec::new();
+        };
+        let may_be = now.saturating_sub(watch.start) / MENTION_EVERY.as_ns();
+        if passed.number < watch.next || watch.told > may_be {
+            return Vec::new();
+        }
+        watch.next = passed.number.saturating_add(1);
+        watch.told += 1;
+        let tell = Tell::Interval {
+            order: work.order.clone(),
+            passed,
+        };
+        vec![Step::Mention {
+            to: work.to.clone(),
+            tell: Box::new(tell),
+        }]
+    }
+
     fn forget_work(&mut self) -> Option<Work> {
         let work = self.work.take()?;
         if self.ended.len() == REMEMBERED {
@@ -287,7 +339,10 @@ impl Desk {
         match self.examine(order, resolve) {
             Err(why) => tell(Some(to), Tell::Refused { order: id, why }),
             Ok(job) => {
-                self.work = Some(Work::new(&id, &to, Stage::Preparing));
+                self.work = Some(Work {
+                    watch: job.is_watched.then(Watch::default),
+                    ..Work::new(&id, &to, Stage::Preparing)
+                });
                 let mut steps = tell(Some(to), Tell::Accepted { order: id });
                 steps.push(Step::Start(Box::new(job)));
                 steps
@@ -343,6 +398,9 @@ impl Desk {
         let why = match at.checked_sub(now).map(Span::from_ns) {
             Some(ahead) if ahead <= AHEAD_MOST => {
                 work.stage = Stage::Begun;
+                if let Some(watch) = &mut work.watch {
+                    watch.start = at;
+                }
                 return vec![Step::Begin(at)];
             }
             Some(ahead) => format!("the load is to begin in {} by this clock", ahead.people()),
@@ -381,6 +439,7 @@ impl Desk {
             order: order.id,
             plan,
             workers,
+            is_watched: order.is_watched,
         })
     }
 
@@ -412,6 +471,7 @@ impl Work {
             stage,
             next: 0,
             said: 0,
+            watch: None,
             objection: None,
         }
     }
