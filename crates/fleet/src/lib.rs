@@ -3,8 +3,8 @@
 //!
 //! What is said are the existing file forms, before and after a run, and during it a small message
 //! for each interval if somebody watches (ADR 0040). Whether an agent obeys is decided by [`desk`],
-//! which knows no network; this crate measures nothing, and is handed the function that runs a plan.
-//! Start reading at [`message`].
+//! which knows no network; this crate measures nothing, and is handed the function that runs a
+//! plan. Start reading at [`message`].
 
 #![forbid(unsafe_code)]
 

@@ -192,8 +192,8 @@ fn what_was_measured_until_it_was_stopped_is_kept() {
     );
 }
 
-/// An interval that is over, told to a desk `after` so many milliseconds since the start: the number
-/// of the one that it tells on.
+/// An interval that is over, told to a desk `after` so many milliseconds since the start: the
+/// number of the one that it tells on.
 fn mention(desk: &mut Desk, number: u64, after: u64) -> Option<u64> {
     let passed = Passed {
         number,

@@ -256,8 +256,8 @@ impl Run {
         self.surroundings.ends()
     }
 
-    /// How far the clocks of agents, and of the servers' machine, were ahead of that of whoever asked
-    /// for the load, each with whose it is.
+    /// How far the clocks of agents, and of the servers' machine, were ahead of that of whoever
+    /// asked for the load, each with whose it is.
     pub(crate) fn clocks(&self) -> impl Iterator<Item = (&str, Clock)> {
         self.surroundings.clocks()
     }

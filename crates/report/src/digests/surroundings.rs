@@ -1,5 +1,5 @@
-//! Where trials ran: the first one's machine, what others had otherwise, the ends of the way between
-//! generator and server, and how far the clocks of several machines were apart.
+//! Where trials ran: the first one's machine, what others had otherwise, the ends of the way
+//! between generator and server, and how far the clocks of several machines were apart.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! How far the clocks of machines that made a load together were apart, and their windows with them.
+//! How far the clocks of machines that made a load together were apart, and their windows with
+//! them.
 
 use std::fmt::Write as _;
 
@@ -26,8 +27,8 @@ pub(super) fn apart(run: &Run) -> String {
     if let Some(apart) = run.windows_apart() {
         let _ = writeln!(
             html,
-            "<p class=\"note\">The windows of two agents may be up to {} apart: each began when its \
-             own clock said so, and how far that one was ahead was allowed for, as well as it is \
+            "<p class=\"note\">The windows of two agents may be up to {} apart: each began when \
+             its own clock said so, and how far that was ahead was allowed for, as well as it is \
              known.</p>",
             escape(&apart.to_string())
         );

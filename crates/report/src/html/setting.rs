@@ -77,8 +77,8 @@ fn one_server(label: &str, server: &Server) -> String {
     html
 }
 
-/// The machine that the first trial ran on, the ends of the way between generator and server, and how
-/// far clocks were apart.
+/// The machine that the first trial ran on, the ends of the way between generator and server, and
+/// how far clocks were apart.
 pub(super) fn machine(run: &Run) -> String {
     let environment = run.environment();
     environment.map_or_else(String::new, of_environment) + &path::ends(run) + &clocks::apart(run)

@@ -7,8 +7,8 @@ use verdict::words;
 
 use super::Style;
 
-/// A line for each agent, and how far their windows may be apart. Nothing where one machine made the
-/// load.
+/// A line for each agent, and how far their windows may be apart. Nothing where one machine made
+/// the load.
 pub(super) fn agents(trial: &Trial, style: Style) -> String {
     let mut out = String::new();
     for (position, share) in trial.agents.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! What a trial says of a clock that a real chronyd keeps, beside what chronyc says itself.
 //!
-//! chronyd runs with `-x`, so that it sets no clock. It stands in namespaces of its own, where `/run`
-//! is empty, processes are those of the test, and loopback is no one else's. So it and chronyc find
-//! each other where they do by default.
+//! chronyd runs with `-x`, so that it sets no clock. It stands in namespaces of its own, where
+//! `/run` is empty, processes are those of the test, and loopback is no one else's. So it and
+//! chronyc find each other where they do by default.
 
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,13 @@ mount -t tmpfs none /run
 mkdir -m 750 /run/chrony /run/source
 mkdir /run/site
 echo seven > /run/site/file
-printf 'local stratum 8\nallow 127.0.0.0/8\ncmdport 0\nbindcmdaddress /\npidfile /run/source/pid\n' \
-    > /run/source/conf
+cat > /run/source/conf << END
+local stratum 8
+allow 127.0.0.0/8
+cmdport 0
+bindcmdaddress /
+pidfile /run/source/pid
+END
 printf "$2" > /run/conf
 chronyd -x -d -u root -f /run/source/conf >&2 &
 chronyd -x -d -u root -f /run/conf >&2 &

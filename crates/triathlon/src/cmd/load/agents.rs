@@ -24,8 +24,8 @@ use crate::tool;
 pub(super) struct Fleet {
     /// Let agents on other machines make the load together (see triathlon agent): their names, or
     /// KEY=VALUE for all with that label. Connections, rates, sources and users are divided among
-    /// them, so that the load is the same however many there are. At a terminal, and with --metrics,
-    /// they tell each second what happened in it; otherwise nothing while they work
+    /// them, so that the load is the same however many there are. At a terminal, and with
+    /// --metrics, they tell each second what happened in it; otherwise nothing while they work
     #[arg(
         long,
         value_name = "NAME|KEY=VALUE,...",
