@@ -256,14 +256,12 @@ impl Run {
         self.surroundings.ends()
     }
 
-    /// How far the clocks of agents, and of the servers' machine, were ahead of that of whoever
-    /// asked for the load, each with whose it is.
+    /// How far clocks were ahead of that of whoever asked for the load, each with whose it is.
     pub(crate) fn clocks(&self) -> impl Iterator<Item = (&str, Clock)> {
         self.surroundings.clocks()
     }
 
-    /// By how much the windows of two agents may be apart in the worst trial; none where there were
-    /// no two.
+    /// By how much the windows of two agents may be apart in the worst trial, if there were two.
     pub(crate) const fn windows_apart(&self) -> Option<Span> {
         self.surroundings.windows_apart
     }
