@@ -62,9 +62,10 @@ fn folders() -> Option<[PathBuf; 2]> {
 fn said(line: &str) -> (u32, [i64; 3]) {
     let fields: Vec<&str> = line.split(',').collect();
     assert_eq!(fields.len(), 14, "{line}");
+    // Seconds with nine digits after the point.
     let ns = |place: usize| {
-        let seconds: f64 = fields[place].parse().expect("it is a number");
-        (seconds * 1e9).round() as i64
+        let digits = fields[place].replace('.', "");
+        digits.parse::<i64>().expect("it is a number")
     };
     let stratum = fields[2].parse().expect("it is a number");
     (stratum, [-ns(4), ns(10), ns(11)])
