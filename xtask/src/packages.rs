@@ -113,6 +113,15 @@ const PYTHON_PACKAGES: &[(&str, &str, &str)] = &[
     ("httpx==0.28.1", "httpx", "a client of HTTP/2, above h2"),
 ];
 
+/// Debian packages that are unpacked and never installed, the program that proves that they are
+/// there, and what it is for. Installed, chrony takes the place of what keeps the machine's clock:
+/// it conflicts with every other package that does.
+const UNPACKED: &[(&str, &str, &str)] = &[(
+    "chrony",
+    "usr/sbin/chronyd",
+    "keeps a clock that is asked for, and sets none",
+)];
+
 /// The services that these packages bring.
 const SERVICES: [&str; 17] = [
     "nginx",
@@ -143,6 +152,8 @@ pub(crate) struct Wanted {
     debian: Vec<&'static str>,
     /// Requirements of Python's packages.
     python: Vec<&'static str>,
+    /// Debian's packages that are not to be installed.
+    unpacked: Vec<&'static str>,
 }
 
 /// Finds what is missing and may be installed, for which it asks unless told to; names it
@@ -156,18 +167,24 @@ pub(crate) fn wanted(install: bool) -> Result<Wanted> {
         .iter()
         .filter(|(_, folder, _)| !strangers().join(folder).is_dir())
         .collect();
+    let to_unpack: Vec<_> = UNPACKED
+        .iter()
+        .filter(|(package, program, _)| !unpacked(package).join(program).is_file())
+        .filter(|(_, program, _)| find(name_of(program)).is_none())
+        .collect();
     let mut wanted = Wanted {
         debian: Vec::new(),
         python: Vec::new(),
+        unpacked: Vec::new(),
     };
-    if missing.is_empty() && of_python.is_empty() {
+    if missing.is_empty() && of_python.is_empty() && to_unpack.is_empty() {
         return Ok(wanted);
     }
     println!("Missing for the full test suite:");
-    for (package, program, purpose) in missing.iter().chain(&of_python) {
+    for (package, program, purpose) in missing.iter().chain(&of_python).chain(&to_unpack) {
         println!("  {package:<16} {program}: {purpose}");
     }
-    let has_apt = missing.is_empty() || find("apt-get").is_some();
+    let has_apt = missing.is_empty() && to_unpack.is_empty() || find("apt-get").is_some();
     if !has_apt {
         println!("This system has no apt; install them by its own means, under their names here.");
     }
@@ -182,6 +199,10 @@ pub(crate) fn wanted(install: bool) -> Result<Wanted> {
     }
     let requirements = of_python.iter().map(|(requirement, ..)| requirement);
     wanted.python.extend(requirements);
+    if has_apt {
+        let names = to_unpack.iter().map(|(package, ..)| package);
+        wanted.unpacked.extend(names);
+    }
     Ok(wanted)
 }
 
@@ -193,6 +214,9 @@ impl Wanted {
         }
         for requirement in &self.python {
             install_python(requirement);
+        }
+        for package in &self.unpacked {
+            unpack(package);
         }
         Ok(())
     }
@@ -211,6 +235,31 @@ fn install_python(requirement: &str) {
         .arg(requirement);
     if step(requirement, &mut pip).is_err() {
         println!("{requirement} could not be installed");
+    }
+}
+
+/// Where a package is that is not installed.
+fn unpacked(package: &str) -> PathBuf {
+    crate::root().join("target/unpacked").join(package)
+}
+
+/// The name of a program at this path.
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Fetches a package and unpacks it; nothing of the system is touched, and none of its scripts
+/// runs. Tests that need one that cannot be had are listed as not run.
+fn unpack(package: &str) {
+    let folder = unpacked(package);
+    let script = "apt-get -o Acquire::Retries=3 -qq download \"$1\" && dpkg -x \"$1\"_*.deb .";
+    let mut shell = command("sh");
+    shell
+        .args(["-c", script, "sh", package])
+        .current_dir(&folder);
+    let made = fs::create_dir_all(&folder).is_ok();
+    if !made || step(package, &mut shell).is_err() {
+        println!("{package} could not be unpacked");
     }
 }
 

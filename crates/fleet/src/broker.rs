@@ -10,7 +10,7 @@ use async_nats::jetstream::object_store::{Config, ObjectStore};
 use async_nats::jetstream::{Context, ContextBuilder};
 use async_nats::{Client, ConnectOptions, Event, ServerAddr, StatusCode};
 pub(crate) use async_nats::{Message, Subscriber};
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::AsyncReadExt as _;
@@ -169,6 +169,16 @@ impl Broker {
     ) -> Result<(), FleetError> {
         let bytes = self.packed(encode(message)).await?;
         self.publish(to, reply, bytes).await
+    }
+
+    /// The same of what may be lost: where there is no connection now, or the client has no room
+    /// for it, it is.
+    pub(crate) fn mention<T: Serialize>(&self, to: &str, message: &T) {
+        if self.is_connected() {
+            let said = self.client.publish(to.to_owned(), encode(message).into());
+            // It waits for room alone. What was said is sent without a flush.
+            drop(said.now_or_never());
+        }
     }
 
     /// The same of what is kept as `name` already.

@@ -40,10 +40,14 @@ pub enum Event {
         second: f64,
         /// Right answers per second.
         achieved_rate: f64,
+        /// Right answers.
+        right: u64,
         /// Exchanges that failed.
         failures: u64,
         /// Connections open.
         connections: u64,
+        /// Bytes that came; none where the load is made in several processes, which do not say.
+        bytes_received: Option<u64>,
         /// Median response time in microseconds.
         response_time_p50_us: Option<f64>,
         /// 99th percentile.

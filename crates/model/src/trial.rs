@@ -114,6 +114,16 @@ impl Share {
 }
 
 impl Trial {
+    /// By how much the windows of two agents may be apart: as far as the two clocks that are known
+    /// least may be wrong.
+    pub fn windows_apart_at_most(&self) -> Span {
+        let within = self.agents.iter().map(|one| one.clock_offset_within);
+        let mut within: Vec<Span> = within.collect();
+        within.sort_unstable();
+        let largest = within.iter().rev().take(2);
+        largest.fold(Span::ZERO, |sum, one| sum + *one)
+    }
+
     /// The share of one agent as a trial of its own, for judging. Its workers are counted from 0.
     #[must_use]
     pub fn of_share(&self, share: &Share) -> Self {

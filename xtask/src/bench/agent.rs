@@ -24,7 +24,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 /// An agent does not spin where the server is on its machine.
 const MORE: [&str; 4] = ["--backend", "uring", "--spin", "never"];
-/// Both are warmed up for so long.
+/// An agent tells each interval where somebody watches.
+const WATCHED: [&str; 2] = ["--metrics", "127.0.0.1:0"];
+/// All are warmed up for so long.
 const WARMUP_S: f64 = 0.5;
 
 /// A program that is killed when nobody needs it any more.
@@ -50,16 +52,18 @@ pub(super) fn agent(setting: &Setting) -> Result<()> {
     let _broker = broker(&nats, &folder, address, setting.server_cpu)?;
     let url = format!("nats://{address}");
     let _agent = start_agent(setting, &url)?;
-    let mut rows = [Row::new("under an agent"), Row::new("alone")];
+    let mut rows = ["under an agent", "under one that is watched", "alone"].map(Row::new);
     for round in 0..setting.rounds {
         for position in 0..rows.len() {
             let which = (position + round) % rows.len();
             let task = setting.task(&server, Ask::of("/"));
             let before = server.cpu_ns();
             let reading = match which {
-                0 => {
+                0 | 1 => {
                     let whose = ["--agents", NAME, "--nats", &url];
-                    run_triathlon_by(&setting.programs, &task, &whose, &MORE)?
+                    let watched = if which == 1 { &WATCHED[..] } else { &[] };
+                    let more = [&MORE[..], watched].concat();
+                    run_triathlon_by(&setting.programs, &task, &whose, &more)?
                 }
                 _ => run_triathlon(&setting.programs, &task, &MORE)?,
             };
@@ -70,6 +74,7 @@ pub(super) fn agent(setting: &Setting) -> Result<()> {
     }
     table(&rows, &["alone"]);
     cpu_ratio(&rows, "under an agent", "alone", Some(1.01));
+    cpu_ratio(&rows, "under one that is watched", "alone", Some(1.01));
     Ok(())
 }
 

@@ -147,7 +147,7 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "agent",
-        "a worker under an agent against one of this machine alone, null server, 64 connections",
+        "a worker under an agent, watched or not, against one alone, null server, 64 connections",
         agent::agent,
     ),
     (

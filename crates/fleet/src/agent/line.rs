@@ -1,11 +1,13 @@
 //! What the threads that work on an order hear and say.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use model::Trial;
 use tokio::sync::mpsc::UnboundedSender;
+
+use crate::message::Passed;
 
 /// Workers that are ready wait so long for the time to begin. Whoever ordered them is gone then.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -17,6 +19,10 @@ pub struct Line {
     pub(super) start: AtomicU64,
     pub(super) is_stopped: AtomicBool,
     ready_since: OnceLock<Instant>,
+    /// Whether anybody wants to know what passes.
+    is_watched: bool,
+    /// What passed last, until the agent takes it.
+    passed: Mutex<Option<Passed>>,
     pub(super) news: UnboundedSender<News>,
 }
 
@@ -35,6 +41,8 @@ pub enum Heard {
 #[derive(Debug)]
 pub(super) enum News {
     Ready,
+    /// An interval is over: what passed in it lies with the [`Line`].
+    Passed,
     Ended(Result<Box<Trial>, String>),
     Said(String),
     Closed(Result<(), String>),
@@ -55,13 +63,34 @@ impl Output {
 }
 
 impl Line {
-    pub(super) const fn new(news: UnboundedSender<News>) -> Self {
+    pub(super) const fn new(news: UnboundedSender<News>, is_watched: bool) -> Self {
         Self {
             start: AtomicU64::new(0),
             is_stopped: AtomicBool::new(false),
             ready_since: OnceLock::new(),
+            is_watched,
+            passed: Mutex::new(None),
             news,
         }
+    }
+
+    /// An interval of the load is over. There is room for one: where the agent has not taken the
+    /// one before, that is lost.
+    pub fn pass(&self, passed: Passed) {
+        if !self.is_watched {
+            return;
+        }
+        if let Ok(mut place) = self.passed.lock()
+            && place.replace(passed).is_none()
+        {
+            // Without the agent nobody wants to know.
+            drop(self.news.send(News::Passed));
+        }
+    }
+
+    /// What passed last, once.
+    pub(super) fn take_passed(&self) -> Option<Passed> {
+        self.passed.lock().ok()?.take()
     }
 
     /// What the load is told; `is_ready` says whether its workers are ready to begin.
@@ -92,7 +121,7 @@ mod tests {
     #[test]
     fn a_load_hears_its_start_and_its_end_and_tells_once_that_it_is_ready() {
         let (news, mut received) = unbounded_channel();
-        let line = Line::new(news);
+        let line = Line::new(news, false);
         assert_eq!(line.listen(false), Heard::Nothing);
         assert!(received.try_recv().is_err(), "it is not ready");
         assert_eq!(line.listen(true), Heard::Nothing);
@@ -102,5 +131,32 @@ mod tests {
         line.is_stopped.store(true, Ordering::Relaxed);
         assert_eq!(line.listen(true), Heard::Stop);
         assert!(received.try_recv().is_err(), "once is enough");
+    }
+
+    #[test]
+    fn one_interval_waits_for_the_agent_and_no_more() {
+        let passed = |number| Passed {
+            number,
+            length: model::Span::from_s(1),
+            right: 1,
+            failed: 0,
+            connections: 1,
+            bytes_received: model::Bytes::new(7),
+            response_time_p99: None,
+        };
+        let (news, mut received) = unbounded_channel();
+        let unseen = Line::new(news.clone(), false);
+        unseen.pass(passed(0));
+        assert!(received.try_recv().is_err(), "nobody watches");
+        let line = Line::new(news, true);
+        for number in 0..1_000 {
+            line.pass(passed(number));
+        }
+        assert!(matches!(received.try_recv(), Ok(News::Passed)));
+        assert!(received.try_recv().is_err(), "it is told of once");
+        assert_eq!(line.take_passed(), Some(passed(999)));
+        assert_eq!(line.take_passed(), None);
+        line.pass(passed(1_000));
+        assert!(matches!(received.try_recv(), Ok(News::Passed)));
     }
 }

@@ -1,5 +1,6 @@
 //! An agent: it listens, lets its [`Desk`] decide, and has the work done by whoever started it, on
-//! a thread of its own. While a load runs it says nothing of it (ADR 0011).
+//! a thread of its own. While a load runs it tells each interval if somebody watches, and nothing
+//! else (ADR 0040).
 
 mod line;
 
@@ -245,6 +246,11 @@ impl Agent {
     async fn learn(&mut self, news: News) -> Result<(), FleetError> {
         let steps = match news {
             News::Ready => self.desk.ready(),
+            News::Passed => {
+                let passed = self.line.as_ref().and_then(|line| line.take_passed());
+                let now = (self.now)();
+                passed.map_or_else(Vec::new, |passed| self.desk.passed(passed, now))
+            }
             News::Ended(result) => {
                 self.line = None;
                 let how = match &result {
@@ -287,6 +293,10 @@ impl Agent {
                     if let Some(line) = &self.line {
                         line.start.store(at, Ordering::Relaxed);
                     }
+                    Ok(())
+                }
+                Step::Mention { to, tell } => {
+                    self.broker.mention(&to, &tell);
                     Ok(())
                 }
                 Step::Open(order) => {
@@ -377,7 +387,7 @@ impl Agent {
             job.workers.end.saturating_sub(1),
             job.plan.workers
         ));
-        let line = Arc::new(Line::new(self.news.clone()));
+        let line = Arc::new(Line::new(self.news.clone(), job.is_watched));
         self.line = Some(Arc::clone(&line));
         let host = Arc::clone(&self.host);
         let made = thread::Builder::new()

@@ -9,6 +9,7 @@ use model::plan::Stop;
 use model::{PlanFile, Span, Trial};
 use tokio::time::timeout;
 
+use super::intervals::Intervals;
 use super::missing::Missing;
 use super::roll::Roll;
 use super::{Coordinator, Ears, Edge, LOOK, Member, Sheet, Wish};
@@ -39,6 +40,8 @@ pub(super) struct Load<'a> {
     news: Subscriber,
     roll: Roll<'a>,
     missing: Missing,
+    /// What is told while it runs.
+    intervals: Intervals,
     ears: &'a mut dyn Ears,
     /// What is still to be heard of its window, by this machine's clock in nanoseconds since 1970.
     edges: VecDeque<(Edge, u64)>,
@@ -77,6 +80,10 @@ impl<'a> Load<'a> {
             inbox,
             roll: Roll::new(wish.crew),
             missing: Missing::new(wish.crew.len()),
+            intervals: Intervals::new(
+                wish.crew.iter().map(|member| member.name.clone()).collect(),
+                wish.plan.interval,
+            ),
             ears,
             edges: VecDeque::new(),
             is_stopped: false,
@@ -113,6 +120,7 @@ impl<'a> Load<'a> {
                 id: self.order.clone(),
                 version: self.coordinator.version.clone(),
                 workers: member.workers.clone(),
+                is_watched: self.wish.is_watched,
                 plan: written.clone(),
             }));
             let reply = format!("{}.{position}", self.inbox);
@@ -253,6 +261,7 @@ impl<'a> Load<'a> {
                 }
             }
             let next = self.tell_edges();
+            self.tell_intervals();
             if let Ok(news) = timeout(LOOK.min(next), self.news.next()).await {
                 self.hear(news).await?;
             }
@@ -290,7 +299,43 @@ impl<'a> Load<'a> {
             return Err(self.roll.objection(position, "it has gone"));
         }
         let tell: Tell = broker.read(&message).await?;
-        self.roll.hear(position, &self.order, tell)
+        if let Tell::Interval { order, passed } = tell {
+            if let (true, Some(age)) = (order == self.order, self.age()) {
+                self.intervals.hear(position, passed, age);
+            }
+            return Ok(());
+        }
+        self.roll.hear(position, &self.order, tell)?;
+        if self.roll.has_told(position) {
+            self.intervals.ended(position);
+        }
+        Ok(())
+    }
+
+    /// Tells the intervals that are over, where somebody watches.
+    fn tell_intervals(&mut self) {
+        let Some(age) = self.age() else {
+            return;
+        };
+        while let Some(interval) = self.intervals.next(age) {
+            self.ears.interval(&interval);
+        }
+    }
+
+    /// For how long the window has been open, at most as long as it is; none where it is not open,
+    /// nobody watches, or who was told to stop tells nothing any more.
+    fn age(&self) -> Option<Span> {
+        if !self.wish.is_watched || !self.has_begun || self.is_stopped {
+            return None;
+        }
+        let plan = self.wish.plan;
+        let begin = self.start.saturating_add(plan.warmup.as_ns());
+        let age = (self.coordinator.now)().checked_sub(begin)?;
+        let age = Span::from_ns(age);
+        Some(match plan.stop {
+            Stop::Count(_) => age,
+            Stop::DurationNs(length) => age.min(length),
+        })
     }
 
     /// What was said while there was no connection lies with the broker, if it is kept at all.

@@ -2,6 +2,7 @@
 //! its part, says when all begin, and takes what they measured.
 
 mod again;
+mod intervals;
 mod load;
 mod missing;
 mod roll;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
+pub use self::intervals::Interval;
 use self::load::Load;
 pub use self::load::window;
 use self::missing::Missing;
@@ -102,6 +104,8 @@ pub struct Wish<'a> {
     pub plan: &'a PlanFile,
     /// The same as a result may show it.
     pub shown: &'a PlanFile,
+    /// Whether somebody watches: then agents tell each interval that is over.
+    pub is_watched: bool,
 }
 
 /// Who asked for a load, while it is made.
@@ -116,6 +120,10 @@ pub trait Ears {
     /// nanoseconds since 1970; none where a count ends it. Heard once, before they are reached,
     /// unless messages were slow.
     fn window(&mut self, edges: Option<[u64; 2]>);
+
+    /// What agents told of an interval of a load that is watched. The result may differ: it has
+    /// what was missing here.
+    fn interval(&mut self, interval: &Interval);
 
     /// Its window begins or ends, by this machine's clock in nanoseconds since 1970.
     fn edge(&mut self, edge: Edge, at: u64);

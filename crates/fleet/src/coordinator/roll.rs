@@ -42,6 +42,11 @@ impl<'a> Roll<'a> {
         self.places.iter().all(is_done)
     }
 
+    /// Whether the agent in this position has told what it measured.
+    pub(super) fn has_told(&self, position: usize) -> bool {
+        matches!(self.places.get(position), Some(Place::Done(_)))
+    }
+
     /// Those who have not told how they ended, by position.
     pub(super) fn missing(&self) -> Vec<(usize, Name)> {
         let all = self.places.iter().zip(self.crew).enumerate();

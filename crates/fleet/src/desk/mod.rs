@@ -4,20 +4,25 @@
 //! order is examined before anything starts: who asks has the same version, its plan can be read,
 //! and leads to addresses that the agent's owner has named.
 
+mod plan;
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::ops::Range;
 
-use model::plan::{FORMAT, FORMAT_OLDEST};
-use model::{Plan, PlanFile, Prefix, Span, Trial};
+use model::{PlanFile, Prefix, Span, Trial};
 
-use crate::message::{Ask, LabOrder, Name, Order, Role, Tell};
+pub use self::plan::allowed;
+use crate::message::{Ask, LabOrder, Name, Order, Passed, Role, Tell};
 
 /// So many orders that have ended are remembered, so that nothing that comes late begins them anew.
 const REMEMBERED: usize = 256;
 
 /// A load may begin so far ahead. A time farther ahead is one of another clock.
 const AHEAD_MOST: Span = Span::from_s(60);
+
+/// Of a load that somebody watches, one interval is told in this time at most.
+const MENTION_EVERY: Span = Span::from_s(1);
 
 /// Why an agent has no servers.
 pub const STARTS_NONE: &str = "it starts no servers: its owner has not allowed it (--role server \
@@ -45,6 +50,8 @@ pub struct Job {
     pub plan: PlanFile,
     /// Which of its workers.
     pub workers: Range<u32>,
+    /// Whether somebody watches.
+    pub is_watched: bool,
 }
 
 /// What is to be done next.
@@ -57,6 +64,13 @@ pub enum Step {
     },
     /// Let the load begin at this time of our clock, in nanoseconds since 1970.
     Begin(u64),
+    /// Say this if it can be said at once. Otherwise it is lost, and changes nothing.
+    Mention {
+        /// To whom.
+        to: String,
+        /// What.
+        tell: Box<Tell>,
+    },
     /// Start what has the servers of a lab, for this order.
     Open(String),
     /// Pass on a line to it. Whoever said it has nothing else to say for so long.
@@ -101,8 +115,21 @@ struct Work {
     /// Of the servers of a lab, the number of the line that comes next to them, and from them.
     next: u64,
     said: u64,
+    /// Where somebody watches a load, what was told of it.
+    watch: Option<Watch>,
     /// Why it comes to nothing, whatever is measured yet.
     objection: Option<String>,
+}
+
+/// What was told of a load while it runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watch {
+    /// When it begins, in nanoseconds since 1970.
+    start: u64,
+    /// The number of the interval that may come next.
+    next: u64,
+    /// How many were told.
+    told: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -241,6 +268,33 @@ impl Desk {
         tell(Some(work.to.clone()), line)
     }
 
+    /// An interval of the load is over at `now`, in nanoseconds since 1970. Where somebody watches
+    /// it is told, each once and in their order, and in all no more than one in
+    /// [`MENTION_EVERY`] since the start.
+    pub fn passed(&mut self, passed: Passed, now: u64) -> Vec<Step> {
+        let work = self.work.as_mut();
+        let Some(work) = work.filter(|work| work.stage == Stage::Begun) else {
+            return Vec::new();
+        };
+        let Some(watch) = &mut work.watch else {
+            return Vec::new();
+        };
+        let may_be = now.saturating_sub(watch.start) / MENTION_EVERY.as_ns();
+        if passed.number < watch.next || watch.told > may_be {
+            return Vec::new();
+        }
+        watch.next = passed.number.saturating_add(1);
+        watch.told += 1;
+        let tell = Tell::Interval {
+            order: work.order.clone(),
+            passed,
+        };
+        vec![Step::Mention {
+            to: work.to.clone(),
+            tell: Box::new(tell),
+        }]
+    }
+
     fn forget_work(&mut self) -> Option<Work> {
         let work = self.work.take()?;
         if self.ended.len() == REMEMBERED {
@@ -287,7 +341,10 @@ impl Desk {
         match self.examine(order, resolve) {
             Err(why) => tell(Some(to), Tell::Refused { order: id, why }),
             Ok(job) => {
-                self.work = Some(Work::new(&id, &to, Stage::Preparing));
+                self.work = Some(Work {
+                    watch: job.is_watched.then(Watch::default),
+                    ..Work::new(&id, &to, Stage::Preparing)
+                });
                 let mut steps = tell(Some(to), Tell::Accepted { order: id });
                 steps.push(Step::Start(Box::new(job)));
                 steps
@@ -343,6 +400,9 @@ impl Desk {
         let why = match at.checked_sub(now).map(Span::from_ns) {
             Some(ahead) if ahead <= AHEAD_MOST => {
                 work.stage = Stage::Begun;
+                if let Some(watch) = &mut work.watch {
+                    watch.start = at;
+                }
                 return vec![Step::Begin(at)];
             }
             Some(ahead) => format!("the load is to begin in {} by this clock", ahead.people()),
@@ -364,7 +424,7 @@ impl Desk {
         if self.limits.role == Role::Server {
             return Err("it makes no load (--role server)".to_owned());
         }
-        let mut plan = read_plan(order.plan)?;
+        let mut plan = plan::read(order.plan)?;
         let workers = order.workers;
         if workers.is_empty() || workers.end > plan.workers {
             return Err(format!(
@@ -381,6 +441,7 @@ impl Desk {
             order: order.id,
             plan,
             workers,
+            is_watched: order.is_watched,
         })
     }
 
@@ -412,6 +473,7 @@ impl Work {
             stage,
             next: 0,
             said: 0,
+            watch: None,
             objection: None,
         }
     }
@@ -422,64 +484,6 @@ impl Work {
         self.objection = Some(why.to_owned());
         vec![Step::Stop]
     }
-}
-
-/// The addresses that `plan` leads to, all of which the owner has named.
-///
-/// # Errors
-///
-/// It leads elsewhere, or nowhere: why, in a sentence.
-pub fn allowed(
-    plan: &PlanFile,
-    targets: &[Prefix],
-    resolve: &Resolve<'_>,
-) -> Result<Vec<SocketAddr>, String> {
-    if plan.unix_socket.is_some() || plan.http_proxy.is_some() {
-        return Err(
-            "the plan leads to a Unix socket or through a proxy, and an agent loads only \
-             addresses that its owner has named"
-                .to_owned(),
-        );
-    }
-    let meant = Plan::try_from(plan.clone()).map_err(|error| error.to_string())?;
-    let url = &meant.request().url;
-    let addresses = match plan.addresses.as_slice() {
-        [] => resolve(&url.host, url.port)?,
-        written => written.to_vec(),
-    };
-    if addresses.is_empty() {
-        return Err(format!("{} has no address here", url.host));
-    }
-    let is_named = |address: &&SocketAddr| {
-        let ip = address.ip().to_canonical();
-        targets.iter().any(|prefix| prefix.has(ip))
-    };
-    match addresses.iter().find(|address| !is_named(address)) {
-        None => Ok(addresses),
-        Some(address) => {
-            let named: Vec<String> = targets.iter().map(ToString::to_string).collect();
-            Err(format!(
-                "it may not load {}: its owner allows {} (--targets)",
-                address.ip(),
-                named.join(", ")
-            ))
-        }
-    }
-}
-
-/// A plan of this version. That of another one may have any form, so its number is read first.
-fn read_plan(written: serde_json::Value) -> Result<PlanFile, String> {
-    let format = written.get("format").and_then(serde_json::Value::as_u64);
-    let is_known = |format: &u64| {
-        u32::try_from(*format).is_ok_and(|format| (FORMAT_OLDEST..=FORMAT).contains(&format))
-    };
-    if let Some(other) = format.filter(|format| !is_known(format)) {
-        return Err(format!(
-            "the plan is version {other}, and it reads versions {FORMAT_OLDEST} to {FORMAT}: \
-             install the same version of triathlon on both"
-        ));
-    }
-    serde_json::from_value(written).map_err(|error| format!("the order has no plan: {error}"))
 }
 
 fn tell(to: Option<String>, tell: Tell) -> Vec<Step> {

@@ -27,6 +27,7 @@ fn order(id: &str, plan: &PlanFile) -> Order {
         id: id.to_owned(),
         version: "1.2.3".to_owned(),
         workers: 2..4,
+        is_watched: false,
         plan: serde_json::to_value(plan).unwrap(),
     }
 }
@@ -189,6 +190,75 @@ fn what_was_measured_until_it_was_stopped_is_kept() {
         matches!(told(&steps)[..], [Tell::Trial { .. }]),
         "{steps:?}"
     );
+}
+
+/// An interval that is over, told to a desk `after` so many milliseconds since the start: the
+/// number of the one that it tells on.
+fn mention(desk: &mut Desk, number: u64, after: u64) -> Option<u64> {
+    let passed = Passed {
+        number,
+        length: Span::from_s(1),
+        right: 5,
+        failed: 0,
+        connections: 2,
+        bytes_received: model::Bytes::new(35),
+        response_time_p99: None,
+    };
+    match desk.passed(passed, NOW + after * 1_000_000).as_slice() {
+        [] => None,
+        [Step::Mention { to, tell }] => match &**tell {
+            Tell::Interval { order, passed } => {
+                assert_eq!((to.as_str(), order.as_str()), ("inbox", "o"));
+                Some(passed.number)
+            }
+            tell => panic!("{tell:?}"),
+        },
+        steps => panic!("{steps:?}"),
+    }
+}
+
+/// One whose order `o` is watched, and ready.
+fn watched() -> Desk {
+    let mut desk = Desk::new(limits());
+    let order = Order {
+        is_watched: true,
+        ..order("o", &plan())
+    };
+    give(&mut desk, order);
+    desk.ready();
+    desk
+}
+
+#[test]
+fn intervals_are_told_where_somebody_watches_and_while_the_load_runs() {
+    let mut desk = watched();
+    assert_eq!(mention(&mut desk, 0, 1_000), None, "it has not begun");
+    hear(&mut desk, begin("o", NOW));
+    assert_eq!(mention(&mut desk, 0, 1_000), Some(0));
+    assert_eq!(mention(&mut desk, 0, 2_000), None, "it was told");
+    // The one between was lost.
+    assert_eq!(mention(&mut desk, 2, 3_000), Some(2));
+    assert_eq!(mention(&mut desk, 1, 4_000), None, "it is late");
+    hear(&mut desk, stop("o"));
+    assert_eq!(mention(&mut desk, 3, 4_000), None, "it was stopped");
+    let steps = desk.ended(Ok(Box::new(fixture::closed())));
+    assert!(matches!(told(&steps)[..], [Tell::Trial { .. }]));
+    assert_eq!(mention(&mut desk, 4, 5_000), None, "it has ended");
+    // A lab asks for none.
+    let mut desk = ready();
+    hear(&mut desk, begin("o", NOW));
+    assert_eq!(mention(&mut desk, 0, 1_000), None);
+}
+
+#[test]
+fn however_short_intervals_are_one_is_told_in_a_second() {
+    let mut desk = watched();
+    hear(&mut desk, begin("o", NOW));
+    let each = (0..10_000).map(|number| mention(&mut desk, number, number));
+    let told = each.flatten().count();
+    assert!((10..=11).contains(&told), "{told} in ten seconds");
+    // A number that nobody has seen coming.
+    assert_eq!(mention(&mut desk, u64::MAX, 11_000), Some(u64::MAX));
 }
 
 #[test]

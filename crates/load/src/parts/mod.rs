@@ -178,14 +178,14 @@ impl Process {
         drop(writeln!(self.stdin, "{}", start.as_ns()));
     }
 
-    fn hear_interval(&mut self, second: f64, rate: f64, failures: u64, connections: u64) {
+    fn hear_interval(&mut self, second: f64, right: u64, failures: u64, connections: u64) {
         let start = self.told_until;
         self.told_until = Span::from_ns(whole(second * 1e9));
         let length = self.told_until.saturating_sub(start);
         self.intervals.push_back(Published {
             start,
             length,
-            ok: whole(rate * length.as_s_f64()),
+            ok: right,
             failures,
             connections,
             response_time: Distribution::new(Shape::INTERVAL),
@@ -288,11 +288,11 @@ impl Parts<'_> {
             Event::Failed { error } => return Err(part_error(&process.workers, error)),
             Event::Interval {
                 second,
-                achieved_rate,
+                right,
                 failures,
                 connections,
                 ..
-            } => process.hear_interval(second, achieved_rate, failures, connections),
+            } => process.hear_interval(second, right, failures, connections),
             // They have the same clock as we.
             Event::Phase { .. } => {}
         }

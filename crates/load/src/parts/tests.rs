@@ -58,7 +58,7 @@ fn run(script: &str, here: &Path, is_stopped: bool) -> (Result<Record, LoadError
 
 const READY: &str = "read plan; echo '{\"event\":\"ready\"}'; read start; ";
 const INTERVAL: &str = "echo '{\"event\":\"interval\",\"second\":1.0,\"achieved_rate\":100.0,\
-    \"failures\":1,\"connections\":4,\"response_time_p50_us\":null,\
+    \"right\":100,\"failures\":1,\"connections\":4,\"response_time_p50_us\":null,\
     \"response_time_p99_us\":null}'; ";
 
 #[test]

@@ -28,12 +28,13 @@ pub use searches::Searched;
 pub use stages::StageOver;
 pub use steps::{STEP_QUANTILES, StepOver};
 pub use stretch::Stretch;
+pub(crate) use surroundings::Clock;
 use surroundings::Surroundings;
 
 use model::environment::{Environment, PathEnd};
 use model::experiment::{Demand, Experiment, Gap, Manifest, Published, ServerVariant, TWIN};
 use model::trial::Server;
-use model::{Finding, PointId, Severity, Trial, Verdict};
+use model::{Finding, PointId, Severity, Span, Trial, Verdict};
 use verdict::analysis::{Asked, Comparison, Rival, Round, compare};
 use verdict::words;
 
@@ -253,6 +254,16 @@ impl Run {
     /// The ends of the way between generator and server, each with whose it is.
     pub fn ends(&self) -> impl Iterator<Item = (&str, &PathEnd)> {
         self.surroundings.ends()
+    }
+
+    /// How far clocks were ahead of that of whoever asked for the load, each with whose it is.
+    pub(crate) fn clocks(&self) -> impl Iterator<Item = (&str, Clock)> {
+        self.surroundings.clocks()
+    }
+
+    /// By how much the windows of two agents may be apart in the worst trial, if there were two.
+    pub(crate) const fn windows_apart(&self) -> Option<Span> {
+        self.surroundings.windows_apart
     }
 
     /// Facts of the machine that were not the same in all trials, with each value seen.

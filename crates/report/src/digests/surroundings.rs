@@ -1,10 +1,11 @@
-//! Where trials ran: the first one's machine, what others had otherwise, and the ends of the way
-//! between generator and server.
+//! Where trials ran: the first one's machine, what others had otherwise, the ends of the way
+//! between generator and server, and how far the clocks of several machines were apart.
 
 use std::collections::BTreeMap;
 
-use model::Trial;
 use model::environment::{Environment, PathEnd};
+use model::trial::Offset;
+use model::{Span, Trial};
 
 /// Whose end it is where one machine makes the load.
 const GENERATOR: &str = "the generator";
@@ -20,6 +21,20 @@ pub(super) struct Surroundings {
     pub(super) differences: BTreeMap<&'static str, Vec<String>>,
     /// The ends by whose they are.
     ends: BTreeMap<String, Vec<PathEnd>>,
+    /// How far clocks were ahead, by whose they are.
+    clocks: BTreeMap<String, Clock>,
+    /// By how much windows of two agents may be apart in the worst trial; none where there were no
+    /// two.
+    pub(super) windows_apart: Option<Span>,
+}
+
+/// How far a clock was ahead of that of whoever asked for the load, over all trials.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Clock {
+    /// The least and the most, each the middle of what was possible, in nanoseconds.
+    pub(crate) offset_ns: [i64; 2],
+    /// How far that may be wrong in the worst trial.
+    pub(crate) within: Span,
 }
 
 impl Surroundings {
@@ -35,8 +50,35 @@ impl Surroundings {
         };
         self.add_end(own, &trial.environment);
         for share in &trial.agents {
-            self.add_end(&format!("agent {}", share.agent), &share.environment);
+            let whose = format!("agent {}", share.agent);
+            self.add_end(&whose, &share.environment);
+            self.add_clock(&whose, share.clock());
         }
+        if let Some(clock) = trial.servers_clock {
+            self.add_clock(SERVERS, clock);
+        }
+        if trial.agents.len() > 1 {
+            let apart = trial.windows_apart_at_most();
+            self.windows_apart = self.windows_apart.max(Some(apart));
+        }
+    }
+
+    fn add_clock(&mut self, whose: &str, clock: Offset) {
+        let (ahead, within) = (clock.offset_ns, clock.within);
+        let new = Clock {
+            offset_ns: [ahead; 2],
+            within,
+        };
+        let known = self.clocks.entry(whose.to_owned()).or_insert(new);
+        let [least, most] = known.offset_ns;
+        known.offset_ns = [least.min(ahead), most.max(ahead)];
+        known.within = known.within.max(within);
+    }
+
+    /// How far clocks were ahead, each with whose it is.
+    pub(super) fn clocks(&self) -> impl Iterator<Item = (&str, Clock)> {
+        let clocks = self.clocks.iter();
+        clocks.map(|(whose, clock)| (whose.as_str(), *clock))
     }
 
     /// An end that was set otherwise before is another one.
@@ -102,6 +144,44 @@ mod tests {
     use model::{Span, fixture};
 
     use super::*;
+
+    #[test]
+    fn clocks_are_told_with_all_that_trials_said_of_them() {
+        let trial = |clocks: &[(&str, i64, u64)]| {
+            let mut trial = fixture::closed();
+            let shares = clocks.iter().map(|(name, offset, within)| {
+                let mut share = fixture::share(name, 0..1, fixture::closed());
+                share.clock_offset_ns = *offset;
+                share.clock_offset_within = Span::from_ns(*within);
+                share
+            });
+            trial.agents = shares.collect();
+            trial
+        };
+        let mut surroundings = Surroundings::default();
+        surroundings.add(&trial(&[("a", 5, 10)]));
+        assert_eq!(surroundings.windows_apart, None, "there is one");
+        surroundings.add(&trial(&[("a", -7, 20), ("b", 3, 4), ("c", 1, 30)]));
+        surroundings.add(&Trial {
+            servers_clock: Some(Offset {
+                offset_ns: 9,
+                within: Span::from_ns(2),
+            }),
+            ..trial(&[("a", 0, 12), ("b", 4, 4)])
+        });
+        let told: Vec<_> = surroundings
+            .clocks()
+            .map(|(whose, clock)| (whose, clock.offset_ns, clock.within.as_ns()))
+            .collect();
+        let expected = [
+            ("agent a", [-7, 5], 20),
+            ("agent b", [3, 4], 4),
+            ("agent c", [1, 1], 30),
+            (SERVERS, [9, 9], 2),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(surroundings.windows_apart, Some(Span::from_ns(50)));
+    }
 
     #[test]
     fn an_end_is_told_once_for_each_way_it_was_set() {

@@ -6,6 +6,7 @@
 mod answer;
 mod asked;
 mod chart;
+mod clocks;
 mod compare;
 mod connections;
 mod failures;

@@ -7,7 +7,7 @@ use model::environment::Environment;
 use model::trial::Server;
 
 use super::table::Table;
-use super::{escape, path};
+use super::{clocks, escape, path};
 use crate::digests::{Run, shell};
 use crate::number;
 
@@ -77,10 +77,11 @@ fn one_server(label: &str, server: &Server) -> String {
     html
 }
 
-/// The machine that the first trial ran on, and the ends of the way between generator and server.
+/// The machine that the first trial ran on, the ends of the way between generator and server, and
+/// how far clocks were apart.
 pub(super) fn machine(run: &Run) -> String {
     let environment = run.environment();
-    environment.map_or_else(String::new, of_environment) + &path::ends(run)
+    environment.map_or_else(String::new, of_environment) + &path::ends(run) + &clocks::apart(run)
 }
 
 /// What was read of a machine.

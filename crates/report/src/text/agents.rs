@@ -7,12 +7,18 @@ use verdict::words;
 
 use super::Style;
 
-/// A line for each agent. Nothing where one machine made the load.
+/// A line for each agent, and how far their windows may be apart. Nothing where one machine made
+/// the load.
 pub(super) fn agents(trial: &Trial, style: Style) -> String {
     let mut out = String::new();
     for (position, share) in trial.agents.iter().enumerate() {
         let label = if position == 0 { "agents" } else { "" };
         out.push_str(&style.labelled(label, &line(share)));
+    }
+    if trial.agents.len() > 1 {
+        let apart = trial.windows_apart_at_most();
+        let line = format!("their windows may be up to {apart} apart, by what is known of clocks");
+        out.push_str(&style.labelled("", &line));
     }
     if let Some(servers) = trial.servers_clock {
         let kept = trial.environment.timekeeping.as_ref();
@@ -89,6 +95,7 @@ mod tests {
             "; clock +1.50 µs within 100 µs",
             "gen2: 2 threads",
             "; clock -2.00 ms within 100 µs, synchronised by chronyd, at most 3.00 ms wrong",
+            "their windows may be up to 200 µs apart",
             "the servers' machine: clock -3.00 µs within 40.0 µs",
         ] {
             assert!(words.contains(expected), "no '{expected}' in {words}");

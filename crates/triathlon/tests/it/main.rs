@@ -63,6 +63,7 @@ mod slow;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
 mod targets;
+mod timekeeping;
 mod tls;
 mod tools;
 mod unfair;

@@ -70,7 +70,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let severity: Vec<(Claim, Severity)> = severity.into_iter().collect();
     let say: Vec<&str> = parts.iter().map(|part| part.say.as_str()).collect();
     let mut found = Found::new(&severity, say.join(" "))
-        .evidence("apart_ns", apart(trial).as_ns())
+        .evidence("apart_ns", trial.windows_apart_at_most().as_ns())
         .limit(&APART_OF_STAGE)
         .limit(&OFFSET_OF_STAGE)
         .limit(&APART_OF_GAP);
@@ -94,21 +94,6 @@ const NEARER: &str = "Use a NATS server that is nearer to all agents, or measure
 const TIME_SERVER: &str = "Let all machines follow a time server (chrony, systemd-timesyncd)";
 const RANDOM: &str = "Ask for random arrivals (--poisson), which stay random";
 
-/// By how much the windows of two agents may be apart.
-fn apart(trial: &Trial) -> Span {
-    let mut within: Vec<Span> = trial
-        .agents
-        .iter()
-        .map(|one| one.clock_offset_within)
-        .collect();
-    within.sort_unstable();
-    within
-        .iter()
-        .rev()
-        .take(2)
-        .fold(Span::ZERO, |sum, one| sum + *one)
-}
-
 /// The shortest time for which the load is to be one thing: the window or a stage of it.
 fn shortest(facts: &Facts<'_>) -> (Span, &'static str) {
     let window = facts.record.window;
@@ -126,7 +111,7 @@ fn windows(facts: &Facts<'_>) -> Option<Part> {
     if facts.trial.agents.len() < 2 {
         return None;
     }
-    let apart = apart(facts.trial);
+    let apart = facts.trial.windows_apart_at_most();
     let (length, whose) = shortest(facts);
     let share = part(apart, length);
     Some(Part {
@@ -222,7 +207,7 @@ fn spacing(trial: &Trial) -> Option<Part> {
     let gap_us = 1e6 / rate_per_1000_s.as_per_second_f64();
     // One machine sends them no more evenly than this.
     LATE_FLOOR_US.severity(gap_us)?;
-    let apart = apart(trial);
+    let apart = trial.windows_apart_at_most();
     let share = apart.as_us_f64() / gap_us;
     Some(Part {
         claims: &[Latency],

@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 
 use anyhow::Context as _;
 use fleet::agent::Heard;
-use fleet::{Ceiling, Host, Job, Line, Output};
+use fleet::{Ceiling, Host, Job, Line, Output, Passed};
 use lab::LabError;
 use lab::condition::{self, Roots};
 use lab::environment::timekeeping;
@@ -17,7 +17,7 @@ use lab::meter::{Meters, Way};
 use lab::scratch::Scratch;
 use model::plan::Spin;
 use model::trial::Context;
-use model::{Environment, Instant, PlanFile, Span, Trial, Verdict};
+use model::{Bytes, Environment, Event, Instant, PlanFile, Span, Trial, Verdict};
 use sys::clock;
 use sys::process::Interrupt;
 use verdict::doctor::examine;
@@ -63,12 +63,14 @@ impl Machine {
         self.cpus.len()
     }
 
-    /// Makes `workers` of `plan`, which begin when they are told to.
+    /// Makes `workers` of `plan`, which begin when they are told to; `watch` sees what the
+    /// generator says meanwhile.
     pub(crate) fn make(
         &self,
         mut plan: PlanFile,
         workers: Range<u32>,
         told: &mut dyn FnMut(bool) -> Told,
+        watch: &mut dyn FnMut(&Event),
     ) -> Result<Trial, LabError> {
         let program = std::env::current_exe().map_err(|error| LabError::Generator {
             why: format!("its program cannot be found: {error}"),
@@ -86,6 +88,7 @@ impl Machine {
         let part = Part { workers, told };
         let mut trial = generator.run_part(&plan, part, &mut |event, group| {
             meters.see(event, group, None);
+            watch(event);
         })?;
         trial.environment = Environment {
             time: Some(lab::environment::rfc3339(clock::realtime())),
@@ -131,7 +134,13 @@ impl Host for Machine {
             Heard::Begin(at) => Told::Begin(here(at)),
             Heard::Stop => Told::Stop,
         };
-        let made = self.make(job.plan.clone(), job.workers.clone(), &mut told);
+        let mut watch = |event: &Event| {
+            if let Some(passed) = passed(event, job.plan.interval) {
+                line.pass(passed);
+            }
+        };
+        let (plan, workers) = (job.plan.clone(), job.workers.clone());
+        let made = self.make(plan, workers, &mut told, &mut watch);
         made.map_err(|error| error.to_string())
     }
 
@@ -146,6 +155,42 @@ impl Host for Machine {
     fn note(&self, text: &str) {
         out::note(text);
     }
+}
+
+/// What the generator says of an interval that is over; intervals are so long by the plan.
+fn passed(event: &Event, length: Span) -> Option<Passed> {
+    let Event::Interval {
+        second,
+        right,
+        failures,
+        connections,
+        bytes_received,
+        response_time_p99_us,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let end = whole(second * 1e9);
+    let number = end.checked_sub(1)?.checked_div(length.as_ns())?;
+    Some(Passed {
+        number,
+        length: Span::from_ns(end - number * length.as_ns()),
+        right: *right,
+        failed: *failures,
+        connections: *connections,
+        bytes_received: Bytes::new(bytes_received.unwrap_or(0)),
+        response_time_p99: response_time_p99_us.map(|us| Span::from_ns(whole(us * 1e3))),
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "nanoseconds for people; what is negative or too large is cut off"
+)]
+fn whole(ns: f64) -> u64 {
+    ns.round() as u64
 }
 
 /// The addresses that a name has on this machine.
@@ -181,6 +226,36 @@ fn cpus_of(workers: &Range<u32>, all: u32, cpus: &[u32]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_has_its_number_from_its_end() {
+        let check = |second: f64, length: Span, number: u64, lasted: Span| {
+            let event = Event::Interval {
+                second,
+                achieved_rate: 3.0,
+                right: 3,
+                failures: 1,
+                connections: 2,
+                bytes_received: Some(21),
+                response_time_p50_us: None,
+                response_time_p99_us: Some(250.5),
+            };
+            let passed = passed(&event, length).unwrap();
+            assert_eq!((passed.number, passed.length), (number, lasted), "{second}");
+            let counts = (passed.right, passed.failed, passed.connections);
+            assert_eq!(counts, (3, 1, 2));
+            assert_eq!(passed.bytes_received, Bytes::new(21));
+            assert_eq!(passed.response_time_p99, Some(Span::from_ns(250_500)));
+        };
+        let second = Span::from_s(1);
+        check(1.0, second, 0, second);
+        check(7.0, second, 6, second);
+        // As a number with a fraction may come back from a line of text.
+        check(6.999_999_999_999, second, 6, second);
+        check(2.5, second, 2, Span::from_ms(500));
+        check(0.3, Span::from_ms(100), 2, Span::from_ms(100));
+        assert_eq!(passed(&Event::Ready, second), None);
+    }
 
     #[test]
     fn each_worker_of_a_part_has_a_cpu_of_its_own_where_there_are_enough() {

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fleet::{Coordinator, Ears, Edge, FleetError, Name, Seen, Wanted, Wish};
+use fleet::{Coordinator, Ears, Edge, FleetError, Interval, Name, Seen, Wanted, Wish};
 use lab::LabError;
 use lab::generator::{Generator, Watch};
 use model::event::Phase;
@@ -197,6 +197,8 @@ impl Crew {
             crew: &crew,
             plan,
             shown: &shown,
+            // Nothing is said that a trial could be disturbed by.
+            is_watched: false,
         };
         let mut watching = Watching {
             watch,
@@ -247,6 +249,8 @@ impl Ears for Watching<'_, '_> {
     fn window(&mut self, edges: Option<[u64; 2]>) {
         (self.window)(edges);
     }
+
+    fn interval(&mut self, _interval: &Interval) {}
 
     fn edge(&mut self, edge: Edge, at: u64) {
         let ago = clock::realtime().as_ns().saturating_sub(at);

@@ -4,12 +4,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fleet::{Coordinator, Ears, Edge, Member, Seen, Wanted, Wish};
+use fleet::{Coordinator, Ears, Edge, Interval, Member, Seen, Wanted, Wish};
 use model::Trial;
+use model::event::Phase;
 use sys::process::Interrupt;
 use verdict::words;
 
 use super::arguments::Chosen;
+use super::metrics::Metrics;
+use super::view::View;
 use super::{Args, output};
 use crate::cmd::agent::{access, crew};
 use crate::exit::UsageError;
@@ -21,14 +24,15 @@ use crate::tool;
 pub(super) struct Fleet {
     /// Let agents on other machines make the load together (see triathlon agent): their names, or
     /// KEY=VALUE for all with that label. Connections, rates, sources and users are divided among
-    /// them, so that the load is the same however many there are
+    /// them, so that the load is the same however many there are. At a terminal, and with
+    /// --metrics, they tell each second what happened in it; otherwise nothing while they work
     #[arg(
         long,
         value_name = "NAME|KEY=VALUE,...",
         value_delimiter = ',',
         group = "elsewhere",
         requires = "nats",
-        conflicts_with_all = ["capacity", "cpus", "lua", "metrics", "proxy", "unix_socket"]
+        conflicts_with_all = ["capacity", "cpus", "lua", "proxy", "unix_socket"]
     )]
     agents: Vec<Wanted>,
 
@@ -40,7 +44,7 @@ pub(super) struct Fleet {
         value_name = "ID",
         group = "elsewhere",
         requires = "nats",
-        conflicts_with_all = ["capacity", "duration", "lua", "plan", "requests", "urls"]
+        conflicts_with_all = ["capacity", "duration", "lua", "metrics", "plan", "requests", "urls"]
     )]
     resume: Option<String>,
 
@@ -150,12 +154,20 @@ impl Agents {
         if !args.keep_secrets {
             shown.redact();
         }
+        let mut waiting = Waiting {
+            interrupt,
+            view: View::of_agents(plan),
+            metrics: args.exports.metrics.map(Metrics::listen).transpose()?,
+        };
         let wish = Wish {
             crew: &crew,
             plan,
             shown: &shown,
+            is_watched: waiting.is_watched(),
         };
-        let made = self.coordinator.run(&wish, &mut Waiting(interrupt))?;
+        let made = self.coordinator.run(&wish, &mut waiting);
+        waiting.enter(Phase::Done);
+        let made = made?;
         let trial = crew::together(plan.clone(), &crew, made.trials, output::environment(true));
         let trial = judged(trial, args);
         Ok(Elsewhere {
@@ -178,12 +190,29 @@ impl Agents {
     }
 }
 
-/// Whoever waits for a load at a terminal.
-struct Waiting<'a>(&'a Interrupt);
+/// Whoever waits for a load, and may watch it meanwhile.
+struct Waiting<'a> {
+    interrupt: &'a Interrupt,
+    view: Option<View>,
+    metrics: Option<Metrics>,
+}
+
+impl Waiting<'_> {
+    /// Whether what agents tell while they work is shown anywhere.
+    const fn is_watched(&self) -> bool {
+        self.view.is_some() || self.metrics.is_some()
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        if let Some(view) = &mut self.view {
+            view.enter(phase);
+        }
+    }
+}
 
 impl Ears for Waiting<'_> {
     fn is_interrupted(&self) -> bool {
-        self.0.is_raised()
+        self.interrupt.is_raised()
     }
 
     fn kept(&mut self, order: &str) {
@@ -193,9 +222,25 @@ impl Ears for Waiting<'_> {
         ));
     }
 
-    fn window(&mut self, _edges: Option<[u64; 2]>) {}
+    fn window(&mut self, _edges: Option<[u64; 2]>) {
+        self.enter(Phase::Warmup);
+    }
 
-    fn edge(&mut self, _edge: Edge, _at: u64) {}
+    fn interval(&mut self, interval: &Interval) {
+        if let Some(view) = &mut self.view {
+            view.hear_agents(interval);
+        }
+        if let Some(metrics) = &mut self.metrics {
+            metrics.hear_agents(interval);
+        }
+    }
+
+    fn edge(&mut self, edge: Edge, _at: u64) {
+        self.enter(match edge {
+            Edge::Begin => Phase::Measurement,
+            Edge::End => Phase::Drain,
+        });
+    }
 }
 
 /// Who makes what, for whoever watches.

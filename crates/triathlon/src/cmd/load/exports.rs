@@ -19,12 +19,12 @@ pub(super) struct Exports {
     hlog: Option<PathBuf>,
 
     /// Write each second as a line of JSON, as soon as it is over: rates, failures, response times.
-    /// To FILE, or to stdout (-) instead of the report
+    /// To FILE, or to stdout (-) instead of the report. With --agents at the end
     #[arg(long, value_name = "FILE|-")]
     pub(super) series: Option<PathBuf>,
 
     /// Tell what is measured at http://ADDRESS/metrics while the run goes on, as Prometheus reads
-    /// it
+    /// it. With --agents, by what they tell once a second
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(super) metrics: Option<SocketAddr>,
 }

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use fleet::Interval;
 use load::Notice;
+use load::progress::Published;
+use model::Distribution;
 use model::units::Span;
 
 use crate::out;
@@ -15,6 +18,39 @@ use crate::out;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The quantiles of the last interval that are told.
 const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"), (0.999, "0.999")];
+
+/// What the last interval was like.
+struct Last<'a> {
+    connections: u64,
+    rate: f64,
+    /// None where the load is made in several processes or by agents, of whose quantiles none of
+    /// all follows.
+    response_time: Option<&'a Distribution>,
+    /// How many agents told nothing of it; none where no agents make the load.
+    missing: Option<usize>,
+}
+
+impl<'a> Last<'a> {
+    fn of(interval: &'a Published) -> Self {
+        // Who tells of it without counts tells no times either.
+        let has_times = interval.counts.is_some();
+        Self {
+            connections: interval.connections,
+            rate: super::output::rate(interval.ok, interval.length),
+            response_time: has_times.then_some(&interval.response_time),
+            missing: None,
+        }
+    }
+
+    fn of_agents(interval: &Interval) -> Self {
+        Self {
+            connections: interval.connections,
+            rate: super::output::rate(interval.right, interval.length),
+            response_time: None,
+            missing: Some(interval.missing.len()),
+        }
+    }
+}
 
 /// The page, as it is now.
 #[derive(Debug)]
@@ -57,9 +93,19 @@ impl Metrics {
         let Notice::Interval(interval) = notice else {
             return;
         };
-        self.right += interval.ok;
-        self.failed += interval.failures;
-        let page = page(self.right, self.failed, Some(interval));
+        self.add(interval.ok, interval.failures, &Last::of(interval));
+    }
+
+    /// Agents told of an interval.
+    pub(super) fn hear_agents(&mut self, interval: &Interval) {
+        let last = Last::of_agents(interval);
+        self.add(interval.right, interval.failed, &last);
+    }
+
+    fn add(&mut self, right: u64, failed: u64, last: &Last<'_>) {
+        self.right += right;
+        self.failed += failed;
+        let page = page(self.right, self.failed, Some(last));
         *self.page.lock().unwrap_or_else(PoisonError::into_inner) = page;
     }
 }
@@ -83,7 +129,7 @@ fn answer(mut stream: TcpStream, page: &str) -> std::io::Result<()> {
     )
 }
 
-fn page(right: u64, failed: u64, last: Option<&load::progress::Published>) -> String {
+fn page(right: u64, failed: u64, last: Option<&Last<'_>>) -> String {
     let mut out = String::new();
     let mut tell = |name: &str, kind: &str, help: &str, lines: &[String]| {
         let head = format!("# HELP triathlon_{name} {help}\n# TYPE triathlon_{name} {kind}\n");
@@ -111,17 +157,27 @@ fn page(right: u64, failed: u64, last: Option<&load::progress::Published>) -> St
         "Connections that are open.",
         &[format!(" {}", last.connections)],
     );
-    let rate = super::output::rate(last.ok, last.length);
     tell(
         "right_answers_per_second",
         "gauge",
         "Right answers per second of the last interval.",
-        &[format!(" {rate}")],
+        &[format!(" {}", last.rate)],
     );
+    if let Some(missing) = last.missing {
+        tell(
+            "missing_agents",
+            "gauge",
+            "Agents that told nothing of the last interval, which counts without them.",
+            &[format!(" {missing}")],
+        );
+    }
+    let Some(response_time) = last.response_time else {
+        return out;
+    };
     let mut lines = Vec::new();
     for (q, name) in QUANTILES {
         let mut line = format!("{{quantile=\"{name}\"}} ");
-        let seconds = last.response_time.quantile(q).map(Span::as_s_f64);
+        let seconds = response_time.quantile(q).map(Span::as_s_f64);
         // A quantile that falls among those that failed is longer than anything seen.
         let seconds = seconds.map_or_else(|| "+Inf".to_owned(), |s| s.to_string());
         line.push_str(&seconds);
@@ -138,7 +194,6 @@ fn page(right: u64, failed: u64, last: Option<&load::progress::Published>) -> St
 
 #[cfg(test)]
 mod tests {
-    use model::Distribution;
     use model::distribution::Shape;
 
     use super::*;
@@ -147,16 +202,16 @@ mod tests {
     fn a_page_is_what_prometheus_reads() {
         let mut response_time = Distribution::new(Shape::INTERVAL);
         response_time.record_n(Span::from_ms(2), 10);
-        let last = load::progress::Published {
+        let last = Published {
             start: Span::ZERO,
             length: Span::from_s(1),
             ok: 10,
             failures: 1,
             connections: 4,
             response_time,
-            counts: None,
+            counts: Some(Box::default()),
         };
-        let text = page(10, 1, Some(&last));
+        let text = page(10, 1, Some(&Last::of(&last)));
         for line in text.lines() {
             let is_comment = line.starts_with("# HELP triathlon_") || line.starts_with("# TYPE ");
             let value = line
@@ -172,6 +227,40 @@ mod tests {
             "triathlon_response_time_seconds{quantile=\"0.99\"} 0.00",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");
+        }
+        assert!(!text.contains("missing_agents"), "{text}");
+    }
+
+    /// Nobody knows a quantile of what was told without times.
+    #[test]
+    fn a_page_has_no_times_that_nobody_told() {
+        let divided = Published {
+            start: Span::ZERO,
+            length: Span::from_s(1),
+            ok: 10,
+            failures: 1,
+            connections: 4,
+            response_time: Distribution::new(Shape::INTERVAL),
+            counts: None,
+        };
+        let of_agents = Interval {
+            start: Span::ZERO,
+            length: Span::from_s(1),
+            right: 10,
+            failed: 1,
+            connections: 4,
+            bytes_received: model::Bytes::new(70),
+            response_time_p99_at_most: Some(Span::from_ms(2)),
+            missing: vec!["gen2".parse().unwrap()],
+        };
+        for last in [Last::of(&divided), Last::of_agents(&of_agents)] {
+            let text = page(10, 1, Some(&last));
+            assert!(text.contains("triathlon_connections 4\n"), "{text}");
+            let rate = "triathlon_right_answers_per_second 10\n";
+            assert!(text.contains(rate), "{text}");
+            assert!(!text.contains("response_time"), "{text}");
+            let is_told = text.contains("triathlon_missing_agents 1\n");
+            assert_eq!(is_told, last.missing.is_some(), "{text}");
         }
     }
 }

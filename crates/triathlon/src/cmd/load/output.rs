@@ -207,8 +207,13 @@ fn event_of(notice: &Notice) -> Event {
         Notice::Interval(interval) => Event::Interval {
             second: (interval.start + interval.length).as_s_f64(),
             achieved_rate: rate(interval.ok, interval.length),
+            right: interval.ok,
             failures: interval.failures,
             connections: interval.connections,
+            bytes_received: interval
+                .counts
+                .as_ref()
+                .map(|counts| counts.bytes_received.count()),
             response_time_p50_us: interval.response_time.quantile(0.5).map(Span::as_us_f64),
             response_time_p99_us: interval.response_time.quantile(0.99).map(Span::as_us_f64),
         },

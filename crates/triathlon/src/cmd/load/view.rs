@@ -7,10 +7,11 @@
 use std::collections::VecDeque;
 use std::io::IsTerminal as _;
 
+use fleet::Interval;
 use load::Notice;
 use load::progress::Published;
 use model::event::Phase;
-use model::plan::{Plan, Stop};
+use model::plan::{Plan, PlanFile, Stop};
 use model::units::{Instant, Span};
 use sys::clock;
 
@@ -41,6 +42,8 @@ pub(super) struct View {
     right: u64,
     failed: u64,
     connections: u64,
+    /// Where agents make the load, those that told nothing of the last interval.
+    missing: Option<Vec<String>>,
     /// When the CPU time was read last, and what it was.
     cpu: Option<(Instant, Span)>,
     /// Of the workers' CPUs, in the last interval.
@@ -52,7 +55,8 @@ pub(super) struct View {
 /// One interval.
 #[derive(Clone, Copy, Debug)]
 struct Past {
-    rate: f64,
+    /// None where not all of it was told.
+    rate: Option<f64>,
     median: Option<Span>,
     p99: Option<Span>,
 }
@@ -60,16 +64,28 @@ struct Past {
 impl View {
     /// Of a run of `plan`, if somebody watches.
     pub(super) fn new(plan: &Plan) -> Option<Self> {
+        let is_here = || load::divide(plan).is_ok_and(|parts| parts.len() == 1);
+        let file = plan.file();
+        Self::at_terminal(file.stop, || is_here().then_some(file.workers))
+    }
+
+    /// Of a run of `plan` by agents, if somebody watches.
+    pub(super) fn of_agents(plan: &PlanFile) -> Option<Self> {
+        let view = Self::at_terminal(plan.stop, || None)?;
+        Some(Self {
+            missing: Some(Vec::new()),
+            ..view
+        })
+    }
+
+    fn at_terminal(stop: Stop, workers: impl FnOnce() -> Option<u32>) -> Option<Self> {
         let stderr = std::io::stderr();
         if !stderr.is_terminal() {
             return None;
         }
         let width = terminal_size::terminal_size_of(&stderr);
         let width = width.map_or(WIDTH, |(columns, _)| usize::from(columns.0));
-        let file = plan.file();
-        let is_here = load::divide(plan).is_ok_and(|parts| parts.len() == 1);
-        let workers = is_here.then_some(file.workers);
-        Some(Self::with(file.stop, workers, width, speaks_utf8()))
+        Some(Self::with(stop, workers(), width, speaks_utf8()))
     }
 
     fn with(stop: Stop, workers: Option<u32>, width: usize, has_pictures: bool) -> Self {
@@ -84,6 +100,7 @@ impl View {
             right: 0,
             failed: 0,
             connections: 0,
+            missing: None,
             cpu: None,
             busy: None,
             drawn: 0,
@@ -95,6 +112,35 @@ impl View {
         let cpu = clock::process_cpu().unwrap_or_default();
         self.hear(notice, clock::monotonic(), cpu);
         out::progress(self.draw());
+    }
+
+    /// Agents are in this phase.
+    pub(super) fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        out::progress(self.draw());
+    }
+
+    /// Agents told of an interval.
+    pub(super) fn hear_agents(&mut self, interval: &Interval) {
+        self.add_agents(interval);
+        out::progress(self.draw());
+    }
+
+    fn add_agents(&mut self, interval: &Interval) {
+        // A load of a count has no other sign of it.
+        self.phase = self.phase.max(Phase::Measurement);
+        let is_whole = interval.missing.is_empty();
+        self.push(Past {
+            rate: is_whole.then(|| rate(interval.right, interval.length)),
+            median: None,
+            p99: interval.response_time_p99_at_most,
+        });
+        self.end = interval.start + interval.length;
+        self.right += interval.right;
+        self.failed += interval.failed;
+        self.connections = interval.connections;
+        let names = interval.missing.iter().map(ToString::to_string);
+        self.missing = Some(names.collect());
     }
 
     /// The same at `now`, when this process has used so much CPU time.
@@ -117,12 +163,9 @@ impl View {
     }
 
     fn add(&mut self, interval: &Published) {
-        if self.past.len() == PAST {
-            self.past.pop_front();
-        }
         let quantile = |q| interval.response_time.quantile(q);
-        self.past.push_back(Past {
-            rate: rate(interval.ok, interval.length),
+        self.push(Past {
+            rate: Some(rate(interval.ok, interval.length)),
             median: quantile(0.5),
             p99: quantile(0.99),
         });
@@ -130,6 +173,13 @@ impl View {
         self.right += interval.ok;
         self.failed += interval.failures;
         self.connections = interval.connections;
+    }
+
+    fn push(&mut self, past: Past) {
+        if self.past.len() == PAST {
+            self.past.pop_front();
+        }
+        self.past.push_back(past);
     }
 
     /// What takes the place of the lines that stand there.
@@ -153,27 +203,32 @@ impl View {
             let time = |time: Option<Span>| time.map_or_else(|| "-".to_owned(), |t| t.to_string());
             let past = || self.past.iter();
             let ns = |time: Option<Span>| time.map(Span::as_us_f64);
-            lines.extend([
-                self.line(
-                    "right per s",
-                    &format!("{:.0}", last.rate),
-                    past().map(|one| Some(one.rate)),
-                ),
-                self.line(
-                    "median",
-                    &time(last.median),
-                    past().map(|one| ns(one.median)),
-                ),
-                self.line("p99", &time(last.p99), past().map(|one| ns(one.p99))),
-                format!(
-                    "{:<first$}{} of {}, over {} connections",
-                    "failed",
-                    self.failed,
-                    self.failed + self.right,
-                    self.connections,
-                    first = COLUMNS[0]
-                ),
-            ]);
+            let rate = last
+                .rate
+                .map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
+            lines.push(self.line("right per s", &rate, past().map(|one| one.rate)));
+            // No median of several machines follows from theirs.
+            let p99 = match &self.missing {
+                Some(_) => "p99 at most",
+                None => {
+                    let medians = past().map(|one| ns(one.median));
+                    lines.push(self.line("median", &time(last.median), medians));
+                    "p99"
+                }
+            };
+            lines.push(self.line(p99, &time(last.p99), past().map(|one| ns(one.p99))));
+            lines.push(format!(
+                "{:<first$}{} of {}, over {} connections",
+                "failed",
+                self.failed,
+                self.failed + self.right,
+                self.connections,
+                first = COLUMNS[0]
+            ));
+            if let Some(missing) = self.missing.as_ref().filter(|names| !names.is_empty()) {
+                let names = missing.join(", ");
+                lines.push(format!("{:<1$}{names}", "missing", COLUMNS[0]));
+            }
             lines.extend(self.headroom());
         }
         let fits = |line: String| line.chars().take(self.width.saturating_sub(1)).collect();
@@ -331,6 +386,35 @@ mod tests {
         );
         assert_eq!(view.draw(), "\r\x1b[5A\x1b[J");
         assert_eq!(view.draw(), "\r\x1b[J");
+    }
+
+    /// What two agents told of so many seconds of ten, of the last without one of them.
+    #[test]
+    fn what_agents_tell_is_drawn_and_so_is_who_is_missing() {
+        let mut view = ten_seconds(60, true);
+        view.missing = Some(Vec::new());
+        view.workers = None;
+        let mut tell = |second: u64, missing: &[&str]| {
+            view.add_agents(&Interval {
+                start: Span::from_s(second),
+                length: Span::from_s(1),
+                right: 1_000 * (second + 1),
+                failed: second,
+                connections: 64,
+                bytes_received: model::Bytes::new(7),
+                response_time_p99_at_most: Some(Span::from_us(100 * (second + 1))),
+                missing: missing.iter().map(|name| name.parse().unwrap()).collect(),
+            });
+            view.lines().join("\n")
+        };
+        tell(0, &[]);
+        let whole = tell(1, &[]);
+        assert!(whole.contains("right per s 2000"), "{whole}");
+        assert!(!whole.contains("missing"), "{whole}");
+        tell(2, &["gen2"]);
+        insta::assert_snapshot!(tell(3, &["gen1", "gen2"]));
+        let again = tell(4, &[]);
+        assert!(!again.contains("missing"), "{again}");
     }
 
     #[test]

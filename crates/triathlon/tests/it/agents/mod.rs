@@ -11,6 +11,7 @@ mod nats;
 mod refused;
 mod same;
 mod secure;
+mod watched;
 mod window;
 
 use std::fs;

@@ -85,8 +85,8 @@ fn other_versions_are_refused() {
     let ours = env!("TRIATHLON_BUILD");
     let order = |version: &str, plan: &str| {
         format!(
-            "{{\"protocol\":1,\"message\":{{\"order\":{{\"id\":\"o\",\"version\":\"{version}\",\
-             \"workers\":{{\"start\":0,\"end\":1}},\"plan\":{plan}}}}}}}"
+            "{{\"protocol\":2,\"message\":{{\"order\":{{\"id\":\"o\",\"version\":\"{version}\",\
+             \"workers\":{{\"start\":0,\"end\":1}},\"is_watched\":false,\"plan\":{plan}}}}}}}"
         )
     };
     let check = |asked: &str, words: &str| {
@@ -97,7 +97,7 @@ fn other_versions_are_refused() {
     let plan = "{\"format\":99,\"dances\":true}";
     check(&order(ours, plan), "the plan is version 99");
     check(&order("9.9.9", plan), "the order of version 9.9.9");
-    check("{\"protocol\":2,\"message\":\"tango\"}", "version 2");
+    check("{\"protocol\":3,\"message\":\"tango\"}", "version 3");
     check("hello", "not a message of an agent");
     assert!(!agent.stderr().contains("order o"), "{}", agent.stderr());
 }

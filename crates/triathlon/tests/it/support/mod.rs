@@ -110,10 +110,27 @@ pub(crate) fn needs_python<const N: usize>(name: &str, packages: [&str; N]) -> O
 /// A shell in a mount namespace of its own that runs `script` with the arguments
 /// added later as `$1` and so on; none where the system does not permit it.
 pub(crate) fn isolated(name: &str, script: &str) -> Option<Command> {
+    unshared(name, &["--mount"], script)
+}
+
+/// The same with a network and processes of its own, which end with it.
+pub(crate) fn alone(name: &str, script: &str) -> Option<Command> {
+    let spaces = [
+        "--mount",
+        "--net",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ];
+    unshared(name, &spaces, script)
+}
+
+fn unshared(name: &str, spaces: &[&str], script: &str) -> Option<Command> {
     for user in [&[][..], &["--user", "--map-root-user"]] {
         let with = |tail: &[&str]| {
             let mut command = Command::new("unshare");
-            command.args(user).arg("--mount").args(tail);
+            command.args(user).args(spaces).args(tail);
             command
         };
         let probe = with(&["true"]).stderr(Stdio::null()).status();
@@ -123,6 +140,6 @@ pub(crate) fn isolated(name: &str, script: &str) -> Option<Command> {
             return Some(command);
         }
     }
-    not_run(name, "mount namespaces are not permitted");
+    not_run(name, "namespaces are not permitted");
     None
 }

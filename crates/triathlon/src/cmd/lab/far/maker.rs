@@ -126,7 +126,7 @@ fn by_this_machine(
             }
         }
     };
-    let made = machine.make(asked, workers.clone(), &mut told);
+    let made = machine.make(asked, workers.clone(), &mut told, &mut |_| ());
     if let Some(error) = lost {
         return Err(failed(error));
     }

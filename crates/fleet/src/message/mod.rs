@@ -10,12 +10,12 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use model::{Environment, Span, Trial};
+use model::{Bytes, Environment, Span, Trial};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The version of this language.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The largest message in bytes: what a NATS server takes unless it is told otherwise.
 pub const LARGEST: usize = 1 << 20;
@@ -171,6 +171,8 @@ pub struct Order {
     pub version: String,
     /// Which of the plan's workers.
     pub workers: Range<u32>,
+    /// Whether somebody watches: then the agent tells each interval that is over.
+    pub is_watched: bool,
     /// The whole plan, as its file has it. Read once the version is known to be the same.
     pub plan: serde_json::Value,
 }
@@ -198,6 +200,13 @@ pub enum Tell {
     },
     /// Who it is.
     Hello(Box<Announcement>),
+    /// An interval of the load is over, for whoever watches. It is said once and kept nowhere.
+    Interval {
+        /// Of which order.
+        order: String,
+        /// What passed in it.
+        passed: Passed,
+    },
     /// What has the servers of a lab says a line.
     Line {
         /// Which order.
@@ -233,6 +242,26 @@ pub enum Tell {
         /// Of its part.
         trial: Box<Trial>,
     },
+}
+
+/// What passed in an interval, as far as one agent's generator has seen it. It is of a fixed size,
+/// and no part of a result.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Passed {
+    /// Which interval of the window, from 0.
+    pub number: u64,
+    /// How long it was.
+    pub length: Span,
+    /// Right answers.
+    pub right: u64,
+    /// Exchanges that failed.
+    pub failed: u64,
+    /// Connections open at its end.
+    pub connections: u64,
+    /// Bytes that came.
+    pub bytes_received: Bytes,
+    /// 99th percentile of the response times; none where nothing was right.
+    pub response_time_p99: Option<Span>,
 }
 
 /// What one thread of an agent's generator reached against a responder on the other CPUs of its
@@ -367,119 +396,4 @@ pub fn elsewhere(bytes: &[u8]) -> Option<Elsewhere> {
 }
 
 #[cfg(test)]
-mod tests {
-    use model::fixture;
-
-    use super::*;
-
-    #[test]
-    fn what_was_said_is_what_is_heard() {
-        let check_ask = |ask: Ask| assert_eq!(decode::<Ask>(&encode(&ask)), Ok(ask));
-        check_ask(Ask::Clock);
-        check_ask(Ask::Hello);
-        check_ask(Ask::Lab(Box::new(LabOrder {
-            id: "o".to_owned(),
-            version: "0.0.0".to_owned(),
-        })));
-        check_ask(Ask::Line {
-            order: "o".to_owned(),
-            number: 7,
-            text: "{}".to_owned(),
-            silence: Span::from_s(3),
-        });
-        check_ask(Ask::Begin {
-            order: "o".to_owned(),
-            at_unix_ns: u64::MAX,
-        });
-        let plan = fixture::plan("http://127.0.0.1/", &[]);
-        check_ask(Ask::Order(Box::new(Order {
-            id: "o".to_owned(),
-            version: "0.0.0".to_owned(),
-            workers: 2..4,
-            plan: serde_json::to_value(plan).unwrap(),
-        })));
-        let check_tell = |tell: Tell| assert_eq!(decode::<Tell>(&encode(&tell)), Ok(tell));
-        check_tell(Tell::Line {
-            order: "o".to_owned(),
-            number: 7,
-            text: "{}".to_owned(),
-        });
-        check_tell(Tell::Closed {
-            order: "o".to_owned(),
-            why: Some("x".to_owned()),
-        });
-        // Its environment has a map whose keys are numbers.
-        check_tell(Tell::Trial {
-            order: "o".to_owned(),
-            trial: Box::new(fixture::closed()),
-        });
-        check_tell(Tell::Hello(Box::new(Announcement {
-            name: "a".parse().unwrap(),
-            version: "0.0.0".to_owned(),
-            role: Role::Load,
-            labels: BTreeMap::new(),
-            targets: vec!["127.0.0.0/8".to_owned()],
-            may_start_servers: false,
-            cpus: vec![0, 1],
-            ceiling: Some(Ceiling {
-                rate: 150_000.5,
-                at_least: true,
-                time: "2026-11-20T10:00:00Z".to_owned(),
-            }),
-            busy: None,
-            environment: fixture::environment(),
-        })));
-    }
-
-    #[test]
-    fn another_version_is_told_by_its_number_whatever_else_it_says() {
-        let check = |text: &str, expected: Unreadable| {
-            assert_eq!(decode::<Ask>(text.as_bytes()), Err(expected), "{text}");
-        };
-        check(
-            r#"{"protocol":2,"message":{"dance":7}}"#,
-            Unreadable::Protocol(2),
-        );
-        check(r#"{"protocol":9}"#, Unreadable::Protocol(9));
-        let nonsense = |text: &str| {
-            let said = decode::<Ask>(text.as_bytes()).unwrap_err();
-            assert!(matches!(said, Unreadable::Nonsense(_)), "{text}: {said}");
-        };
-        nonsense("");
-        nonsense("hello");
-        nonsense(r#"{"message":"hello"}"#);
-        nonsense(r#"{"protocol":1,"message":{"dance":7}}"#);
-    }
-
-    #[test]
-    fn a_message_that_lies_elsewhere_is_told_from_one_that_does_not() {
-        for is_kept in [false, true] {
-            let found = elsewhere(&encode_elsewhere("record-7", is_kept)).unwrap();
-            assert_eq!(
-                (found.object.as_str(), found.is_kept),
-                ("record-7", is_kept)
-            );
-        }
-        assert_eq!(elsewhere(&encode(&Ask::Hello)), None);
-        assert_eq!(elsewhere(br#"{"protocol":2,"object":"x"}"#), None);
-    }
-
-    #[test]
-    fn names_are_parts_of_a_subject() {
-        let good = |text: &str| assert_eq!(text.parse::<Name>().unwrap().as_str(), text);
-        good("a");
-        good("gen-01_B");
-        let bad = |text: &str| assert!(text.parse::<Name>().is_err(), "{text}");
-        bad("");
-        bad("a.b");
-        bad("a b");
-        bad("*");
-        bad(">");
-        bad(&"a".repeat(65));
-        assert_eq!(
-            Name::like("gen1.example.net\n").as_str(),
-            "gen1-example-net"
-        );
-        assert_eq!(Name::like("").as_str(), "agent");
-    }
-}
+mod tests;
