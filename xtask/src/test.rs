@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
 }
 
-/// How many end-to-end tests run at a time: they wait for windows and timeouts for more than half of
+/// How many end-to-end tests run at a time: they wait for windows and timeouts more than half of
 /// their time.
 fn threads() -> usize {
     2 * thread::available_parallelism().map_or(1, std::num::NonZero::get) + 1

@@ -172,8 +172,8 @@ fn a_thousand_seeds_of_late_and_partial_kernels() {
     }
 }
 
-/// All other tests of this suite, each under the mixtures of some seeds. A test whose words hold only
-/// where kernels never fail says so; what its workers record is looked through under each of them.
+/// All other tests of this suite, each under the mixtures of some seeds. A test whose words hold
+/// only where kernels never fail says so; what its workers record is examined under each of them.
 /// `TRIATHLON_SIMULATED_KERNELS=1-1000` asks for other seeds, and for the slowest tests, too.
 #[test]
 fn the_whole_suite_under_mixtures() {

@@ -127,8 +127,8 @@ fn load_goes_over_the_devices_and_not_over_loopback() {
             _ => (total.outcomes[model::Outcome::Ok], "lo", "asks"),
         };
         assert!(right > 100, "{point:?}");
-        // Loopback counts each packet twice: as sent and as received. Who counts them may wait for a
-        // CPU at an edge of the window, and packets are then counted for a shorter or longer time.
+        // Loopback counts each packet twice: as sent and as received. Whoever counts may wait for
+        // a CPU at an edge of the window, and then counts for a shorter or longer time.
         let carried = packets(&trial, device) as f64 / (2 * right) as f64;
         let few_times = if device == "lo" { 1.0..8.0 } else { 0.5..4.0 };
         assert!(
