@@ -170,16 +170,18 @@ fn more_sources_than_connections_are_all_used() {
 /// on whatever machine they run: two agents with two workers each have all, and none twice.
 #[test]
 fn no_source_is_that_of_two_agents() {
-    // As many sources as connections, fewer than connections, and more.
-    for (connections, addresses) in [(8, 8), (16, 8), (4, 8)] {
-        let of_workers = sources_of(connections, 4, addresses);
-        let used = |workers: &[Vec<u8>]| workers.concat().into_iter().collect::<BTreeSet<u8>>();
-        let (one, other) = (used(&of_workers[..2]), used(&of_workers[2..]));
-        let told = format!("{connections} connections: {one:?} and {other:?}");
-        assert!(one.is_disjoint(&other), "{told}");
-        let both: Vec<u8> = one.union(&other).copied().collect();
-        assert_eq!(both, (1..=addresses).collect::<Vec<u8>>(), "{told}");
-    }
+    where_kernels_never_fail(|| {
+        // As many sources as connections, fewer than connections, and more.
+        for (connections, addresses) in [(8, 8), (16, 8), (4, 8)] {
+            let of_workers = sources_of(connections, 4, addresses);
+            let used = |workers: &[Vec<u8>]| workers.concat().into_iter().collect::<BTreeSet<u8>>();
+            let (one, other) = (used(&of_workers[..2]), used(&of_workers[2..]));
+            let told = format!("{connections} connections: {one:?} and {other:?}");
+            assert!(one.is_disjoint(&other), "{told}");
+            let both: Vec<u8> = one.union(&other).copied().collect();
+            assert_eq!(both, (1..=addresses).collect::<Vec<u8>>(), "{told}");
+        }
+    });
 }
 
 #[test]
@@ -222,17 +224,19 @@ fn refused_connects_are_counted_and_do_not_spin() {
 
 #[test]
 fn half_of_the_connects_refused_is_half_of_the_goodput_and_not_more() {
-    let server = hello(Service::Constant(ms(1)))
-        .refusing(|_, number| (number % 2 == 0).then(|| Errno::new(111)));
-    let plan = PlanFile {
-        requests_per_connection: Some(1),
-        ..count(4, 100)
-    };
-    let record = simulate(plan, server);
-    let outcomes = record.total.outcomes;
-    assert_eq!(outcomes.total(), 100);
-    assert!((48..=52).contains(&outcomes[Outcome::Ok]), "{outcomes:?}");
-    assert_eq!(outcomes[Outcome::Connect], 100 - outcomes[Outcome::Ok]);
+    where_kernels_never_fail(|| {
+        let server = hello(Service::Constant(ms(1)))
+            .refusing(|_, number| (number % 2 == 0).then(|| Errno::new(111)));
+        let plan = PlanFile {
+            requests_per_connection: Some(1),
+            ..count(4, 100)
+        };
+        let record = simulate(plan, server);
+        let outcomes = record.total.outcomes;
+        assert_eq!(outcomes.total(), 100);
+        assert!((48..=52).contains(&outcomes[Outcome::Ok]), "{outcomes:?}");
+        assert_eq!(outcomes[Outcome::Connect], 100 - outcomes[Outcome::Ok]);
+    });
 }
 
 #[test]

@@ -51,17 +51,19 @@ fn longest(record: &Record) -> Span {
 
 #[test]
 fn answers_are_read_at_their_pace() {
-    // Of 20,000 bytes per second 5,000 are received at once: three receives, 250 ms apart.
-    let record = simulate_large(reading(20_000, count(1, 1)), answering(&answer()));
-    let took = longest(&record);
-    assert!((ms(500)..ms(503)).contains(&took), "{took}");
-    let slowed = record.slowed.expect("it was slow");
-    assert_eq!(slowed.connections, 1);
-    assert_eq!(slowed.bytes_read.count(), answer().len() as u64);
-    assert_eq!(slowed.pieces_sent, 0);
-    // The first byte came as it does to others.
-    let first = record.first_byte_time.max().expect("one");
-    assert!(first < ms(3), "{first}");
+    where_kernels_never_fail(|| {
+        // Of 20,000 bytes per second 5,000 are received at once: three receives, 250 ms apart.
+        let record = simulate_large(reading(20_000, count(1, 1)), answering(&answer()));
+        let took = longest(&record);
+        assert!((ms(500)..ms(503)).contains(&took), "{took}");
+        let slowed = record.slowed.expect("it was slow");
+        assert_eq!(slowed.connections, 1);
+        assert_eq!(slowed.bytes_read.count(), answer().len() as u64);
+        assert_eq!(slowed.pieces_sent, 0);
+        // The first byte came as it does to others.
+        let first = record.first_byte_time.max().expect("one");
+        assert!(first < ms(3), "{first}");
+    });
 }
 
 #[test]
@@ -98,33 +100,35 @@ fn who_reads_too_slowly_runs_into_the_timeout() {
 
 #[test]
 fn requests_are_sent_at_their_pace() {
-    let plan = PlanFile {
-        slow: Slow {
-            send_bytes_per_s: Some(100),
-            ..Slow::default()
-        },
-        ..count(2, 6)
-    };
-    let record = simulate(plan, answering(crate::harness::HELLO));
-    assert_eq!(
-        record.total.outcomes[Outcome::Ok],
-        6,
-        "{:?}",
-        record.examples
-    );
-    let each = all(&record).bytes_sent.count() / 6;
-    // Pieces of ten bytes, a tenth of a second apart.
-    let pieces = each.div_ceil(10);
-    let took = longest(&record);
-    let expected = ms(100) * (pieces - 1) + ms(1);
-    assert!(
-        (expected - ms(2)..expected + ms(12)).contains(&took),
-        "{took} for {expected}"
-    );
-    let slowed = record.slowed.expect("they were slow");
-    assert_eq!(slowed.bytes_sent.count(), each * 6);
-    assert_eq!((slowed.connections, slowed.pieces_sent), (2, pieces * 6));
-    assert_eq!(slowed.bytes_read.count(), 0);
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            slow: Slow {
+                send_bytes_per_s: Some(100),
+                ..Slow::default()
+            },
+            ..count(2, 6)
+        };
+        let record = simulate(plan, answering(crate::harness::HELLO));
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            6,
+            "{:?}",
+            record.examples
+        );
+        let each = all(&record).bytes_sent.count() / 6;
+        // Pieces of ten bytes, a tenth of a second apart.
+        let pieces = each.div_ceil(10);
+        let took = longest(&record);
+        let expected = ms(100) * (pieces - 1) + ms(1);
+        assert!(
+            (expected - ms(2)..expected + ms(12)).contains(&took),
+            "{took} for {expected}"
+        );
+        let slowed = record.slowed.expect("they were slow");
+        assert_eq!(slowed.bytes_sent.count(), each * 6);
+        assert_eq!((slowed.connections, slowed.pieces_sent), (2, pieces * 6));
+        assert_eq!(slowed.bytes_read.count(), 0);
+    });
 }
 
 /// Two of ten connections are slow, and the others do not wait for them.
