@@ -128,7 +128,7 @@ fn page() -> Vec<u8> {
 #[test]
 fn answers_are_decoded_and_held_against_the_decoded_reference() {
     let page = page();
-    // The same page, encoded unlike each time, is the same page.
+    // The same page, encoded differently each time, is the same page.
     let contents = || vec![gzip(&page, 1), gzip(&page, 9)];
     for (one_in, decoded) in [(1, 12), (5, 3), (1_000, 1)] {
         let file = decoding(one_in);
