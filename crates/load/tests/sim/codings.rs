@@ -136,7 +136,7 @@ fn answers_are_decoded_and_held_against_the_decoded_reference() {
         let reference = found.references[0].clone().expect("one");
         assert!(reference.dynamic, "as it was sent: {reference:?}");
         assert!(
-            found.notes[0].contains("decode to the same; checked:"),
+            found.notes[0].contains("decode to the same content; checked:"),
             "{:?}",
             found.notes
         );
