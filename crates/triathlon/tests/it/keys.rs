@@ -20,7 +20,7 @@ use crate::support::stub::{RIGHT, Stub, read_head, send};
 fn measured(servers: &str, workload: &str, load: &str) -> Vec<Trial> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let results = folder.path().join("results");
-    let run = run(folder.path(), &results, servers, workload, load);
+    let run = run(folder.path(), &results, "400ms", &[servers, workload, load]);
     assert!(files(&results, "gaps").is_empty(), "{run:#?}");
     let read = |path| fs::read_to_string(path).expect("a readable trial");
     let trials = files(&results, "trials").into_iter().map(read);
@@ -33,10 +33,11 @@ fn measured(servers: &str, workload: &str, load: &str) -> Vec<Trial> {
     trials.filter(is_server).collect()
 }
 
-fn run(folder: &Path, results: &Path, servers: &str, workload: &str, load: &str) -> Run {
+fn run(folder: &Path, results: &Path, duration: &str, tables: &[&str; 3]) -> Run {
+    let [servers, workload, load] = tables;
     let text = format!(
         "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\nwarmup = \"20ms\"\n\
-         duration = \"400ms\"\n{servers}\n[[workload]]\nname = \"w\"\n{workload}\n\
+         duration = \"{duration}\"\n{servers}\n[[workload]]\nname = \"w\"\n{workload}\n\
          [load]\nconnections = 4\n{load}\n"
     );
     let file = folder.join("mine.toml").display().to_string();
@@ -362,23 +363,23 @@ fn what_is_compressed_is_asked_for_and_decoded() {
 }
 
 #[test]
-fn a_capacity_is_searched_for_each_server_and_measured_once_more() {
-    let name = "a_capacity_is_searched_for_each_server_and_measured_once_more";
+fn a_capacity_is_searched_and_measured_once_more() {
+    let name = "a_capacity_is_searched_and_measured_once_more";
     if need(name, ["nginx"]).is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let results = folder.path().join("results");
-    let servers = "[[server]]\nproduct = \"nginx\"\n[[server]]\nproduct = \"origin\"";
+    let servers = "[[server]]\nproduct = \"nginx\"";
     let load = "mode = \"capacity\"\nobjective = \"errors<1%\"";
-    let run = run(folder.path(), &results, servers, FILE, load);
+    let run = run(folder.path(), &results, "100ms", &[servers, FILE, load]);
     assert!(files(&results, "gaps").is_empty(), "{run:#?}");
     let trial = |path| -> Trial {
         let text = fs::read_to_string(path).expect("a readable trial");
         serde_json::from_str(&text).expect("a trial")
     };
     let searched = files(&results, "searches").len();
-    let (mut named, mut told) = (BTreeSet::new(), 0);
+    let mut told = Vec::new();
     for trial in files(&results, "trials").into_iter().map(trial) {
         let point = trial.point.expect("a point");
         if point.ceiling {
@@ -393,11 +394,9 @@ fn a_capacity_is_searched_for_each_server_and_measured_once_more() {
         assert_eq!(rate_per_1000_s, lower, "{point:?}");
         assert_eq!(trial.thresholds.len(), 1, "{point:?}");
         assert!(found.trials.len() > 5, "{point:?}: {:?}", found.trials);
-        told += found.trials.len();
-        named.insert(point.id.server);
+        told.push(found.trials.len());
     }
-    let both = ["nginx", "origin"].map(str::to_owned);
-    assert_eq!(named, BTreeSet::from(both));
-    // Each trial of a search is stored, and the closed loop that each begins with.
-    assert!(searched >= told + 2, "{searched} stored, {told} told");
+    // Each trial of the search is stored, and the closed loop that it begins with.
+    assert_eq!(told.len(), 1, "one trial at what was found");
+    assert!(searched > told[0], "{searched} stored, {told:?} told");
 }
