@@ -270,7 +270,7 @@ impl Desk {
 
     /// An interval of the load is over at `now`, in nanoseconds since 1970. Where somebody watches
     /// it is told, each once and in their order, and in all no more than one in
-    /// [`MENTION_EVERY`] since the start.
+    /// `MENTION_EVERY` since the start.
     pub fn passed(&mut self, passed: Passed, now: u64) -> Vec<Step> {
         let work = self.work.as_mut();
         let Some(work) = work.filter(|work| work.stage == Stage::Begun) else {
