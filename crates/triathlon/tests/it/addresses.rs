@@ -149,7 +149,7 @@ fn an_interface_is_known_by_its_name() {
     );
     triathlon(["load", &server.url(), "--interface", "nobody0"])
         .expect_code(2)
-        .expect_complaint(&["'nobody0' is no interface", "ip address"]);
+        .expect_complaint(&["no interface 'nobody0'", "ip address"]);
 }
 
 /// In a network of its own: a range is added, used and taken back, and nothing else is.
