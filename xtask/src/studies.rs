@@ -1,7 +1,8 @@
 //! `cargo xtask studies`: the pages of `docs/studies`, made from what lies in `record/`.
 //!
 //! A folder `record/NAME` has `results.pack`, which `triathlon pack` wrote, and may have
-//! `notes.txt`, what was written by hand. Its page is `docs/studies/NAME.md`, with drawings beside
+//! `notes.txt`, what was written by hand, and `again.pack`, a second run that the numbers of the
+//! first are held against. Its page is `docs/studies/NAME.md`, with drawings beside
 //! it.
 
 use std::fs;
@@ -32,6 +33,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         words.extend(["report", &pack, "--markdown", &page]);
         if root().join(&notes).is_file() {
             words.extend(["--notes", &notes]);
+        }
+        let again = format!("{RECORD}/{name}/again.pack");
+        if root().join(&again).is_file() {
+            words.extend(["--again", &again]);
         }
         step(&name, cargo(&words).current_dir(root()))?;
     }

@@ -5,7 +5,8 @@
 //! locks bend that line: a server that finds fewer requests at once spends more time on each. Four
 //! servers were throttled to 50, 70 and 90 % of their limits (see METHODOLOGY.md). The limits of
 //! those busy for more than 95 % of the time were within 10 % of the estimate, of those between 85
-//! and 95 % up to a third above it. So the rate is the server's own limit only beyond 95 %.
+//! and 95 % up to a third above it. So the rate is the server's own limit only beyond 95 %, and then
+//! it is so however busy the generator was.
 
 use model::{Span, Trial};
 
@@ -64,6 +65,13 @@ pub(crate) fn of_trial(facts: &Facts<'_>) -> Option<TwoSided> {
     two_sided(facts.record.achieved_rate, server_busy(facts)?, generator)
 }
 
+/// Whether the server gave all it had: its busiest thread or CPU was busy for more than 95 % of the
+/// window. Then the rate is the server's own limit, within the error of the estimate; a generator
+/// that was less busy than the server takes nothing away from that.
+pub(crate) fn is_server_full(facts: &Facts<'_>) -> bool {
+    server_busy(facts).is_some_and(|busy| SERVER_FULL.severity(busy.min(1.0)).is_some())
+}
+
 /// How busy the server of `trial` was: its busiest thread or CPU, as a share of the window; none
 /// where neither was read.
 pub fn server_busy_share(trial: &Trial) -> Option<f64> {
@@ -71,7 +79,7 @@ pub fn server_busy_share(trial: &Trial) -> Option<f64> {
 }
 
 /// How busy the server's busiest thread was, or its busiest CPU: threads that share one are busy
-/// in turn.
+/// in turn. A CPU that the generator shares is busy with the generator, too, and says nothing.
 pub(crate) fn server_busy(facts: &Facts<'_>) -> Option<f64> {
     let thread = facts.trial.usage.server.as_ref().and_then(|server| {
         let busiest = server.busiest_thread?;
@@ -81,7 +89,9 @@ pub(crate) fn server_busy(facts: &Facts<'_>) -> Option<f64> {
     let cpus = facts.server_cpus().unwrap_or_default();
     // Ticks of a short window are too coarse to divide by.
     let fine = system.filter(|system| system.tick_share() < 0.02);
-    let cpu = fine.and_then(|system| {
+    let shared = facts.trial.context.shared_cpus.as_ref();
+    let own = fine.filter(|_| shared.is_none_or(Vec::is_empty));
+    let cpu = own.and_then(|system| {
         let of_server = system.cpus.iter().filter(|usage| cpus.contains(&usage.cpu));
         of_server
             .map(|usage| usage.busy - usage.steal)

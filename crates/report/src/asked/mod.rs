@@ -48,6 +48,10 @@ pub struct Number {
     pub means: Option<String>,
     /// Its trials by their places in the order of execution.
     pub trials: Vec<u32>,
+    /// Its value in each round that counts; none of a count of trials.
+    pub rounds: Vec<f64>,
+    /// Whether it is a ratio of two numbers of the same rounds.
+    pub is_ratio: bool,
 }
 
 /// The answers, in the order of the demands.
@@ -129,6 +133,8 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
         status: None,
         means: None,
         trials: with.iter().map(|digest| digest.sequence).collect(),
+        rounds: Vec::new(),
+        is_ratio: false,
     }
 }
 

@@ -219,6 +219,8 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
         status: Some(worth(&cell, claim)),
         means: None,
         trials: trials(&[&cell]),
+        rounds: rounds(&found).into_values().collect(),
+        is_ratio: false,
     })
 }
 
@@ -260,6 +262,8 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
         status: Some(worth(&one, claim).max(worth(&other, claim))),
         means: None,
         trials: trials(&[&one, &other]),
+        rounds: estimate.ratios(),
+        is_ratio: true,
     })
 }
 

@@ -74,6 +74,8 @@ pub(crate) fn told(results: &[ProbeResult], demand: &ProbeDemand) -> Told {
             status: None,
             means: demand.means.clone(),
             trials: Vec::new(),
+            rounds: Vec::new(),
+            is_ratio: false,
         }),
         Err(why) => Told::Not(why),
     }

@@ -1,6 +1,7 @@
 //! A study as a page of Markdown with two charts beside it: made from a stored run and from what
 //! was written by hand, whose numbers are placeholders for those of the run.
 
+mod again;
 mod charts;
 mod notes;
 mod probes;
@@ -37,9 +38,24 @@ const MADE: &str = "This page is generated from stored trials by `cargo xtask st
 /// The heading of what was written by hand.
 const NOTES: &str = "\n## What the original got right and wrong\n\n";
 
+/// A run that was made again: what the numbers of the first are held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Again<'a> {
+    /// The second run.
+    pub run: &'a Run,
+    /// Where its trials lie, as a link.
+    pub record: &'a str,
+}
+
 /// Makes the page called `name`. `record` says where the trials lie, as a link; `notes` is what was
-/// written by hand, and may be empty.
-pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, NoteError> {
+/// written by hand, and may be empty; `again` is a second run, where there is one.
+pub fn study(
+    run: &Run,
+    name: &str,
+    record: &str,
+    notes: &str,
+    again: Option<Again<'_>>,
+) -> Result<Study, NoteError> {
     let mut page = format!("# {}\n\n", text(&run.name));
     let _ = writeln!(page, "{}\n", text(&run.question));
     page.push_str(MADE);
@@ -53,6 +69,9 @@ pub fn study(run: &Run, name: &str, record: &str, notes: &str) -> Result<Study, 
     if !notes.trim().is_empty() {
         let filled = notes::fill(notes, &|placeholder| notes::number(run, placeholder))?;
         let _ = writeln!(page, "{NOTES}{}", filled.trim());
+    }
+    if let Some(second) = again {
+        page.push_str(&again::section(run, second, notes));
     }
     Ok(Study { page, drawings })
 }

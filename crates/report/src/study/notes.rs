@@ -76,6 +76,13 @@ pub(super) fn number(run: &Run, placeholder: &str) -> Result<String, String> {
     Ok(format!("{bound}{}{interval}{doubt}", number.value))
 }
 
+/// What the placeholders of the notes name, in their order.
+pub(super) fn named(notes: &str) -> Vec<Demand> {
+    let behind = notes.split("{{").skip(1);
+    let placeholders = behind.filter_map(|rest| Some(rest.split_once("}}")?.0));
+    placeholders.filter_map(|one| read(one).ok()).collect()
+}
+
 fn read(placeholder: &str) -> Result<Demand, String> {
     let fields = fields(placeholder)?;
     serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())

@@ -63,7 +63,7 @@ fn a_study_of_one_workload_along_an_axis_has_its_curves_drawn() {
 #[test]
 fn the_page_has_everything_and_its_drawings_stand_alone() {
     let run = run();
-    let made = study(&run, "first-heat", "../x.pack", NOTES).unwrap();
+    let made = study(&run, "first-heat", "../x.pack", NOTES, None).unwrap();
     for part in [
         "# first-heat\n\nWhich is faster, &lt;a> or b?\n",
         "```sh\ntriathlon lab first-heat\n```",
@@ -97,7 +97,7 @@ fn the_page_has_everything_and_its_drawings_stand_alone() {
             "{name}"
         );
     }
-    let again = study(&run, "first-heat", "../x.pack", NOTES).unwrap();
+    let again = study(&run, "first-heat", "../x.pack", NOTES, None).unwrap();
     assert_eq!((again.page, again.drawings), (made.page, made.drawings));
 }
 
@@ -105,7 +105,7 @@ fn the_page_has_everything_and_its_drawings_stand_alone() {
 fn a_placeholder_that_resolves_to_nothing_sound_is_an_error() {
     let mut run = run();
     let check = |notes: &str, said: &str| {
-        let error = study(&run, "x", "x", notes).unwrap_err().to_string();
+        let error = study(&run, "x", "x", notes, None).unwrap_err().to_string();
         assert_eq!(error, said);
     };
     check(
@@ -118,9 +118,9 @@ fn a_placeholder_that_resolves_to_nothing_sound_is_an_error() {
         "line 1: {{rate | server}}: 'server' has no '='",
     );
     check("x {{rate", "line 1: {{}}: it has no end");
-    let error = study(&run, "x", "x", "{{speed | server = nginx}}").unwrap_err();
+    let error = study(&run, "x", "x", "{{speed | server = nginx}}", None).unwrap_err();
     assert!(error.why.contains("unknown variant `speed`"), "{error}");
-    let error = study(&run, "x", "x", "{{rate | servr = nginx}}").unwrap_err();
+    let error = study(&run, "x", "x", "{{rate | servr = nginx}}", None).unwrap_err();
     assert!(error.why.contains("unknown field `servr`"), "{error}");
     // What no trial is left of is no number of a page.
     let invalid = model::Verdict {
@@ -138,6 +138,85 @@ fn a_placeholder_that_resolves_to_nothing_sound_is_an_error() {
     };
     run.judge(&vec![invalid; run.digests().len()]);
     let notes = "{{rate | server = nginx | workload = seven-bytes}}";
-    let error = study(&run, "x", "x", notes).unwrap_err();
+    let error = study(&run, "x", "x", notes, None).unwrap_err();
     assert!(error.why.ends_with("/s is invalid"), "{error}");
+}
+
+/// The same race, in which one server answered so many times as many.
+fn with_lighttpd_at(factor: f64) -> Run {
+    let mut trials = first_heat();
+    for trial in &mut trials {
+        if trial.point.as_ref().unwrap().id.server == "lighttpd" {
+            trial.record.achieved_rate *= factor;
+        }
+    }
+    let verdicts = judge_set(&trials);
+    let mut again = Run::default();
+    again.command = run().command;
+    for (trial, verdict) in trials.iter_mut().zip(verdicts) {
+        trial.verdict = verdict;
+        again.add(trial);
+    }
+    again.sort();
+    again
+}
+
+fn held_against(again: &Run) -> String {
+    let second = Again {
+        run: again,
+        record: "../again.pack",
+    };
+    let made = study(&run(), "first-heat", "../x.pack", NOTES, Some(second)).unwrap();
+    let (_, section) = made
+        .page
+        .split_once("## Held against a second run\n")
+        .unwrap();
+    section.to_owned()
+}
+
+#[test]
+fn each_number_is_held_against_a_second_run() {
+    let same = held_against(&with_lighttpd_at(1.0));
+    for part in [
+        "[the record](../again.pack)",
+        "ratios: 0 disagree; if nothing had changed, at most ",
+        "0 of the answers contradict each other",
+        "| right answers, nginx, seven-bytes, 256 connections, relative to lighttpd, seven-bytes, ",
+        "| rate of lighttpd relative to nginx, seven-bytes, 64 connections |",
+        " | agrees |",
+    ] {
+        assert!(same.contains(part), "{part}: {same}");
+    }
+    assert!(!same.contains("**disagrees**"), "{same}");
+    let other = held_against(&with_lighttpd_at(1.5));
+    let differing = other.lines().filter(|line| line.contains("**disagrees**"));
+    let differing: Vec<&str> = differing.collect();
+    assert!(
+        !differing.is_empty() && differing.iter().all(|line| line.contains("lighttpd")),
+        "{other}"
+    );
+    assert!(!other.contains("ratios: 0 disagree"), "{other}");
+}
+
+/// What is invalid in one of the runs is held against nothing.
+#[test]
+fn a_number_that_is_invalid_is_not_held() {
+    let mut again = with_lighttpd_at(1.0);
+    let invalid = model::Verdict {
+        status: model::Status::Invalid,
+        claims: [(
+            model::Claim::Capacity,
+            model::finding::ClaimVerdict {
+                status: model::Status::Invalid,
+                because: vec!["GEN-03".to_owned()],
+                partial: false,
+            },
+        )]
+        .into(),
+        ..model::Verdict::default()
+    };
+    again.judge(&vec![invalid; again.digests().len()]);
+    let section = held_against(&again);
+    assert!(section.contains(" | invalid in the second |"), "{section}");
+    assert!(!section.contains("**disagrees**"), "{section}");
 }

@@ -6,16 +6,18 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Context as _;
 use model::probe::{ProbeResult, ProbesFile};
 use report::Run;
-use report::study::{Study, of_probes, study};
+use report::study::{Again, Study, of_probes, study};
 
-/// Writes the page and its drawings. `record` is where the trials lie.
+/// Writes the page and its drawings. `record` is where the trials lie; `again` is a second run with
+/// its record.
 pub(super) fn write(
     run: &Run,
     file: &Path,
     record: &Path,
     notes: Option<&Path>,
+    again: Option<(&Run, &Path)>,
 ) -> anyhow::Result<()> {
-    lay_down(&make(run, file, record, notes)?, file)
+    lay_down(&make(run, file, record, notes, again)?, file)
 }
 
 /// The same of results of probes.
@@ -47,9 +49,14 @@ pub(super) fn make(
     file: &Path,
     record: &Path,
     notes: Option<&Path>,
+    again: Option<(&Run, &Path)>,
 ) -> anyhow::Result<Study> {
     let (name, link, text) = around(file, record, notes)?;
-    study(run, &name, &link, &text).with_context(|| named(notes))
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let link_of_second = again.map(|(_, record)| way(folder, record).display().to_string());
+    let second = again.zip(link_of_second.as_ref());
+    let second = second.map(|((run, _), record)| Again { run, record });
+    study(run, &name, &link, &text, second).with_context(|| named(notes))
 }
 
 /// The same of results of probes.

@@ -1,8 +1,8 @@
 //! GEN-01: a worker that is busy all the time measures itself.
 //!
 //! Reads busy time by the clock on the wall, less the time in which the thread was kept from its
-//! CPU: a thread that had half a CPU was not saturated (GEN-07 reports that). Where the server was
-//! at its limit, too, the rate is the server's (SRV-11).
+//! CPU: a thread that had half a CPU was not saturated (GEN-07 reports that). Where the server's
+//! busiest thread or CPU was busy for more than 95 % of the time, the rate is the server's (SRV-11).
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::Note;
@@ -31,8 +31,10 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let Some(severity) = BUSY_SHARE.severity(busy) else {
         return Judgement::Silent;
     };
-    let server_too = limit::of_trial(facts).is_some_and(|both| both.is_server_limit);
-    let capacity = if server_too { Note } else { severity };
+    let capacity = match limit::is_server_full(facts) {
+        true => Note,
+        false => severity,
+    };
     let together = facts.record.beside(worker).count();
     let who = match worker.cpu.filter(|_| together > 1) {
         Some(cpu) => format!("The generator's {together} threads on CPU {cpu} together were"),

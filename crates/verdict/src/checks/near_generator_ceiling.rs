@@ -1,4 +1,7 @@
 //! GEN-02: a rate close to what this generator can do at all says nothing about the server.
+//!
+//! Unless the server's busiest thread or CPU was busy for more than 95 % of the time: then the rate
+//! is the server's own limit (SRV-11), however near the generator was to its own.
 
 use model::finding::Claim::Capacity;
 
@@ -61,7 +64,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let Some(severity) = CEILING_SHARE.severity(1.0 / headroom.value) else {
         return Judgement::Silent;
     };
-    let server_too = limit::of_trial(facts).is_some_and(|both| both.is_server_limit);
+    let is_servers = limit::is_server_full(facts);
     let rate = words::rate(facts.record.achieved_rate);
     let mut say = match (&facts.trial.context.ceiling, headroom.by_ceiling) {
         (Some(ceiling), Some(_)) => format!(
@@ -81,18 +84,17 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     say += &format!(
         " The generator could reach {:.2} times this rate (headroom): {}.",
         headroom.value,
-        if server_too {
-            "the server was at its own limit, too"
+        if is_servers {
+            "the server was at its own limit"
         } else if severity == model::Severity::Invalid {
             "the rate is a lower bound, and the server may be faster"
         } else {
             "the server may be a little faster than this"
         }
     );
-    let severity = if server_too {
-        model::Severity::Note
-    } else {
-        severity
+    let severity = match is_servers {
+        true => model::Severity::Note,
+        false => severity,
     };
     Found::new(&[(Capacity, severity)], say)
         .evidence("headroom", headroom.value)

@@ -251,23 +251,51 @@ fn a_run_without_one_right_answer_measured_nothing() {
 
 #[test]
 fn a_generator_at_its_limit_beside_a_server_at_its_own_leaves_a_valid_rate() {
-    let check = |server_ms: u64, status: Status, limited: bool| {
+    let check = |server_ms: u64, generator_ms: u64, status: Status, limited: bool| {
         let mut trial = fixture::closed();
-        trial.record.workers[0].busy = Span::from_ms(9_900);
+        trial.record.workers[0].busy = Span::from_ms(generator_ms);
         trial.usage.server.as_mut().unwrap().busiest_thread = Some(Span::from_ms(server_ms));
         let verdict = judge(&trial);
-        assert_eq!(
-            verdict.claims[&Claim::Capacity].status,
-            status,
-            "{server_ms}"
-        );
-        assert_eq!(verdict.generator_limited, limited, "{server_ms}");
+        let of = format!("{server_ms} {generator_ms}");
+        assert_eq!(verdict.claims[&Claim::Capacity].status, status, "{of}");
+        assert_eq!(verdict.generator_limited, limited, "{of}");
         let estimate = verdict.findings.iter().find(|f| f.rule == "SRV-11");
-        assert_eq!(estimate.is_some(), server_ms > 8_500, "{server_ms}");
+        let are_both_near = server_ms > 8_500 && generator_ms > 8_500;
+        assert_eq!(estimate.is_some(), are_both_near, "{of}");
     };
-    check(9_700, Status::Valid, false);
-    check(8_800, Status::Invalid, true);
-    check(5_000, Status::Invalid, true);
+    check(9_700, 9_900, Status::Valid, false);
+    check(8_800, 9_900, Status::Invalid, true);
+    check(5_000, 9_900, Status::Invalid, true);
+    // A generator that is less busy takes nothing away from what the server's own limit is.
+    check(9_700, 8_300, Status::Valid, false);
+    check(9_700, 7_500, Status::Valid, false);
+    check(8_800, 8_300, Status::Suspect, false);
+    check(8_800, 7_500, Status::Suspect, false);
+}
+
+/// A CPU that the generator shares is busy with the generator, too.
+#[test]
+fn a_shared_cpu_does_not_say_that_the_server_was_full() {
+    let check = |shared: Option<Vec<u32>>, severity: Severity| {
+        let mut trial = fixture::closed();
+        trial.record.workers[0].busy = Span::from_ms(7_500);
+        trial.usage.server.as_mut().unwrap().busiest_thread = Some(Span::from_ms(4_000));
+        let own = crate::check::Facts::new(&trial)
+            .server_cpus()
+            .unwrap()
+            .to_vec();
+        for cpu in &mut trial.usage.system.as_mut().unwrap().cpus {
+            if own.contains(&cpu.cpu) {
+                (cpu.busy, cpu.steal) = (1.0, 0.0);
+            }
+        }
+        trial.context.shared_cpus = shared;
+        let verdict = judge(&trial);
+        let found = verdict.findings.iter().find(|f| f.rule == "GEN-02");
+        assert_eq!(found.unwrap().worst(), severity);
+    };
+    check(Some(Vec::new()), Severity::Note);
+    check(Some(vec![0]), Severity::Suspect);
 }
 
 /// Rounds of one point, in which `disturbed` had something else on their CPUs.

@@ -42,6 +42,9 @@ pub struct Estimate {
     /// Logs of ratios in ascending order; the estimate is their median.
     #[serde(skip)]
     steps: Vec<f64>,
+    /// Logs of the ratios within rounds, where it is paired.
+    #[serde(skip)]
+    logs: Vec<f64>,
 }
 
 /// What a ratio rests on.
@@ -94,7 +97,10 @@ pub fn paired(one: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>) -> Option<Es
         pairs: logs.len(),
         left_out: all - logs.len(),
     };
-    Estimate::of(steps, sample, deviation(&logs))
+    let spread = deviation(&logs);
+    let mut estimate = Estimate::of(steps, sample, spread)?;
+    estimate.logs = logs;
+    Some(estimate)
 }
 
 /// Compares two groups that were not measured together. None where one of them is empty.
@@ -156,6 +162,7 @@ impl Estimate {
             sample,
             spread,
             steps,
+            logs: Vec::new(),
         };
         if sample != Sample::Single {
             estimate.interval = estimate.interval_missing(ALPHA);
@@ -163,6 +170,11 @@ impl Estimate {
             estimate.p = Some((2.0 * either).min(1.0));
         }
         Some(estimate)
+    }
+
+    /// The ratio within each round, in their order; none of what is not paired.
+    pub fn ratios(&self) -> Vec<f64> {
+        self.logs.iter().map(|log| log.exp()).collect()
     }
 
     /// The exact interval that misses with probability `alpha` at most; none where there is none.

@@ -21,11 +21,13 @@
 //! assert_eq!(family.answers(&[Some(&ratio)]), [Answer::More]);
 //! ```
 
+mod again;
 mod estimate;
 mod family;
 mod precision;
 mod ranks;
 
+pub use again::{Held, differing_at_most, held};
 pub use estimate::{ALPHA, Estimate, Sample, paired, unpaired};
 pub use family::{
     Answer, Family, MARGIN, Why, declared_connections, rounds_needed, rounds_needed_unpaired,

@@ -162,7 +162,7 @@ fn a_pack_that_lies_in_a_repository_is_read_and_makes_its_page() {
     let page = Path::new("docs/studies/small.md");
     let record = Path::new("record/small/results.pack");
     let notes = own.join("fixture.txt");
-    let made = study::make(&pages[0].run, page, record, Some(&notes)).unwrap();
+    let made = study::make(&pages[0].run, page, record, Some(&notes), None).unwrap();
     insta::assert_snapshot!(made.page);
     assert_eq!(made.drawings.len(), 2);
 }
@@ -225,8 +225,14 @@ fn the_pages_of_studies_are_those_of_their_records() {
         let notes = root.join(format!("record/{name}/notes.txt"));
         let notes = notes.is_file().then_some(notes);
         let page = PathBuf::from(format!("docs/studies/{name}.md"));
+        let again = PathBuf::from(format!("record/{name}/again.pack"));
+        let second = root.join(&again).is_file().then(|| {
+            let opened = Opened::of(&[root.join(&again)]).unwrap();
+            read_pages(&opened.paths).unwrap().0.remove(0).run
+        });
+        let second = second.as_ref().map(|run| (run, again.as_path()));
         let made = match pages.first() {
-            Some(found) => study::make(&found.run, &page, &record, notes.as_deref()),
+            Some(found) => study::make(&found.run, &page, &record, notes.as_deref(), second),
             None => {
                 let folder = &opened.paths[0];
                 let question = question_of(folder).unwrap().unwrap();

@@ -1,0 +1,339 @@
+//! The numbers of a page, each held against a second run of the same experiment.
+
+use std::fmt::Write as _;
+
+use verdict::analysis::{Comparison, Rival, Standing};
+use verdict::pairs::{Answer, Held, differing_at_most, held};
+use verdict::words;
+
+use super::{Again, machine, notes, standing, text, value};
+use crate::asked::{Number, Told, told};
+use crate::digests::Run;
+use crate::number::times;
+
+/// What the whole table means.
+const MEANS: &str = "\
+Where the interval (95 %) of the second run in terms of the first leaves out 1, they disagree. Ratios
+of the same rounds are what a page like this claims. A number with a unit depends on the speed that
+the machine had that day, too, and so does how near the generator was to its limit.
+";
+
+/// A number of the first run beside that of the second.
+struct Row {
+    place: String,
+    first: String,
+    second: String,
+    kind: Kind,
+    outcome: Outcome,
+}
+
+/// What sort of number it is.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Kind {
+    /// Of two numbers of the same rounds.
+    Ratio,
+    /// With a unit.
+    Number,
+    /// Trials in which a rule spoke.
+    Rule,
+}
+
+enum Outcome {
+    /// The runs were compared.
+    Held(Held),
+    /// A rule spoke in both or in neither.
+    Same,
+    /// A rule spoke in one of them.
+    Other,
+    /// They cannot be compared.
+    Not(String),
+}
+
+impl Outcome {
+    /// Whether they agree; none where that cannot be told.
+    const fn agrees(&self) -> Option<bool> {
+        match self {
+            Self::Held(Held::Agrees(_)) | Self::Same => Some(true),
+            Self::Held(Held::Differs(_)) | Self::Other => Some(false),
+            Self::Held(Held::Untold) | Self::Not(_) => None,
+        }
+    }
+
+    fn ratio(&self) -> String {
+        let Self::Held(Held::Agrees(found) | Held::Differs(found)) = self else {
+            return "–".to_owned();
+        };
+        let Some(interval) = found.interval else {
+            return "–".to_owned();
+        };
+        let (low, high) = (times(interval.low), times(interval.high));
+        text(&format!("{} [{low}, {high}]", times(found.ratio)))
+    }
+
+    fn word(&self) -> String {
+        match self {
+            Self::Not(why) => text(why),
+            Self::Held(Held::Untold) => "too few rounds".to_owned(),
+            _ if self.agrees() == Some(true) => "agrees".to_owned(),
+            _ => "**disagrees**".to_owned(),
+        }
+    }
+}
+
+/// The section.
+pub(super) fn section(first: &Run, second: Again<'_>, notes: &str) -> String {
+    let mut out = "\n## Held against a second run\n\n".to_owned();
+    if let Some(command) = &second.run.command {
+        let _ = write!(out, "```sh\n{command}\n```\n\n");
+    }
+    if let Some(environment) = second.run.environment() {
+        out.push_str(&machine(environment));
+    }
+    let trials = words::plural(second.run.digests().len() as u64, "trial");
+    let rounds = words::plural(u64::from(second.run.rounds()), "round");
+    let _ = writeln!(
+        out,
+        "- {trials} in {rounds}: [the record]({})",
+        second.record
+    );
+    let rows = rows(first, second.run, notes);
+    let _ = write!(out, "\n{MEANS}\n{}", told_of(&rows));
+    out.push_str(&answers(first, second.run));
+    out.push_str("\n| what | this run | second run | second / first | |\n|---|--:|--:|--:|---|\n");
+    for row in &rows {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            text(&row.place),
+            row.first,
+            row.second,
+            row.outcome.ratio(),
+            row.outcome.word()
+        );
+    }
+    out
+}
+
+/// How many agree, and how many would not by chance.
+fn told_of(rows: &[Row]) -> String {
+    let mut out = String::new();
+    let kinds = [
+        (Kind::Ratio, "ratio"),
+        (Kind::Number, "number with a unit"),
+        (Kind::Rule, "count of trials in which a rule spoke"),
+    ];
+    for (kind, name) in kinds {
+        let of_kind = || rows.iter().filter(|row| row.kind == kind);
+        let compared: Vec<bool> = of_kind().filter_map(|row| row.outcome.agrees()).collect();
+        let left_out = of_kind().count() - compared.len();
+        if of_kind().count() == 0 {
+            continue;
+        }
+        let all = u32::try_from(compared.len()).unwrap_or(u32::MAX);
+        let differing = compared.iter().filter(|agrees| !**agrees).count();
+        let what = match name.split_once(' ') {
+            Some((head, rest)) => format!("{} {rest}", words::plural(u64::from(all), head)),
+            None => words::plural(u64::from(all), name),
+        };
+        let _ = write!(out, "- {what}: {} disagree", words::count(differing as u64));
+        if kind == Kind::Rule {
+            out.push_str(" (it spoke in one run and not in the other)");
+        } else {
+            let chance = differing_at_most(all);
+            let _ = write!(
+                out,
+                "; if nothing had changed, at most {chance} would by chance, 95 times in 100 \
+                 (counted as if none depended on another)"
+            );
+        }
+        if left_out > 0 {
+            let _ = write!(
+                out,
+                "; {} more cannot be compared",
+                words::count(left_out as u64)
+            );
+        }
+        out.push_str(".\n");
+    }
+    out
+}
+
+/// Each number that the page has, once.
+fn rows(first: &Run, second: &Run, notes: &str) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for demand in first.asked.iter().cloned().chain(notes::named(notes)) {
+        let Told::Number(ours) = told(first, &demand) else {
+            continue;
+        };
+        if rows
+            .iter()
+            .any(|row| row.place == ours.place && row.first == value(&ours))
+        {
+            continue;
+        }
+        rows.push(match told(second, &demand) {
+            Told::Number(theirs) => row(&ours, &theirs),
+            Told::Not(why) => Row {
+                second: "–".to_owned(),
+                outcome: Outcome::Not(why),
+                ..row(&ours, &ours)
+            },
+        });
+    }
+    let (ours, theirs) = (first.comparisons(), second.comparisons());
+    for (comparison, rival) in declared(&ours) {
+        let other = partner(&theirs, comparison, rival);
+        rows.push(declared_row(comparison, rival, other));
+    }
+    rows
+}
+
+fn row(first: &Number, second: &Number) -> Row {
+    let is_rule = first.rounds.is_empty() && first.status.is_none();
+    let kind = match (is_rule, first.is_ratio) {
+        (true, _) => Kind::Rule,
+        (false, true) => Kind::Ratio,
+        (false, false) => Kind::Number,
+    };
+    let outcome = match kind {
+        Kind::Rule if first.trials.is_empty() == second.trials.is_empty() => Outcome::Same,
+        Kind::Rule => Outcome::Other,
+        Kind::Ratio | Kind::Number => compared(
+            [first.standing, second.standing],
+            &first.rounds,
+            &second.rounds,
+        ),
+    };
+    Row {
+        place: first.place.clone(),
+        first: value(first),
+        second: value(second),
+        kind,
+        outcome,
+    }
+}
+
+/// A number that is invalid says nothing, and bounds are not values.
+fn compared(worth: [Standing; 2], first: &[f64], second: &[f64]) -> Outcome {
+    let [one, other] = worth;
+    let not = |why: &str| Outcome::Not(why.to_owned());
+    match (one, other) {
+        (Standing::Struck, Standing::Struck) => not("invalid in both"),
+        (Standing::Struck, _) => not("invalid in the first"),
+        (_, Standing::Struck) => not("invalid in the second"),
+        (Standing::AtLeast, _) | (_, Standing::AtLeast) => not("a bound"),
+        _ => Outcome::Held(held(first, second)),
+    }
+}
+
+/// All declared comparisons, one for each rival.
+fn declared(of: &[Comparison]) -> impl Iterator<Item = (&Comparison, &Rival)> {
+    of.iter()
+        .flat_map(|one| one.rivals.iter().map(move |rival| (one, rival)))
+}
+
+/// The same comparison in the other run.
+fn partner<'a>(
+    theirs: &'a [Comparison],
+    comparison: &Comparison,
+    rival: &Rival,
+) -> Option<(&'a Comparison, &'a Rival)> {
+    declared(theirs).find(|(other, their_rival)| {
+        other.workload == comparison.workload
+            && other.load == comparison.load
+            && other.reference.server == comparison.reference.server
+            && their_rival.racer.server == rival.racer.server
+    })
+}
+
+fn declared_row(
+    comparison: &Comparison,
+    rival: &Rival,
+    other: Option<(&Comparison, &Rival)>,
+) -> Row {
+    let place = format!(
+        "{} of {} relative to {}, {}, {}",
+        comparison.quantity(),
+        rival.racer.server,
+        comparison.reference.server,
+        comparison.workload,
+        comparison.load.text()
+    );
+    let second = other.map(|(theirs, rival)| (worth(theirs, rival), rival, theirs));
+    let outcome = match &second {
+        None => Outcome::Not("not measured in the second".to_owned()),
+        Some((worth_of_second, their_rival, _)) => compared(
+            [worth(comparison, rival), *worth_of_second],
+            &ratios(rival),
+            &ratios(their_rival),
+        ),
+    };
+    Row {
+        place,
+        first: ratio(comparison, rival),
+        second: second.map_or_else(|| "–".to_owned(), |(_, rival, of)| ratio(of, rival)),
+        kind: Kind::Ratio,
+        outcome,
+    }
+}
+
+const fn worth(comparison: &Comparison, rival: &Rival) -> Standing {
+    match rival.racer.at_least || comparison.reference.at_least {
+        true => Standing::AtLeast,
+        false => Standing::Sound,
+    }
+}
+
+fn ratios(rival: &Rival) -> Vec<f64> {
+    let estimate = rival.estimate.as_ref();
+    estimate.map_or_else(Vec::new, verdict::pairs::Estimate::ratios)
+}
+
+fn ratio(comparison: &Comparison, rival: &Rival) -> String {
+    let Some(ratio) = rival.ratio(&comparison.reference) else {
+        return "–".to_owned();
+    };
+    let interval = rival.interval();
+    let interval = interval.map_or_else(String::new, |found| format!(" {found}"));
+    standing(&format!("{ratio} ×{interval}"), Standing::Sound)
+}
+
+/// Whether an answer of the one contradicts one of the other.
+fn answers(first: &Run, second: &Run) -> String {
+    let (ours, theirs) = (first.comparisons(), second.comparisons());
+    let (mut both, mut against) = (0, Vec::new());
+    for (comparison, rival) in declared(&ours) {
+        let Some((other, their_rival)) = partner(&theirs, comparison, rival) else {
+            continue;
+        };
+        let (Some(one), Some(two)) = (rival.answer, their_rival.answer) else {
+            continue;
+        };
+        both += 1;
+        if contradict(one, two) {
+            against.push(format!(
+                "  - {}, {}: {} in this run, {} in the second.\n",
+                text(&comparison.workload),
+                text(&rival.racer.server),
+                text(&comparison.answer(rival)),
+                text(&other.answer(their_rival))
+            ));
+        }
+    }
+    if both == 0 {
+        return String::new();
+    }
+    let of = words::plural(both, "declared comparison");
+    let count = words::count(against.len() as u64);
+    format!(
+        "- {of} with an answer in both runs: {count} of the answers contradict each other (an \
+         answer and an inconclusive one do not).\n{}",
+        against.concat()
+    )
+}
+
+/// Two definite answers that are not the same.
+fn contradict(one: Answer, other: Answer) -> bool {
+    let is_definite = |answer| matches!(answer, Answer::More | Answer::Less | Answer::Equivalent);
+    is_definite(one) && is_definite(other) && one != other
+}
