@@ -15,7 +15,8 @@ use crate::number::times;
 const MEANS: &str = "\
 Where the interval (95 %) of the second run in terms of the first leaves out 1, they disagree. Ratios
 of the same rounds are what a page like this claims. A number with a unit depends on the speed that
-the machine had that day, too, and so does how near the generator was to its limit.
+the machine had that day, too; where the load is fixed beforehand, so does how near a server was to
+its limit, and with it each response time and each ratio of them.
 ";
 
 /// A number of the first run beside that of the second.
@@ -66,8 +67,8 @@ impl Outcome {
         let Some(interval) = found.interval else {
             return "–".to_owned();
         };
-        let (low, high) = (times(interval.low), times(interval.high));
-        text(&format!("{} [{low}, {high}]", times(found.ratio)))
+        let (low, high) = (ratio_of(interval.low), ratio_of(interval.high));
+        text(&format!("{} [{low}, {high}]", ratio_of(found.ratio)))
     }
 
     fn word(&self) -> String {
@@ -77,6 +78,14 @@ impl Outcome {
             _ if self.agrees() == Some(true) => "agrees".to_owned(),
             _ => "**disagrees**".to_owned(),
         }
+    }
+}
+
+/// A ratio; that of nothing to something is 0.
+fn ratio_of(value: f64) -> String {
+    match value < 1e-9 {
+        true => "0".to_owned(),
+        false => times(value),
     }
 }
 
