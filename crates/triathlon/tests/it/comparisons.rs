@@ -64,9 +64,13 @@ fn first_races_in_a_row_are_mostly_valid_and_order_servers_alike() {
         check(run, &["apache: slower", "origin: faster"]);
     }
     // On another machine, whose neighbours are quieter.
-    for run in 5..=10 {
+    for run in 5..=7 {
         let expected = ["apache: slower", "lighttpd: faster", "origin: faster"];
         check(run, &expected);
+    }
+    // On one that takes two or three times as long for a request.
+    for run in 8..=10 {
+        check(run, &["apache: slower", "origin: faster"]);
     }
 }
 
@@ -92,6 +96,10 @@ fn first_races_beside_other_programs_name_them_and_answer_alike_once_they_end() 
     let halved = "12 valid, 4 suspect";
     check("beside-half-of-each-cpu", "halfburner in 67 ", halved);
     let spawned = "short-lived processes of spawner in 70,";
-    check("beside-short-lived-processes", spawned, "11 valid, 5 suspect");
+    check(
+        "beside-short-lived-processes",
+        spawned,
+        "11 valid, 5 suspect",
+    );
     check("beside-a-kernel-thread", "[napi] in 58 ", "16 valid");
 }
