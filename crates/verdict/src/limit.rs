@@ -5,8 +5,8 @@
 //! locks bend that line: a server that finds fewer requests at once spends more time on each. Four
 //! servers were throttled to 50, 70 and 90 % of their limits (see METHODOLOGY.md). The limits of
 //! those busy for more than 95 % of the time were within 10 % of the estimate, of those between 85
-//! and 95 % up to a third above it. So the rate is the server's own limit only beyond 95 %, and then
-//! it is so however busy the generator was.
+//! and 95 % up to a third above it. So the rate is the server's own limit only beyond 95 %, and
+//! then it is so however busy the generator was.
 
 use model::{Span, Trial};
 

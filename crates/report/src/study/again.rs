@@ -13,10 +13,10 @@ use crate::number::times;
 
 /// What the whole table means.
 const MEANS: &str = "\
-Where the interval (95 %) of the second run in terms of the first leaves out 1, they disagree. Ratios
-of the same rounds are what a page like this claims. A number with a unit depends on the speed that
-the machine had that day, too; where the load is fixed beforehand, so does how near a server was to
-its limit, and with it each response time and each ratio of them.
+Where the interval (95 %) of the second run in terms of the first leaves out 1, they disagree.
+Ratios of the same rounds are what a page like this claims. A number with a unit depends on the
+speed that the machine had that day, too; where the load is fixed beforehand, so does how near a
+server was to its limit, and with it each response time and each ratio of them.
 ";
 
 /// A number of the first run beside that of the second.

@@ -68,8 +68,8 @@ pub(crate) struct Args {
     /// | server = nginx | workload = HTTP}}, by the words of the tables "asked" in experiments
     #[arg(long, value_name = "FILE", requires = "markdown")]
     notes: Option<PathBuf>,
-    /// With --markdown: a second run of the same experiment (a results directory or a pack); the page
-    /// ends with each of its numbers held against that run
+    /// With --markdown: a second run of the same experiment (a results directory or a pack); the
+    /// page ends with each of its numbers held against that run
     #[arg(long, value_name = "PATH", requires = "markdown")]
     again: Option<PathBuf>,
     /// Write a bundle fit to hand out into this new folder: trials, configurations, logs and the
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             return Err(several(&pages).into());
         };
         let record = given.first().map_or_else(PathBuf::new, Clone::clone);
-        let again = args.again.as_deref().map(second_run).transpose()?;
+        let again = args.again.as_deref().map(study::second_run).transpose()?;
         let second = again.as_ref().zip(args.again.as_deref());
         study::write(&page.run, file, &record, args.notes.as_deref(), second)?;
         tell(args, file)?;
@@ -145,18 +145,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell(args, file)?;
     }
     Ok(exit)
-}
-
-/// The run that the numbers of a page are held against.
-fn second_run(path: &Path) -> anyhow::Result<Run> {
-    let opened = Opened::of(&[path.to_owned()])?;
-    let (mut pages, _) = read(&opened.paths)?;
-    pages.retain(|page| !page.run.digests().is_empty());
-    match pages.len() {
-        1 => Ok(pages.remove(0).run),
-        0 => anyhow::bail!("--again {}: no trial found there", path.display()),
-        _ => Err(several(&pages).into()),
-    }
 }
 
 /// A page shows one execution: why there is none of these.

@@ -8,6 +8,24 @@ use model::probe::{ProbeResult, ProbesFile};
 use report::Run;
 use report::study::{Again, Study, of_probes, study};
 
+use super::report::read;
+use super::stored::Opened;
+
+/// The run that the numbers of a page are held against.
+pub(super) fn second_run(path: &Path) -> anyhow::Result<Run> {
+    let opened = Opened::of(&[path.to_owned()])?;
+    let (mut pages, _) = read(&opened.paths)?;
+    pages.retain(|page| !page.run.digests().is_empty());
+    match pages.len() {
+        1 => Ok(pages.remove(0).run),
+        0 => anyhow::bail!("--again {}: no trial found there", path.display()),
+        count => anyhow::bail!(
+            "--again {}: these are {count} executions, and the numbers are held against one",
+            path.display()
+        ),
+    }
+}
+
 /// Writes the page and its drawings. `record` is where the trials lie; `again` is a second run with
 /// its record.
 pub(super) fn write(

@@ -2,7 +2,8 @@
 //!
 //! Reads busy time by the clock on the wall, less the time in which the thread was kept from its
 //! CPU: a thread that had half a CPU was not saturated (GEN-07 reports that). Where the server's
-//! busiest thread or CPU was busy for more than 95 % of the time, the rate is the server's (SRV-11).
+//! busiest thread or CPU was busy for more than 95 % of the time, the rate is the server's own
+//! limit (SRV-11).
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity::Note;
