@@ -6,8 +6,8 @@ pub(super) const CASES: &[(&str, &str, &str)] = &[
         "http2/3.5",
         "Sends invalid connection preface",
         "No defect: the connection is closed, as RFC 9113 section 3.4 wants. Before that, origin \
-         answers 400 in HTTP/1.1, because the first bytes are no preface; h2spec takes that answer \
-         for a broken frame",
+         answers 400 in HTTP/1.1, because the first bytes are not a preface; h2spec takes that \
+         answer for a broken frame",
     ),
     ("http2/5.3.1", "Sends HEADERS frame that depend", PRIORITY),
     ("http2/5.3.1", "Sends PRIORITY frame that depend", PRIORITY),
