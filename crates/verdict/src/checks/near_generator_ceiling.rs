@@ -1,7 +1,7 @@
 //! GEN-02: a rate close to what this generator can do at all says nothing about the server.
 //!
-//! Where the server's busiest thread or CPU was busy for more than 95 % of the time, the rate is the
-//! server's own limit (SRV-11), however near the generator was to its own. Then this is a note.
+//! Where the server's busiest thread or CPU was busy for more than 95 % of the time, the rate is
+//! the server's own limit (SRV-11), however near the generator was to its own. Then this is a note.
 
 use model::finding::Claim::Capacity;
 
