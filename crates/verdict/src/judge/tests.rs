@@ -277,7 +277,8 @@ fn a_generator_at_its_limit_beside_a_server_at_its_own_leaves_a_valid_rate() {
 #[test]
 fn a_shared_cpu_does_not_say_that_the_server_was_full() {
     let check = |shared: Option<Vec<u32>>, severity: Severity| {
-        let mut trial = fixture::closed();
+        let mut trial = rounds(&[60_000.0], &[]).remove(0);
+        trial.context.ceiling = None;
         trial.record.workers[0].busy = Span::from_ms(7_500);
         trial.usage.server.as_mut().unwrap().busiest_thread = Some(Span::from_ms(4_000));
         let own = crate::check::Facts::new(&trial)
