@@ -39,7 +39,7 @@ pub fn two_sided(rate: f64, server_busy: f64, generator_busy: f64) -> Option<Two
     }
     // Two clocks that are read a moment apart may say a little more than all.
     let server_busy = server_busy.min(1.0);
-    let is_full = SERVER_FULL.severity(server_busy).is_some();
+    let is_full = is_full(server_busy);
     let above = if is_full {
         &LIMIT_ERROR
     } else {
@@ -69,7 +69,11 @@ pub(crate) fn of_trial(facts: &Facts<'_>) -> Option<TwoSided> {
 /// window. Then the rate is the server's own limit, within the error of the estimate; a generator
 /// that was less busy than the server takes nothing away from that.
 pub(crate) fn is_server_full(facts: &Facts<'_>) -> bool {
-    server_busy(facts).is_some_and(|busy| SERVER_FULL.severity(busy.min(1.0)).is_some())
+    server_busy(facts).is_some_and(is_full)
+}
+
+fn is_full(server_busy: f64) -> bool {
+    SERVER_FULL.severity(server_busy).is_some()
 }
 
 /// How busy the server of `trial` was: its busiest thread or CPU, as a share of the window; none

@@ -24,6 +24,8 @@ struct Row {
     place: String,
     first: String,
     second: String,
+    /// The rounds of the first.
+    rounds: Vec<f64>,
     kind: Kind,
     outcome: Outcome,
 }
@@ -105,9 +107,11 @@ pub(super) fn section(first: &Run, second: Again<'_>, notes: &str) -> String {
         "- {trials} in {rounds}: [the record]({})",
         second.record
     );
-    let rows = rows(first, second.run, notes);
+    let (ours, theirs) = (first.comparisons(), second.run.comparisons());
+    let mut rows = asked(first, second.run, notes);
+    add_declared(&mut rows, &ours, &theirs);
     let _ = write!(out, "\n{MEANS}\n{}", told_of(&rows));
-    out.push_str(&answers(first, second.run));
+    out.push_str(&answers(&ours, &theirs));
     out.push_str("\n| what | this run | second run | second / first | |\n|---|--:|--:|--:|---|\n");
     for row in &rows {
         let _ = writeln!(
@@ -146,7 +150,7 @@ fn told_of(rows: &[Row]) -> String {
         };
         let _ = write!(out, "- {what}: {} disagree", words::count(differing as u64));
         if kind == Kind::Rule {
-            out.push_str(" (it spoke in one run and not in the other)");
+            out.push_str(" (it spoke in one of the runs only)");
         } else {
             let chance = differing_at_most(all);
             let _ = write!(
@@ -167,8 +171,8 @@ fn told_of(rows: &[Row]) -> String {
     out
 }
 
-/// Each number that the page has, once.
-fn rows(first: &Run, second: &Run, notes: &str) -> Vec<Row> {
+/// Each number that was asked for or stands in the notes, once.
+fn asked(first: &Run, second: &Run, notes: &str) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for demand in first.asked.iter().cloned().chain(notes::named(notes)) {
         let Told::Number(ours) = told(first, &demand) else {
@@ -189,12 +193,22 @@ fn rows(first: &Run, second: &Run, notes: &str) -> Vec<Row> {
             },
         });
     }
-    let (ours, theirs) = (first.comparisons(), second.comparisons());
-    for (comparison, rival) in declared(&ours) {
-        let other = partner(&theirs, comparison, rival);
-        rows.push(declared_row(comparison, rival, other));
-    }
     rows
+}
+
+/// The declared comparisons, but for those whose numbers were asked for, too.
+fn add_declared(rows: &mut Vec<Row>, ours: &[Comparison], theirs: &[Comparison]) {
+    for (comparison, rival) in declared(ours) {
+        let rounds = ratios(rival);
+        if !rounds.is_empty() && rows.iter().any(|row| row.rounds == rounds) {
+            continue;
+        }
+        rows.push(declared_row(
+            comparison,
+            rival,
+            partner(theirs, comparison, rival),
+        ));
+    }
 }
 
 fn row(first: &Number, second: &Number) -> Row {
@@ -217,6 +231,7 @@ fn row(first: &Number, second: &Number) -> Row {
         place: first.place.clone(),
         first: value(first),
         second: value(second),
+        rounds: first.rounds.clone(),
         kind,
         outcome,
     }
@@ -281,6 +296,7 @@ fn declared_row(
         place,
         first: ratio(comparison, rival),
         second: second.map_or_else(|| "–".to_owned(), |(_, rival, of)| ratio(of, rival)),
+        rounds: ratios(rival),
         kind: Kind::Ratio,
         outcome,
     }
@@ -308,11 +324,10 @@ fn ratio(comparison: &Comparison, rival: &Rival) -> String {
 }
 
 /// Whether an answer of the one contradicts one of the other.
-fn answers(first: &Run, second: &Run) -> String {
-    let (ours, theirs) = (first.comparisons(), second.comparisons());
+fn answers(ours: &[Comparison], theirs: &[Comparison]) -> String {
     let (mut both, mut against) = (0, Vec::new());
-    for (comparison, rival) in declared(&ours) {
-        let Some((other, their_rival)) = partner(&theirs, comparison, rival) else {
+    for (comparison, rival) in declared(ours) {
+        let Some((other, their_rival)) = partner(theirs, comparison, rival) else {
             continue;
         };
         let (Some(one), Some(two)) = (rival.answer, their_rival.answer) else {

@@ -33,6 +33,23 @@ fn value_of(text: &str) -> model::experiment::Published {
     serde_json::from_str(text).unwrap()
 }
 
+/// What no trial is left of.
+fn invalid() -> model::Verdict {
+    model::Verdict {
+        status: model::Status::Invalid,
+        claims: [(
+            model::Claim::Capacity,
+            model::finding::ClaimVerdict {
+                status: model::Status::Invalid,
+                because: vec!["GEN-03".to_owned()],
+                partial: false,
+            },
+        )]
+        .into(),
+        ..model::Verdict::default()
+    }
+}
+
 const NOTES: &str = "\
 It said nginx is fast. It is: {{rate | server = nginx | workload = seven-bytes
   | connections = 64}}, which is {{rate | server = nginx | workload = seven-bytes | against =
@@ -123,20 +140,7 @@ fn a_placeholder_that_resolves_to_nothing_sound_is_an_error() {
     let error = study(&run, "x", "x", "{{rate | servr = nginx}}", None).unwrap_err();
     assert!(error.why.contains("unknown field `servr`"), "{error}");
     // What no trial is left of is no number of a page.
-    let invalid = model::Verdict {
-        status: model::Status::Invalid,
-        claims: [(
-            model::Claim::Capacity,
-            model::finding::ClaimVerdict {
-                status: model::Status::Invalid,
-                because: vec!["GEN-03".to_owned()],
-                partial: false,
-            },
-        )]
-        .into(),
-        ..model::Verdict::default()
-    };
-    run.judge(&vec![invalid; run.digests().len()]);
+    run.judge(&vec![invalid(); run.digests().len()]);
     let notes = "{{rate | server = nginx | workload = seven-bytes}}";
     let error = study(&run, "x", "x", notes, None).unwrap_err();
     assert!(error.why.ends_with("/s is invalid"), "{error}");
@@ -202,20 +206,7 @@ fn each_number_is_held_against_a_second_run() {
 #[test]
 fn a_number_that_is_invalid_is_not_held() {
     let mut again = with_lighttpd_at(1.0);
-    let invalid = model::Verdict {
-        status: model::Status::Invalid,
-        claims: [(
-            model::Claim::Capacity,
-            model::finding::ClaimVerdict {
-                status: model::Status::Invalid,
-                because: vec!["GEN-03".to_owned()],
-                partial: false,
-            },
-        )]
-        .into(),
-        ..model::Verdict::default()
-    };
-    again.judge(&vec![invalid; again.digests().len()]);
+    again.judge(&vec![invalid(); again.digests().len()]);
     let section = held_against(&again);
     assert!(section.contains(" | invalid in the second |"), "{section}");
     assert!(!section.contains("**disagrees**"), "{section}");

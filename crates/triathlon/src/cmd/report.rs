@@ -125,7 +125,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             return Err(several(&pages).into());
         };
         let record = given.first().map_or_else(PathBuf::new, Clone::clone);
-        let again = args.again.as_deref().map(study::second_run).transpose()?;
+        let again = args.again.as_deref();
+        let again = again
+            .map(|path| study::second_run(&page.run, path))
+            .transpose()?;
         let second = again.as_ref().zip(args.again.as_deref());
         study::write(&page.run, file, &record, args.notes.as_deref(), second)?;
         tell(args, file)?;

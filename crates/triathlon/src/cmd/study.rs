@@ -11,13 +11,22 @@ use report::study::{Again, Study, of_probes, study};
 use super::report::read;
 use super::stored::Opened;
 
-/// The run that the numbers of a page are held against.
-pub(super) fn second_run(path: &Path) -> anyhow::Result<Run> {
+/// The run that the numbers of the `first` are held against.
+pub(super) fn second_run(first: &Run, path: &Path) -> anyhow::Result<Run> {
     let opened = Opened::of(&[path.to_owned()])?;
     let (mut pages, _) = read(&opened.paths)?;
     pages.retain(|page| !page.run.digests().is_empty());
     match pages.len() {
-        1 => Ok(pages.remove(0).run),
+        1 => {
+            let second = pages.remove(0).run;
+            let (one, other) = (&first.name, &second.name);
+            anyhow::ensure!(
+                one == other,
+                "--again {}: this is the experiment '{other}', and the page is of '{one}'",
+                path.display()
+            );
+            Ok(second)
+        }
         0 => anyhow::bail!("--again {}: no trial found there", path.display()),
         count => anyhow::bail!(
             "--again {}: these are {count} executions, and the numbers are held against one",

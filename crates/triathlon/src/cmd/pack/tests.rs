@@ -167,6 +167,29 @@ fn a_pack_that_lies_in_a_repository_is_read_and_makes_its_page() {
     assert_eq!(made.drawings.len(), 2);
 }
 
+/// A page is held against one other run of its experiment.
+#[test]
+fn a_second_run_is_one_run_of_the_same_experiment() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let pack = own.join("src/cmd/pack/fixture.pack");
+    let opened = Opened::of(std::slice::from_ref(&pack)).unwrap();
+    let (pages, _) = read_pages(&opened.paths).unwrap();
+    let first = &pages[0].run;
+    let again = study::second_run(first, &pack).unwrap();
+    assert_eq!(again.digests().len(), first.digests().len());
+    let check = |path: &Path, said: &str| {
+        let error = study::second_run(first, path).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    };
+    let other = own.join("../../record/slashdotting/again.pack");
+    check(
+        &other,
+        "this is the experiment 'slashdotting', and the page is of",
+    );
+    let probes = own.join("../../record/scalable-2003/results.pack");
+    check(&probes, "no trial found there");
+}
+
 /// Every point of probes comes back, and the page of their study is made of them.
 #[test]
 fn results_of_probes_make_a_pack_and_a_page() {
@@ -226,10 +249,10 @@ fn the_pages_of_studies_are_those_of_their_records() {
         let notes = notes.is_file().then_some(notes);
         let page = PathBuf::from(format!("docs/studies/{name}.md"));
         let again = PathBuf::from(format!("record/{name}/again.pack"));
-        let second = root.join(&again).is_file().then(|| {
-            let opened = Opened::of(&[root.join(&again)]).unwrap();
-            read_pages(&opened.paths).unwrap().0.remove(0).run
-        });
+        let path = root.join(&again);
+        let second = path
+            .is_file()
+            .then(|| study::second_run(&pages[0].run, &path).unwrap());
         let second = second.as_ref().map(|run| (run, again.as_path()));
         let made = match pages.first() {
             Some(found) => study::make(&found.run, &page, &record, notes.as_deref(), second),
