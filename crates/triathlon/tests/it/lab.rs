@@ -41,15 +41,13 @@ pub(crate) fn files(results: &Path, folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a trial is stored below `folder`, which may not be there yet.
-fn any_trial(folder: &Path) -> bool {
-    let directories = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut trials = directories.map(|directory| directory.path().join("trials"));
-    let json = |path: PathBuf| path.extension().is_some_and(|end| end == "json");
-    trials.any(|trials| {
-        let mut files = fs::read_dir(trials).into_iter().flatten().flatten();
-        files.any(|file| json(file.path()))
-    })
+/// How many trials of an experiment are stored in `folder`, which a lab may be about to make.
+fn stored_trials(folder: &Path) -> usize {
+    let inside = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
+    inside(folder.to_owned())
+        .flat_map(|directory| inside(directory.path().join("trials")))
+        .filter(|file| file.path().extension().is_some_and(|end| end == "json"))
+        .count()
 }
 
 fn only(folder: &Path) -> PathBuf {
@@ -200,7 +198,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_goes_on() {
     arguments.extend(["rounds=3", "--results", &results]);
     let running = Running::start(&mut command(&arguments));
     wait_until("the second trial", || {
-        folder.path().join("first-heat").is_dir() && files(folder.path(), "trials").len() >= 2
+        stored_trials(&folder.path().join("first-heat")) >= 2
     });
     running.signal("INT");
     let run =
@@ -374,7 +372,7 @@ fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
     let own = lab.pid();
     let mut killed = false;
     wait_until("a generator is killed while it measures", || {
-        let stored = any_trial(&folder.path().join("first-heat"));
+        let stored = stored_trials(&folder.path().join("first-heat")) > 0;
         let children = processes(|parent, _| parent == own);
         let generator = children.iter().find(|(pid, _, _)| {
             let path = format!("/proc/{pid}/cmdline");
