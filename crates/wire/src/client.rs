@@ -134,6 +134,15 @@ impl From<h3::Code> for ProtocolError {
     }
 }
 
+/// The part of `content` that belongs to an answer of `length` bytes, of which `received` have
+/// come, so that what is handed on does not depend on how the bytes are cut.
+#[inline]
+pub(crate) fn own_part(content: &[u8], length: Option<u64>, received: u64) -> &[u8] {
+    let room = length.map_or(u64::MAX, |length| length.saturating_sub(received));
+    let room = usize::try_from(room).unwrap_or(usize::MAX);
+    content.get(..room).unwrap_or(content)
+}
+
 /// Where a connection tells what happens on it.
 pub trait Sink {
     /// The first byte of an answer has come. May be told more than once; the first counts.

@@ -1,7 +1,7 @@
 //! What a server sends.
 
 use super::{Block, Connection, OUT_LIMIT, Shared, Table, WINDOW_LARGEST, WINDOW_USED};
-use crate::client::{Broken, ProtocolError, Sink, StreamId};
+use crate::client::{Broken, ProtocolError, Sink, StreamId, own_part};
 use crate::h2::frame::{self, Code, FrameHead, flag, kind};
 use crate::h2::reader::{Piece, Reader};
 use crate::message::{Framing, Head, Version};
@@ -261,9 +261,10 @@ impl Connection {
             return Ok(());
         };
         let slot = &mut self.slots[place];
+        let own = own_part(content, slot.length, slot.received);
         slot.received += content.len() as u64;
-        if !content.is_empty() {
-            sink.content(stream(place), content);
+        if !own.is_empty() {
+            sink.content(stream(place), own);
         }
         if slot.length.is_some_and(|length| slot.received > length) {
             let ended = self.cancel(place, Code::PROTOCOL);

@@ -4,7 +4,7 @@ use quinn_proto::{Dir, Event, ReadError, StreamEvent, StreamId as Quic};
 
 use super::link::reason;
 use super::{Connection, Shared};
-use crate::client::{Broken, ProtocolError, Sink, StreamId};
+use crate::client::{Broken, ProtocolError, Sink, StreamId, own_part};
 use crate::h3::Code;
 use crate::h3::frame::{self, Piece, Stop, check_settings, number};
 use crate::h3::one_way::{OneWay, begin_control};
@@ -237,8 +237,11 @@ impl Connection {
     #[inline]
     fn content(&mut self, place: usize, content: &[u8], sink: &mut impl Sink) {
         let slot = &mut self.slots[place];
+        let own = own_part(content, slot.length, slot.received);
         slot.received += content.len() as u64;
-        sink.content(stream(place), content);
+        if !own.is_empty() {
+            sink.content(stream(place), own);
+        }
         if slot.length.is_some_and(|length| slot.received > length) {
             let ended = self.cancel(place, Code::MESSAGE);
             sink.broken(ended, Broken::Length);

@@ -21,6 +21,8 @@ pub(super) struct Log {
     under_way: BTreeMap<u32, (u16, usize)>,
     pub(super) ended: Vec<Result<(u16, usize), Broken>>,
     pub(super) is_closing: bool,
+    /// Bytes of content that were handed on, of all answers.
+    pub(super) content: usize,
 }
 
 impl Sink for Log {
@@ -32,6 +34,7 @@ impl Sink for Log {
 
     fn content(&mut self, stream: StreamId, bytes: &[u8]) {
         self.under_way.get_mut(&stream.0).unwrap().1 += bytes.len();
+        self.content += bytes.len();
     }
 
     fn skipped(&mut self, _: StreamId, _: u64) {}

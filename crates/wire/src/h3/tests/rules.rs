@@ -109,7 +109,8 @@ fn a_request_that_stalls_is_given_up() {
     assert_eq!(world.site.asked, ["GET /after"]);
 }
 
-/// An answer with too much content ends there: what stands behind that is nobody's.
+/// An answer with too much content ends there: what is too much and what stands behind it are
+/// nobody's.
 #[test]
 fn what_stands_behind_too_much_content_is_not_read() {
     let mut world = World::new(6, FINE, 1);
@@ -122,4 +123,5 @@ fn what_stands_behind_too_much_content_is_not_read() {
     let bytes = [head, frame(kind::DATA, b"x"), long].concat();
     assert_eq!(world.hear(&bytes), Ok(()));
     assert_eq!(world.log.ended, [Err(Broken::Length)]);
+    assert_eq!(world.log.content, 0);
 }
