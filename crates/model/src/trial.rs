@@ -4,6 +4,7 @@
 //! want from elsewhere is copied into [`Context`] when the trial is stored.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -303,7 +304,7 @@ pub struct Server {
 }
 
 /// What a server had been through between its start and a trial.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Standing {
     /// Servers that stood beside it in the same block, not counting itself.
@@ -313,6 +314,45 @@ pub struct Standing {
     /// The most connections that it had held since its start: what it has allocated for them it may
     /// still hold, so a claim about memory is one for so many connections at least.
     pub connections_before: u32,
+    /// How it was warmed up until its rate was steady, where its folder asks for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warming: Option<Warming>,
+}
+
+/// A warm-up that ends when a server gets no faster.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Warming {
+    /// How long it was loaded, all its documents together.
+    #[serde(rename = "took_ns")]
+    pub took: Span,
+    /// Whether it got no faster any more before the limit.
+    pub is_steady: bool,
+    /// The rate of the fastest part of the warm-up by that of the first.
+    pub gain: f64,
+}
+
+impl Warming {
+    /// This one and that of another document after it.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            took: self.took + other.took,
+            is_steady: self.is_steady && other.is_steady,
+            gain: self.gain.max(other.gain),
+        }
+    }
+}
+
+impl fmt::Display for Warming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { took, gain, .. } = self;
+        let state = match self.is_steady {
+            true => "then its rate was steady",
+            false => "then its rate still rose",
+        };
+        write!(f, "{took} and became {gain:.1} times as fast; {state}")
+    }
 }
 
 /// What keeps the servers of a block from running while another one is measured.

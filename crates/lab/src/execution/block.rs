@@ -99,7 +99,7 @@ impl Lab<'_> {
         progress: &mut Progress,
     ) -> Result<Option<Waiting>, LabError> {
         match self.start_warm(racer, connections, ground, progress) {
-            Ok(running) => Ok(Some(Waiting::new(running, connections))),
+            Ok((running, warming)) => Ok(Some(Waiting::new(running, connections, warming))),
             Err(error) if self.is_gap(&error)? => {
                 lap.lost.insert(racer);
                 let mut gap = self.gap_of(racer, &error);
@@ -109,32 +109,6 @@ impl Lab<'_> {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Started, right, and warm for every document, by that many connections.
-    fn start_warm(
-        &mut self,
-        racer: Racer,
-        connections: u32,
-        ground: &Ground,
-        progress: &mut Progress,
-    ) -> Result<Running, LabError> {
-        let mut running = self.start(racer, ground, false)?;
-        self.ask_for_everything(racer, &mut running, ground, progress)?;
-        running.read_condition();
-        let workloads = ground.workloads(racer, self.experiment);
-        let share = self.experiment.warmup() / u64::try_from(workloads.len()).unwrap_or(1);
-        if !share.is_zero() {
-            for workload in workloads {
-                let target = ground.target(racer, running.place(), workload, self.experiment);
-                let number = progress.next_number();
-                let load = Load::warmup(self.experiment, connections, share, number);
-                let plan = trial::plan(&target, &load, &self.division.generator);
-                self.generator.run(&plan, &mut |_, _| ())?;
-                self.check_interrupt()?;
-            }
-        }
-        Ok(running)
     }
 
     /// One server's turn at one cell. What goes wrong with it is a row, and it is started afresh
@@ -157,7 +131,7 @@ impl Lab<'_> {
         };
         let outcome = match state {
             Ok(was_frozen) => {
-                let standing = standby.standing(waiting.held);
+                let standing = standby.standing(&waiting);
                 waiting.running.set_standing(standing);
                 waiting.held = waiting.held.max(connections);
                 self.take_turn(

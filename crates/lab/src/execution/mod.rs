@@ -8,12 +8,13 @@ mod prepare;
 mod progress;
 mod search;
 mod standby;
+mod warm;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::experiment::{Gap, Placement, Workload};
 use model::point::PLACEMENT;
-use model::trial::{Ceiling, Waited};
+use model::trial::{Ceiling, Waited, Warming};
 use model::{Environment, Experiment, Manifest, Rate, Span, Trial};
 
 use crate::calm::Calm;
@@ -60,6 +61,14 @@ pub enum News<'a> {
         servers: &'a [&'a str],
         /// Trials to be.
         trials: usize,
+    },
+    /// A server whose folder asks for that was warmed up until its rate was steady, or until its
+    /// limit.
+    Warm {
+        /// Its label.
+        server: &'a str,
+        /// What came of it.
+        warming: &'a Warming,
     },
     /// The machine does not come to rest, and the next trial begins all the same.
     Restless(&'a Waited),

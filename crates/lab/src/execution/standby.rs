@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::trial::{Freezing, Standing};
+use model::trial::{Freezing, Standing, Warming};
 use sys::process::Guard;
 
 use crate::server::Running;
@@ -27,15 +27,18 @@ pub(super) struct Waiting {
     pub(super) running: Running,
     /// The most connections that it has held.
     pub(super) held: u32,
+    /// How it was warmed up until its rate was steady.
+    warming: Option<Warming>,
     /// As they were when it was frozen: pid and start time.
     processes: Option<Vec<(u32, u64)>>,
 }
 
 impl Waiting {
-    pub(super) const fn new(running: Running, held: u32) -> Self {
+    pub(super) const fn new(running: Running, held: u32, warming: Option<Warming>) -> Self {
         Self {
             running,
             held,
+            warming,
             processes: None,
         }
     }
@@ -87,9 +90,8 @@ impl Standby {
         Some((waiting, state))
     }
 
-    /// What is to be stored about a server that was taken or started: `held` connections at most
-    /// were there before.
-    pub(super) fn standing(&self, held: u32) -> Standing {
+    /// What is to be stored about a server that was taken or started.
+    pub(super) fn standing(&self, taken: &Waiting) -> Standing {
         let neighbours = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
         Standing {
             neighbours,
@@ -98,7 +100,8 @@ impl Standby {
             } else {
                 self.freezing
             },
-            connections_before: held,
+            connections_before: taken.held,
+            warming: taken.warming,
         }
     }
 

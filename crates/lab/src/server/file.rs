@@ -18,6 +18,8 @@ pub(super) struct ServerToml {
     /// with a watchdog cannot.
     #[serde(default = "yes")]
     pub(super) bears_freezing: bool,
+    /// It gets faster while it runs: how long it is loaded at most until its rate is steady.
+    pub(super) steady_within: Option<Spanned<String>>,
     /// Where it logs requests, below its private folder.
     #[serde(default = "access_log_file")]
     pub(super) access_log_file: String,

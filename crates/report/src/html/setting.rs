@@ -55,6 +55,11 @@ fn one_server(label: &str, server: &Server) -> String {
             .open_files_limit
             .map_or_else(String::new, number::count),
     );
+    let warming = server.standing.and_then(|standing| standing.warming);
+    fact(
+        "warmed up for",
+        warming.map_or_else(String::new, |warming| warming.to_string()),
+    );
     fact("ended early", server.exit.clone().unwrap_or_default());
     fact("doctor: unknown", unread(&server.doctor_unknown));
     html.push_str("</dl>\n");

@@ -419,6 +419,33 @@ fn a_server_of_the_users_is_a_folder_too() {
         .expect_complaint(&["mine has no access log 'on'; there are off"]);
 }
 
+/// Its folder says that it gets faster while it runs, and the trials say what came of that.
+#[test]
+fn a_server_that_is_compiled_while_it_runs_is_warmed_up_until_it_is_steady() {
+    let text = format!("steady_within = \"12s\"\n{MINE}");
+    let folder = mine(&text);
+    let servers = folder.path().display().to_string();
+    let results = tempfile::tempdir().unwrap();
+    let run = tiny("mine", results.path(), &["--servers", &servers]).expect_measured();
+    let said = "up to 12 s more for each start of mine, until its rate is steady";
+    assert!(run.stderr.contains(said), "{run:#?}");
+    assert!(run.stderr.contains("was warmed up for"), "{run:#?}");
+    for trial in trials(results.path()) {
+        let point = trial.point.expect("a trial of a lab has a point");
+        let standing = trial.context.server.and_then(|server| server.standing);
+        let warming = standing.and_then(|standing| standing.warming);
+        assert_eq!(warming.is_none(), point.ceiling, "{run:#?}");
+        // Two documents of four slices at least.
+        let is_warm = |warming: model::trial::Warming| warming.took >= model::Span::from_s(4);
+        assert!(warming.is_none_or(is_warm), "{warming:?}");
+    }
+    // Who wants no warm-up gets none.
+    let results = tempfile::tempdir().unwrap();
+    let more = ["--servers", &servers, "warmup=0s"];
+    let run = tiny("mine", results.path(), &more).expect_measured();
+    assert!(!run.stderr.contains("warmed up"), "{run:#?}");
+}
+
 /// A line that nginx does not know is told in its own words before it starts, with the place.
 #[test]
 fn a_broken_configuration_is_told_by_the_products_own_test() {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use minijinja::Environment;
 use minijinja::value::Value;
+use model::Span;
 use sys::process::Signal;
 use toml::Spanned;
 
@@ -28,6 +29,7 @@ pub struct Product {
     install: String,
     foreground: String,
     bears_freezing: bool,
+    steady_within: Option<Span>,
     access_log_file: String,
     processes: Vec<Process>,
     kinds: Kinds,
@@ -183,6 +185,10 @@ impl Product {
                 "{path}:1: process: give at least one [[process]]"
             )));
         }
+        let steady_within = written
+            .steady_within
+            .map(|within| reader.span(within))
+            .transpose()?;
         let mut processes = Vec::new();
         for (index, process) in written.process.into_iter().enumerate() {
             processes.push(reader.process(&engine, name, index, process.into_inner(), &files)?);
@@ -193,6 +199,7 @@ impl Product {
             install: written.install,
             foreground: written.foreground,
             bears_freezing: written.bears_freezing,
+            steady_within,
             access_log_file: written.access_log_file,
             processes,
             kinds,
@@ -212,6 +219,7 @@ impl Product {
             foreground: String::new(),
             // Whoever froze it would stop it for others, too.
             bears_freezing: false,
+            steady_within: None,
             access_log_file: String::new(),
             processes: Vec::new(),
             kinds: Kinds {
@@ -243,6 +251,7 @@ impl Product {
             files: self.files.clone(),
             engine: template::engine(),
             bears_freezing: self.bears_freezing,
+            steady_within: self.steady_within,
         }
     }
 
@@ -264,6 +273,11 @@ impl Product {
     /// Whether it can be stopped for a while (SIGSTOP) and go on as if nothing had been.
     pub const fn bears_freezing(&self) -> bool {
         self.bears_freezing
+    }
+
+    /// How long it is loaded at most until its rate is steady, if it gets faster while it runs.
+    pub const fn steady_within(&self) -> Option<Span> {
+        self.steady_within
     }
 
     /// Where it logs requests, below its private folder.

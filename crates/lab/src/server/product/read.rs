@@ -247,12 +247,14 @@ impl<'t> Reader<'t> {
     }
 
     fn time(&self, written: Spanned<String>) -> Result<Duration, ServerError> {
+        Ok(Duration::from_nanos(self.span(written)?.as_ns()))
+    }
+
+    pub(super) fn span(&self, written: Spanned<String>) -> Result<Span, ServerError> {
         let text = self.text(written);
-        let span: Span = text
-            .text
+        text.text
             .parse()
-            .map_err(|error| ServerError(format!("{}: {error}", self.told(&text))))?;
-        Ok(Duration::from_nanos(span.as_ns()))
+            .map_err(|error| ServerError(format!("{}: {error}", self.told(&text))))
     }
 
     /// File and line of a key, or of the nearest that is written.

@@ -61,6 +61,9 @@ impl Screen {
                     out::note(format_args!("{}{left}", self.block));
                 }
             }
+            News::Warm { server, warming } => {
+                self.line(&format!("{server:<16} was warmed up for {warming}"));
+            }
             News::Restless(waited) => self.line(&restless(waited)),
             News::Probe { server, made } => {
                 if self.live {
