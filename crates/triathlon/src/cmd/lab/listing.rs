@@ -12,9 +12,9 @@ use lab::experiment::{BUILT_IN, NEW};
 use lab::probe::question;
 use lab::server::{Absent, Installed, Search, installed};
 use lab::sweep::{Cost, untold};
+use model::Experiment;
 use model::experiment::Gap;
 use model::threshold::Threshold;
-use model::{Experiment, Span};
 use verdict::words;
 
 use crate::exit::UsageError;
@@ -173,13 +173,8 @@ pub(super) fn grid(
             cost.time.people()
         ),
     );
-    for (index, limit) in growing(servers) {
-        let label = &experiment.servers()[index].label;
-        let limit = limit.people();
-        line(
-            "",
-            &format!("and up to {limit} more for each start of {label}, until its rate is steady"),
-        );
+    for said in growing(experiment, servers) {
+        line("", &said);
     }
     let present = (0..servers.len()).filter(|index| servers[*index].is_some());
     if let Some(said) = untold(experiment, &present.collect::<Vec<_>>()) {
@@ -188,11 +183,15 @@ pub(super) fn grid(
     text
 }
 
-/// Servers that get faster while they run, and how long each is warmed up at most.
-fn growing(servers: &[Option<Installed>]) -> impl Iterator<Item = (usize, Span)> {
-    servers.iter().enumerate().filter_map(|(index, server)| {
-        let limit = server.as_ref()?.product.steady_within()?;
-        Some((index, limit))
+/// What servers take that get faster while they run.
+fn growing(experiment: &Experiment, servers: &[Option<Installed>]) -> impl Iterator<Item = String> {
+    let pairs = experiment.servers().iter().zip(servers);
+    pairs.filter_map(|(variant, server)| {
+        let limit = server.as_ref()?.product.steady_within()?.people();
+        let label = &variant.label;
+        Some(format!(
+            "and up to {limit} more for each start of {label}, until its rate is steady"
+        ))
     })
 }
 
