@@ -82,6 +82,8 @@ pub(crate) enum Generator {
     H2load,
     /// With HTTP/2.
     H2loadHttp2,
+    /// With HTTP/3.
+    OhaHttp3,
     TriathlonReadiness,
     TriathlonUring,
     Wrk,
@@ -111,6 +113,7 @@ impl Generator {
             Self::BareUringWithout(which) => WITHOUT[which].1,
             Self::H2load => "h2load --h1",
             Self::H2loadHttp2 => "h2load",
+            Self::OhaHttp3 => "oha",
             Self::TriathlonReadiness => "triathlon load, readiness",
             Self::TriathlonUring => "triathlon load, io_uring",
             Self::Wrk => "wrk",
@@ -123,6 +126,7 @@ impl Generator {
             Self::Ab => ("ab", "apache2-utils"),
             Self::H2load | Self::H2loadHttp2 => ("h2load", "nghttp2-client"),
             Self::Wrk => ("wrk", "wrk"),
+            Self::OhaHttp3 => ("oha", "oha"),
             _ => return None,
         };
         find(program).is_none().then_some(package)
@@ -131,7 +135,7 @@ impl Generator {
     /// How long a run is for the server, warm-up included.
     pub(crate) fn seconds(self, task: &Task<'_>) -> f64 {
         let warmup = match self {
-            Self::Ab | Self::H2load | Self::H2loadHttp2 | Self::Wrk => 0.0,
+            Self::Ab | Self::H2load | Self::H2loadHttp2 | Self::OhaHttp3 | Self::Wrk => 0.0,
             Self::BareEpoll
             | Self::BareEpollDiscard
             | Self::BareUring
@@ -147,6 +151,7 @@ impl Generator {
             Self::Wrk => self.run_peer("wrk", task),
             Self::Ab => self.run_peer("ab", task),
             Self::H2load | Self::H2loadHttp2 => self.run_peer("h2load", task),
+            Self::OhaHttp3 => self.run_peer("oha", task),
             Self::BareEpoll => run_bare(programs, "bare_epoll", task, &[]),
             Self::BareEpollDiscard => run_bare(programs, "bare_epoll", task, &["--discard", "1"]),
             Self::BareUring => run_bare(programs, "bare_uring", task, &[]),
@@ -178,6 +183,10 @@ impl Generator {
                 .args((!is_brief).then_some("-k"))
                 .args(["-q", "-c", &connections, "-t", &seconds])
                 .args(["-n", "100000000"]),
+            Self::OhaHttp3 => command
+                .args(["--no-tui", "--insecure", "--http-version", "3"])
+                .args(["-c", &connections, "-p", &ask.speech.streams().to_string()])
+                .args(["-z", &format!("{seconds}s")]),
             // It makes a connection no second time, so that all of them are made at once.
             _ if is_brief => command.args(["--h1", "-t1", "-c", HANDSHAKES, "-n", HANDSHAKES]),
             Self::H2load => command.args(["--h1", "-t1", "-c", &connections, "-D", &seconds]),
@@ -190,7 +199,7 @@ impl Generator {
         let text = output(&mut command).with_context(|| format!("{program} failed"))?;
         let cpu_us = children_cpu_us() - before;
         let rate = match self {
-            Self::Wrk => number_after(&text, &["Requests/sec:"]),
+            Self::Wrk | Self::OhaHttp3 => number_after(&text, &["Requests/sec:"]),
             Self::Ab => number_after(&text, &["Requests per second:"]),
             _ => number_after(&text, &["finished in", ", "]),
         };

@@ -107,12 +107,24 @@ pub(super) fn http3(setting: &Setting) -> Result<()> {
         ]),
         None => println!("  caddy is not installed (apt-get install caddy)"),
     }
+    // No package has a generator of HTTP/3.
+    let oha = Generator::OhaHttp3;
+    if oha.missing().is_some() {
+        println!("  oha is not installed (cargo install --locked oha --features http3)");
+    } else {
+        contests.push(("origin, HTTP/3, oha", oha, &origin, ask.over(three)));
+        if let Some(caddy) = &caddy {
+            contests.push(("Caddy, HTTP/3, oha", oha, caddy, ask.over(three)));
+        }
+    }
     let rows = contest(setting, &contests)?;
     table(&rows, &["origin, HTTP/2 over TLS"]);
     cpu_ratio(&rows, "origin, HTTP/3", "origin, HTTP/2 over TLS", None);
     cpu_ratio(&rows, "Caddy, HTTP/3", "Caddy, HTTP/2 over TLS", None);
     server_cpu_ratio(&rows, "origin, HTTP/3", "origin, HTTP/2 over TLS", None);
     server_cpu_ratio(&rows, "origin, HTTP/3", "Caddy, HTTP/3", None);
+    cpu_ratio(&rows, "origin, HTTP/3", "origin, HTTP/3, oha", None);
+    cpu_ratio(&rows, "Caddy, HTTP/3", "Caddy, HTTP/3, oha", None);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 
 use model::probe::{Growth, ProbeDemand, ProbeFigure, ProbeResult, ProbeShown, ProbesFile};
 use verdict::analysis::Standing;
+use verdict::growth;
 
 use crate::asked::{Answer, Number, Told};
 use crate::number::{Unit, count, plain, plural, times};
@@ -79,6 +80,23 @@ pub(crate) fn told(results: &[ProbeResult], demand: &ProbeDemand) -> Told {
         }),
         Err(why) => Told::Not(why),
     }
+}
+
+/// What is asked for in each pass, and whether that is a ratio; none where it is no number of a
+/// pass.
+pub(crate) fn passes(results: &[ProbeResult], demand: &ProbeDemand) -> Option<(Vec<f64>, bool)> {
+    let shown = demand.show?;
+    let probe = demand.probe.as_deref()?;
+    let place = Place::of(results, probe, demand.operation.as_deref()).ok()?;
+    let mut values = place.passes(shown)?;
+    let Some(other) = &demand.against else {
+        return Some((values, shown == ProbeShown::Ratio));
+    };
+    let other = Place::of(results, other, demand.against_operation.as_deref()).ok()?;
+    for (value, other) in values.iter_mut().zip(other.passes(shown)?) {
+        *value /= other;
+    }
+    Some((values, true))
 }
 
 /// A value, of what it is, and its interval.
@@ -205,9 +223,23 @@ impl<'a> Place<'a> {
     /// The median of all megabytes, per second.
     fn speed(&self) -> Option<f64> {
         let points = self.result.points(self.series).into_iter().flatten();
-        let mut speeds: Vec<f64> = points.map(|(_, ns)| 1e9 / ns).collect();
-        speeds.sort_by(f64::total_cmp);
-        speeds.get(speeds.len() / 2).map(|speed| speed.round())
+        median_speed(points.collect()).map(f64::round)
+    }
+
+    /// The same value of each pass.
+    fn passes(&self, shown: ProbeShown) -> Option<Vec<f64>> {
+        let passes = self.result.points(self.series);
+        let ends = || growth::ends(&passes);
+        Some(match shown {
+            ProbeShown::Beginning => ends()?.into_iter().map(|(first, _)| first).collect(),
+            ProbeShown::End => ends()?.into_iter().map(|(_, last)| last).collect(),
+            ProbeShown::Ratio => ends()?
+                .into_iter()
+                .map(|(first, last)| last / first)
+                .collect(),
+            ProbeShown::Speed => passes.into_iter().filter_map(median_speed).collect(),
+            ProbeShown::Growth | ProbeShown::Population => return None,
+        })
     }
 
     fn value(&self, shown: ProbeShown) -> Result<f64, String> {
@@ -236,4 +268,11 @@ impl<'a> Place<'a> {
             (None, None) => "nothing was measured".to_owned(),
         }
     }
+}
+
+/// The median of megabytes, per second.
+fn median_speed(points: Vec<(u32, f64)>) -> Option<f64> {
+    let mut speeds: Vec<f64> = points.into_iter().map(|(_, ns)| 1e9 / ns).collect();
+    speeds.sort_by(f64::total_cmp);
+    speeds.get(speeds.len() / 2).copied()
 }

@@ -387,7 +387,7 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
         assert!(html.contains(wanted), "{wanted}");
     }
     let notes = "It grows: {{growth | probe = socket}}, by {{ratio | probe = socket}}.";
-    let made = crate::study::of_probes(&file, &results, "small", "../x.pack", notes).unwrap();
+    let made = crate::study::of_probes(&file, &results, "small", "../x.pack", notes, None).unwrap();
     for wanted in [
         "# small\n\nDoes it grow?\n",
         "triathlon lab small\n",
@@ -400,10 +400,58 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
         assert!(made.page.contains(wanted), "{wanted}\n{}", made.page);
     }
     assert_eq!(made.drawings.len(), 1);
-    let wrong = crate::study::of_probes(&file, &results, "small", "x", "{{growth | probe = bind}}");
+    let notes = "{{growth | probe = bind}}";
+    let wrong = crate::study::of_probes(&file, &results, "small", "x", notes, None);
     let said = wrong.unwrap_err().to_string();
     assert_eq!(
         said,
         "line 1: {{growth | probe = bind}}: bind was not measured here"
     );
+}
+
+/// The same with six passes, which differ a little.
+fn in_six_passes(mut result: ProbeResult) -> ProbeResult {
+    let passes: Vec<Pass> = (0..6)
+        .map(|place| result.passes[place % 3].clone())
+        .collect();
+    result.passes = passes;
+    result
+}
+
+/// What a second run says stands beside each number, and where they disagree it says so.
+#[test]
+fn numbers_of_probes_are_held_against_a_second_run() {
+    let asked = r#"{ "who": "ours", "demand": "Dearer?", "show": "end", "probe": "bind",
+                     "against": "socket" }"#;
+    let first = [result("socket", 5), result("bind", 5)].map(in_six_passes);
+    let mut second = [result("socket", 5), result("bind", 20)].map(in_six_passes);
+    second[1].growth[0].classes = vec![Class::Flat];
+    let again = crate::study::AgainOfProbes {
+        results: &second,
+        record: "again.pack",
+    };
+    let made = crate::study::of_probes(&question(asked), &first, "x", "y", "", Some(again));
+    let page = made.unwrap().page;
+    let (_, section) = page.split_once("## Held against a second run").unwrap();
+    for wanted in [
+        "- 2 probes in 6 passes: [the record](again.pack)",
+        "- 2 curves: 1 disagree (no class of growth is possible in both runs).",
+        "- 3 ratios: 2 disagree; if nothing had changed, at most 1 would by chance",
+        "- 2 numbers with a unit: 1 disagree; ",
+        "| class of growth, socket | linear | linear | – | agrees |",
+        "| class of growth, bind socket | linear | flat | – | **disagrees** |",
+        "| the end relative to the beginning, socket | 3.00 × | 3.00 × | 1.000 \\[0.999, 1.001\\] | agrees |",
+        "relative to socket, 6 passes |",
+    ] {
+        assert!(section.contains(wanted), "{wanted}\n{section}");
+    }
+    // What was not measured again is told.
+    let again = crate::study::AgainOfProbes {
+        results: &second[..1],
+        record: "again.pack",
+    };
+    let made = crate::study::of_probes(&question(asked), &first, "x", "y", "", Some(again));
+    let page = made.unwrap().page;
+    let wanted = "| class of growth, bind socket | linear | – | – | not measured in the second |";
+    assert!(page.contains(wanted), "{page}");
 }

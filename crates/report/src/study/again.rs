@@ -11,6 +11,9 @@ use crate::asked::{Number, Told, told};
 use crate::digests::Run;
 use crate::number::times;
 
+/// The section's heading.
+pub(super) const HEADING: &str = "\n## Held against a second run\n\n";
+
 /// What the whole table means.
 const MEANS: &str = "\
 Where the interval (95 %) of the second run in terms of the first leaves out 1, they disagree.
@@ -20,19 +23,21 @@ server was to its limit, and with it each response time and each ratio of them.
 ";
 
 /// A number of the first run beside that of the second.
-struct Row {
-    place: String,
-    first: String,
-    second: String,
+pub(super) struct Row {
+    pub(super) place: String,
+    pub(super) first: String,
+    pub(super) second: String,
     /// The rounds of the first.
-    rounds: Vec<f64>,
-    kind: Kind,
-    outcome: Outcome,
+    pub(super) rounds: Vec<f64>,
+    pub(super) kind: Kind,
+    pub(super) outcome: Outcome,
 }
 
 /// What sort of number it is.
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
+    /// How a cost grows.
+    Curve,
     /// Of two numbers of the same rounds.
     Ratio,
     /// With a unit.
@@ -41,12 +46,12 @@ enum Kind {
     Rule,
 }
 
-enum Outcome {
+pub(super) enum Outcome {
     /// The runs were compared.
     Held(Held),
-    /// A rule spoke in both or in neither.
+    /// A rule spoke in both or in neither; a class of growth is possible in both.
     Same,
-    /// A rule spoke in one of them.
+    /// A rule spoke in one of them; no class of growth is possible in both.
     Other,
     /// They cannot be compared.
     Not(String),
@@ -93,7 +98,7 @@ fn ratio_of(value: f64) -> String {
 
 /// The section.
 pub(super) fn section(first: &Run, second: Again<'_>, notes: &str) -> String {
-    let mut out = "\n## Held against a second run\n\n".to_owned();
+    let mut out = HEADING.to_owned();
     if let Some(command) = &second.run.command {
         let _ = write!(out, "```sh\n{command}\n```\n\n");
     }
@@ -112,8 +117,15 @@ pub(super) fn section(first: &Run, second: Again<'_>, notes: &str) -> String {
     add_declared(&mut rows, &ours, &theirs);
     let _ = write!(out, "\n{MEANS}\n{}", told_of(&rows));
     out.push_str(&answers(&ours, &theirs));
-    out.push_str("\n| what | this run | second run | second / first | |\n|---|--:|--:|--:|---|\n");
-    for row in &rows {
+    out.push_str(&table(&rows));
+    out
+}
+
+/// A line for each row.
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut out =
+        "\n| what | this run | second run | second / first | |\n|---|--:|--:|--:|---|\n".to_owned();
+    for row in rows {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} |",
@@ -128,9 +140,10 @@ pub(super) fn section(first: &Run, second: Again<'_>, notes: &str) -> String {
 }
 
 /// How many agree, and how many would not by chance.
-fn told_of(rows: &[Row]) -> String {
+pub(super) fn told_of(rows: &[Row]) -> String {
     let mut out = String::new();
     let kinds = [
+        (Kind::Curve, "curve"),
         (Kind::Ratio, "ratio"),
         (Kind::Number, "number with a unit"),
         (Kind::Rule, "count of trials in which a rule spoke"),
@@ -149,15 +162,17 @@ fn told_of(rows: &[Row]) -> String {
             None => words::plural(u64::from(all), name),
         };
         let _ = write!(out, "- {what}: {} disagree", words::count(differing as u64));
-        if kind == Kind::Rule {
-            out.push_str(" (it spoke in one of the runs only)");
-        } else {
-            let chance = differing_at_most(all);
-            let _ = write!(
-                out,
-                "; if nothing had changed, at most {chance} would by chance, 95 times in 100 \
-                 (counted as if none depended on another)"
-            );
+        match kind {
+            Kind::Curve => out.push_str(" (no class of growth is possible in both runs)"),
+            Kind::Rule => out.push_str(" (it spoke in one of the runs only)"),
+            Kind::Ratio | Kind::Number => {
+                let chance = differing_at_most(all);
+                let _ = write!(
+                    out,
+                    "; if nothing had changed, at most {chance} would by chance, 95 times in 100 \
+                     (counted as if none depended on another)"
+                );
+            }
         }
         if left_out > 0 {
             let _ = write!(
@@ -221,7 +236,7 @@ fn row(first: &Number, second: &Number) -> Row {
     let outcome = match kind {
         Kind::Rule if first.trials.is_empty() == second.trials.is_empty() => Outcome::Same,
         Kind::Rule => Outcome::Other,
-        Kind::Ratio | Kind::Number => compared(
+        Kind::Curve | Kind::Ratio | Kind::Number => compared(
             [first.standing, second.standing],
             &first.rounds,
             &second.rounds,

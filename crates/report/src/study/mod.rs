@@ -5,6 +5,7 @@ mod again;
 mod charts;
 mod notes;
 mod probes;
+mod probes_again;
 
 use std::fmt::Write as _;
 
@@ -18,7 +19,7 @@ use crate::number::{plain, times};
 use crate::published::{WARNING, rows};
 
 pub use notes::NoteError;
-pub use probes::of_probes;
+pub use probes::{AgainOfProbes, of_probes};
 
 /// A page and what lies beside it.
 #[derive(Clone, Debug)]

@@ -6,21 +6,31 @@ use model::probe::{AxisKind, ProbeDemand, ProbeResult, ProbesFile};
 use serde_json::{Map, Value};
 
 use super::notes::{self, NoteError};
-use super::{Study, asked_table, machine, text};
+use super::{Study, asked_table, machine, probes_again, text};
 use crate::asked::Told;
 use crate::chart::{Axis, Chart, Kind, LOOKS, Point, Scale, Series};
 use crate::number::{Unit, plural, rounded};
 use crate::probe::{self, HOW, Side, asked, operations};
 use crate::published::WARNING;
 
+/// Probes that were asked again: what the numbers of the first time are held against.
+#[derive(Clone, Copy, Debug)]
+pub struct AgainOfProbes<'a> {
+    /// What they told the second time.
+    pub results: &'a [ProbeResult],
+    /// Where that lies, as a link.
+    pub record: &'a str,
+}
+
 /// Makes the page called `name`. `record` says where the results lie, as a link; `notes` is what
-/// was written by hand, and may be empty.
+/// was written by hand, and may be empty; `again` is a second run, where there is one.
 pub fn of_probes(
     file: &ProbesFile,
     results: &[ProbeResult],
     name: &str,
     record: &str,
     notes: &str,
+    again: Option<AgainOfProbes<'_>>,
 ) -> Result<Study, NoteError> {
     let experiment = &file.experiment;
     let mut page = format!("# {}\n\n", text(&experiment.name));
@@ -34,13 +44,7 @@ pub fn of_probes(
     if let Some(result) = results.first() {
         page.push_str(&machine(&result.environment));
     }
-    let passes = results.iter().map(|result| result.passes.len());
-    let _ = writeln!(
-        page,
-        "- {} in {}: [the record]({record})",
-        plural(results.len(), "probe"),
-        plural(passes.max().unwrap_or(0), "pass")
-    );
+    page.push_str(&counted(results, record));
     page.push_str(&answer(results));
     let mut charts = vec![costs(file, results), speeds(results)];
     charts.retain(|chart| !chart.is_empty());
@@ -52,7 +56,20 @@ pub fn of_probes(
         let filled = notes::fill(notes, &|placeholder| number(results, placeholder))?;
         let _ = writeln!(page, "{}{}", super::NOTES, filled.trim());
     }
+    if let Some(second) = again {
+        page.push_str(&probes_again::section(file, results, second));
+    }
     Ok(Study { page, drawings })
+}
+
+/// How many there are, and where.
+pub(super) fn counted(results: &[ProbeResult], record: &str) -> String {
+    let passes = results.iter().map(|result| result.passes.len());
+    format!(
+        "- {} in {}: [the record]({record})\n",
+        plural(results.len(), "probe"),
+        plural(passes.max().unwrap_or(0), "pass")
+    )
 }
 
 /// A row for each operation.

@@ -253,9 +253,6 @@ fn probes(args: &Args, record: &Path, is_packed: bool) -> anyhow::Result<Exit> {
     if args.csv.is_some() {
         anyhow::bail!("--csv has a row per trial; the points of probes are in their JSON files");
     }
-    if args.again.is_some() {
-        anyhow::bail!("--again holds the numbers of trials against a second run; these are probes");
-    }
     let path = args.paths[0].as_path();
     let question = super::probe::question_of(path)?;
     if let Some(file) = &args.markdown {
@@ -266,7 +263,8 @@ fn probes(args: &Args, record: &Path, is_packed: bool) -> anyhow::Result<Exit> {
                 path.display()
             );
         };
-        study::write_probes(&question.file, results, file, record, args.notes.as_deref())?;
+        let (notes, again) = (args.notes.as_deref(), args.again.as_deref());
+        study::write_probes(&question.file, results, file, record, notes, again)?;
         tell(args, file)?;
     }
     if args.markdown.is_none() || args.html.is_some() || args.pdf.is_some() {

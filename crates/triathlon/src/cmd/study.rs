@@ -4,10 +4,12 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
+use lab::probe::shelf;
 use model::probe::{ProbeResult, ProbesFile};
 use report::Run;
-use report::study::{Again, Study, of_probes, study};
+use report::study::{Again, AgainOfProbes, Study, of_probes, study};
 
+use super::probe::question_of;
 use super::report::read;
 use super::stored::Opened;
 
@@ -35,6 +37,23 @@ pub(super) fn second_run(first: &Run, path: &Path) -> anyhow::Result<Run> {
     }
 }
 
+/// What probes of the experiment `first` told a second time.
+pub(super) fn second_probes(first: &ProbesFile, path: &Path) -> anyhow::Result<Vec<ProbeResult>> {
+    let opened = Opened::of(&[path.to_owned()])?;
+    let folder = &opened.paths[0];
+    let about = || format!("--again {}", path.display());
+    let results = shelf::read(folder).with_context(about)?;
+    let question = question_of(folder)?;
+    let other = question.map_or_else(String::new, |found| found.file.experiment.name);
+    let one = &first.experiment.name;
+    anyhow::ensure!(
+        *one == other,
+        "{}: this is the experiment '{other}', and the page is of '{one}'",
+        about()
+    );
+    Ok(results)
+}
+
 /// Writes the page and its drawings. `record` is where the trials lie; `again` is a second run with
 /// its record.
 pub(super) fn write(
@@ -47,18 +66,21 @@ pub(super) fn write(
     lay_down(&make(run, file, record, notes, again)?, file)
 }
 
-/// The same of results of probes.
+/// The same of results of probes; `again` is where those of a second run lie.
 pub(super) fn write_probes(
     question: &ProbesFile,
     results: &[ProbeResult],
     file: &Path,
     record: &Path,
     notes: Option<&Path>,
+    again: Option<&Path>,
 ) -> anyhow::Result<()> {
-    lay_down(
-        &make_of_probes(question, results, file, record, notes)?,
-        file,
-    )
+    let told = again
+        .map(|path| second_probes(question, path))
+        .transpose()?;
+    let second = told.as_deref().zip(again);
+    let made = make_of_probes(question, results, file, record, notes, second)?;
+    lay_down(&made, file)
 }
 
 fn lay_down(made: &Study, file: &Path) -> anyhow::Result<()> {
@@ -79,8 +101,7 @@ pub(super) fn make(
     again: Option<(&Run, &Path)>,
 ) -> anyhow::Result<Study> {
     let (name, link, text) = around(file, record, notes)?;
-    let folder = file.parent().unwrap_or_else(|| Path::new(""));
-    let link_of_second = again.map(|(_, record)| way(folder, record).display().to_string());
+    let link_of_second = again.map(|(_, record)| link_to(file, record));
     let second = again.zip(link_of_second.as_ref());
     let second = second.map(|((run, _), record)| Again { run, record });
     study(run, &name, &link, &text, second).with_context(|| named(notes))
@@ -93,9 +114,19 @@ pub(super) fn make_of_probes(
     file: &Path,
     record: &Path,
     notes: Option<&Path>,
+    again: Option<(&[ProbeResult], &Path)>,
 ) -> anyhow::Result<Study> {
     let (name, link, text) = around(file, record, notes)?;
-    of_probes(question, results, &name, &link, &text).with_context(|| named(notes))
+    let link_of_second = again.map(|(_, record)| link_to(file, record));
+    let second = again.zip(link_of_second.as_ref());
+    let second = second.map(|((results, _), record)| AgainOfProbes { results, record });
+    of_probes(question, results, &name, &link, &text, second).with_context(|| named(notes))
+}
+
+/// The link from a page to a record.
+fn link_to(page: &Path, record: &Path) -> String {
+    let folder = page.parent().unwrap_or_else(|| Path::new(""));
+    way(folder, record).display().to_string()
 }
 
 fn named(notes: Option<&Path>) -> String {
@@ -115,9 +146,7 @@ fn around(
             fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?
         }
     };
-    let folder = file.parent().unwrap_or_else(|| Path::new(""));
-    let link = way(folder, record).display().to_string();
-    Ok((name.into_owned(), link, text))
+    Ok((name.into_owned(), link_to(file, record), text))
 }
 
 fn put(path: &Path, text: &str) -> anyhow::Result<()> {

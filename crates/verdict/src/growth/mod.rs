@@ -233,14 +233,30 @@ struct Ratio {
     rise: f64,
 }
 
+/// What one call costs at the beginning of the axis and at its end, in nanoseconds, in each pass:
+/// what the ratio of [`classify`] is made of. None where there are too few points.
+pub fn ends(passes: &[Vec<(u32, f64)>]) -> Option<Vec<(f64, f64)>> {
+    let bins = bins::bins(passes)?;
+    let passes = 0..bins[0].medians.len();
+    let at = |pass, group| level(&bins, pass, group).exp();
+    Some(
+        passes
+            .map(|pass| (at(pass, 0), at(pass, GROUPS - 1)))
+            .collect(),
+    )
+}
+
+/// The logarithm of what one call costs in a group of bins, in one pass.
+fn level(bins: &[Bin], pass: usize, group: usize) -> f64 {
+    let size = bins.len() / GROUPS;
+    let values = &bins[group * size..(group + 1) * size];
+    values.iter().map(|bin| bin.medians[pass].ln()).sum::<f64>() / as_f64(size)
+}
+
 /// With the passes as replicates: the mean of logarithms and a t interval.
 fn ratio(bins: &[Bin]) -> Ratio {
     let passes = bins[0].medians.len();
-    let size = bins.len() / GROUPS;
-    let level = |pass: usize, group: usize| {
-        let values = &bins[group * size..(group + 1) * size];
-        values.iter().map(|bin| bin.medians[pass].ln()).sum::<f64>() / as_f64(size)
-    };
+    let level = |pass: usize, group: usize| level(bins, pass, group);
     let t = if passes < 2 {
         f64::INFINITY
     } else {

@@ -223,7 +223,7 @@ fn results_of_probes_make_a_pack_and_a_page() {
     let results = shelf::read(&opened.paths[0]).unwrap();
     let page = Path::new("docs/studies/scalable-2003.md");
     let record = Path::new("record/scalable-2003/results.pack");
-    let made = study::make_of_probes(&question.file, &results, page, record, None).unwrap();
+    let made = study::make_of_probes(&question.file, &results, page, record, None, None).unwrap();
     for part in [
         "# scalable-2003\n",
         "(../../record/scalable-2003/results.pack)",
@@ -250,17 +250,22 @@ fn the_pages_of_studies_are_those_of_their_records() {
         let page = PathBuf::from(format!("docs/studies/{name}.md"));
         let again = PathBuf::from(format!("record/{name}/again.pack"));
         let path = root.join(&again);
-        let second = path
-            .is_file()
-            .then(|| study::second_run(&pages[0].run, &path).unwrap());
-        let second = second.as_ref().map(|run| (run, again.as_path()));
+        let path = path.is_file().then_some(path);
+        let notes = notes.as_deref();
         let made = match pages.first() {
-            Some(found) => study::make(&found.run, &page, &record, notes.as_deref(), second),
+            Some(found) => {
+                let second = path.map(|path| study::second_run(&found.run, &path).unwrap());
+                let second = second.as_ref().map(|run| (run, again.as_path()));
+                study::make(&found.run, &page, &record, notes, second)
+            }
             None => {
                 let folder = &opened.paths[0];
                 let question = question_of(folder).unwrap().unwrap();
                 let results = shelf::read(folder).unwrap();
-                study::make_of_probes(&question.file, &results, &page, &record, notes.as_deref())
+                let file = &question.file;
+                let second = path.map(|path| study::second_probes(file, &path).unwrap());
+                let second = second.as_deref().map(|found| (found, again.as_path()));
+                study::make_of_probes(file, &results, &page, &record, notes, second)
             }
         };
         let made = made.unwrap();
