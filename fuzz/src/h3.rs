@@ -1,7 +1,7 @@
 //! Both sides of HTTP/3, with QPACK in the heads, over QUIC in simulated time: whatever a peer says
 //! on its streams.
 
-use model::{Instant, Random, Span};
+use model::{Instant, Mark, Random, Span};
 use quinn_proto::{Dir, StreamId, VarInt};
 use wire::client::{Client, End, ProtocolError, Transmit};
 use wire::h3::client::{Connection, Shared, encode};
@@ -32,7 +32,7 @@ fn talk(raw: &mut Raw, server: &mut Server<()>) -> usize {
     for _ in 0..ROUNDS {
         let mut is_quiet = true;
         while let Some(datagram) = raw.say() {
-            server.handle_datagram(NOW, PEER, None, datagram, &mut Site);
+            server.handle_datagram(NOW, PEER, None, Mark::NotCapable, datagram, &mut Site);
             is_quiet = false;
         }
         out.clear();

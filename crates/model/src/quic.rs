@@ -21,6 +21,9 @@ pub struct QuicRecord {
     /// Datagrams that were received.
     #[serde(default)]
     pub datagrams_received: u64,
+    /// Datagrams that came with the mark of a queue that grew too long (ECN).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub datagrams_marked: u64,
     /// Packets that were sent; a datagram may hold several.
     #[serde(default)]
     pub packets_sent: u64,
@@ -58,6 +61,7 @@ impl QuicRecord {
         self.connections += other.connections;
         self.datagrams_sent += other.datagrams_sent;
         self.datagrams_received += other.datagrams_received;
+        self.datagrams_marked += other.datagrams_marked;
         self.packets_sent += other.packets_sent;
         self.packets_lost += other.packets_lost;
         self.congestion_events += other.congestion_events;
@@ -70,6 +74,11 @@ impl QuicRecord {
         }
         self.unprocessed += other.unprocessed;
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {

@@ -158,9 +158,10 @@ impl Worker {
                 let Some(received) = self.ports.receive(port, &mut self.buffer) else {
                     break;
                 };
+                let mark = received.mark();
                 for datagram in received.datagrams(&self.buffer) {
                     let (from, to) = (received.from, received.to);
-                    server.handle_datagram(now, from, to, datagram, &mut self.site);
+                    server.handle_datagram(now, from, to, mark, datagram, &mut self.site);
                 }
             }
         }
@@ -184,6 +185,7 @@ impl Worker {
                     to: way.to,
                     from: way.from,
                     segment: way.segment,
+                    mark: way.mark,
                 };
                 if !self.ports.send(port, way, &self.out) {
                     self.unsent = Some((port, way));

@@ -1,8 +1,8 @@
 //! UDP, for protocols that keep their own order: many datagrams in one call where the kernel can
 //! cut and join them (GSO, GRO).
 //!
-//! Congestion marks (ECN) are neither set nor read. Datagrams are not fragmented on their way, so a
-//! protocol may find out how long they can be.
+//! Congestion marks (ECN) are set as the protocol asks, and read. Datagrams are not fragmented on
+//! their way, so a protocol may find out how long they can be.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -10,8 +10,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::Mark;
 use model::units::Instant;
-use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 
@@ -28,28 +29,37 @@ pub(crate) struct Channel {
     peer: SocketAddr,
 }
 
-/// What one call received: datagrams of this length each, the last perhaps shorter.
+/// What one call received: datagrams of this length each, the last perhaps shorter, and all with
+/// the same mark.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Batch {
     pub(crate) length: usize,
     pub(crate) each: usize,
+    pub(crate) mark: Mark,
 }
 
 impl Channel {
     /// For a socket that is connected to `peer`.
     pub(crate) fn new(socket: &OwnedFd, peer: SocketAddr) -> io::Result<Self> {
         Ok(Self {
-            state: UdpSocketState::new(UdpSockRef::from(socket))?,
+            state: state_of(socket)?,
             peer,
         })
     }
 
-    /// Sends `bytes`, cut into datagrams of `segment` bytes; 0: they are one.
-    pub(crate) fn send(&self, socket: &OwnedFd, bytes: &[u8], segment: usize) -> io::Result<()> {
+    /// Sends `bytes`, cut into datagrams of `segment` bytes with that mark; 0: they are one.
+    pub(crate) fn send(
+        &self,
+        socket: &OwnedFd,
+        bytes: &[u8],
+        segment: usize,
+        mark: Mark,
+    ) -> io::Result<()> {
         let way = Way {
             to: self.peer,
             from: None,
             segment,
+            mark,
         };
         send(&self.state, socket, bytes, way)
     }
@@ -93,6 +103,8 @@ pub struct Way {
     pub from: Option<IpAddr>,
     /// How long each but the last is; 0: there is one.
     pub segment: usize,
+    /// How each is marked.
+    pub mark: Mark,
 }
 
 /// What one call brought from one sender.
@@ -106,6 +118,11 @@ pub struct Received {
 }
 
 impl Received {
+    /// How the datagrams were marked, where the kernel tells.
+    pub const fn mark(&self) -> Mark {
+        self.batch.mark
+    }
+
     /// The datagrams, which lie in the buffer that they were received into.
     pub fn datagrams<'a>(&self, buffer: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         buffer[..self.batch.length].chunks(self.batch.each.max(1))
@@ -130,7 +147,7 @@ impl Ports {
 
     /// Takes a socket that [`bind`] made.
     pub fn add(&mut self, socket: OwnedFd) -> io::Result<()> {
-        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        let state = state_of(&socket)?;
         self.ports.push((socket, state));
         Ok(())
     }
@@ -209,6 +226,15 @@ pub fn bind(address: SocketAddr, share: bool) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// What the kernel can do for a socket.
+fn state_of(socket: &OwnedFd) -> io::Result<UdpSocketState> {
+    let state = UdpSocketState::new(UdpSockRef::from(socket))?;
+    // The library asks for times that it does not hand on. Beside them there is no room for the
+    // marks of datagrams that the kernel has joined (quinn-udp 0.6.3: 96 bytes, and 112 are told).
+    socket::tell_no_times(socket)?;
+    Ok(state)
+}
+
 fn send(state: &UdpSocketState, socket: &OwnedFd, bytes: &[u8], way: Way) -> io::Result<()> {
     let is_cut = way.segment > 0 && way.segment < bytes.len();
     if !is_cut {
@@ -229,7 +255,7 @@ fn send(state: &UdpSocketState, socket: &OwnedFd, bytes: &[u8], way: Way) -> io:
 fn send_one(state: &UdpSocketState, socket: &OwnedFd, bytes: &[u8], way: Way) -> io::Result<()> {
     let transmit = Transmit {
         destination: way.to,
-        ecn: None,
+        ecn: EcnCodepoint::from_bits(way.mark.bits()),
         contents: bytes,
         segment_size: (way.segment > 0).then_some(way.segment),
         src_ip: way.from,
@@ -248,6 +274,7 @@ fn receive(state: &UdpSocketState, socket: &OwnedFd, buffer: &mut [u8]) -> io::R
         batch: Batch {
             length: meta.len,
             each: meta.stride,
+            mark: Mark::from_bits(meta.ecn.map_or(0, |mark| mark as u8)),
         },
     })
 }
@@ -261,7 +288,7 @@ pub fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
 mod tests {
     use super::*;
 
-    /// What is sent at once arrives as the datagrams that it was cut into.
+    /// What is sent at once arrives as the datagrams that it was cut into, marked as it was sent.
     #[test]
     fn datagrams_keep_their_edges() {
         let server = bind("127.0.0.1:0".parse().unwrap(), true).unwrap();
@@ -271,24 +298,29 @@ mod tests {
         let client = outgoing(address, None).unwrap();
         socket::connect(&client, address).unwrap();
         let channel = Channel::new(&client, address).unwrap();
-        channel.send(&client, &[b'a'; 2_500], 1_000).unwrap();
-        channel.send(&client, b"alone", 0).unwrap();
+        let (some, none) = (Mark::Capable0, Mark::NotCapable);
+        channel.send(&client, &[b'a'; 2_500], 1_000, some).unwrap();
+        channel.send(&client, b"alone", 0, none).unwrap();
         let mut buffer = vec![0; 65_536];
-        let mut lengths = Vec::new();
+        let (mut lengths, mut marks) = (Vec::new(), Vec::new());
         let mut sender = None;
         let far = clock::monotonic() + model::Span::from_s(60);
         while lengths.len() < 4 && clock::monotonic() < far {
             ports.wait(far, None);
             while let Some(received) = ports.receive(0, &mut buffer) {
                 sender = Some(received.from);
+                let before = lengths.len();
                 lengths.extend(received.datagrams(&buffer).map(<[u8]>::len));
+                marks.resize(marks.len() + lengths.len() - before, received.mark());
             }
         }
         assert_eq!(lengths, [1_000, 1_000, 500, 5]);
+        assert_eq!(marks, [some, some, some, none]);
         let way = Way {
             to: sender.unwrap(),
             from: None,
             segment: 0,
+            mark: Mark::Congested,
         };
         assert!(ports.send(0, way, b"answer"));
         let answer = loop {
@@ -299,6 +331,7 @@ mod tests {
             }
         };
         assert_eq!(&buffer[..answer.length], b"answer");
+        assert_eq!(answer.mark, Mark::Congested);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The client side of a connection: what every protocol offers to the loop that drives it.
 
-use model::Instant;
 use model::http2::Http2Record;
 use model::quic::QuicRecord;
 use model::tls::{HandshakeKind, Negotiated, TlsRecord};
+use model::{Instant, Mark};
 
 use crate::h2::Code;
 use crate::h3;
@@ -332,6 +332,16 @@ pub trait Client: Sized {
 
     /// When the protocol itself wants to be woken.
     fn poll_timeout(&self) -> Option<Instant>;
+
+    /// How the datagrams of what was written last are marked.
+    #[inline]
+    fn mark(&self) -> Mark {
+        Mark::NotCapable
+    }
+
+    /// The mark of the datagram that is handled next.
+    #[inline]
+    fn hear_mark(&mut self, _: Mark) {}
 
     /// How long each datagram of what was written last is; the last of them may be shorter.
     fn segment(&self) -> usize {

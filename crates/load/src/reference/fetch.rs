@@ -15,7 +15,7 @@ use wire::{Broken, Client, End, Head, Request, Sink, StreamId};
 use crate::exchange::Cause;
 use crate::preamble::Preamble;
 use crate::redirect::Guide;
-use crate::worker::handshake_ended;
+use crate::worker::{handshake_ended, written};
 
 /// Content that is kept to compare others with; of longer content only the start is compared.
 pub(super) const CONTENT_KEPT: usize = 16 * 1024 * 1024;
@@ -231,7 +231,8 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                         break Some(cause);
                     }
                 }
-                Event::Received { bytes } => {
+                Event::Received { bytes, mark } => {
+                    talk.client.hear_mark(mark);
                     self.tally.bytes_received += Bytes::new(bytes.len() as u64);
                     if let Err(cause) = talk.receive(&mut self.shared, at, bytes) {
                         break Some(cause);
@@ -254,7 +255,8 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         self.out.clear();
         let now = self.reactor.now();
         if talk.client.farewell(&mut self.shared, now, &mut self.out) {
-            let _told = self.reactor.send(key, Transmit::copied(&self.out));
+            let last = written(&talk.client, &self.out);
+            let _told = self.reactor.send(key, last);
         }
         self.part(key, talk.is_connected, cause.is_some());
         match cause {
@@ -318,11 +320,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                     let (_, stored, _) = asks.expect("what is sent was asked");
                     Transmit::stored(stored)
                 }
-                wire::Transmit::Written { .. } => {
-                    let segment = u16::try_from(talk.client.segment()).unwrap_or(0);
-                    let transmit = Transmit::copied(&self.out).with_notice();
-                    transmit.in_segments(segment)
-                }
+                wire::Transmit::Written { .. } => written(&talk.client, &self.out).with_notice(),
                 wire::Transmit::Nothing => break,
             };
             self.reactor.send(key, transmit).map_err(Cause::Write)?;

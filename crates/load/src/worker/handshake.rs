@@ -1,6 +1,7 @@
 //! Between the established transport and the first exchange: the handshake of a protocol that has
 //! one. A protocol without one is compiled without any of this.
 
+use model::Mark;
 use model::tls::HandshakeKind;
 use model::units::{Bytes, Instant, Span};
 use sys::Errno;
@@ -36,13 +37,15 @@ impl Sink for Nobody {
     fn broken(&mut self, _: StreamId, _: Broken) {}
 }
 
-/// How long the datagrams are that were written last.
+/// What was written last, to be sent.
 #[inline]
-pub(super) fn segment_of<C: Client>(client: &C) -> u16 {
+pub(crate) fn written<'a, C: Client>(client: &C, bytes: &'a [u8]) -> Transmit<'a> {
+    let transmit = Transmit::copied(bytes);
     if C::DATAGRAMS {
-        u16::try_from(client.segment()).unwrap_or(0)
+        let segment = u16::try_from(client.segment()).unwrap_or(0);
+        transmit.in_datagrams(segment, client.mark())
     } else {
-        0
+        transmit
     }
 }
 
@@ -53,9 +56,10 @@ pub(super) fn hear<C: Client>(
     recorder: &mut Recorder,
     place: u32,
     at: Instant,
-    bytes: &mut [u8],
+    (mark, bytes): (Mark, &mut [u8]),
 ) -> Option<ProtocolError> {
     let securing = pool.securing(place)?;
+    securing.client.hear_mark(mark);
     recorder.add_bytes_received(bytes.len() as u64, at);
     let heard = securing.client.handle_bytes(shared, at, bytes, &mut Nobody);
     heard.err()
@@ -178,7 +182,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.out.clear();
         if client.farewell(&mut self.shared, at, &mut self.out) {
             // Where there is no room for it, the server waits until it has waited long enough.
-            let _told = self.reactor.send(key, Transmit::copied(&self.out));
+            let _told = self.reactor.send(key, written(client, &self.out));
         }
     }
 
@@ -271,8 +275,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 wire::Transmit::Written { .. } => {}
                 wire::Transmit::Fixed { .. } | wire::Transmit::Nothing => return,
             }
-            let segment = segment_of::<C>(&securing.client);
-            let transmit = Transmit::copied(&self.out).in_segments(segment);
+            let transmit = written(&securing.client, &self.out);
             if let Err(refused) = self.reactor.send(key, transmit) {
                 return self.give_up_handshake(place, now, Cause::Write(refused));
             }

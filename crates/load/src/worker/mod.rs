@@ -48,7 +48,7 @@ use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
 use self::arrival::{Again, Arrival};
-pub(crate) use self::handshake::handshake_ended;
+pub(crate) use self::handshake::{handshake_ended, written};
 use self::handshake::{hear, hear_late, secured_late};
 use self::nap::Nap;
 pub(crate) use self::phases::Parts;
@@ -248,7 +248,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     Event::Ended { .. } => {
                         pool.peer_closed(number, at, &mut self.reactor, recorder);
                     }
-                    Event::Received { bytes } if C::HANDSHAKES => {
+                    Event::Received { bytes, .. } if C::HANDSHAKES => {
                         hear_late(pool, &mut self.shared, recorder, number, at, bytes);
                     }
                     _ => {}
@@ -258,13 +258,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             Owner::Nobody => return true,
         };
         match completion.event {
-            Event::Received { bytes } => {
+            Event::Received { bytes, mark } => {
                 let Some((open, flights)) = self.pool.open_and_flights(place) else {
                     let (pool, recorder) = (&mut self.pool, &mut self.recorder);
                     if let Some(heard) = hear_proxy(pool, recorder, place, at, bytes) {
                         self.hear_of_tunnel(place, at, heard);
                     } else if C::HANDSHAKES {
-                        let error = hear(pool, &mut self.shared, recorder, place, at, bytes);
+                        let told = (mark, bytes);
+                        let error = hear(pool, &mut self.shared, recorder, place, at, told);
                         self.shake_hands(place, at, error);
                     }
                     return true;
@@ -272,12 +273,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 let count = bytes.len();
                 self.recorder.add_bytes_received(count as u64, at);
                 let was_full = open.client.free() == 0;
-                let (requests, recorder) = (&self.requests, &mut self.recorder);
-                let mut watch = Watch::new(flights, requests, recorder, (place, at))
-                    .telling(self.hooks.as_deref_mut());
-                let result = open
-                    .client
-                    .handle_bytes(&mut self.shared, at, bytes, &mut watch);
+                let watch = Watch::new(flights, &self.requests, &mut self.recorder, (place, at));
+                let mut watch = watch.telling(self.hooks.as_deref_mut());
+                let client = &mut open.client;
+                client.hear_mark(mark);
+                let result = client.handle_bytes(&mut self.shared, at, bytes, &mut watch);
                 let seen = watch.seen;
                 secured_late(open, &mut self.recorder, at);
                 self.read_slowly(place, key, at, count);

@@ -5,7 +5,7 @@ use sys::reactor::Key;
 use sys::reactor::{Handed, Reactor, Refused, Transmit};
 use wire::{Client, StreamId};
 
-use super::handshake::segment_of;
+use super::handshake::written;
 use super::{STALLED, Unstamped, Worker};
 use crate::dictation::COPIED;
 
@@ -79,10 +79,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     };
                     (transmit, starts)
                 }
-                wire::Transmit::Written { starts } => {
-                    let segment = segment_of::<C>(&open.client);
-                    (Transmit::copied(&self.out).in_segments(segment), starts)
-                }
+                wire::Transmit::Written { starts } => (written(&open.client, &self.out), starts),
                 wire::Transmit::Nothing => return,
             };
             let at = (starts.is_some() && self.reactor.sends_at_once()).then(|| self.reactor.now());

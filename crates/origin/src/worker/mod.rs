@@ -146,7 +146,7 @@ impl<R: Listen, A: Accept> Worker<R, A> {
             let key = completion.key;
             match completion.event {
                 Event::Accepted { .. } => self.accept(key, now),
-                Event::Received { bytes } => {
+                Event::Received { bytes, .. } => {
                     let Some(connection) = &mut self.connections[key.index()] else {
                         continue;
                     };

@@ -10,7 +10,7 @@
 //!     while let Some(completion) = reactor.next() { // one batch
 //!         let key = completion.key;
 //!         match completion.event {
-//!             Event::Received { bytes } => protocol.handle_bytes(completion.at, bytes),
+//!             Event::Received { bytes, .. } => protocol.handle_bytes(completion.at, bytes),
 //!             ...
 //!         }                                         // the loan of `bytes` ends here
 //!         reactor.send(key, Transmit::stored(request))?;
@@ -48,6 +48,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use model::Mark;
 use model::units::{Instant, Span};
 
 pub use self::readiness::Readiness;
@@ -165,6 +166,8 @@ pub struct Transmit<'a> {
     pub tag: Option<u32>,
     /// Where datagrams are sent: how long each is, the last perhaps shorter; 0: there is one.
     pub segment: u16,
+    /// Where datagrams are sent: how each is marked.
+    pub mark: Mark,
 }
 
 impl<'a> Transmit<'a> {
@@ -194,12 +197,14 @@ impl<'a> Transmit<'a> {
             notify: false,
             tag: None,
             segment: 0,
+            mark: Mark::NotCapable,
         }
     }
 
-    /// The same, as datagrams of so many bytes each.
-    pub const fn in_segments(mut self, segment: u16) -> Self {
+    /// The same, as datagrams of so many bytes each, marked like that.
+    pub const fn in_datagrams(mut self, segment: u16, mark: Mark) -> Self {
         self.segment = segment;
+        self.mark = mark;
         self
     }
 
@@ -269,6 +274,8 @@ pub enum Event<'a> {
     Received {
         /// At least one.
         bytes: &'a mut [u8],
+        /// How they were marked, where they are a datagram.
+        mark: Mark,
     },
     /// A send failed, and all sends of the connection with it. [`Reactor::close`] is due.
     ///

@@ -111,7 +111,7 @@ fn owned(event: Event<'_>) -> Seen {
         Event::ConnectFailed { error } => Seen::ConnectFailed(error),
         Event::Connected => Seen::Connected,
         Event::Ended { error } => Seen::Ended(error),
-        Event::Received { bytes } => Seen::Received(bytes.to_vec()),
+        Event::Received { bytes, .. } => Seen::Received(bytes.to_vec()),
         Event::SendFailed { error } => Seen::SendFailed(error),
         Event::Sent => Seen::Sent,
         Event::Skipped { count } => Seen::Skipped(count),

@@ -194,14 +194,27 @@ pub(crate) fn own(fd: RawFd) -> OwnedFd {
 
 /// The port of a source address is chosen when it connects (`IP_BIND_ADDRESS_NO_PORT` of ip(7)).
 fn set_bind_without_port(socket: &OwnedFd) -> io::Result<()> {
-    let yes: libc::c_int = 1;
+    set(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+/// The kernel is not to tell when a datagram came (`SO_TIMESTAMPNS` of socket(7)).
+pub(crate) fn tell_no_times(socket: &OwnedFd) -> io::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 0)
+}
+
+fn set(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
     // SAFETY: the value is live and of the size given, and the descriptor is open.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            (&raw const yes).cast(),
+            level,
+            option,
+            (&raw const value).cast(),
             length_of::<libc::c_int>(),
         )
     };

@@ -17,6 +17,9 @@ mod time;
 
 pub use self::code::Code;
 
+use model::Mark;
+use quinn_proto::EcnCodepoint;
+
 /// Its name in ALPN (RFC 9114 §3.1).
 pub(crate) const APPLICATION: &[u8] = b"h3";
 
@@ -30,3 +33,13 @@ mod kind {
 
 /// One-way streams that a peer may open: three have a meaning, the others are dropped unread.
 const ONE_WAY_STREAMS: u32 = 16;
+
+/// A mark as the library has it.
+fn ecn_of(mark: Mark) -> Option<EcnCodepoint> {
+    EcnCodepoint::from_bits(mark.bits())
+}
+
+/// A mark as we have it.
+fn mark_of(ecn: Option<EcnCodepoint>) -> Mark {
+    Mark::from_bits(ecn.map_or(0, |ecn| ecn as u8))
+}

@@ -242,6 +242,7 @@ impl Reactor for Script {
                     self.loan = bytes;
                     Event::Received {
                         bytes: &mut self.loan,
+                        mark: model::Mark::NotCapable,
                     }
                 }
                 Happened::Sent => Event::Sent,

@@ -9,6 +9,8 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use model::Mark;
+
 use super::{Refused, Settings, Source, Stored, Transmit};
 use crate::slots::{Key, Slots};
 
@@ -58,6 +60,8 @@ pub(super) struct Piece {
     pub(super) tag: Option<u32>,
     /// How long each datagram of it is; 0: it is one, or none.
     pub(super) segment: u16,
+    /// How each datagram of it is marked.
+    pub(super) mark: Mark,
 }
 
 #[derive(Debug)]
@@ -185,6 +189,7 @@ impl Outgoing {
             notify: false,
             tag: None,
             segment: 0,
+            mark: Mark::NotCapable,
         })
     }
 
@@ -227,6 +232,7 @@ impl Outgoing {
             notify: transmit.notify,
             tag: transmit.tag,
             segment: transmit.segment,
+            mark: transmit.mark,
         })
     }
 

@@ -281,7 +281,7 @@ impl Connection {
         let (Some(channel), Rest::Bytes(bytes)) = (&self.channel, outgoing.rest(piece)) else {
             return Gone::All;
         };
-        match channel.send(&self.socket, bytes, usize::from(piece.segment)) {
+        match channel.send(&self.socket, bytes, usize::from(piece.segment), piece.mark) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.writable = false;
                 return Gone::Partly;

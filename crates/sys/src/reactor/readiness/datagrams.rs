@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
 
+use model::Mark;
 use model::units::Instant;
 
 use super::Readiness;
@@ -47,10 +48,10 @@ impl Readiness {
         })
     }
 
-    /// The next of the datagrams that came together, where in the buffer it lies.
-    pub(super) fn next_datagram(&mut self) -> Option<(Key, Instant, Range<usize>)> {
+    /// The next of the datagrams that came together, where in the buffer it lies, and its mark.
+    pub(super) fn next_datagram(&mut self) -> Option<(Key, Instant, Range<usize>, Mark)> {
         let cut = self.cut.as_mut()?;
-        let (key, at, from) = (cut.key, cut.at, cut.from);
+        let (key, at, from, mark) = (cut.key, cut.at, cut.from, cut.batch.mark);
         let end = cut.batch.length.min(from + cut.batch.each.max(1));
         cut.from = end;
         if end >= cut.batch.length {
@@ -60,7 +61,7 @@ impl Readiness {
         if !is_there {
             self.cut = None;
         }
-        is_there.then_some((key, at, from..end))
+        is_there.then_some((key, at, from..end, mark))
     }
 
     pub(super) fn connect_datagrams(

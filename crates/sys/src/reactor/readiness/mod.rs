@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
+use model::Mark;
 use model::units::{Instant, Span};
 
 use self::connection::{Connection, Step};
@@ -372,11 +373,12 @@ impl Reactor for Readiness {
 
     fn next(&mut self) -> Option<Completion<'_>> {
         if self.cut.is_some()
-            && let Some((key, at, range)) = self.next_datagram()
+            && let Some((key, at, range, mark)) = self.next_datagram()
         {
             self.meter.activity.events += 1;
             let event = Event::Received {
                 bytes: &mut self.buffer[range],
+                mark,
             };
             return Some(Completion { key, at, event });
         }
@@ -410,12 +412,14 @@ impl Reactor for Readiness {
         let event = match step {
             Step::Received(count) => Event::Received {
                 bytes: &mut self.buffer[..count],
+                mark: Mark::NotCapable,
             },
             Step::Datagrams(batch) => {
                 let (cut, first) = Cut::new(key, at, batch);
                 self.cut = cut;
                 Event::Received {
                     bytes: &mut self.buffer[..first],
+                    mark: batch.mark,
                 }
             }
             Step::Begun(tag, instant) => {

@@ -15,6 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 
+use model::Mark;
 use model::units::{Instant, Span};
 
 use self::agenda::{Entry, Told, What};
@@ -265,6 +266,7 @@ impl Sim {
                     self.buffer = bytes;
                     return Some(Event::Received {
                         bytes: &mut self.buffer,
+                        mark: Mark::NotCapable,
                     });
                 }
                 let count = connection.skipping.min(bytes.len() as u64);

@@ -244,7 +244,7 @@ fn sends_are_taken_in_part_and_in_order() {
         while text.len() < 11 {
             while let Some(completion) = sim.next() {
                 match completion.event {
-                    Event::Received { bytes } => text.extend_from_slice(bytes),
+                    Event::Received { bytes, .. } => text.extend_from_slice(bytes),
                     Event::Begun { tag } => begun.push(tag),
                     other => panic!("seed {seed}: {other:?}"),
                 }
@@ -381,7 +381,7 @@ fn nothing_is_lost_under_any_mixture() {
             while let Some(Completion { key, event, .. }) = sim.next() {
                 match event {
                     Event::Connected => connected.push(key),
-                    Event::Received { bytes } => {
+                    Event::Received { bytes, .. } => {
                         answered.entry(key).or_default().extend_from_slice(bytes);
                     }
                     Event::Begun { .. } => {}

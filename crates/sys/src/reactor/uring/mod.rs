@@ -31,6 +31,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use model::Mark;
 use model::units::{Instant, Span};
 
 use self::buffers::Buffers;
@@ -410,7 +411,8 @@ impl Reactor for Uring {
             }) => {
                 self.loan = Some(buffer);
                 let bytes = self.buffers.bytes(buffer, offset as usize, length as usize);
-                Event::Received { bytes }
+                let mark = Mark::NotCapable;
+                Event::Received { bytes, mark }
             }
             steps::Step::Event(event) => event,
         };

@@ -323,7 +323,7 @@ fn want_of_memory_does_not_end_the_stream() {
         assert_eq!(failed, error);
         peer.write_all(b"still here").unwrap();
         wait_for(&mut uring, |_, event| match event {
-            Event::Received { bytes } => (*bytes == b"still here").then_some(()),
+            Event::Received { bytes, .. } => (*bytes == b"still here").then_some(()),
             other => panic!("{other:?}"),
         });
         uring.close(key);

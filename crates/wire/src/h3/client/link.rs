@@ -4,7 +4,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use model::Instant;
+use model::{Instant, Mark};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint,
     EndpointConfig, RandomConnectionIdGenerator, TransportConfig, VarInt,
@@ -13,7 +13,7 @@ use quinn_proto::{
 use super::QuicError;
 use crate::client::ProtocolError;
 use crate::h3::time::Calendar;
-use crate::h3::{Code, ONE_WAY_STREAMS};
+use crate::h3::{Code, ONE_WAY_STREAMS, ecn_of, mark_of};
 use crate::tls::TlsError;
 
 /// Whom every connection has at its other end, as far as QUIC is to know: sockets are connected,
@@ -107,13 +107,13 @@ impl Link {
         self.calendar.to_ours(self.now)
     }
 
-    /// Takes a datagram.
-    pub(super) fn take(&mut self, now: Instant, datagram: &[u8]) {
+    /// Takes a datagram with that mark.
+    pub(super) fn take(&mut self, now: Instant, mark: Mark, datagram: &[u8]) {
         self.now = self.calendar.to_std(now);
         let data = BytesMut::from(datagram);
-        let taken = self
-            .endpoint
-            .handle(self.now, PEER, None, None, data, &mut self.dropped);
+        let taken =
+            self.endpoint
+                .handle(self.now, PEER, None, ecn_of(mark), data, &mut self.dropped);
         self.dropped.clear();
         if let Some(DatagramEvent::ConnectionEvent(_, event)) = taken {
             self.quic.handle_event(event);
@@ -139,15 +139,16 @@ impl Link {
         self.quic.poll_timeout().map(|at| calendar.to_ours(at))
     }
 
-    /// Appends datagrams; how long each but the last is.
-    pub(super) fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
+    /// Appends datagrams; how long each but the last is, and how they are marked.
+    pub(super) fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(usize, Mark)> {
         self.now = self.calendar.to_std(now);
         let most = match self.quic.is_handshaking() {
             true => 1,
             false => DATAGRAMS,
         };
         let transmit = self.quic.poll_transmit(self.now, most, out)?;
-        Some(transmit.segment_size.unwrap_or(transmit.size))
+        let segment = transmit.segment_size.unwrap_or(transmit.size);
+        Some((segment, mark_of(transmit.ecn)))
     }
 
     /// Says that no more comes, and why.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::quic::QuicRecord;
 use model::tls::{HandshakeKind, TlsRecord};
-use model::{Instant, Random};
+use model::{Instant, Mark, Random};
 use quinn_proto::StreamId as Quic;
 
 pub use self::request::{Encoded, encode};
@@ -167,6 +167,12 @@ pub struct Connection {
     is_due: bool,
     timeout: Option<Instant>,
     segment: usize,
+    /// The mark of what was written last.
+    mark: Mark,
+    /// The mark of the datagram that comes next.
+    heard: Mark,
+    /// Datagrams that were marked where a queue grew too long.
+    marked: u64,
     slots: Box<[Slot]>,
     vacant: Vec<u32>,
     /// The stream of the next exchange, if the peer allows one more.
@@ -205,6 +211,9 @@ impl Client for Connection {
             is_due: true,
             timeout: None,
             segment: 0,
+            mark: Mark::NotCapable,
+            heard: Mark::NotCapable,
+            marked: 0,
             slots: (0..shared.streams).map(|_| Slot::default()).collect(),
             vacant: (0..shared.streams).rev().collect(),
             next: None,
@@ -296,7 +305,7 @@ impl Client for Connection {
         let Some(link) = &mut self.link else {
             return Ok(());
         };
-        link.take(now, bytes);
+        link.take(now, self.heard, bytes);
         let followed = self.follow(Some(shared), sink);
         if followed.is_err() {
             self.fail(shared);
@@ -357,11 +366,11 @@ impl Client for Connection {
         let before = self.pending.map(|_| frames(link));
         let written = link.write(now, out);
         self.timeout = link.next_timeout();
-        let Some(segment) = written else {
+        let Some(cut) = written else {
             self.is_due = false;
             return Transmit::Nothing;
         };
-        self.segment = segment;
+        (self.segment, self.mark) = cut;
         let starts = match before {
             Some(before) if frames(link) > before => self.pending.take(),
             _ => None,
@@ -379,6 +388,15 @@ impl Client for Connection {
         self.segment
     }
 
+    fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    fn hear_mark(&mut self, mark: Mark) {
+        self.heard = mark;
+        self.marked += u64::from(mark == Mark::Congested);
+    }
+
     fn farewell(&mut self, shared: &mut Shared, now: Instant, out: &mut Vec<u8>) -> bool {
         self.tell_end(shared);
         let Some(link) = &mut self.link else {
@@ -387,7 +405,11 @@ impl Client for Connection {
         if !self.has_ended {
             link.close(Code::NO_ERROR);
         }
-        link.write(now, out).is_some()
+        let Some(cut) = link.write(now, out) else {
+            return false;
+        };
+        (self.segment, self.mark) = cut;
+        true
     }
 }
 
@@ -456,7 +478,8 @@ impl Connection {
         if let Some(link) = &self.link
             && !std::mem::replace(&mut self.is_told, true)
         {
-            shared.tally.add(&link.quic.stats(), self.is_established);
+            let stats = link.quic.stats();
+            shared.tally.add(&stats, self.marked, self.is_established);
         }
     }
 }

@@ -44,12 +44,13 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Adds what a connection did, which is over.
-    pub(super) fn add(&mut self, stats: &ConnectionStats, is_established: bool) {
+    pub(super) fn add(&mut self, stats: &ConnectionStats, marked: u64, is_established: bool) {
         let record = QuicRecord {
             version: u32::from(is_established) * VERSION,
             connections: u64::from(is_established),
             datagrams_sent: stats.udp_tx.datagrams,
             datagrams_received: stats.udp_rx.datagrams,
+            datagrams_marked: marked,
             packets_sent: stats.path.sent_packets,
             packets_lost: stats.path.lost_packets,
             congestion_events: stats.path.congestion_events,

@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use model::Instant;
+use model::{Instant, Mark};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig,
@@ -26,7 +26,7 @@ use quinn_proto::{
 
 use self::peer::Peer;
 use super::time::Calendar;
-use super::{APPLICATION, Code, ONE_WAY_STREAMS};
+use super::{APPLICATION, Code, ONE_WAY_STREAMS, ecn_of, mark_of};
 use crate::h1::server::ServerLimits;
 use crate::service::Handler;
 use crate::tls::{Acceptor, SetupError};
@@ -52,6 +52,8 @@ pub struct Way {
     pub from: Option<IpAddr>,
     /// How long each but the last is.
     pub segment: usize,
+    /// How each is marked.
+    pub mark: Mark,
 }
 
 /// What was done.
@@ -134,19 +136,23 @@ impl<F: Clone> Server<F> {
         self.counts
     }
 
-    /// Takes a datagram that came `from` there, to that address of ours.
+    /// Takes a datagram that came `from` there, to that address of ours, with that mark.
     pub fn handle_datagram<K>(
         &mut self,
         now: Instant,
         from: SocketAddr,
         to: Option<IpAddr>,
+        mark: Mark,
         bytes: &[u8],
         handler: &mut impl Handler<File = F, Kept = K>,
     ) {
         let mut word = Vec::new();
         let at = self.calendar.to_std(now);
         let data = BytesMut::from(bytes);
-        match self.endpoint.handle(at, from, to, None, data, &mut word) {
+        match self
+            .endpoint
+            .handle(at, from, to, ecn_of(mark), data, &mut word)
+        {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(peer) = self.peers.get_mut(handle.0).and_then(Option::as_mut) {
                     peer.quic.handle_event(event);
@@ -200,6 +206,7 @@ impl<F: Clone> Server<F> {
                 to: transmit.destination,
                 from: transmit.src_ip,
                 segment: transmit.size,
+                mark: mark_of(transmit.ecn),
             };
             self.words.push_back((word, way));
         }
@@ -290,6 +297,7 @@ impl<F: Clone> Server<F> {
                         to: transmit.destination,
                         from: transmit.src_ip,
                         segment: transmit.segment_size.unwrap_or(transmit.size),
+                        mark: mark_of(transmit.ecn),
                     });
                 }
                 peer.is_due = false;

@@ -13,6 +13,7 @@ fn a_bad_network_loses_no_answer() {
             lost: seed % 4 * 5,
             repeated: seed % 3 * 10,
             late: seed % 5 * 8,
+            marked: seed % 2 * 5,
         };
         let mut world = World::new(seed, weather, 10);
         let mut expected = Vec::new();
@@ -47,6 +48,24 @@ fn a_bad_network_loses_no_answer() {
             told.packets_lost > 0 || weather.lost < 15,
             "seed {seed}: {told:?}"
         );
+    }
+}
+
+/// Who is told that a queue grew too long sends less at once, as if something had been lost.
+#[test]
+fn marks_of_congestion_are_set_read_and_obeyed() {
+    for marked in [0, 30] {
+        let mut world = World::new(9, Weather { marked, ..FINE }, 10);
+        for _ in 0..50 {
+            world.ask("GET", "/a", None);
+        }
+        assert!(world.run(|world| world.log.ended.len() == 50));
+        assert_eq!(world.log.ended, [Ok((200, 5)); 50]);
+        world.part();
+        let told = world.tell();
+        assert_eq!(told.packets_lost, 0, "{told:?}");
+        assert_eq!(told.datagrams_marked > 0, marked > 0, "{told:?}");
+        assert_eq!(told.congestion_events > 0, marked > 0, "{told:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::tls::{HandshakeKind, HandshakeMix, TlsRecord};
-use model::{Instant, Random, Span};
+use model::{Instant, Mark, Random, Span};
 
 use crate::client::{Broken, Client as _, ProtocolError, Sink, StreamId, Transmit};
 use crate::h1::server::ServerLimits;
@@ -60,12 +60,15 @@ pub(super) struct Weather {
     pub(super) lost: u64,
     pub(super) repeated: u64,
     pub(super) late: u64,
+    /// Marked on its way, of those that may be.
+    pub(super) marked: u64,
 }
 
 pub(super) const FINE: Weather = Weather {
     lost: 0,
     repeated: 0,
     late: 0,
+    marked: 0,
 };
 
 pub(super) struct World {
@@ -82,7 +85,7 @@ pub(super) struct World {
     random: Random,
     weather: Weather,
     /// Datagrams under way, by when they come: to the server or to the client.
-    under_way: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
+    under_way: BTreeMap<(Instant, u64), (bool, Mark, Vec<u8>)>,
     count: u64,
     to_ask: Vec<Request>,
     /// What went to the server since it was last emptied.
@@ -280,12 +283,13 @@ impl World {
         if let Some(entry) = self.under_way.first_entry()
             && entry.key().0 <= self.now
         {
-            let (is_to_server, mut bytes) = entry.remove();
+            let (is_to_server, mark, mut bytes) = entry.remove();
             if is_to_server {
                 let from = "[::1]:9".parse().unwrap();
                 self.server
-                    .handle_datagram(self.now, from, None, &bytes, &mut self.site);
+                    .handle_datagram(self.now, from, None, mark, &bytes, &mut self.site);
             } else {
+                self.client.hear_mark(mark);
                 let taken =
                     self.client
                         .handle_bytes(&mut self.shared, self.now, &mut bytes, &mut self.log);
@@ -306,41 +310,48 @@ impl World {
             if self.client.poll_transmit(self.now, &mut out) == Transmit::Nothing {
                 break;
             }
-            let segment = self.client.segment();
-            out.chunks(segment).for_each(|one| self.post(true, one));
+            let (segment, mark) = (self.client.segment(), self.client.mark());
+            let pieces = out.chunks(segment);
+            pieces.for_each(|one| self.post(true, mark, one));
         }
         loop {
             out.clear();
             let Some(way) = self.server.poll_transmit(self.now, &mut out) else {
                 break;
             };
-            out.chunks(way.segment)
-                .for_each(|one| self.post(false, one));
+            let pieces = out.chunks(way.segment);
+            pieces.for_each(|one| self.post(false, way.mark, one));
         }
     }
 
-    fn post(&mut self, is_to_server: bool, datagram: &[u8]) {
+    fn post(&mut self, is_to_server: bool, mark: Mark, datagram: &[u8]) {
         if is_to_server {
             self.said.push(datagram.to_vec());
         }
         let mut falls = |share: u64| (self.random.below(100) as u64) < share;
         let (is_lost, is_repeated) = (falls(self.weather.lost), falls(self.weather.repeated));
         let is_late = falls(self.weather.late);
+        // One whose sender does not know marks gets none.
+        let may_be_marked = mark != Mark::NotCapable && self.weather.marked > 0;
+        let mark = match may_be_marked && falls(self.weather.marked) {
+            true => Mark::Congested,
+            false => mark,
+        };
         let way = Span::from_ms(5);
         if !is_lost {
             let more = if is_late { way * 6 } else { Span::ZERO };
-            self.deliver(is_to_server, datagram, way + more);
+            self.deliver(is_to_server, mark, datagram, way + more);
         }
         if is_repeated {
-            self.deliver(is_to_server, datagram, way * 3);
+            self.deliver(is_to_server, mark, datagram, way * 3);
         }
     }
 
-    fn deliver(&mut self, is_to_server: bool, datagram: &[u8], after: Span) {
+    fn deliver(&mut self, is_to_server: bool, mark: Mark, datagram: &[u8], after: Span) {
         self.count += 1;
         let key = (self.now + after, self.count);
         self.under_way
-            .insert(key, (is_to_server, datagram.to_vec()));
+            .insert(key, (is_to_server, mark, datagram.to_vec()));
     }
 
     /// Says on a new stream what nobody else would.
@@ -374,7 +385,7 @@ impl World {
     pub(super) fn part(&mut self) {
         let mut out = Vec::new();
         if self.client.farewell(&mut self.shared, self.now, &mut out) {
-            self.post(true, &out);
+            self.post(true, self.client.mark(), &out);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Connections that resume the session of one before them, some with a request before the end of
 //! their handshake.
 
-use model::Span;
 use model::tls::{HandshakeKind, HandshakeMix};
+use model::{Mark, Span};
 
 use super::network::{Beginning, FINE, Weather, World};
 use crate::client::Client as _;
@@ -89,6 +89,7 @@ fn a_bad_network_repeats_no_request() {
             lost: seed % 4 * 5,
             repeated: seed % 3 * 10,
             late: seed % 5 * 8,
+            marked: 0,
         };
         let mut world = world(seed, weather, Some(EAGER), true);
         for _ in 0..4 {
@@ -163,7 +164,7 @@ fn a_copy_is_not_answered() {
         let (now, site) = (world.now, &mut world.site);
         world
             .server
-            .handle_datagram(now, from, None, &datagram, site);
+            .handle_datagram(now, from, None, Mark::NotCapable, &datagram, site);
     }
     assert_eq!(world.site.asked.len(), 2);
 }
