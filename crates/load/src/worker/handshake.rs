@@ -288,6 +288,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if let Some(securing) = self.pool.securing(place) {
             securing.is_stalled = false;
             self.transmit_handshake(place, now);
+            self.arm_handshake(place);
         }
     }
 

@@ -342,12 +342,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// What the protocol itself wants after an input: to send, to be woken, to close.
     #[inline]
     fn poll_protocol(&mut self, place: u32, at: Instant) {
-        let Some(open) = self.pool.open(place) else {
-            return;
-        };
-        if let Some(wakeup) = open.client.poll_timeout() {
-            self.pool.alarms.arm(place, wakeup);
-        }
+        self.arm_protocol(place);
         let Some(open) = self.pool.open(place) else {
             return;
         };

@@ -43,6 +43,16 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.gathering.clear();
     }
 
+    /// The protocol may want to be woken.
+    #[inline]
+    pub(super) fn arm_protocol(&mut self, place: u32) {
+        if let Some(open) = self.pool.open(place)
+            && let Some(wakeup) = open.client.poll_timeout()
+        {
+            self.pool.alarms.arm(place, wakeup);
+        }
+    }
+
     /// Hands to the reactor what the protocol wants to send. What finds no room waits.
     #[inline]
     pub(super) fn transmit(&mut self, place: u32, now: Instant) {
@@ -80,7 +90,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     (transmit, starts)
                 }
                 wire::Transmit::Written { starts } => (written(&open.client, &self.out), starts),
-                wire::Transmit::Nothing => return,
+                // What was sent may have to be sent again.
+                wire::Transmit::Nothing => return self.arm_protocol(place),
             };
             let at = (starts.is_some() && self.reactor.sends_at_once()).then(|| self.reactor.now());
             if let Some(stream) = starts {
