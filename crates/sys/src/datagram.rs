@@ -229,7 +229,7 @@ pub fn bind(address: SocketAddr, share: bool) -> io::Result<OwnedFd> {
 /// What the kernel can do for a socket.
 fn state_of(socket: &OwnedFd) -> io::Result<UdpSocketState> {
     let state = UdpSocketState::new(UdpSockRef::from(socket))?;
-    // The library asks for times that it does not hand on. Beside them there is no room for the
+    // The library asks for times, which nobody reads here. Beside them there is no room for the
     // marks of datagrams that the kernel has joined (quinn-udp 0.6.3: 96 bytes, and 112 are told).
     socket::tell_no_times(socket)?;
     Ok(state)
