@@ -98,26 +98,13 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             stop,
         ))
     });
-    let (window, count) = match file.stop {
-        Stop::DurationNs(span) => (Some(span), None),
-        Stop::Count(count) => (None, Some(share(count, index, file.workers))),
+    let window = match file.stop {
+        Stop::DurationNs(span) => Some(span),
+        Stop::Count(_) => None,
     };
     let requests = Requests::compile(plan, &findings.expectations, u64::from(index));
     Worker::new(Parts {
-        share: Share {
-            open_loop: plan.is_open_loop(),
-            chains: !plan.is_open_loop()
-                && file.think.is_none()
-                && file.script.is_none()
-                && dictation.is_none(),
-            deadline: file.deadline,
-            count,
-            warmup: file.warmup,
-            requests_per_connection: file.requests_per_connection,
-            timeout: file.timeout,
-            backlog: backlog(plan),
-            spin: spin(plan),
-        },
+        share: share_of(plan, index, dictation.is_some()),
         recorder: recorder::Settings {
             worker: index,
             by_due: plan.is_open_loop(),
@@ -134,6 +121,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             capacity: file.at_once(),
             timeout: file.timeout,
             targets: target.map_or_else(|| findings.targets.clone(), |one| vec![one]),
+            each: file.user_connections(),
             sources: file.sources.clone(),
             keeps_source: file.renewal.keeps_source,
         },
@@ -156,16 +144,40 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
     })
 }
 
+/// What a worker needs to know of its plan.
+fn share_of(plan: &Plan, index: u32, is_dictated: bool) -> Share {
+    let file = plan.file();
+    Share {
+        open_loop: plan.is_open_loop(),
+        chains: !plan.is_open_loop()
+            && file.think.is_none()
+            && file.script.is_none()
+            && !is_dictated,
+        deadline: file.deadline,
+        count: match file.stop {
+            Stop::DurationNs(_) => None,
+            Stop::Count(count) => Some(share(count, index, file.workers)),
+        },
+        warmup: file.warmup,
+        requests_per_connection: file.requests_per_connection,
+        timeout: file.timeout,
+        backlog: backlog(plan),
+        spin: spin(plan),
+    }
+}
+
 /// Those of a closed loop who do more than ask.
 fn users(plan: &Plan, index: u32, are_dictated: bool) -> Option<Users> {
     let file = plan.file();
     let count = plan.connections_of(index);
     if are_dictated {
-        return (!plan.is_open_loop()).then(|| Users::dictated(count));
+        let together = file.at_once() as usize;
+        return (!plan.is_open_loop()).then(|| Users::dictated(count, together));
     }
     if let Some(script) = &file.script {
-        let walks = Walks::new(script, file.seed, index, file.workers, count);
-        return Some(Users::following(walks));
+        let users = plan.users_of(index);
+        let walks = Walks::new(script, file.seed, index, file.workers, users);
+        return Some(Users::following(walks, file.user_connections()));
     }
     let think = file.think?;
     Some(Users::thinking(think, file.seed, u64::from(index), count))

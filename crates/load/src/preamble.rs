@@ -32,7 +32,9 @@ pub(crate) struct Source {
     /// The worker's position among the workers, and how many those are.
     worker: usize,
     workers: usize,
-    /// There are more sources than connections: each new one has another.
+    /// Connections of one user, of whom they tell the same.
+    each: u32,
+    /// There are more sources than users: each new connection has another.
     has_more: bool,
     /// Headers written so far.
     written: usize,
@@ -56,7 +58,8 @@ impl Preamble {
             sources: proxy.sources.clone().into(),
             worker: index as usize,
             workers: file.workers as usize,
-            has_more: proxy.sources.len() > file.connections as usize,
+            each: file.user_connections(),
+            has_more: proxy.sources.len() > (file.connections / file.user_connections()) as usize,
             written: 0,
         }))
     }
@@ -107,7 +110,7 @@ impl Source {
         let count = if self.has_more {
             self.written
         } else {
-            place as usize
+            (place / self.each) as usize
         };
         self.written += 1;
         let turn = count * self.workers + self.worker;

@@ -4,6 +4,8 @@
 //! the server, not on the other users, not on how many workers share them out. A step costs a few
 //! instructions; nothing is allocated after the start.
 
+use std::ops::Range;
+
 use model::plan::{ScriptFile, StepFile, Think};
 use model::units::Span;
 
@@ -25,8 +27,11 @@ enum Op {
         counter: u32,
         body: u32,
     },
-    /// The request of this class.
-    Ask(u16),
+    /// So many requests from the place `first` of those that are asked on, together.
+    Ask {
+        first: u32,
+        count: u32,
+    },
     /// One of so many ways from `first` on.
     Choose {
         first: u32,
@@ -48,6 +53,8 @@ struct Way {
 #[derive(Clone, Debug, Default)]
 struct Program {
     ops: Vec<Op>,
+    /// The classes of what is asked.
+    asked: Vec<u16>,
     ways: Vec<Way>,
     /// How deep repeats lie in each other.
     counters: u32,
@@ -67,7 +74,8 @@ impl Program {
     fn add(&mut self, steps: &[StepFile], depth: u32) {
         for step in steps {
             match step {
-                StepFile::Ask(class) => self.ops.push(Op::Ask(*class)),
+                StepFile::Ask(class) => self.add_asked(&[*class]),
+                StepFile::Together(classes) => self.add_asked(classes),
                 StepFile::Wait(law) => self.ops.push(Op::Wait(*law)),
                 StepFile::Choose(ways) => self.add_ways(ways, depth),
                 StepFile::Repeat { from, to, steps } => {
@@ -87,6 +95,13 @@ impl Program {
                 }
             }
         }
+    }
+
+    fn add_asked(&mut self, classes: &[u16]) {
+        let first = u32::try_from(self.asked.len()).expect("a plan has fewer requests");
+        let count = u32::try_from(classes.len()).expect("a plan has fewer requests");
+        self.asked.extend(classes);
+        self.ops.push(Op::Ask { first, count });
     }
 
     fn add_ways(&mut self, ways: &[model::plan::WayFile], depth: u32) {
@@ -119,8 +134,8 @@ struct Walk {
     random: Random,
     /// The next step.
     at: u32,
-    /// The request that was asked last, or is to be asked next.
-    class: u16,
+    /// What of the step it is at is still to be asked.
+    left: Range<u32>,
     begun: bool,
     /// How often it has been through all steps.
     round: u32,
@@ -131,6 +146,8 @@ struct Walk {
 pub(crate) struct Walks {
     program: Program,
     start: Option<Think>,
+    /// How many requests a user may have under way at once.
+    together: usize,
     walks: Box<[Walk]>,
     /// What each has left to repeat: as many numbers for each as repeats lie in each other.
     counters: Box<[u32]>,
@@ -151,13 +168,14 @@ impl Walks {
             Walk {
                 random: Random::new(seed, number ^ 0x5c21_97a1_0000_0000),
                 at: 0,
-                class: 0,
+                left: 0..0,
                 begun: false,
                 round: 0,
             }
         };
         Self {
             start: script.start,
+            together: script.together(),
             walks: (0..count).map(walk).collect(),
             counters: vec![0; count as usize * program.counters as usize].into(),
             program,
@@ -169,11 +187,16 @@ impl Walks {
         self.walks.len()
     }
 
-    /// The user in `place` goes on to the next request: how long the steps before it wait.
-    pub(crate) fn go_on(&mut self, place: u32) -> Span {
+    /// How many requests a user may have under way at once.
+    pub(crate) const fn together(&self) -> usize {
+        self.together
+    }
+
+    /// `user` goes on to the next step that asks: how long the steps before it wait.
+    pub(crate) fn go_on(&mut self, user: usize) -> Span {
         let depth = self.program.counters as usize;
-        let walk = &mut self.walks[place as usize];
-        let counters = &mut self.counters[place as usize * depth..][..depth];
+        let walk = &mut self.walks[user];
+        let counters = &mut self.counters[user * depth..][..depth];
         let mut wait = Span::ZERO;
         if !std::mem::replace(&mut walk.begun, true)
             && let Some(start) = self.start
@@ -189,8 +212,8 @@ impl Walks {
             };
             walk.at += 1;
             match *op {
-                Op::Ask(class) => {
-                    walk.class = class;
+                Op::Ask { first, count } => {
+                    walk.left = first..first + count;
                     return wait;
                 }
                 Op::Wait(law) => {
@@ -229,15 +252,21 @@ impl Walks {
         }
     }
 
-    /// How often the user in `place` has been through all steps.
-    pub(crate) fn round(&self, place: u32) -> u64 {
-        u64::from(self.walks[place as usize].round)
+    /// How often `user` has been through all steps.
+    pub(crate) fn round(&self, user: usize) -> u64 {
+        u64::from(self.walks[user].round)
     }
 
-    /// The request that the user in `place` asks.
+    /// Takes the next request of the step that `user` is at, if one is left.
     #[inline]
-    pub(crate) fn class(&self, place: u32) -> u16 {
-        self.walks[place as usize].class
+    pub(crate) fn take(&mut self, user: usize) -> Option<u16> {
+        let next = self.walks[user].left.next()?;
+        Some(self.program.asked[next as usize])
+    }
+
+    /// Whether something of the step that `user` is at is still to be asked.
+    pub(crate) fn has_left(&self, user: usize) -> bool {
+        !self.walks[user].left.is_empty()
     }
 }
 
@@ -264,7 +293,7 @@ mod tests {
         let mut walks = walks(steps, 0, 1, 1);
         let mut next = || {
             walks.go_on(0);
-            walks.class(0)
+            walks.take(0).unwrap()
         };
         (0..count).map(|_| next()).collect()
     }
@@ -295,6 +324,22 @@ mod tests {
         ];
         let once = [0, 1, 1, 1, 0, 1, 1, 1, 2];
         assert_eq!(asked(nested, 18), [once, once].concat());
+    }
+
+    #[test]
+    fn what_is_asked_together_is_one_step() {
+        let mut walks = walks(vec![Ask(0), StepFile::Together(vec![1, 2, 1])], 0, 1, 1);
+        let mut step = || {
+            walks.go_on(0);
+            let mut asked = Vec::new();
+            while let Some(class) = walks.take(0) {
+                asked.push(class);
+                assert_eq!(walks.has_left(0), asked.len() < 3 && asked[0] == 1);
+            }
+            asked
+        };
+        assert_eq!([step(), step(), step()], [vec![0], vec![1, 2, 1], vec![0]]);
+        assert_eq!(walks.together(), 3);
     }
 
     #[test]
@@ -335,8 +380,8 @@ mod tests {
                 StepFile::Wait("exp:1s".parse().unwrap()),
             ]
         };
-        let path = |mut walks: Walks, place: u32| -> Vec<(Span, u16)> {
-            let mut next = || (walks.go_on(place), walks.class(place));
+        let path = |mut walks: Walks, place: usize| -> Vec<(Span, u16)> {
+            let mut next = || (walks.go_on(place), walks.take(place).unwrap());
             (0..50).map(|_| next()).collect()
         };
         let alone = path(walks(steps(), 0, 1, 8), 4);

@@ -1,10 +1,14 @@
 //! Users of a closed loop: each connection has one, who thinks before every request, or follows
-//! the script of the plan.
+//! the script of the plan. Where the script asks for several things together, as a browser asks for
+//! the parts of a page, a user may have several connections: they take those requests in turn.
 //!
 //! A wait begins when the answer has come, or with the connection; that of a script begins with the
 //! run. It is the user's, not the connection's: if the server closes the connection meanwhile, a
 //! new one is made when the user asks. Draws of who thinks depend on the plan's seed and the worker
 //! alone.
+
+use std::collections::VecDeque;
+use std::ops::Range;
 
 use model::plan::Think;
 use model::units::{Instant, Span};
@@ -29,22 +33,29 @@ struct Batch {
     left: u32,
 }
 
-/// What was due and came back from a connection that could not carry it.
+/// A request that came back from a connection that could not carry it.
 #[derive(Clone, Copy, Debug)]
 struct Again {
     due: Instant,
-    /// Several only of a batch, which is due at once.
-    count: u32,
+    class: u16,
 }
 
-/// The users of one worker, by the place of their connection.
+/// The users of one worker. Each has a connection, or several in places side by side.
 #[derive(Debug)]
 pub(crate) struct Users {
     habit: Habit,
+    /// Connections of each, at most.
+    each: u32,
+    /// How many requests each may have under way.
+    together: usize,
     /// When each asks next; [`Instant::FAR_FUTURE`] while that is open.
     asks: Box<[Instant]>,
-    /// Of those whose requests are their own, what each asks again.
-    again: Box<[Again]>,
+    /// Of those whose requests are their own, when what each asks now was due.
+    due: Box<[Instant]>,
+    /// The same, what each asks again.
+    again: Box<[VecDeque<Again>]>,
+    /// By the place of a connection: which request was taken for it last.
+    taken: Box<[u16]>,
 }
 
 impl Users {
@@ -54,32 +65,73 @@ impl Users {
         let random = Random::new(seed, stream ^ 0x7415_4b5a_0f75_e125);
         Self {
             habit: Habit::Think(think, random),
+            each: 1,
+            together: 1,
             asks: vec![Instant::FAR_FUTURE; count as usize].into(),
+            due: Box::default(),
             again: Box::default(),
+            taken: Box::default(),
         }
     }
 
-    /// Those who go these ways.
-    pub(crate) fn following(walks: Walks) -> Self {
-        let count = walks.len();
-        Self {
-            habit: Habit::Follow(walks),
-            asks: vec![Instant::FAR_FUTURE; count].into(),
-            again: vec![Again::NONE; count].into(),
-        }
+    /// Those who go these ways, each with so many connections.
+    pub(crate) fn following(walks: Walks, each: u32) -> Self {
+        let (count, together) = (walks.len(), walks.together());
+        Self::of_their_own(Habit::Follow(walks), count, each, together)
     }
 
-    /// `count` of them whose requests an author makes, or whom it makes wait.
-    pub(crate) fn dictated(count: u32) -> Self {
+    /// `count` of them whose requests an author makes, up to `together` at once, or whom it makes
+    /// wait.
+    pub(crate) fn dictated(count: u32, together: usize) -> Self {
         let batch = Batch {
             due: Instant::ZERO,
             left: 0,
         };
+        let count = count as usize;
+        let habit = Habit::Dictated(vec![batch; count].into());
+        Self::of_their_own(habit, count, 1, together)
+    }
+
+    fn of_their_own(habit: Habit, count: usize, each: u32, together: usize) -> Self {
         Self {
-            habit: Habit::Dictated(vec![batch; count as usize].into()),
-            asks: vec![Instant::FAR_FUTURE; count as usize].into(),
-            again: vec![Again::NONE; count as usize].into(),
+            habit,
+            each,
+            together,
+            asks: vec![Instant::FAR_FUTURE; count].into(),
+            due: vec![Instant::ZERO; count].into(),
+            // Not cloned: a clone of an empty queue has no room.
+            again: (0..count)
+                .map(|_| VecDeque::with_capacity(together))
+                .collect(),
+            taken: vec![0; count * each as usize].into(),
         }
+    }
+
+    /// Whose connection that in `place` is.
+    #[inline]
+    const fn user(&self, place: u32) -> usize {
+        (place / self.each) as usize
+    }
+
+    /// The places of the connections of the user who has that in `place`.
+    pub(crate) const fn places(&self, place: u32) -> Range<u32> {
+        let first = place - place % self.each;
+        first..first + self.each
+    }
+
+    /// Connections of each, at most.
+    pub(crate) const fn each(&self) -> u32 {
+        self.each
+    }
+
+    /// How many users there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.asks.len()
+    }
+
+    /// Whether a user may have several requests under way.
+    pub(crate) const fn ask_together(&self) -> bool {
+        self.are_dictated() || self.together > 1
     }
 
     /// Whether each request is a certain user's: they follow a script, or an author.
@@ -105,80 +157,98 @@ impl Users {
         }
     }
 
-    /// Takes one more of the requests that the user in `place` was handed.
-    pub(crate) fn take_handed(&mut self, place: u32) -> Option<Instant> {
-        let Habit::Dictated(batches) = &mut self.habit else {
-            return None;
-        };
-        let batch = &mut batches[place as usize];
-        batch.left = batch.left.checked_sub(1)?;
-        Some(batch.due)
+    /// Takes one more of what the user with the connection in `place` asks together, for it.
+    pub(crate) fn take_more(&mut self, place: u32) -> Option<Instant> {
+        let user = self.user(place);
+        match &mut self.habit {
+            Habit::Dictated(batches) => {
+                let batch = &mut batches[user];
+                batch.left = batch.left.checked_sub(1)?;
+                Some(batch.due)
+            }
+            // Else it is about to ask.
+            Habit::Follow(walks) if self.asks[user] == Instant::FAR_FUTURE => {
+                self.taken[place as usize] = walks.take(user)?;
+                Some(self.due[user])
+            }
+            Habit::Follow(_) | Habit::Think(..) => None,
+        }
     }
 
-    /// How often the user in `place` has been through the script.
+    /// Whether more is to be asked of the step that the user with the connection in `place` is at.
+    pub(crate) fn has_more(&self, place: u32) -> bool {
+        let user = self.user(place);
+        match &self.habit {
+            Habit::Follow(walks) => self.asks[user] == Instant::FAR_FUTURE && walks.has_left(user),
+            Habit::Dictated(_) | Habit::Think(..) => false,
+        }
+    }
+
+    /// How often the user with the connection in `place` has been through the script.
     pub(crate) fn round(&self, place: u32) -> u64 {
         match &self.habit {
-            Habit::Follow(walks) => walks.round(place),
+            Habit::Follow(walks) => walks.round(self.user(place)),
             Habit::Dictated(_) | Habit::Think(..) => 0,
         }
     }
 
-    /// The request that the script has for the user in `place`.
+    /// The request of the script that was taken last for the connection in `place`.
     #[inline]
     pub(crate) fn class(&self, place: u32) -> Option<u16> {
         match &self.habit {
             Habit::Dictated(_) => Some(0),
-            Habit::Follow(walks) => Some(walks.class(place)),
+            Habit::Follow(_) => Some(self.taken[place as usize]),
             Habit::Think(..) => None,
         }
     }
 
-    /// The user in `place` begins to think at `at`, or goes on in the script, unless that is so
-    /// already; when the next request is due.
+    /// The user with the connection in `place` begins to think at `at`, or goes on in the script,
+    /// unless that is so already; when the next request is due.
     pub(crate) fn think(&mut self, place: u32, at: Instant) -> Instant {
-        let asks = &mut self.asks[place as usize];
+        let user = self.user(place);
+        let asks = &mut self.asks[user];
         if *asks == Instant::FAR_FUTURE {
             *asks = at
                 + match &mut self.habit {
                     Habit::Dictated(_) => Span::ZERO,
-                    Habit::Follow(walks) => walks.go_on(place),
+                    Habit::Follow(walks) => walks.go_on(user),
                     Habit::Think(think, random) => draw(*think, random),
                 };
         }
         *asks
     }
 
-    /// The user in `place` asks once more what was due at `due`.
-    pub(crate) fn ask_again(&mut self, place: u32, due: Instant) {
-        let again = &mut self.again[place as usize];
-        again.due = due;
-        again.count += 1;
+    /// The user with the connection in `place` asks once more what was due at `due`.
+    pub(crate) fn ask_again(&mut self, place: u32, due: Instant, class: u16) {
+        let user = self.user(place);
+        // What was taken back later was due before.
+        self.again[user].push_front(Again { due, class });
     }
 
-    /// Takes what the user in `place` asks once more.
+    /// Takes what the user asks once more, for its connection in `place`.
     pub(crate) fn take_again(&mut self, place: u32) -> Option<Instant> {
-        let again = self.again.get_mut(place as usize)?;
-        again.count = again.count.checked_sub(1)?;
-        Some(again.due)
+        let user = self.user(place);
+        let Again { due, class } = self.again.get_mut(user)?.pop_front()?;
+        self.taken[place as usize] = class;
+        Some(due)
     }
 
-    /// When the user in `place` asks next.
+    /// When the user with the connection in `place` asks next.
     pub(crate) fn asks(&self, place: u32) -> Instant {
-        self.asks[place as usize]
+        self.asks[self.user(place)]
     }
 
-    /// The user in `place` asks, if it is time.
+    /// The user asks, if it is time, on its connection in `place`.
     pub(crate) fn take(&mut self, place: u32, now: Instant) -> Option<Instant> {
-        let asks = &mut self.asks[place as usize];
-        (*asks <= now).then(|| std::mem::replace(asks, Instant::FAR_FUTURE))
+        let user = self.user(place);
+        let asks = &mut self.asks[user];
+        let due = (*asks <= now).then(|| std::mem::replace(asks, Instant::FAR_FUTURE))?;
+        if let Habit::Follow(walks) = &mut self.habit {
+            self.due[user] = due;
+            self.taken[place as usize] = walks.take(user)?;
+        }
+        Some(due)
     }
-}
-
-impl Again {
-    const NONE: Self = Self {
-        due: Instant::ZERO,
-        count: 0,
-    };
 }
 
 /// How long it is this time.

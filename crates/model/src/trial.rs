@@ -290,6 +290,14 @@ pub struct Server {
     pub open_files_limit: Option<u64>,
     /// The listener's accept queue limit, as the kernel has it.
     pub listen_backlog: Option<u32>,
+    /// How long after the beginning of the window it was told to read its configuration again;
+    /// none: it was not.
+    #[serde(
+        rename = "reloaded_ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub reloaded: Option<Span>,
     /// How it ended, if it ended before it was told to.
     pub exit: Option<String>,
     /// What the doctor said of it after its start, for the connections of this trial.

@@ -241,6 +241,7 @@ impl Lab<'_> {
             cpu_choice: &words,
             generator_cpus: &cpus,
             overload: self.experiment.is_overload(),
+            reload: self.experiment.reloads() && matches!(slot.racer, Racer::Server(_)),
         };
         let point = self.point(lap, slot);
         let waited = self.calm.wait();

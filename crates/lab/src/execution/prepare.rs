@@ -121,6 +121,24 @@ fn not_offered(experiment: &Experiment, index: usize, installed: &Installed) -> 
     gaps.map(|gap| Missing { index, gap }).collect()
 }
 
+/// What an experiment cannot do with a server that somebody else started, and what to do instead.
+fn not_from_outside(
+    experiment: &Experiment,
+    variant: &ServerVariant,
+) -> Option<(&'static str, &'static str)> {
+    if pair::is_needed(experiment) {
+        let why = "outside of the network namespace that network = \"veth\" makes for servers";
+        return Some((why, "ask it over loopback: load.network=loopback"));
+    }
+    if experiment.reloads() {
+        let why = "and the lab tells only servers that it starts to read their configuration again";
+        return Some((why, "leave out reload, or let the lab start it"));
+    }
+    let is_secure = variant.speech.protocol.is_secure();
+    let why = "and the lab can give a certificate only to servers that it starts";
+    is_secure.then_some((why, "measure it with triathlon load"))
+}
+
 fn find(
     experiment: &Experiment,
     variant: &ServerVariant,
@@ -128,21 +146,9 @@ fn find(
     division: &Division,
 ) -> Result<Installed, Lack> {
     if let Some(url) = &variant.url {
-        if pair::is_needed(experiment) {
-            let why = "it already runs, outside of the network namespace that network = \"veth\" \
-                       makes for servers";
-            let remedy = "ask it over loopback: load.network=loopback";
+        if let Some((why, remedy)) = not_from_outside(experiment, variant) {
             return Err(Lack::from(Absent {
-                why: why.to_owned(),
-                remedy: Some(remedy.to_owned()),
-            }));
-        }
-        if variant.speech.protocol.is_secure() {
-            let why = "it already runs, and the lab can give a certificate only to servers that it \
-                       starts";
-            let remedy = "measure it with triathlon load";
-            return Err(Lack::from(Absent {
-                why: why.to_owned(),
+                why: format!("it already runs, {why}"),
                 remedy: Some(remedy.to_owned()),
             }));
         }
@@ -172,6 +178,9 @@ fn find(
     if let Some(why) = product.cannot_speak(protocol) {
         return Err(Lack::out_of_reach(why));
     }
+    if let Some(why) = product.cannot_reload().filter(|_| experiment.reloads()) {
+        return Err(Lack::out_of_reach(why));
+    }
     let found = server::installed_as(product, search, variant.program.as_deref());
     let wanted = [variant.variant.as_deref().unwrap_or_default(), protocol];
     let found = found.and_then(|found| {
@@ -189,7 +198,7 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
     let (servers, missing) = present(lab.experiment, lab.search, lab.division);
     let responder = server::installed(server::null_responder(), lab.search)
         .map_err(|absent| LabError::Generator { why: absent.why })?;
-    let most = lab.experiment.connections_most();
+    let most = lab.experiment.sockets_most();
     // As far as it goes: SRV-03 reads the limit that holds.
     let limit = sys::process::raise_open_files(OPEN_FILES_WANTED.max(u64::from(most) * 4));
     enough_files(limit.unwrap_or(u64::MAX))?;
@@ -364,7 +373,7 @@ impl Lab<'_> {
             // More cores than there are: a ceiling for servers that are gaps themselves.
             cpus: cpus.unwrap_or(&self.division.server),
             address: self.host.listen,
-            connections: self.experiment.connections_most(),
+            connections: self.experiment.sockets_most(),
             needs: &needs,
             variant: variant.unwrap_or_else(|| installed.product.variant_default()),
             directives: &directives.unwrap_or_default(),

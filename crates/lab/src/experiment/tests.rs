@@ -41,8 +41,8 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "rounds = 6",
         "rouds = 6",
         "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, order, \
-         restart, repeats, reference, warmup, warmup_min, calm, duration, duration_min, seed; did \
-         you mean 'rounds'?",
+         restart, repeats, reload, reference, warmup, warmup_min, calm, duration, duration_min, \
+         seed; did you mean 'rounds'?",
     );
     check(
         "cores = [1, 2]",
@@ -357,7 +357,7 @@ fn the_table_of_keys_is_that_of_the_types() {
     let full = r#"{
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
             "restart": "round", "repeats": 1, "reference": "p", "warmup": "1s", "warmup_min": "1s",
-            "duration": "1s", "duration_min": "1s", "seed": 1 },
+            "duration": "1s", "duration_min": "1s", "seed": 1, "reload": true },
         "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p",
             "program": "/p", "cores": 1, "access_log": "off",
             "restart": "trial", "variant": "v", "twin": true, "priority": 2, "settings": { "a": 1 },
@@ -371,7 +371,7 @@ fn the_table_of_keys_is_that_of_the_types() {
                 "expect": { "level": "body", "status": 200, "length": 1, "sha256": "",
                     "decode_one_in": 1 } }] }],
         "load": { "mode": "open", "objective": "errors<1%", "rate": 1, "users": 1, "think": "1s", "ramp": "1s",
-            "step": [{ "get": "/" }], "cookies": true, "variables": { "a": { "counter": 1 } },
+            "step": [{ "get": "/" }], "cookies": true, "user_connections": 2, "variables": { "a": { "counter": 1 } },
             "connections": { "from": 1, "to": 2, "step": 1, "also": 4 },
             "arrivals": "fixed", "timeout": "1s", "stages": ["1s:5"], "sources": 1, "workers": 1,
             "placement": "shared", "network": "veth", "overload": true,

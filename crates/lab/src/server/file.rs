@@ -129,6 +129,16 @@ pub(super) struct ProcessToml {
     /// How it is ended.
     #[serde(default)]
     pub(super) stop: StopToml,
+    /// How it is made to read its configuration again while it serves; none: it cannot.
+    pub(super) reload: Option<ReloadToml>,
+}
+
+/// `reload`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReloadToml {
+    /// What makes it do that.
+    pub(super) signal: SignalName,
 }
 
 /// `version`.
@@ -197,19 +207,25 @@ impl Default for StopToml {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(super) enum SignalName {
+    Hup,
     Int,
     Kill,
     Quit,
     Term,
+    Usr1,
+    Usr2,
 }
 
 impl From<SignalName> for sys::process::Signal {
     fn from(name: SignalName) -> Self {
         match name {
+            SignalName::Hup => Self::Hangup,
             SignalName::Int => Self::Interrupt,
             SignalName::Kill => Self::Kill,
             SignalName::Quit => Self::Quit,
             SignalName::Term => Self::Terminate,
+            SignalName::Usr1 => Self::User1,
+            SignalName::Usr2 => Self::User2,
         }
     }
 }

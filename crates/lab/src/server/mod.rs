@@ -129,6 +129,8 @@ struct LaunchProcess {
     stop: Signal,
     /// How long that may take.
     patience: Duration,
+    /// The signal that makes it read its configuration again, if there is one.
+    reload: Option<Signal>,
 }
 
 /// How one process tests its configuration.

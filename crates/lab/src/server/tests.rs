@@ -371,8 +371,8 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "programs",
         "program",
         "mine/server.toml:4: process[0].program: no such key here; there are name, programs, \
-         only_for, requires, version, check, arguments, environment, folders, files, ready, stop; \
-         did you mean 'programs'?",
+         only_for, requires, version, check, arguments, environment, folders, files, ready, stop, \
+         reload; did you mean 'programs'?",
     );
     check_mistake(
         "[\"sh\"]",

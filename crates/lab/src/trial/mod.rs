@@ -1,35 +1,28 @@
 //! One trial: meters on, load, meters off, judged. And the exchange that says whether a server may
 //! be measured at all.
 
+mod measure;
 mod place;
 mod sources;
 mod steps;
-
-use std::path::Path;
 
 use model::experiment::{ArrivalKind, Asked, Content, Users, Workload};
 use model::plan::{
     Arrivals, Expectation, FORMAT, Level, Protocol, Renewal, Slow, Stage, Stop, Think, pace,
 };
-use model::point::Point;
-use model::record::Recovery;
 use model::request::RequestFile;
 use model::script::Script;
-use model::trial::Context;
 use model::units::Rate;
-use model::{Condition, Environment, Experiment, Outcome, PlanFile, Span, Trial};
+use model::{Experiment, Outcome, PlanFile, Span};
 use verdict::words;
 
-use crate::condition;
 use crate::error::LabError;
 use crate::generator::Generator;
-use crate::host::Host;
-use crate::meter::{Meters, Way};
-use crate::server::Running;
 use crate::site::{Document, MODIFIED, Site, made_at, relayed_at};
 use crate::sweep::{Cell, Racer, settle};
 use sources::{STRIDE_MIN, sources, stride};
 
+pub use measure::{Surroundings, measure};
 pub use place::{Place, Speaks};
 
 /// Of encoded answers one in so many is decoded, as large content is compared.
@@ -340,7 +333,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         (Some(rate_per_1000_s), ArrivalKind::Poisson) => Arrivals::Poisson { rate_per_1000_s },
     };
     let (requests, expect) = target.requests();
-    PlanFile {
+    let mut file = PlanFile {
         format: FORMAT,
         requests,
         addresses: vec![address],
@@ -377,7 +370,9 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         expect,
         samples: 0,
         interval: interval(stop, load.stages.is_empty()),
-    }
+    };
+    file.seat_users();
+    file
 }
 
 /// A second; in shorter windows a tenth of them, so that there is something to see. Where the rate
@@ -420,80 +415,6 @@ pub fn verify(
         texts.push("no answer came".to_owned());
     }
     Err(texts.join("; "))
-}
-
-/// What surrounds a trial.
-pub struct Surroundings<'a> {
-    /// The machine of the server.
-    pub host: &'a Host<'a>,
-    /// The same, as it was read last.
-    pub environment: &'a Environment,
-    /// How CPUs were divided.
-    pub cpu_choice: &'a str,
-    /// The generator's.
-    pub generator_cpus: &'a [u32],
-    /// Whether the load is meant to be more than servers can take.
-    pub overload: bool,
-}
-
-/// Runs `plan` against `running` with meters on, and judges what came of it.
-pub fn measure(
-    generator: &mut dyn Generator,
-    running: &mut Running,
-    plan: &PlanFile,
-    point: Point,
-    surroundings: &Surroundings<'_>,
-) -> Result<Trial, LabError> {
-    running.look_before();
-    let mut meters = Meters::new(Way::to(&plan.addresses));
-    let mut trial = generator.run(plan, &mut |event, generator| {
-        running.end_if_headless();
-        meters.see(event, generator, running.group());
-    })?;
-    let mut facts = running.look_after();
-    if let Some(server) = running.condition() {
-        let examination = verdict::doctor::examine_server(&Condition {
-            environment: surroundings.environment.clone(),
-            at_once: Some(plan.connections),
-            server: Some(server.clone()),
-            kernel_tracing: condition::kernel_tracing(Path::new("/sys")),
-            filtered: condition::is_filtered(Path::new("/proc")),
-            ..Condition::default()
-        });
-        facts.doctor = examination.findings();
-        facts.doctor_unknown = examination.unknown;
-    }
-    let shared = surroundings.host.shared_cpus(
-        facts.cpus_allowed.as_deref(),
-        surroundings.generator_cpus,
-        trial.context.shared_cpus.take(),
-    );
-    trial.point = Some(point);
-    trial.environment = surroundings.environment.clone();
-    trial.environment.time = Some(crate::environment::rfc3339(sys::clock::realtime()));
-    if surroundings.host.is_asked_from_elsewhere {
-        let address = surroundings.host.listen.into();
-        trial.environment.path = crate::environment::path::at(address);
-    }
-    trial.usage = meters.usage();
-    trial.context = Context {
-        // Only the rest of the round can tell.
-        ceiling: None,
-        cpu_choice: Some(surroundings.cpu_choice.to_owned()),
-        shared_cpus: shared,
-        overload: surroundings.overload,
-        server: (!running.is_elsewhere()).then_some(facts),
-        search: None,
-        waited: None,
-    };
-    trial.recovery = Recovery::of(&trial.record.intervals);
-    for share in &mut trial.agents {
-        share.context.overload = surroundings.overload;
-    }
-    trial.void = verdict::void(&trial);
-    trial.verdict = verdict::judge(&trial);
-    verdict::judge_shares(&mut trial);
-    Ok(trial)
 }
 
 #[cfg(test)]

@@ -28,11 +28,13 @@ impl<C: Client> Pool<C> {
             worker,
             workers,
             connections,
+            each,
             ..
         } = self.settings;
+        let (users, user) = (connections / each, place / each);
         let turn = |number: usize| number * workers as usize + worker as usize;
-        let has_more = count > turn(connections as usize);
-        let number = if has_more { self.named } else { place as usize };
+        let has_more = count > turn(users as usize);
+        let number = if has_more { self.named } else { user as usize };
         self.named += 1;
         turn(number) % count
     }

@@ -52,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) timeout: Span,
     /// Where to connect, shared out among the connections.
     pub(crate) targets: Vec<SocketAddr>,
+    /// Connections of one user, which have the same target, source and identity.
+    pub(crate) each: u32,
     /// From where, shared out among the connections; empty leaves it to the kernel.
     pub(crate) sources: Vec<IpAddr>,
     /// Whether each connection keeps its source also where there are more of them.
@@ -158,6 +160,17 @@ impl<C: Client> Pool<C> {
         match &mut self.places[place as usize].connection {
             Connection::Open(open) => Some((open, &mut self.flights[start..start + capacity])),
             _ => None,
+        }
+    }
+
+    /// Whether something is asked on the connection in `place`, or waits for it to be made.
+    pub(crate) fn is_asking(&mut self, place: u32) -> bool {
+        match self.connection(place) {
+            Connection::Open(open) => open.in_flight > 0,
+            Connection::Connecting { pending, .. }
+            | Connection::Securing(Securing { pending, .. })
+            | Connection::Waiting { pending } => pending.is_some(),
+            Connection::Absent | Connection::BackingOff { .. } => false,
         }
     }
 

@@ -60,15 +60,18 @@ impl<C: Client> Pool<C> {
             workers,
             targets,
             keeps_source,
+            each,
+            connections,
             ..
         } = &self.settings;
+        let user = place / each;
         let turn = |count: usize| count * *workers as usize + *worker as usize;
-        let target = targets[turn(place as usize) % targets.len()];
+        let target = targets[turn(user as usize) % targets.len()];
         let sources = &self.sources.families[usize::from(target.is_ipv6())];
-        let has_more = sources.len() > turn(self.settings.connections as usize) / targets.len();
+        let has_more = sources.len() > turn((connections / each) as usize) / targets.len();
         let count = match has_more && !*keeps_source {
             true => self.dials,
-            false => place as usize,
+            false => user as usize,
         };
         let source = (turn(count) / targets.len()).checked_rem(sources.len());
         (target, source.map(|index| sources[index]))

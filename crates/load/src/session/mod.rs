@@ -37,9 +37,14 @@ pub(crate) struct Sessions {
     seed: u64,
     worker: u64,
     workers: u64,
-    /// Of all workers.
+    /// Users of all workers.
     all: u64,
+    /// By user.
     sessions: Box<[Session]>,
+    /// Connections of each user.
+    each: u32,
+    /// By connection.
+    heard: Box<[Heard]>,
     /// The most bytes that a user sends at once.
     pub(crate) longest: usize,
     /// Since the beginning of 1970, when the run was prepared: what is over then is no cookie.
@@ -52,12 +57,17 @@ struct Session {
     /// By variable.
     values: Box<[Vec<u8>]>,
     jar: Jar,
-    /// Of the answer under way, as far as anybody looks at it.
+    /// The round for which variables were drawn, from 1.
+    round: u64,
+}
+
+/// The answer under way on a connection.
+#[derive(Clone, Debug, Default)]
+struct Heard {
+    /// As far as anybody looks at it.
     content: Vec<u8>,
     /// A field that was to come did not.
     lacks_field: bool,
-    /// The round for which variables were drawn, from 1.
-    round: u64,
 }
 
 impl Sessions {
@@ -83,8 +93,10 @@ impl Sessions {
             seed: file.seed,
             worker: u64::from(index),
             workers: u64::from(file.workers),
-            all: u64::from(file.connections),
-            sessions: (0..plan.connections_of(index)).map(|_| session()).collect(),
+            all: u64::from(file.connections / file.user_connections()),
+            sessions: (0..plan.users_of(index)).map(|_| session()).collect(),
+            each: file.user_connections(),
+            heard: vec![Heard::default(); plan.connections_of(index) as usize].into(),
             longest: longest(plan),
             seconds: sys::clock::realtime().as_ns() / 1_000_000_000,
         })
@@ -95,6 +107,11 @@ impl Sessions {
         self.reads[usize::from(class)]
             .as_ref()
             .is_some_and(Reads::content)
+    }
+
+    /// Whose connection that in `place` is.
+    const fn user(&self, place: u32) -> usize {
+        (place / self.each) as usize
     }
 
     /// Writes the request of the user in `place`, who is in this round, to the end of `out`; false
@@ -110,8 +127,9 @@ impl Sessions {
         if self.templates[class].is_none() {
             return false;
         }
-        self.begin_round(place, round);
-        let session = &self.sessions[place as usize];
+        let user = self.user(place);
+        self.begin_round(user, round);
+        let session = &self.sessions[user];
         if let Some(template) = &self.templates[class] {
             template.write(&session.values, &session.jar, request.0 % 2 == 1, out);
         }
@@ -119,14 +137,14 @@ impl Sessions {
     }
 
     /// Draws what has another value in each round.
-    fn begin_round(&mut self, place: u32, round: u64) {
-        let session = &mut self.sessions[place as usize];
+    fn begin_round(&mut self, user: usize, round: u64) {
+        let session = &mut self.sessions[user];
         if session.round == round + 1 {
             return;
         }
         let is_first = session.round == 0;
         session.round = round + 1;
-        let number = u64::from(place) * self.workers + self.worker;
+        let number = user as u64 * self.workers + self.worker;
         for (variable, value) in self.variables.iter().zip(&mut session.values) {
             if is_first || !variable.once {
                 let turn = number + round * self.all;
@@ -137,9 +155,11 @@ impl Sessions {
 
     /// The head of an answer has come for the user in `place`.
     pub(crate) fn head(&mut self, place: u32, class: u16, head: &[u8]) {
-        let session = &mut self.sessions[place as usize];
-        session.content.clear();
-        session.lacks_field = false;
+        let user = self.user(place);
+        let session = &mut self.sessions[user];
+        let heard = &mut self.heard[place as usize];
+        heard.content.clear();
+        heard.lacks_field = false;
         if self.cookies {
             let target = self.templates[usize::from(class)].as_ref();
             let path = target.map_or(&b"/"[..], Template::path);
@@ -150,25 +170,26 @@ impl Sessions {
             }
         }
         if let Some(reads) = &self.reads[usize::from(class)] {
-            session.lacks_field = !reads.take_fields(head, &mut session.values);
+            heard.lacks_field = !reads.take_fields(head, &mut session.values);
         }
     }
 
     /// Content has come for the user in `place`.
     pub(crate) fn content(&mut self, place: u32, bytes: &[u8]) {
-        let content = &mut self.sessions[place as usize].content;
+        let content = &mut self.heard[place as usize].content;
         let room = CONTENT_MAX - content.len();
         content.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     /// The answer for the user in `place` is complete: what it lacks.
     pub(crate) fn complete(&mut self, place: u32, class: u16) -> Option<Cause> {
+        let user = self.user(place);
         let reads = self.reads[usize::from(class)].as_ref()?;
-        let session = &mut self.sessions[place as usize];
-        let has_values = reads.take_content(&session.content, &mut session.values);
-        if !reads.is_contained(&session.content) {
+        let heard = &self.heard[place as usize];
+        let has_values = reads.take_content(&heard.content, &mut self.sessions[user].values);
+        if !reads.is_contained(&heard.content) {
             Some(Cause::LacksText)
-        } else if session.lacks_field || !has_values {
+        } else if heard.lacks_field || !has_values {
             Some(Cause::LacksValue)
         } else {
             None

@@ -60,17 +60,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
-    /// Whether some of what the user in `place` was handed at once is not answered yet: the next
-    /// comes after it.
-    pub(super) fn is_within_batch(&mut self, place: u32) -> bool {
-        let is_dictated = self.users.as_ref().is_some_and(Users::are_dictated);
-        is_dictated && self.pool.open(place).is_some_and(|open| open.in_flight > 0)
-    }
-
-    /// The rest of what the user in `place` was handed goes out with the first of it.
+    /// The rest of what the user in `place` asks together goes out with the first of it, as far as
+    /// the connection has room.
     pub(super) fn feed_batch(&mut self, place: u32, now: Instant) {
-        let hooks = self.hooks.as_ref();
-        if hooks.is_some_and(|hooks| hooks.dictation.is_some()) {
+        if self.users.as_ref().is_some_and(Users::ask_together) {
             self.feed(place, now);
         }
     }

@@ -73,7 +73,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             if let Some(sent) = flight.sent {
                 self.recorder.take_back(sent, at);
             }
-            if !self.give_back(place, flight.due) {
+            if !self.give_back(place, flight.due, flight.class()) {
                 self.again.push_front(Again {
                     due: flight.due,
                     class: flight.class(),

@@ -137,6 +137,8 @@ pub struct Worker<C: Client, R> {
     gathering: Vec<u32>,
     /// Connections with something to send that found no room, in turn.
     stalled: VecDeque<u32>,
+    /// Places of users who began to ask several things together.
+    to_share: Vec<u32>,
     out: Vec<u8>,
     start: Instant,
     /// When to look at them again, if nothing happens before.
@@ -171,6 +173,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 self.batch_start = Some(now);
             }
             self.expire(now);
+            self.share_out(now);
             self.release_due(now);
             self.dial(now);
             self.send_gathered(now);

@@ -80,6 +80,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             unstamped: Vec::with_capacity(connections + exchanges),
             gathering: Vec::with_capacity(if C::GATHERS { connections } else { 0 }),
             stalled: VecDeque::with_capacity(connections),
+            to_share: Vec::with_capacity(users.as_ref().map_or(0, Users::len)),
             out: Vec::with_capacity(longest.max(4_096)),
             start: Instant::FAR_FUTURE,
             stalled_until: Instant::FAR_FUTURE,
@@ -119,7 +120,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if !self.share.open_loop {
             let count = self.share.count.filter(|_| self.share.warmup.is_zero());
             self.remaining = count.unwrap_or(u64::MAX);
-            let first = u64::from(self.pool.len()).min(self.remaining);
+            let users = self.users.as_ref();
+            let each = u64::from(users.map_or(1, Users::each));
+            let seats = u64::from(self.pool.len()) / each;
+            let first = seats.min(self.remaining) * each;
             if self.share.chains {
                 self.remaining -= first;
             }
@@ -147,6 +151,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         if self.stopping && (self.is_waited_for() || self.swept < self.pool.len()) {
             // The rest of what waits is given up in the next turn.
+            return Some(self.start);
+        }
+        if !self.to_share.is_empty() {
             return Some(self.start);
         }
         let wakeup = self

@@ -37,8 +37,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The user in `place` of a script begins with the run; false where there is no script. The
     /// connection is made when the user asks.
     pub(super) fn begin_script(&mut self, place: u32, now: Instant) -> bool {
-        if !self.users.as_ref().is_some_and(Users::follow) {
+        let Some(users) = self.users.as_ref().filter(|users| users.follow()) else {
             return false;
+        };
+        if users.places(place).start != place {
+            // Another connection of a user who has begun: it is made when it is of use.
+            return true;
         }
         let asks = self.begin_to_think(place, self.start);
         let asks = asks.unwrap_or(self.start);
@@ -50,12 +54,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         true
     }
 
-    /// What was due at `due` and came back from the connection in `place` is asked again by its
-    /// user, if a script says whose it is.
-    pub(super) fn give_back(&mut self, place: u32, due: Instant) -> bool {
+    /// The request of `class` that was due at `due` and came back from the connection in `place` is
+    /// asked again by its user, if a script says whose it is.
+    pub(super) fn give_back(&mut self, place: u32, due: Instant, class: u16) -> bool {
         match self.users.as_mut().filter(|users| users.follow()) {
             Some(users) => {
-                users.ask_again(place, due);
+                users.ask_again(place, due, class);
                 if let Some(hooks) = &mut self.hooks {
                     hooks.rewind(place);
                 }
@@ -69,7 +73,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[inline]
     pub(super) fn think(&mut self, place: u32, at: Instant) {
         if self.has_users()
-            && !self.is_within_batch(place)
+            && !self.is_asking(place)
             && let Some(asks) = self.begin_to_think(place, at)
         {
             self.pool.alarms.arm(place, asks);
@@ -90,19 +94,67 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if !has_users {
             return None;
         }
-        let due = match users.take_handed(place) {
+        let due = match users.take_more(place) {
             Some(due) => due,
-            None if self.is_within_batch(place) => return None,
+            None if self.is_asking(place) => return None,
             None => {
                 if self.users.as_ref().is_some_and(Users::follow) {
                     self.begin_to_think(place, at);
                 }
-                self.users.as_mut()?.take(place, at)?
+                let users = self.users.as_mut()?;
+                let due = users.take(place, at)?;
+                if users.has_more(place) {
+                    self.to_share.push(place);
+                }
+                due
             }
         };
         self.remaining -= 1;
         self.recorder.arrive(due);
         Some(due)
+    }
+
+    /// Whether some of what the user with the connection in `place` asked together is not answered
+    /// yet: the next step comes after it. Others have one thing under way, and ask when that has
+    /// come.
+    fn is_asking(&mut self, place: u32) -> bool {
+        let Some(users) = self.users.as_ref().filter(|users| users.ask_together()) else {
+            return false;
+        };
+        let mut places = users.places(place);
+        places.any(|place| self.pool.is_asking(place))
+    }
+
+    /// What users began to ask together in this turn goes to their other connections, too.
+    #[inline]
+    pub(super) fn share_out(&mut self, now: Instant) {
+        while let Some(place) = self.to_share.pop() {
+            let places = self.users.as_ref().map(|users| users.places(place));
+            for place in places.unwrap_or_default() {
+                if self
+                    .users
+                    .as_ref()
+                    .is_some_and(|users| users.has_more(place))
+                {
+                    self.ask_there(place, now);
+                    self.feed_batch(place, now);
+                }
+            }
+        }
+    }
+
+    /// The user with connections in several places asks on an open one, rather than make another.
+    fn place_to_ask(&mut self, place: u32) -> u32 {
+        let has_room = |connection: &Connection<C>| match connection {
+            Connection::Open(open) => open.client.free() > 0,
+            _ => false,
+        };
+        let Some(users) = self.users.as_ref().filter(|users| users.each() > 1) else {
+            return place;
+        };
+        let mut places = users.places(place);
+        let open = places.find(|place| has_room(self.pool.connection(*place)));
+        open.unwrap_or(place)
     }
 
     /// The user in `place` asks, if it is time and the connection is idle or absent; when to look
@@ -116,6 +168,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.pool.alarms.arm(place, asks);
             return asks;
         }
+        let place = self.place_to_ask(place);
+        self.ask_there(place, now);
+        Instant::FAR_FUTURE
+    }
+
+    /// The user asks on its connection in `place`, if that is idle or absent and there is something
+    /// to ask.
+    fn ask_there(&mut self, place: u32, now: Instant) {
         match self.pool.connection(place) {
             Connection::Absent => {
                 if let Some(due) = self.claim_for_user(place, now) {
@@ -136,6 +196,5 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             | Connection::Securing(_)
             | Connection::Waiting { .. } => {}
         }
-        Instant::FAR_FUTURE
     }
 }

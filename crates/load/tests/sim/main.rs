@@ -12,6 +12,7 @@ mod http2;
 mod mixture;
 mod models;
 mod overload;
+mod pages;
 mod pipeline;
 mod redirects;
 mod reference;

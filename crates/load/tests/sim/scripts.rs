@@ -11,7 +11,7 @@ use crate::harness::{
     HELLO, all, closed, count, ms, s, simulate, simulate_all, simulate_on, where_kernels_never_fail,
 };
 
-fn script(text: &str) -> impl Fn(PlanFile) -> PlanFile {
+pub(crate) fn script(text: &str) -> impl Fn(PlanFile) -> PlanFile {
     let script = model::script::read("script", text, Some("http://sim/"), &model::script::Alone);
     let script = script.unwrap_or_else(|mistake| panic!("{mistake}"));
     move |plan| PlanFile {
@@ -22,10 +22,12 @@ fn script(text: &str) -> impl Fn(PlanFile) -> PlanFile {
 }
 
 /// What a server was asked, by the first letter of each path.
-type Heard = Receiver<char>;
+pub(crate) type Heard = Receiver<char>;
 
 /// One that says hello after a millisecond, but for what `answer` makes of the number of a request.
-fn hearing(answer: impl Fn(u64) -> Option<Reply> + Send + 'static) -> (SimServer, Heard) {
+pub(crate) fn hearing(
+    answer: impl Fn(u64) -> Option<Reply> + Send + 'static,
+) -> (SimServer, Heard) {
     let (tell, heard) = channel();
     let mut number = 0;
     let server = SimServer::new(Service::Constant(ms(1)), move |request| {
@@ -39,7 +41,7 @@ fn hearing(answer: impl Fn(u64) -> Option<Reply> + Send + 'static) -> (SimServer
     (server, heard)
 }
 
-fn text(heard: &Heard) -> String {
+pub(crate) fn text(heard: &Heard) -> String {
     heard.try_iter().collect()
 }
 
@@ -302,9 +304,9 @@ fn a_script_survives_its_plan() {
 }
 
 /// What a server was asked, whole.
-type Requests = Receiver<String>;
+pub(crate) type Requests = Receiver<String>;
 
-fn listening(answer: impl Fn(&str) -> String + Send + 'static) -> (SimServer, Requests) {
+pub(crate) fn listening(answer: impl Fn(&str) -> String + Send + 'static) -> (SimServer, Requests) {
     let (tell, heard) = channel();
     let server = SimServer::new(Service::Constant(ms(1)), move |request| {
         let text = String::from_utf8_lossy(request).into_owned();

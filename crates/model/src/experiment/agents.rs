@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::course::{Network, Placement};
 use super::file::{ExperimentFile, LoadFile};
-use super::{ExperimentError, wrong};
+use super::{Experiment, ExperimentError, wrong};
 
 /// `[generator]`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -98,4 +98,22 @@ fn check(table: &str, address: Ipv4Addr, load: &LoadFile) -> Result<(), Experime
         return Err(wrong("load.network", why));
     }
     Ok(())
+}
+
+impl Experiment {
+    /// Who makes the load, where that is not this machine.
+    pub const fn generator(&self) -> Option<&GeneratorFile> {
+        self.file.generator.as_ref()
+    }
+
+    /// Who starts the servers, where that is not the machine of the lab.
+    pub const fn host(&self) -> Option<&HostFile> {
+        self.file.host.as_ref()
+    }
+
+    /// Where servers are asked over a network; none where their own machine asks them.
+    pub fn asked_at(&self) -> Option<Ipv4Addr> {
+        let agents = self.generator().map(|agents| agents.address);
+        agents.or_else(|| self.host().map(|host| host.address))
+    }
 }

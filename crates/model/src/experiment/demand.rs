@@ -1,8 +1,33 @@
-//! What the readers of an earlier study asked for, and which number of this experiment answers it.
+//! What an earlier study published, what its readers asked for, and which number of this experiment
+//! answers it.
 
 use serde::{Deserialize, Serialize};
 
+use super::values::RateText;
 use super::{Network, Placement, ServerVariant};
+
+/// `[[published]]`: a figure of an earlier study, and the place of this experiment that it belongs
+/// beside.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What it is a figure of, in the words of the study.
+    pub what: String,
+    /// Right answers per second.
+    pub rate: RateText,
+    /// Where the study gives it, and what of it was derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The label of a server of this experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The name of a workload of this experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// At so many connections; where none are given, at those with the highest rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
+}
 
 /// `[[asked]]`: a demand, and where its answer is: a number of a point, the ratio of two points, a
 /// rule, or the reason why there is none.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::agents::{GeneratorFile, HostFile};
 use super::course::{Network, Placement, StageText};
-use super::demand::Demand;
+use super::demand::{Demand, Published};
 use super::own::{KeepAliveFile, Pin, SettingText};
 use super::speech::{Spoken, TlsTable};
 use super::values::{OneOrMany, RateText, span};
@@ -45,29 +45,6 @@ pub struct ExperimentFile {
     pub asked: Vec<Demand>,
 }
 
-/// `[[published]]`: a figure of an earlier study, and the place of this experiment that it belongs
-/// beside.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it is a figure of, in the words of the study.
-    pub what: String,
-    /// Right answers per second.
-    pub rate: RateText,
-    /// Where the study gives it, and what of it was derived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// The label of a server of this experiment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-    /// The name of a workload of this experiment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workload: Option<String>,
-    /// At so many connections; where none are given, at those with the highest rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connections: Option<u32>,
-}
-
 /// A cell with a spoilt trial is measured again so many times at most.
 pub const REPEATS_MAX: u32 = 2;
 
@@ -89,6 +66,9 @@ pub struct HeaderFile {
     /// When servers are started afresh.
     #[serde(default)]
     pub restart: Restart,
+    /// Whether servers are told to read their configuration again in the middle of each window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reload: bool,
     /// Whom the others are compared with: a product, or the label of a server. Where none is given
     /// it is nginx, or else the first that is not our own; a manifest always says who it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -360,7 +340,7 @@ pub struct LoadFile {
     /// Connections in total.
     #[serde(default = "Counts::none", skip_serializing_if = "Counts::is_none")]
     pub connections: Counts,
-    /// Users, each with a connection of its own: in the place of connections.
+    /// Users, each with connections of its own: in the place of connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<Counts>,
     /// How long each user waits before a request.
@@ -376,6 +356,9 @@ pub struct LoadFile {
     /// What each user does again and again, in the grammar of scripts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub step: Vec<Value>,
+    /// Connections that each user has, at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_connections: Option<u32>,
     /// Whether users keep cookies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cookies: bool,

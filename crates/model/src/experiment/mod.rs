@@ -15,7 +15,6 @@ mod values;
 mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 
 use crate::plan::{Stage, Url};
 use crate::threshold::Threshold;
@@ -24,10 +23,10 @@ use crate::units::{Rate, Span};
 
 pub use agents::{GeneratorFile, HostFile};
 pub use course::{Network, Placement, StageText};
-pub use demand::{Demand, Shown};
+pub use demand::{Demand, Published, Shown};
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
-    LoadMode, Order, Published, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
+    LoadMode, Order, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
 };
 pub use own::{KeepAlive, KeepAliveFile, Pin, SettingText};
 pub use results::{Gap, Manifest};
@@ -228,11 +227,16 @@ impl Experiment {
         }
     }
 
-    /// The most connections that it holds at once.
+    /// The most connections, or users, that it has at once.
     pub fn connections_most(&self) -> u32 {
         let workloads = self.workloads.iter();
         let all = workloads.flat_map(|workload| self.connections_of(workload));
         all.copied().max().unwrap_or(1)
+    }
+
+    /// The most connections that it holds at once, where each user may have several.
+    pub fn sockets_most(&self) -> u32 {
+        self.connections_most().saturating_mul(self.users.each())
     }
 
     /// The axis of intended loads; empty in a closed loop.
@@ -271,20 +275,9 @@ impl Experiment {
         self.file.load.overload
     }
 
-    /// Who makes the load, where that is not this machine.
-    pub const fn generator(&self) -> Option<&GeneratorFile> {
-        self.file.generator.as_ref()
-    }
-
-    /// Who starts the servers, where that is not the machine of the lab.
-    pub const fn host(&self) -> Option<&HostFile> {
-        self.file.host.as_ref()
-    }
-
-    /// Where servers are asked over a network; none where their own machine asks them.
-    pub fn asked_at(&self) -> Option<Ipv4Addr> {
-        let agents = self.generator().map(|agents| agents.address);
-        agents.or_else(|| self.host().map(|host| host.address))
+    /// Whether servers are told to read their configuration again in the middle of each window.
+    pub const fn reloads(&self) -> bool {
+        self.file.experiment.reload
     }
 
     /// What users do, beside asking for one thing after another.

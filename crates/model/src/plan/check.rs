@@ -196,9 +196,12 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
     check(file.connections > 0, "connections", "give at least 1")?;
     check(file.workers > 0, "workers", "give at least 1")?;
     check(
-        file.workers <= file.connections,
+        file.workers <= file.connections / file.user_connections(),
         "workers",
-        "more threads than connections: each thread needs one",
+        match file.user_connections() {
+            1 => "more threads than connections: each thread needs one",
+            _ => "more threads than users: each thread needs one",
+        },
     )?;
     check(
         (1..=PIPELINE_MAX).contains(&file.pipeline),

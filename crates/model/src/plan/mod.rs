@@ -94,8 +94,9 @@ pub struct PlanFile {
     /// request; none: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Think>,
-    /// What each user of a closed loop, of whom each connection has one, does again and again; its
-    /// steps name the requests. None: each connection asks what the weights of the requests say.
+    /// What each user of a closed loop does again and again; its steps name the requests. Each
+    /// connection has one user, or so many have one. None: each connection asks what the weights
+    /// of the requests say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptFile>,
     /// A script in Lua that takes part in the run; none: there is none.
@@ -401,14 +402,17 @@ impl Plan {
         (!cpus.is_empty()).then(|| cpus[index % cpus.len()])
     }
 
-    /// How many of the plan's connections worker `index` holds: the total is always exact.
+    /// How many of the plan's connections worker `index` holds: the total is always exact, and all
+    /// connections of a user belong to one worker.
     pub fn connections_of(&self, index: u32) -> u32 {
-        let PlanFile {
-            connections,
-            workers,
-            ..
-        } = self.file;
-        connections / workers + u32::from(index < connections % workers)
+        self.users_of(index) * self.file.user_connections()
+    }
+
+    /// How many users of the plan worker `index` has, if each connection, or so many, has one.
+    pub fn users_of(&self, index: u32) -> u32 {
+        let workers = self.file.workers;
+        let users = self.file.connections / self.file.user_connections();
+        users / workers + u32::from(index < users % workers)
     }
 }
 

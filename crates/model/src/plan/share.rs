@@ -22,6 +22,7 @@ impl PlanFile {
         };
         let few = |total: u32| u32::try_from(part(u64::from(total))).unwrap_or(total);
         let rate = |rate: Rate| self.rate_of(rate, workers);
+        let each = self.user_connections();
         Self {
             arrivals: match self.arrivals {
                 Arrivals::Closed => Arrivals::Closed,
@@ -61,7 +62,7 @@ impl PlanFile {
                 Stop::Count(count) => Stop::Count(part(count)),
                 Stop::DurationNs(length) => Stop::DurationNs(length),
             },
-            connections: few(self.connections),
+            connections: few(self.connections / each) * each,
             workers: workers.end - workers.start,
             renewal: Renewal {
                 opened_per_1000_s: self.renewal.opened_per_1000_s.map(rate),

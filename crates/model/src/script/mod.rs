@@ -89,6 +89,7 @@ pub fn read(
         Ok(ScriptFile {
             start,
             steps,
+            user_connections: written.user_connections,
             cookies: written.cookies,
             variables: std::mem::take(&mut reader.variables).into_files(),
             answers: std::mem::take(&mut reader.answers),
@@ -111,6 +112,7 @@ fn line_of(text: &str, at: usize) -> usize {
 struct Written {
     url: Option<String>,
     start: Option<Spanned<String>>,
+    user_connections: Option<u32>,
     #[serde(default)]
     cookies: bool,
     #[serde(default)]
@@ -135,6 +137,7 @@ struct StepWritten {
     #[serde(default)]
     branch: Vec<Spanned<BranchWritten>>,
     step: Option<Vec<Spanned<Self>>>,
+    parts: Option<Vec<Spanned<Self>>>,
     // How a request is made.
     name: Option<Spanned<String>>,
     #[serde(default)]
@@ -195,11 +198,12 @@ impl Reader<'_> {
         let kinds = asked.len()
             + usize::from(step.wait.is_some())
             + usize::from(!step.branch.is_empty())
-            + usize::from(step.step.is_some());
+            + usize::from(step.step.is_some())
+            + usize::from(step.parts.is_some());
         if kinds != 1 {
             return wrong(
                 "a step does one thing: give one of get, head, post, put, patch, delete, request, \
-                 wait, branch, step",
+                 wait, branch, parts, step",
             );
         }
         if asked.is_empty() {
@@ -220,6 +224,8 @@ impl Reader<'_> {
             self.request(spanned, method, url)?
         } else if let Some(wait) = &step.wait {
             StepFile::Wait(law("wait", wait)?)
+        } else if let Some(parts) = &step.parts {
+            StepFile::Together(self.parts(parts)?)
         } else if let Some(steps) = &step.step {
             let steps = self.steps(steps)?;
             let (from, to) = (1, 1);
@@ -236,6 +242,19 @@ impl Reader<'_> {
             StepFile::Choose(ways.collect::<Result<_, Wrong>>()?)
         };
         how_often(step, done)
+    }
+
+    /// The requests that are asked together.
+    fn parts(&mut self, written: &[Spanned<StepWritten>]) -> Result<Vec<u16>, Wrong> {
+        let class = |part: &Spanned<StepWritten>| match self.step(part)? {
+            StepFile::Ask(class) => Ok(class),
+            _ => {
+                let why =
+                    "each of parts is a request that is sent once, as in { get = \"/a.css\" }";
+                Err((part.span(), why.to_owned()))
+            }
+        };
+        written.iter().map(class).collect()
     }
 
     fn request(
@@ -330,6 +349,7 @@ impl Reader<'_> {
                 self.variables.take(name)?;
             }
             self.name_taken(step.step.as_deref().unwrap_or_default())?;
+            self.name_taken(step.parts.as_deref().unwrap_or_default())?;
             for branch in &step.branch {
                 self.name_taken(&branch.get_ref().step)?;
             }

@@ -37,10 +37,37 @@ fn shown(steps: &[StepFile], requests: &[RequestFile]) -> String {
         StepFile::Repeat { from, to, steps } => {
             format!("{from}-{to} x [{}]", shown(steps, requests))
         }
+        StepFile::Together(classes) => {
+            let asks: Vec<StepFile> = classes.iter().map(|class| StepFile::Ask(*class)).collect();
+            format!("<{}>", shown(&asks, requests))
+        }
         StepFile::Wait(law) => format!("wait {law}"),
     };
     let all: Vec<String> = steps.iter().map(of).collect();
     all.join(", ")
+}
+
+#[test]
+fn parts_are_requests_and_nothing_else() {
+    let page = "user_connections = 6\n[[step]]\nget = '/'\n[[step]]\nparts = ";
+    let read = parse(&format!(
+        "{page}[{{ get = '/a' }}, {{ get = '/b', name = 'b' }}]"
+    ))
+    .unwrap();
+    assert_eq!(
+        shown(&read.steps.steps, &read.requests),
+        "GET http://h:81/ 'GET /', <GET http://h:81/a 'GET /a', GET http://h:81/b 'b'>"
+    );
+    assert_eq!(read.steps.user_connections, Some(6));
+    assert_eq!(read.steps.together(), 2);
+    let takes = "[{ get = '/a', take = { token = { header = 'X' } } }]";
+    let read = parse(&format!("{page}{takes}")).unwrap();
+    assert_eq!(read.steps.variables.len(), 1);
+    for wrong in ["[{ wait = '1s' }]", "[{ get = '/a', repeat = 2 }]"] {
+        let mistake = parse(&format!("{page}{wrong}")).unwrap_err();
+        assert!(mistake.why.contains("sent once"), "{mistake}");
+        assert_eq!(mistake.line, 5);
+    }
 }
 
 #[test]

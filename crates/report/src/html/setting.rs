@@ -60,6 +60,12 @@ fn one_server(label: &str, server: &Server) -> String {
         "warmed up for",
         warming.map_or_else(String::new, |warming| warming.to_string()),
     );
+    fact(
+        "told to read its configuration again",
+        server
+            .reloaded
+            .map_or_else(String::new, |after| format!("{after} into the window")),
+    );
     fact("ended early", server.exit.clone().unwrap_or_default());
     fact("doctor: unknown", unread(&server.doctor_unknown));
     html.push_str("</dl>\n");

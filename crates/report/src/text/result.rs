@@ -134,7 +134,11 @@ fn how(plan: &PlanFile) -> String {
 fn pace(plan: &PlanFile) -> String {
     if let Some(script) = &plan.script {
         let requests = script.requests();
-        return format!("closed loop of users who follow a script of {requests} requests");
+        let users = match plan.user_connections() {
+            1 => "users".to_owned(),
+            each => words::plural(u64::from(plan.connections / each), "user"),
+        };
+        return format!("closed loop of {users} who follow a script of {requests} requests");
     }
     let (rate, spacing) = match (plan.arrivals, plan.think) {
         (Arrivals::Closed, None) => return "closed loop".to_owned(),

@@ -51,6 +51,8 @@ pub struct Confinement<'a> {
 pub enum Signal {
     /// SIGCONT.
     Continue,
+    /// SIGHUP.
+    Hangup,
     /// SIGINT.
     Interrupt,
     /// SIGKILL.
@@ -62,17 +64,24 @@ pub enum Signal {
     /// SIGTERM.
     #[default]
     Terminate,
+    /// SIGUSR1.
+    User1,
+    /// SIGUSR2.
+    User2,
 }
 
 impl Signal {
     const fn number(self) -> libc::c_int {
         match self {
             Self::Continue => libc::SIGCONT,
+            Self::Hangup => libc::SIGHUP,
             Self::Stop => libc::SIGSTOP,
             Self::Interrupt => libc::SIGINT,
             Self::Kill => libc::SIGKILL,
             Self::Quit => libc::SIGQUIT,
             Self::Terminate => libc::SIGTERM,
+            Self::User1 => libc::SIGUSR1,
+            Self::User2 => libc::SIGUSR2,
         }
     }
 }

@@ -292,6 +292,7 @@ fn recording(entries: &[(&str, &str, &str)]) -> String {
                 "postData": content,
             },
             "response": {"status": 200},
+            "pageref": "page_1",
         })
     });
     let entries: Vec<serde_json::Value> = entries.collect();

@@ -419,6 +419,72 @@ fn a_server_of_the_users_is_a_folder_too() {
         .expect_complaint(&["mine has no access log 'on'; there are off"]);
 }
 
+/// Servers that read their configuration again in the middle of each window go on to serve; one
+/// whose folder names no signal for that is a row that says so.
+#[test]
+fn servers_are_told_to_read_their_configuration_again() {
+    let name = "servers_are_told_to_read_their_configuration_again";
+    let Some(_) = need(name, ["nginx", "apache2", "lighttpd"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let products = ["nginx", "apache", "lighttpd", "origin", "webfs"];
+    let servers: String = products
+        .iter()
+        .map(|product| format!("[[server]]\nproduct = \"{product}\"\n"))
+        .collect();
+    let text = format!(
+        "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\nreload = true\n\
+         warmup = \"20ms\"\nduration = \"2s\"\n{servers}\
+         [[workload]]\nname = \"w\"\nbody = {{ bytes = 600 }}\n[load]\nconnections = 8\n\
+         overload = true\n"
+    );
+    let file = folder.path().join("mine.toml").display().to_string();
+    fs::write(&file, text).expect("a file");
+    let results = folder.path().join("results");
+    let place = results.display().to_string();
+    let words = [
+        "repeats=0",
+        "calm=0s",
+        "--hiccups",
+        "0s",
+        "--results",
+        &place,
+    ];
+    let run = triathlon(["lab", "--no-lock", &file].into_iter().chain(words));
+    let gap = "webfs cannot be told to read its configuration again";
+    assert!(
+        format!("{}{}", run.stdout, run.stderr).contains(gap),
+        "{run:#?}"
+    );
+    let mut seen = std::collections::BTreeSet::new();
+    for trial in trials(&results) {
+        let point = trial.point.as_ref().expect("a point");
+        let facts = trial.context.server.as_ref().expect("a server");
+        if point.ceiling {
+            assert_eq!(facts.reloaded, None, "{facts:?}");
+            continue;
+        }
+        let after = facts.reloaded.expect("it was told");
+        assert!(after >= model::Span::from_s(1), "{facts:?}");
+        assert_eq!(facts.exit, None, "{facts:?}");
+        let outcomes = &trial.record.total.outcomes;
+        assert!(outcomes[model::Outcome::Ok] > 0, "{facts:?}");
+        // Apache with one process has none for a second or two: the old one ends first.
+        let intervals = trial.record.intervals.iter();
+        let later = intervals.filter(|one| one.start > after);
+        let right: u64 = later
+            .map(|one| one.tally.outcomes[model::Outcome::Ok])
+            .sum();
+        assert!(right > 0 || facts.product == "apache", "{facts:?}");
+        if ["nginx", "apache"].contains(&facts.product.as_str()) {
+            assert_ne!(facts.processes_before, facts.processes_after, "{facts:?}");
+        }
+        seen.insert(facts.product.clone());
+    }
+    assert_eq!(seen.len(), 4, "{seen:?} {run:#?}");
+}
+
 /// Its folder says that it gets faster while it runs, and the trials say what came of that.
 #[test]
 fn a_server_that_is_compiled_while_it_runs_is_warmed_up_until_it_is_steady() {

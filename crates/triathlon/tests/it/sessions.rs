@@ -146,3 +146,78 @@ fn paths_of_users_reach_origin_over_http3() {
         assert!(log.contains(&asked), "no {asked}: {log}");
     }
 }
+
+/// Users read pages as browsers do: over several connections of HTTP/1.1, or streams of HTTP/2.
+const READERS: &str = "
+    user_connections = 3
+    [[step]]
+    get = '/login?user=a'
+    expect = { level = 'status', status = 200 }
+    [[step]]
+    parts = [{ get = '/a' }, { get = '/b' }, { get = '/c' }, { get = '/d' }, { get = '/e' }]
+";
+
+const PARTS: &str = "
+    location = /login { return 200 'in'; }
+    location / { return 200 'part'; }";
+
+/// Each page is complete in the log of another program before the next one, whatever carries it.
+#[test]
+fn pages_have_their_parts_over_each_protocol() {
+    let name = "sessions::pages_have_their_parts_over_each_protocol";
+    let Some([nginx]) = need(name, ["nginx"]) else {
+        return;
+    };
+    for (settings, flags, connections) in [
+        ("", "", 3..=3),
+        ("", "--requests-per-connection 2", 60..=63),
+        ("", "--pipeline 4", 2..=3),
+        (" http2", "--http2-prior-knowledge", 1..=1),
+        (" http2", "--http2-prior-knowledge -m 2", 1..=1),
+    ] {
+        let server = Nginx::start_answering(&nginx, settings, PARTS);
+        let flags = format!("{flags} -n 120 -c 1 -t 1 --timeout 10s");
+        let run = run(&server.url(""), READERS, &flags).expect_measured();
+        check(&run, 120);
+        let record = run.trial().record;
+        let opened = record.total.connections.established;
+        assert!(connections.contains(&opened), "{flags}: {opened}");
+        let counts = record.classes.iter().map(|one| one.outcomes.total());
+        assert_eq!(counts.collect::<Vec<_>>(), [20; 6], "{flags}");
+        let asked: Vec<String> = server
+            .quit_and_list()
+            .into_iter()
+            .map(|line| line[2].clone())
+            .collect();
+        // What was fetched before the run comes first.
+        let asked = &asked[asked.len() - 120..];
+        for page in asked.chunks(6) {
+            let mut parts: Vec<&str> = page.iter().map(String::as_str).collect();
+            assert!(parts[0].starts_with("/login"), "{flags}: {page:?}");
+            parts[1..].sort_unstable();
+            assert_eq!(parts[1..], ["/a", "/b", "/c", "/d", "/e"], "{flags}");
+        }
+    }
+    // What the plan says of users and connections is told.
+    let server = Nginx::start_answering(&nginx, "", PARTS);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("script.toml");
+    fs::write(&path, READERS).expect("a file");
+    let path = path.display().to_string();
+    let words = [
+        "load",
+        &server.url(""),
+        "--script",
+        &path,
+        "-c",
+        "4",
+        "-n",
+        "240",
+        "-t",
+        "2",
+    ];
+    let run = triathlon(words).expect_measured();
+    let said = "closed loop of 4 users who follow a script of 6 requests, 12 connections";
+    let stdout = run.stdout.replace('\n', " ");
+    assert!(stdout.contains(said), "{run:#?}");
+}

@@ -219,6 +219,16 @@ pub(super) const NETWORK: Key = key(
      the agents of [generator] or [host].",
 );
 
+pub(super) const RELOAD: Key = key(
+    "reload",
+    Truth,
+    "false",
+    "reload = true",
+    "Whether each server is told to read its configuration again in the middle of each window: \
+     what it loses then are errors, and the intervals show how long it is slower. A server whose \
+     folder names no signal for that is a row that says so.",
+);
+
 pub(super) const OVERLOAD: Key = key(
     "overload",
     Truth,

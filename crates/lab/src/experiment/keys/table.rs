@@ -5,17 +5,16 @@ use super::Kind::{Axis, Count, Fields, Rate, Size, Table, Tables, Text, Texts, T
 use super::agents::{AGENTS, GENERATOR, HOST, SERVERS};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{
-    ACCEPT_ENCODING, ARRIVALS, DECODE_ONE_IN, DURATION_MIN, KEEP_ALIVE, KEEP_ALIVE_TABLE, NETWORK,
-    OVERLOAD, PIN,
-};
-use super::more::{CALM, CONTENT, CONTENT_FILE, METHOD, ORDER, REPEATS, UNCHANGED};
-use super::more::{
-    EVEN_POINTS, LOGS, OBJECTIVE, OWN_CONNECTIONS, PLACEMENT, PROGRAM, PROTOCOLS, RESTARTS,
-    SETTINGS, SOURCES, STAGES, TIMEOUT, WARMUP_MIN, WORKERS,
+    ACCEPT_ENCODING, ARRIVALS, CALM, CONTENT, CONTENT_FILE, DECODE_ONE_IN, DURATION_MIN,
+    EVEN_POINTS, KEEP_ALIVE, KEEP_ALIVE_TABLE, LOGS, METHOD, NETWORK, OBJECTIVE, ORDER, OVERLOAD,
+    OWN_CONNECTIONS, PIN, PLACEMENT, PROGRAM, PROTOCOLS, RELOAD, REPEATS, RESTARTS, SETTINGS,
+    SOURCES, STAGES, TIMEOUT, UNCHANGED, WARMUP_MIN, WORKERS,
 };
 use super::published::PUBLISHED;
 use super::tls::TLS;
-use super::users::{CONNECTIONS, COOKIES, NAME, RAMP, STEP, THINK, USERS, VARIABLES};
+use super::users::{
+    CONNECTIONS, COOKIES, NAME, RAMP, STEP, THINK, USER_CONNECTIONS, USERS, VARIABLES,
+};
 use super::{Key, Section};
 
 pub(super) const fn key(
@@ -118,6 +117,7 @@ pub const SECTIONS: &[Section] = &[
                 "When servers are started afresh: once in each round, or before each trial.",
             ),
             REPEATS,
+            RELOAD,
             key(
                 "reference",
                 Text,
@@ -453,6 +453,7 @@ pub const SECTIONS: &[Section] = &[
             STEP,
             THINK,
             RAMP,
+            USER_CONNECTIONS,
             COOKIES,
             VARIABLES,
             key(

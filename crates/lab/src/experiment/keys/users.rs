@@ -1,7 +1,7 @@
 //! Keys of connections, and of users who think, or take steps.
 
 use super::Key;
-use super::Kind::{Numbers, Steps, Text, Time, Truth, Variables};
+use super::Kind::{Count, Numbers, Steps, Text, Time, Truth, Variables};
 use super::table::{NONE, key};
 
 pub(super) const CONNECTIONS: Key = key(
@@ -17,8 +17,8 @@ pub(super) const USERS: Key = key(
     Numbers,
     NONE,
     "users = 1000",
-    "Instead of connections: users, each of whom has one connection, asks, and waits for the \
-     answer; each number of a list is a point.",
+    "Instead of connections: users, each of whom has a connection of its own, asks, and waits for \
+     the answer; each number of a list is a point.",
 );
 
 pub(super) const THINK: Key = key(
@@ -49,6 +49,16 @@ pub(super) const STEP: Key = key(
      a site by its path below that, the one body of a workload as \"body\"), or for a path, which \
      begins with '/'. The answer to a path is right with status 200, unless expect says more. The \
      report has the figures of each step that asks.",
+);
+
+pub(super) const USER_CONNECTIONS: Key = key(
+    "user_connections",
+    Count(1),
+    "1",
+    "user_connections = 6",
+    "Connections that each user has at most, 1 to 64: what a step asks together, as parts, is \
+     shared out among them. Over HTTP/2 and HTTP/3 a user has one connection, and that carries the \
+     parts as streams.",
 );
 
 pub(super) const COOKIES: Key = key(

@@ -85,6 +85,8 @@ pub(super) struct Process {
     ready_place: String,
     stop: Signal,
     patience: Duration,
+    /// What makes it read its configuration again while it serves, if anything does.
+    reload: Option<Signal>,
 }
 
 impl Process {
@@ -434,6 +436,7 @@ impl Product {
             ready_place: process.ready_place.clone(),
             stop: process.stop,
             patience: process.patience,
+            reload: process.reload,
         });
         Ok(())
     }

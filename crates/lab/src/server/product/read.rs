@@ -243,6 +243,7 @@ impl<'t> Reader<'t> {
             within: self.time(written.ready.within)?,
             stop: written.stop.signal.into(),
             patience: self.time(written.stop.within)?,
+            reload: written.reload.map(|reload| reload.signal.into()),
         })
     }
 

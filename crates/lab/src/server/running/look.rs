@@ -45,6 +45,7 @@ impl Running {
         }
         self.facts.processes_before = is_known.then_some(processes);
         self.facts.processes_after = None;
+        self.facts.reloaded = None;
         self.facts.exit = None;
         self.error_log.skip();
         access_log::cut(&self.access_log());

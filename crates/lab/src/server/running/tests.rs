@@ -892,6 +892,7 @@ fn workers_do_not_outlive_a_master_that_is_killed_in_the_middle_of_a_trial() {
             cpu_choice: "",
             generator_cpus: &[],
             overload: false,
+            reload: false,
         };
         let point = model::Point::default();
         let trial = trial::measure(&mut killer, &mut running, &plan, point, &surroundings);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::file::{AskedFile, Counts, LoadFile, LoadMode};
 use super::workload::Workload;
 use super::{ExperimentError, WorkloadFile, wrong};
-use crate::plan::{FORMAT, Plan, PlanError, PlanFile, Think};
+use crate::plan::{FORMAT, Plan, PlanError, PlanFile, Protocol, Think};
 use crate::script::{self, Alone, Around, Mistake, Named, Script};
 use crate::units::Span;
 
@@ -21,6 +21,8 @@ const NOBODY: &str = "http://127.0.0.1/";
 pub struct Users {
     think: Option<Think>,
     ramp: Span,
+    /// Connections of each, at most.
+    each: u32,
     /// Their steps as the text of a script.
     steps: Option<String>,
 }
@@ -34,6 +36,11 @@ impl Users {
     /// Over how long they begin, before anything counts.
     pub const fn ramp(&self) -> Span {
         self.ramp
+    }
+
+    /// How many connections each has at most, where HTTP/1.1 is spoken.
+    pub fn each(&self) -> u32 {
+        self.each.max(1)
     }
 
     /// What they ask the server of `base`, and in which steps; none where they take none. What
@@ -154,6 +161,7 @@ pub(super) fn read(
     for (key, is_there) in [
         ("load.ramp", load.ramp.is_some()),
         ("load.cookies", load.cookies),
+        ("load.user_connections", load.user_connections.is_some()),
         ("load.variables", !load.variables.is_empty()),
     ] {
         if is_there && !has_steps {
@@ -164,13 +172,14 @@ pub(super) fn read(
     let mut users = Users {
         think,
         ramp: load.ramp.unwrap_or_default(),
+        each: load.user_connections.unwrap_or(1),
         steps: None,
     };
     if has_steps {
         asked_by_steps(files)?;
         let text = text(load).map_err(|why| wrong("load.step", why))?;
         for workload in workloads {
-            check(&text, workload)?;
+            check(&text, workload, load.streams)?;
         }
         users.steps = Some(text);
     }
@@ -183,7 +192,8 @@ fn only_closed(load: &LoadFile, key: &str) -> Result<(), ExperimentError> {
         let why = "users wait for answers, and an open loop does not: leave out mode";
         return Err(wrong(key, why));
     }
-    if load.streams > 1 {
+    // What is asked together may be under way on one connection: the steps are looked at below.
+    if load.streams > 1 && load.step.is_empty() {
         let why = "a user has one request under way: leave out streams";
         return Err(wrong(key, why));
     }
@@ -213,11 +223,13 @@ fn asked_by_steps(files: &[WorkloadFile]) -> Result<(), ExperimentError> {
 fn text(load: &LoadFile) -> Result<String, String> {
     #[derive(Serialize)]
     struct Written<'l> {
+        user_connections: Option<u32>,
         cookies: bool,
         variables: &'l BTreeMap<String, Value>,
         step: &'l [Value],
     }
     let written = Written {
+        user_connections: load.user_connections,
         cookies: load.cookies,
         variables: &load.variables,
         step: &load.step,
@@ -225,8 +237,9 @@ fn text(load: &LoadFile) -> Result<String, String> {
     toml::to_string(&written).map_err(|error| error.to_string())
 }
 
-/// Whether users can follow the script in `text` through that workload.
-fn check(text: &str, workload: &Workload) -> Result<(), ExperimentError> {
+/// Whether users can follow the script in `text` through that workload, with so many streams on a
+/// connection of HTTP/2 or HTTP/3.
+fn check(text: &str, workload: &Workload, streams: u32) -> Result<(), ExperimentError> {
     let read = script::read("load.step", text, Some(NOBODY), &Contents::of(workload));
     let script = read.map_err(|mistake| in_load(text, &mistake))?;
     if script
@@ -251,6 +264,10 @@ fn check(text: &str, workload: &Workload) -> Result<(), ExperimentError> {
     plan.timeout = Span::from_s(1);
     plan.requests = script.requests;
     plan.script = Some(script.steps);
+    if streams > 1 {
+        (plan.protocol, plan.streams) = (Protocol::Http2, streams);
+    }
+    plan.seat_users();
     match Plan::try_from(plan) {
         Ok(_) => Ok(()),
         Err(PlanError::Field { why, .. }) => Err(wrong("load.step", why)),

@@ -1,20 +1,20 @@
 //! What users do, in order, again and again, as a plan holds it. People write it as `crate::script`
 //! reads it.
 
-use std::collections::BTreeSet;
+mod check;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::check::check;
 use super::pace::Think;
-use super::{PlanError, PlanFile, field};
+use super::{PlanError, PlanFile, Protocol, field};
 use crate::redact::REDACTED;
 use crate::request::RequestFile;
 
-/// The most steps that a user may take without a request: what the generator does meanwhile is time
-/// that answers of other users wait.
-const UNASKED_MAX: u64 = 10_000;
+/// The streams that servers usually allow: RFC 9113 §6.5.2 advises no fewer.
+const STREAMS_USUAL: u32 = 100;
 
 /// What each user does, in order, again and again.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -26,6 +26,10 @@ pub struct ScriptFile {
     pub start: Option<Think>,
     /// In order.
     pub steps: Vec<StepFile>,
+    /// Connections that each user has, at most; none: one. What is asked together is shared out
+    /// among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_connections: Option<u32>,
     /// Whether each user keeps the cookies that answers set, and sends them back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cookies: bool,
@@ -55,6 +59,9 @@ pub enum StepFile {
         /// What is repeated.
         steps: Vec<Self>,
     },
+    /// The user sends the requests in these positions, in their order, as many at once as its
+    /// connections carry, and waits for all answers.
+    Together(Vec<u16>),
     /// The user waits.
     Wait(Think),
 }
@@ -165,6 +172,11 @@ impl ScriptFile {
         count(&self.steps)
     }
 
+    /// How many requests a user may have under way at once, as far as its steps say.
+    pub fn together(&self) -> usize {
+        most_together(&self.steps)
+    }
+
     /// Whether users know anything, or look for anything in answers.
     pub const fn is_stateful(&self) -> bool {
         self.cookies || !self.variables.is_empty() || !self.answers.is_empty()
@@ -214,6 +226,33 @@ impl ScriptFile {
 }
 
 impl PlanFile {
+    /// How many connections each user has, at most: one, unless a script says more.
+    pub fn user_connections(&self) -> u32 {
+        let script = self.script.as_ref();
+        let each = script.and_then(|script| script.user_connections);
+        each.unwrap_or(1).max(1)
+    }
+
+    /// Seats the users of a script, as many as the plan has connections: over HTTP/1.1 each gets
+    /// the connections that the script says. Over HTTP/2 and HTTP/3 it has one connection, as in a
+    /// browser, and what is asked together shares that: as many streams at once as are needed and
+    /// a usual server allows, unless the plan says how many.
+    pub fn seat_users(&mut self) {
+        let (protocol, each) = (self.protocol, self.user_connections());
+        let Some(script) = &mut self.script else {
+            return;
+        };
+        if protocol == Protocol::Http1 {
+            self.connections = self.connections.saturating_mul(each);
+            return;
+        }
+        script.user_connections = None;
+        let together = u32::try_from(script.together()).unwrap_or(u32::MAX);
+        if self.streams == 1 {
+            self.streams = together.clamp(1, STREAMS_USUAL);
+        }
+    }
+
     /// Whether the bytes of the request in this position are the same each time.
     pub fn is_fixed(&self, position: usize) -> bool {
         let script = self.script.as_ref();
@@ -236,6 +275,7 @@ fn without_waits(steps: &[StepFile]) -> Vec<StepFile> {
             let (from, to, steps) = (*from, *to, without_waits(steps));
             (!steps.is_empty()).then_some(StepFile::Repeat { from, to, steps })
         }
+        StepFile::Together(requests) => Some(StepFile::Together(requests.clone())),
         StepFile::Wait(_) => None,
     };
     steps.iter().filter_map(without).collect()
@@ -246,163 +286,24 @@ fn count(steps: &[StepFile]) -> usize {
         StepFile::Ask(_) => 1,
         StepFile::Choose(ways) => ways.iter().map(|way| count(&way.steps)).sum(),
         StepFile::Repeat { steps, .. } => count(steps),
+        StepFile::Together(requests) => requests.len(),
         StepFile::Wait(_) => 0,
     };
     steps.iter().map(of).sum()
 }
 
-/// A script goes with what else the plan says, and users get on in it.
-pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
-    let Some(script) = &file.script else {
-        return Ok(());
-    };
-    let wrong = |why: &str| Err(field("script", why));
-    if file.arrivals.rate().is_some() {
-        return wrong("users ask when their steps say, so there is no rate");
-    }
-    if file.think.is_some() {
-        return wrong("users wait where their steps say, so there is no other think time");
-    }
-    if file.at_once() > 1 {
-        return wrong("a user has one request under way");
-    }
-    check_values(file, script)?;
-    check_steps(&script.steps, file.requests.len())?;
-    if !always_asks(&script.steps) {
-        return wrong(
-            "a user could reach the end without a request: put one outside all chances and \
-             branches, or one in each branch",
-        );
-    }
-    if unasked(&script.steps) > UNASKED_MAX {
-        return wrong("a user could take more than 10,000 steps without a request: repeat less");
-    }
-    Ok(())
-}
-
-/// What users know, and what they take from answers.
-fn check_values(file: &PlanFile, script: &ScriptFile) -> Result<(), PlanError> {
-    let wrong = |why: String| Err(field("script", why));
-    let mut names = BTreeSet::new();
-    for VariableFile { name, source, .. } in &script.variables {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        if name.is_empty() || !name.chars().all(is_name) {
-            return wrong(format!(
-                "'{name}' cannot be the name of a variable: use letters, digits, '_', '-' and '.'"
-            ));
-        }
-        if !names.insert(name.as_str()) {
-            return wrong(format!("there are two variables '{name}'"));
-        }
-        match source {
-            SourceFile::List { values, .. } if values.is_empty() => {
-                return wrong(format!("variable '{name}': give at least one value"));
-            }
-            SourceFile::List { values, .. } if values.contains(&REDACTED.to_owned()) => {
-                return wrong(format!(
-                    "the values of {name} were taken out when this was stored; give them again"
-                ));
-            }
-            SourceFile::Random { from, to, .. } if from > to => {
-                return wrong(format!(
-                    "variable '{name}': the smallest number comes first"
-                ));
-            }
-            _ => {}
-        }
-    }
-    for answer in &script.answers {
-        if usize::from(answer.request) >= file.requests.len() {
-            return wrong(format!("there is no request {}, from 0", answer.request));
-        }
-        for TakeFile { variable, from } in &answer.takes {
-            if !names.contains(variable.as_str()) {
-                return wrong(format!("there is no variable '{variable}' to take a value"));
-            }
-            match from {
-                FromFile::Json(pointer) if !pointer.is_empty() && !pointer.starts_with('/') => {
-                    return wrong(format!(
-                        "'{pointer}' is not a JSON pointer: begin it with '/'"
-                    ));
-                }
-                FromFile::Pattern(pattern) => {
-                    if let Err(error) = regex_lite::Regex::new(pattern) {
-                        return wrong(format!("'{pattern}' is not a regular expression: {error}"));
-                    }
-                }
-                FromFile::Header(_) | FromFile::Json(_) => {}
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_steps(steps: &[StepFile], requests: usize) -> Result<(), PlanError> {
-    for step in steps {
-        match step {
-            StepFile::Ask(class) if usize::from(*class) >= requests => {
-                let why = format!("step asks for request {class} of {requests}, from 0");
-                return Err(field("script", why));
-            }
-            StepFile::Ask(_) | StepFile::Wait(_) => {}
-            StepFile::Choose(ways) => {
-                if ways.iter().all(|way| way.weight == 0) {
-                    return Err(field(
-                        "script",
-                        "give at least one branch a weight of 1 or more",
-                    ));
-                }
-                for way in ways {
-                    check_steps(&way.steps, requests)?;
-                }
-            }
-            StepFile::Repeat { from, to, steps } => {
-                if from > to || *to == 0 {
-                    let why = format!(
-                        "repeat {from} to {to} times: give 1 or more, the smaller number first"
-                    );
-                    return Err(field("script", why));
-                }
-                check_steps(steps, requests)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether whoever takes these steps sends a request, whatever is drawn.
-fn always_asks(steps: &[StepFile]) -> bool {
-    steps.iter().any(|step| match step {
-        StepFile::Ask(_) => true,
-        StepFile::Choose(ways) => {
-            let mut gone = ways.iter().filter(|way| way.weight > 0);
-            gone.all(|way| always_asks(&way.steps))
-        }
-        StepFile::Repeat { from, steps, .. } => *from > 0 && always_asks(steps),
-        StepFile::Wait(_) => false,
-    })
-}
-
-/// How many steps that may be, at most, without a request.
-fn unasked(steps: &[StepFile]) -> u64 {
+fn most_together(steps: &[StepFile]) -> usize {
     let of = |step: &StepFile| match step {
-        StepFile::Ask(_) | StepFile::Wait(_) => 1,
+        StepFile::Ask(_) => 1,
         StepFile::Choose(ways) => {
-            let longest = ways.iter().map(|way| unasked(&way.steps)).max();
-            longest.unwrap_or(0).saturating_add(1)
+            let ways = ways.iter().map(|way| most_together(&way.steps));
+            ways.max().unwrap_or(0)
         }
-        StepFile::Repeat { to, steps, .. } => {
-            let times = if always_asks(steps) {
-                1
-            } else {
-                u64::from(*to)
-            };
-            (unasked(steps).saturating_add(1))
-                .saturating_mul(times)
-                .saturating_add(1)
-        }
+        StepFile::Repeat { steps, .. } => most_together(steps),
+        StepFile::Together(requests) => requests.len(),
+        StepFile::Wait(_) => 0,
     };
-    steps.iter().map(of).fold(0, u64::saturating_add)
+    steps.iter().map(of).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -77,6 +77,68 @@ fn a_script_goes_with_a_closed_loop_and_its_own_waits() {
     check(vec![choose(vec![])], |_| {}, "weight of 1 or more");
 }
 
+#[test]
+fn what_is_asked_together_goes_with_the_connections_of_a_user() {
+    let page = || vec![StepFile::Ask(0), StepFile::Together(vec![0, 0])];
+    let each = |count: u32| {
+        move |file: &mut PlanFile| {
+            file.script.as_mut().unwrap().user_connections = Some(count);
+            file.seat_users();
+        }
+    };
+    check(page(), |_| {}, "");
+    check(page(), each(6), "");
+    check(page(), |file| file.pipeline = 2, "");
+    check(page(), each(65), "give 1 to 64");
+    check(page(), each(0), "give 1 to 64");
+    check(vec![StepFile::Ask(0)], each(2), "for steps with parts");
+    check(vec![StepFile::Together(vec![])], |_| {}, "at least one");
+    check(vec![StepFile::Together(vec![1])], |_| {}, "request 1 of 1");
+    let odd = |file: &mut PlanFile| {
+        each(2)(file);
+        file.connections += 1;
+    };
+    check(page(), odd, "give a multiple");
+    let crowded = |file: &mut PlanFile| {
+        each(2)(file);
+        file.workers = file.connections;
+    };
+    check(page(), crowded, "more threads than users");
+    let reading = |file: &mut PlanFile| {
+        file.pipeline = 2;
+        let script = file.script.as_mut().unwrap();
+        script.variables = vec![variable("x", SourceFile::Answer)];
+        script.answers = take("x", FromFile::Header("A".to_owned()));
+    };
+    check(page(), reading, "a part cannot have them");
+}
+
+/// Over HTTP/1.1 a user gets several connections, over HTTP/2 and HTTP/3 one with several streams.
+#[test]
+fn users_are_seated_by_the_protocol() {
+    let seated = |protocol: Protocol, streams: u32, parts: usize| {
+        let mut file = crate::fixture::plan("https://h/", &[]);
+        (file.protocol, file.streams) = (protocol, streams);
+        (file.connections, file.workers) = (3, 2);
+        file.script = Some(ScriptFile {
+            steps: vec![StepFile::Together(vec![0; parts])],
+            user_connections: Some(6),
+            ..ScriptFile::default()
+        });
+        file.seat_users();
+        let plan = Plan::try_from(file.clone()).unwrap();
+        assert_eq!((plan.users_of(0), plan.users_of(1)), (2, 1));
+        let held = plan.connections_of(0) + plan.connections_of(1);
+        assert_eq!(held, file.connections);
+        assert_eq!(file.share(&(0..1)).connections, plan.connections_of(0));
+        (file.connections, file.streams)
+    };
+    assert_eq!(seated(Protocol::Http1, 1, 9), (18, 1));
+    assert_eq!(seated(Protocol::Http2, 1, 9), (3, 9));
+    assert_eq!(seated(Protocol::Http3, 4, 9), (3, 4));
+    assert_eq!(seated(Protocol::Http2, 1, 900), (3, 100));
+}
+
 /// With a variable `x`.
 fn check_script(change: impl FnOnce(&mut PlanFile, &mut ScriptFile), expected: &str) {
     let steps = vec![StepFile::Ask(0)];

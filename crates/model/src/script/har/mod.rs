@@ -1,7 +1,9 @@
 //! Recordings of browsers (HAR 1.2) as scripts: their requests in order, and the waits between.
 //!
-//! A user asks for one thing after another, as it was recorded, and waits where nothing was under
-//! way then: that is when the person looked at a page.
+//! A user asks for what was recorded in its order, and waits where nothing was under way then: that
+//! is when the person looked at a page. What was asked while something else was under way is asked
+//! together, up to as many at once as a browser has connections to a server; the document that a
+//! page begins with comes before its parts, which nobody knows before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,6 +20,9 @@ use crate::units::Span;
 
 /// A pause that is shorter is the browser's.
 const WAIT_MIN: Span = Span::from_ms(1);
+
+/// Connections that browsers make to a server over HTTP/1.1.
+const CONNECTIONS: u32 = 6;
 
 /// Fields that belong to a connection, or that the generator writes itself.
 const NOT_SENT: &[&str] = &[
@@ -99,37 +104,71 @@ pub fn read(text: &str, base: Option<&str>) -> Result<Recorded, String> {
         left_out: LeftOut::default(),
     };
     let mut steps = Vec::new();
+    let mut burst = Burst::default();
+    let mut page = None;
     let mut busy_until = None;
     for (begun, number, entry) in entries {
         let ask = reader.ask(&entry);
         let ask = ask.map_err(|why| format!("entry {number}: {why}"))?;
+        let is_idle = busy_until.is_none_or(|until| begun >= until);
         let idle = busy_until.map_or(0, |until| begun.saturating_sub(until));
+        let is_new = entry.page.is_some() && entry.page != page;
+        if is_idle || is_new {
+            burst.end(&mut steps);
+            burst.has_document = is_new || entry.response.is_document();
+        }
         let time = Span::from_ns(idle);
         // What is left out keeps its user from nothing, but a wait lasts until it began.
         if time >= WAIT_MIN {
             steps.push(StepFile::Wait(Think::Constant { time }));
         }
-        steps.extend(ask.map(StepFile::Ask));
+        burst.asked.extend(ask);
+        page = entry.page.or(page);
         busy_until = busy_until.max(Some(begun + nanoseconds(entry.time)));
     }
+    burst.end(&mut steps);
     // After the last step comes the first.
-    let asks = |step: &StepFile| matches!(step, StepFile::Ask(_));
+    let asks = |step: &StepFile| !matches!(step, StepFile::Wait(_));
     let last = steps.iter().rposition(asks).ok_or_else(|| {
         "there is nothing to ask: record a page with the browser's developer tools, and export all \
          of it"
             .to_owned()
     })?;
     steps.truncate(last + 1);
+    let mut script = ScriptFile {
+        steps,
+        ..ScriptFile::default()
+    };
+    script.user_connections = (script.together() > 1).then_some(CONNECTIONS);
     Ok(Recorded {
         script: Script {
             requests: reader.requests,
-            steps: ScriptFile {
-                steps,
-                ..ScriptFile::default()
-            },
+            steps: script,
         },
         left_out: reader.left_out,
     })
+}
+
+/// What was asked without a moment in which nothing was under way.
+#[derive(Default)]
+struct Burst {
+    asked: Vec<u16>,
+    /// The first of it is a document, or a page begins with it.
+    has_document: bool,
+}
+
+impl Burst {
+    /// It is over: its steps, and the next is empty.
+    fn end(&mut self, steps: &mut Vec<StepFile>) {
+        let asked = std::mem::take(&mut self.asked);
+        let (alone, together) = asked.split_at(usize::from(self.has_document).min(asked.len()));
+        steps.extend(alone.iter().map(|class| StepFile::Ask(*class)));
+        match together {
+            [] => {}
+            [one] => steps.push(StepFile::Ask(*one)),
+            several => steps.push(StepFile::Together(several.to_vec())),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -152,6 +191,9 @@ struct Entry {
     request: Asked,
     #[serde(default)]
     response: Answered,
+    /// Which page it belongs to.
+    #[serde(default, rename = "pageref")]
+    page: Option<String>,
     #[serde(default, rename = "_fromCache")]
     from_cache: Option<serde_json::Value>,
 }
@@ -182,6 +224,22 @@ struct Content {
 struct Answered {
     #[serde(default)]
     status: i64,
+    #[serde(default)]
+    content: Delivered,
+}
+
+#[derive(Default, Deserialize)]
+struct Delivered {
+    #[serde(default, rename = "mimeType")]
+    kind: Option<String>,
+}
+
+impl Answered {
+    /// Whether it may have parts that nobody knew before it came.
+    fn is_document(&self) -> bool {
+        let kind = self.content.kind.as_deref().unwrap_or_default();
+        kind.starts_with("text/html") || kind.starts_with("application/xhtml")
+    }
 }
 
 struct Reader<'a> {

@@ -20,10 +20,15 @@ fn recording(entries: &[(&str, f64, &str, u16, &str)]) -> String {
 /// The steps in one line.
 fn told(recorded: &Recorded) -> String {
     let steps = recorded.script.steps.steps.iter();
+    let name = |class: &u16| {
+        let request = &recorded.script.requests[usize::from(*class)];
+        request.name.clone().unwrap()
+    };
     let words = steps.map(|step| match step {
-        StepFile::Ask(class) => {
-            let request = &recorded.script.requests[usize::from(*class)];
-            request.name.clone().unwrap()
+        StepFile::Ask(class) => name(class),
+        StepFile::Together(classes) => {
+            let names: Vec<String> = classes.iter().map(name).collect();
+            format!("[{}]", names.join(" + "))
         }
         StepFile::Wait(law) => format!("wait {law}"),
         other => panic!("{other:?}"),
@@ -62,10 +67,40 @@ fn users_wait_where_nothing_was_under_way() {
     let recorded = read(&text, None).unwrap();
     assert_eq!(
         told(&recorded),
-        "GET /, wait 5ms, GET /b.js, GET /a.css, wait 4s, GET /next, wait 1s, GET /"
+        "GET /, wait 5ms, [GET /b.js + GET /a.css], wait 4s, GET /next, wait 1s, GET /"
     );
     assert_eq!(recorded.script.requests.len(), 4);
     assert_eq!(recorded.left_out, LeftOut::default());
+    assert_eq!(recorded.script.steps.user_connections, Some(6));
+}
+
+/// A browser asks for parts of a page while the page still comes.
+#[test]
+fn parts_come_together_after_their_document() {
+    let page = |name: &str| format!(", \"headers\": []}}, \"pageref\": \"{name}\", \"x\": {{");
+    let (one, two) = (page("one"), page("two"));
+    let at = |ms: u32| format!("2025-01-31T12:00:00.{ms:03}Z");
+    let times: Vec<String> = [0, 10, 20, 40, 45].map(at).to_vec();
+    let text = recording(&[
+        (&times[0], 30.0, "GET http://h/", 200, &one),
+        (&times[1], 30.0, "GET http://h/a.css", 200, &one),
+        (&times[2], 30.0, "GET http://h/b.png", 200, &one),
+        // The first page was left before it was complete.
+        (&times[3], 30.0, "GET http://h/next", 200, &two),
+        (&times[4], 30.0, "GET http://h/a.css", 200, &two),
+    ]);
+    let recorded = read(&text, None).unwrap();
+    let expected = "GET /, [GET /a.css + GET /b.png], GET /next, GET /a.css";
+    assert_eq!(told(&recorded), expected);
+    // Without pages: what the answers are tells.
+    let bare = text.replace("pageref", "y").replacen(
+        "\"status\": 200",
+        "\"status\": 200, \"content\": {\"mimeType\": \"text/html; charset=utf-8\"}",
+        1,
+    );
+    let recorded = read(&bare, None).unwrap();
+    let expected = "GET /, [GET /a.css + GET /b.png + GET /next + GET /a.css]";
+    assert_eq!(told(&recorded), expected);
 }
 
 #[test]
@@ -131,7 +166,7 @@ fn requests_are_sent_as_they_were() {
     };
     let both = one.replace(&entry(&one), &format!("{},{}", entry(&one), entry(&two)));
     let recorded = read(&both, None).unwrap();
-    assert_eq!(told(&recorded), "POST /a, POST /a #2");
+    assert_eq!(told(&recorded), "[POST /a + POST /a #2]");
     let without = recording(&[(
         "2025-01-31T12:00:00Z",
         1.0,

@@ -308,7 +308,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
     let workers = args.threads.unwrap_or_else(|| {
         u32::try_from(elsewhere.unwrap_or(cpus.len()))
             .unwrap_or(u32::MAX)
-            .max(load::workers_needed(args.connections))
+            .max(load::workers_needed(sockets(args, &asks)))
             .min(args.connections.max(1))
     });
     cpus.truncate(workers as usize);
@@ -320,7 +320,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         .as_ref()
         .is_none_or(|shared| !shared.is_empty());
     let (stop, warmup) = stop(args);
-    let file = PlanFile {
+    let mut file = PlanFile {
         format: FORMAT,
         requests: asks.requests,
         addresses: asks.addresses,
@@ -360,6 +360,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         samples: args.samples.as_ref().map_or(0, |_| args.samples_max),
         interval: Span::from_s(1),
     };
+    file.seat_users();
     let plan = Plan::try_from(file).map_err(|error| by_flag(&error))?;
     check_names(&args.thresholds, &plan)?;
     check_names(&args.pace.capacity, &plan)?;
@@ -369,6 +370,13 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         server: asked.pid(),
         script,
     })
+}
+
+/// Connections that there may be, if each user has all that it may have.
+fn sockets(args: &Args, asks: &Asks) -> u32 {
+    let script = asks.script.as_ref();
+    let each = script.and_then(|script| script.user_connections);
+    args.connections.saturating_mul(each.unwrap_or(1))
 }
 
 /// When the measurement ends, and how long the warm-up is by default.

@@ -51,7 +51,7 @@ pub(super) struct Targets {
     raw: Option<PathBuf>,
 
     /// Users who each follow the script in FILE, again and again: requests, waits, repeats,
-    /// branches. Each connection has one user. docs/script.md has every key. A path alone belongs
+    /// branches. -c says how many. docs/script.md has every key. A path alone belongs
     /// to the server of URL
     #[arg(
         long,

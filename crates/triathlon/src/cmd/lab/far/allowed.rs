@@ -39,6 +39,7 @@ static HEADER: Table = Table {
         "order",
         "question",
         "reference",
+        "reload",
         "repeats",
         "restart",
         "rounds",
@@ -126,6 +127,7 @@ static LOAD: Table = Table {
         "streams",
         "think",
         "timeout",
+        "user_connections",
         "workers",
     ],
     tables: &[
