@@ -1,29 +1,36 @@
-//! The highest rate that still meets an objective, by MLRsearch (RFC 9971): no network, no clock.
+//! The highest load that still meets an objective, by MLRsearch (RFC 9971): no network, no clock.
+//! The load is a rate, or a number of connections.
 //!
 //! [`Search`] says which trial to make next and is told what came of it. Short trials double the
-//! rate until one misses the objective; longer ones, several at each rate, halve what is between a
-//! rate that meets it and one that does not, until both are near each other. Then the lower one is
-//! tried afresh, so that no luck of the search is published: a rate that fails then is not met
+//! load until one misses the objective; longer ones, several at each load, halve what is between a
+//! load that meets it and one that does not, until both are near each other. Then the lower one is
+//! tried afresh, so that no luck of the search is published: a load that fails then is not met
 //! either. The answer is an interval. Where the generator is the limit, it ends and says so.
+
+mod level;
 
 use std::collections::BTreeMap;
 
 use model::Trial;
+use model::finding::Status;
 use model::threshold::{Judged, Threshold};
 use model::units::{Rate, Span};
 
+pub use self::level::{Connections, Ending, Level};
 pub use model::capacity::{Answer, Came, Found, Made};
 
 /// How to search.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// The rate of the first trial.
-    pub start: Rate,
+pub struct Settings<L = Rate> {
+    /// The load of the first trial.
+    pub start: L,
+    /// No trial is made with more; none: there is no such limit.
+    pub most: Option<L>,
     /// How long a trial is that looks where to search.
     pub scout: Span,
     /// How long one is that counts in full.
     pub full: Span,
-    /// Trials at one rate are as long as this together, unless they are decided before.
+    /// Trials at one load are as long as this together, unless they are decided before.
     pub sum: Span,
     /// How far the bounds may be apart, in terms of the lower one.
     pub width: f64,
@@ -33,12 +40,13 @@ pub struct Settings {
     pub trials_max: u32,
 }
 
-impl Settings {
+impl<L> Settings<L> {
     /// Those that we recommend, for a search from `start` with full trials of `full`: scouts a
-    /// quarter as long, up to five full trials at each rate, bounds 2 % apart, five fresh trials.
-    pub fn new(start: Rate, full: Span) -> Self {
+    /// quarter as long, up to five full trials at each load, bounds 2 % apart, five fresh trials.
+    pub fn new(start: L, full: Span) -> Self {
         Self {
             start,
+            most: None,
             scout: full / 4,
             full,
             sum: full * 5,
@@ -67,29 +75,61 @@ pub fn start_at(closed_loop_rate: f64) -> Rate {
     Rate::per_1000_s((closed_loop_rate * 100.0).max(1_000.0) as u64)
 }
 
-/// What came of a trial. Where not all was sent that was due, and not for want of a connection, it
-/// says nothing of the server.
+/// What came of a trial, and by what.
+#[derive(Clone, Debug)]
+pub struct Weighed {
+    /// What came of it.
+    pub came: Came,
+    /// Right answers per second.
+    pub achieved_rate: f64,
+    /// Each condition of the objective, with the value it met.
+    pub thresholds: Vec<Judged>,
+    /// What the trial is worth.
+    pub status: Status,
+}
+
+/// What came of a trial. Where the objective was missed and the generator was the limit, it says
+/// nothing of the server: in an open loop where not all was sent that was due, and not for want of
+/// a connection; in a closed one where the verdict says so.
 #[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
-pub fn judged(step: Step, trial: &Trial, objective: &[Threshold]) -> Made {
+pub fn weigh(trial: &Trial, objective: &[Threshold]) -> Weighed {
     let record = &trial.record;
     let thresholds: Vec<Judged> = objective.iter().map(|one| one.judge(record)).collect();
     let sent_all = record.total.sent as f64 >= SENT_SHARE * record.total.due as f64;
-    let is_ours = record.late_time.sum() > record.blocked_time.sum();
-    let came = if !sent_all && is_ours {
-        Came::Spoilt
-    } else if sent_all && thresholds.iter().all(|one| one.met) {
-        Came::Met
-    } else {
-        Came::Missed
+    let is_open = trial.plan.arrivals.rate().is_some();
+    let is_met = thresholds.iter().all(|one| one.met) && (sent_all || !is_open);
+    let is_ours = match is_open {
+        true => !sent_all && record.late_time.sum() > record.blocked_time.sum(),
+        false => trial.verdict.generator_limited,
     };
-    Made {
-        rate: step.rate,
-        duration: step.duration,
-        fresh: step.fresh,
-        came,
+    Weighed {
+        came: match (is_met, is_ours) {
+            (true, _) => Came::Met,
+            (false, true) => Came::Spoilt,
+            (false, false) => Came::Missed,
+        },
         achieved_rate: record.achieved_rate,
         thresholds,
         status: trial.verdict.status,
+    }
+}
+
+/// A trial of a search for a rate, and what came of it.
+pub fn judged(step: Step, trial: &Trial, objective: &[Threshold]) -> Made {
+    let Weighed {
+        came,
+        achieved_rate,
+        thresholds,
+        status,
+    } = weigh(trial, objective);
+    Made {
+        rate: step.load,
+        duration: step.duration,
+        fresh: step.fresh,
+        came,
+        achieved_rate,
+        thresholds,
+        status,
     }
 }
 
@@ -102,7 +142,7 @@ pub fn usual(full: Span) -> (u32, Span) {
     let mut windows = full / 4 + full;
     while let Ok(step) = search.step() {
         windows += step.duration;
-        search.tell(match step.rate <= Rate::per_second(800) {
+        search.tell(match step.load <= Rate::per_second(800) {
             true => Came::Met,
             false => Came::Missed,
         });
@@ -112,16 +152,16 @@ pub fn usual(full: Span) -> (u32, Span) {
 
 /// A trial to be made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Step {
-    /// The intended rate.
-    pub rate: Rate,
+pub struct Step<L = Rate> {
+    /// The intended load.
+    pub load: L,
     /// How long it measures.
     pub duration: Span,
     /// Whether it is one of those that confirm the answer.
     pub fresh: bool,
 }
 
-/// How long trials at one rate were, by what came of them.
+/// How long trials at one load were, by what came of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     full_met: Span,
@@ -132,7 +172,7 @@ struct Seen {
     refuted: bool,
 }
 
-/// What a rate is, by what was seen at it.
+/// What a load is, by what was seen at it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Bound {
     Lower,
@@ -165,29 +205,29 @@ impl Seen {
 
 /// A search under way.
 #[derive(Clone, Debug)]
-pub struct Search {
-    settings: Settings,
-    seen: BTreeMap<Rate, Seen>,
+pub struct Search<L = Rate> {
+    settings: Settings<L>,
+    seen: BTreeMap<L, Seen>,
     /// The last scout that met the objective, and the first that did not.
-    scout_met: Option<Rate>,
-    scout_missed: Option<Rate>,
-    /// The rate that is confirmed, and what came of its fresh trials.
-    confirming: Option<Confirming>,
-    asked: Option<Step>,
+    scout_met: Option<L>,
+    scout_missed: Option<L>,
+    /// The load that is confirmed, and what came of its fresh trials.
+    confirming: Option<Confirming<L>>,
+    asked: Option<Step<L>>,
     trials: u32,
     spoilt: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Confirming {
-    rate: Rate,
+struct Confirming<L> {
+    load: L,
     met: u32,
     missed: u32,
 }
 
-impl Search {
+impl<L: Level> Search<L> {
     /// One that has seen nothing yet.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings<L>) -> Self {
         Self {
             settings,
             seen: BTreeMap::new(),
@@ -206,19 +246,19 @@ impl Search {
     }
 
     /// The next trial, or the answer.
-    pub fn step(&mut self) -> Result<Step, Answer> {
+    pub fn step(&mut self) -> Result<Step<L>, Ending<L>> {
         if self.spoilt >= SPOILT_MAX
-            && let Some(Step { rate, .. }) = self.asked
+            && let Some(Step { load, .. }) = self.asked
         {
             let lower = self.bounds().0.or(self.scout_met);
-            return Err(Answer::GeneratorLimit {
+            return Err(Ending::GeneratorLimit {
                 lower,
-                failed: rate,
+                failed: load,
             });
         }
         if self.trials >= self.settings.trials_max {
             let (lower, upper) = self.bounds();
-            return Err(Answer::Undecided { lower, upper });
+            return Err(Ending::Undecided { lower, upper });
         }
         let step = self.plan()?;
         self.asked = Some(step);
@@ -236,9 +276,9 @@ impl Search {
         self.spoilt = 0;
         let met = came == Came::Met;
         if step.fresh {
-            return self.confirm(step.rate, met);
+            return self.confirm(step.load, met);
         }
-        let seen = self.seen.entry(step.rate).or_default();
+        let seen = self.seen.entry(step.load).or_default();
         let is_full = step.duration >= self.settings.full;
         let place = match (is_full, met) {
             (true, true) => &mut seen.full_met,
@@ -251,22 +291,22 @@ impl Search {
             return;
         }
         if met {
-            self.scout_met = self.scout_met.max(Some(step.rate));
+            self.scout_met = self.scout_met.max(Some(step.load));
         } else {
             let lowest = self
                 .scout_missed
-                .map_or(step.rate, |rate| rate.min(step.rate));
+                .map_or(step.load, |load| load.min(step.load));
             self.scout_missed = Some(lowest);
         }
     }
 
-    /// Counts a fresh trial. Where half of them or more miss the objective, the rate does not hold.
-    fn confirm(&mut self, rate: Rate, met: bool) {
+    /// Counts a fresh trial. Where half of them or more miss the objective, the load does not hold.
+    fn confirm(&mut self, load: L, met: bool) {
         let mut confirming = self
             .confirming
-            .filter(|confirming| confirming.rate == rate)
+            .filter(|confirming| confirming.load == load)
             .unwrap_or(Confirming {
-                rate,
+                load,
                 met: 0,
                 missed: 0,
             });
@@ -276,54 +316,58 @@ impl Search {
             confirming.missed += 1;
         }
         if confirming.missed * 2 >= self.settings.fresh {
-            self.seen.entry(rate).or_default().refuted = true;
+            self.seen.entry(load).or_default().refuted = true;
             self.confirming = None;
         } else {
             self.confirming = Some(confirming);
         }
     }
 
-    /// The highest rate below every upper bound that is a lower one, and the lowest upper bound.
-    fn bounds(&self) -> (Option<Rate>, Option<Rate>) {
+    /// The highest load below every upper bound that is a lower one, and the lowest upper bound.
+    fn bounds(&self) -> (Option<L>, Option<L>) {
         let of = |bound: Bound| {
-            let rates = self.seen.iter();
-            rates.filter(move |(_, seen)| seen.bound(self.settings.sum) == bound)
+            let loads = self.seen.iter();
+            loads.filter(move |(_, seen)| seen.bound(self.settings.sum) == bound)
         };
-        let upper = of(Bound::Upper).map(|(rate, _)| *rate).min();
+        let upper = of(Bound::Upper).map(|(load, _)| *load).min();
         let lower = of(Bound::Lower)
-            .map(|(rate, _)| *rate)
-            .filter(|rate| upper.is_none_or(|upper| *rate < upper))
+            .map(|(load, _)| *load)
+            .filter(|load| upper.is_none_or(|upper| *load < upper))
             .max();
         (lower, upper)
     }
 
-    fn plan(&self) -> Result<Step, Answer> {
-        if let Some(rate) = self.scout() {
+    fn plan(&self) -> Result<Step<L>, Ending<L>> {
+        if let Some(load) = self.scout() {
             return Ok(Step {
-                rate,
+                load,
                 duration: self.settings.scout,
                 fresh: false,
             });
         }
         let (lower, upper) = self.bounds();
-        let rate = match (lower, upper) {
+        let load = match (lower, upper) {
             (None, None) => {
                 let scouted = self.scout_met.or(self.scout_missed);
                 scouted.unwrap_or(self.settings.start)
             }
+            (Some(lower), None) if self.settings.most.is_some_and(|most| lower >= most) => {
+                return Err(Ending::Enough { lower });
+            }
             (Some(lower), None) => {
-                let scouted = self.scout_missed.filter(|rate| *rate > lower);
-                scouted.unwrap_or_else(|| scaled(lower, 2.0))
+                let scouted = self.scout_missed.filter(|load| *load > lower);
+                scouted.unwrap_or_else(|| self.scaled(lower, 2.0))
             }
             (None, Some(upper)) => {
-                if upper <= LOWEST {
-                    return Err(Answer::Nothing { lowest: upper });
+                if upper <= L::LOWEST {
+                    return Err(Ending::Nothing { lowest: upper });
                 }
-                let scouted = self.scout_met.filter(|rate| *rate < upper);
-                scouted.unwrap_or_else(|| scaled(upper, 0.5)).max(LOWEST)
+                let scouted = self.scout_met.filter(|load| *load < upper);
+                let load = scouted.unwrap_or_else(|| self.scaled(upper, 0.5));
+                load.max(L::LOWEST)
             }
             (Some(lower), Some(upper)) => {
-                let apart = upper.as_per_second_f64() / lower.as_per_second_f64() - 1.0;
+                let apart = upper.value() / lower.value() - 1.0;
                 let middle = middle(lower, upper);
                 if apart <= self.settings.width || middle == lower || middle == upper {
                     return self.confirmation(lower, upper);
@@ -332,29 +376,32 @@ impl Search {
             }
         };
         Ok(Step {
-            rate,
+            load,
             duration: self.settings.full,
             fresh: false,
         })
     }
 
-    /// The next rate to look at with a short trial; none once it is known where to search.
-    fn scout(&self) -> Option<Rate> {
+    /// The next load to look at with a short trial; none once it is known where to search.
+    fn scout(&self) -> Option<L> {
         match (self.scout_met, self.scout_missed) {
             (None, None) => Some(self.settings.start),
-            (Some(met), None) => Some(scaled(met, 2.0)),
-            (None, Some(missed)) if missed > LOWEST => Some(scaled(missed, 0.5).max(LOWEST)),
+            (Some(met), None) if self.settings.most.is_some_and(|most| met >= most) => None,
+            (Some(met), None) => Some(self.scaled(met, 2.0)),
+            (None, Some(missed)) if missed > L::LOWEST => {
+                Some(self.scaled(missed, 0.5).max(L::LOWEST))
+            }
             _ => None,
         }
     }
 
-    fn confirmation(&self, lower: Rate, upper: Rate) -> Result<Step, Answer> {
+    fn confirmation(&self, lower: L, upper: L) -> Result<Step<L>, Ending<L>> {
         let confirming = self
             .confirming
-            .filter(|confirming| confirming.rate == lower);
+            .filter(|confirming| confirming.load == lower);
         let (met, missed) = confirming.map_or((0, 0), |one| (one.met, one.missed));
         if met + missed >= self.settings.fresh {
-            return Err(Answer::Between {
+            return Err(Ending::Between {
                 lower,
                 upper,
                 fresh_met: met,
@@ -362,33 +409,22 @@ impl Search {
             });
         }
         Ok(Step {
-            rate: lower,
+            load: lower,
             duration: self.settings.full,
             fresh: true,
         })
     }
-}
 
-/// A server that does not meet the objective once a second does not meet it.
-const LOWEST: Rate = Rate::per_second(1);
-
-/// A multiple of `rate`, never 0.
-fn scaled(rate: Rate, factor: f64) -> Rate {
-    per_second(rate.as_per_second_f64() * factor)
+    /// A multiple of `load`, as far as there may be more.
+    fn scaled(&self, load: L, factor: f64) -> L {
+        let more = L::of(load.value() * factor);
+        self.settings.most.map_or(more, |most| more.min(most))
+    }
 }
 
 /// As far from both, by ratio.
-fn middle(lower: Rate, upper: Rate) -> Rate {
-    per_second((lower.as_per_second_f64() * upper.as_per_second_f64()).sqrt())
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate is positive, and far below 2^53"
-)]
-fn per_second(rate: f64) -> Rate {
-    Rate::per_1000_s(((rate * 1e3).round() as u64).max(1))
+fn middle<L: Level>(lower: L, upper: L) -> L {
+    L::of((lower.value() * upper.value()).sqrt())
 }
 
 #[cfg(test)]

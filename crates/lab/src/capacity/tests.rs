@@ -10,9 +10,9 @@ fn search(settings: Settings, mut meets: impl FnMut(f64) -> Came) -> (Answer, Ve
         match search.step() {
             Ok(step) => {
                 steps.push(step);
-                search.tell(meets(step.rate.as_per_second_f64()));
+                search.tell(meets(step.load.as_per_second_f64()));
             }
-            Err(answer) => return (answer, steps),
+            Err(ending) => return (ending.into(), steps),
         }
     }
 }
@@ -94,12 +94,12 @@ fn a_lucky_rate_is_refuted() {
     let answer = loop {
         let step = match search.step() {
             Ok(step) => step,
-            Err(answer) => break answer,
+            Err(ending) => break Answer::from(ending),
         };
         if step.fresh {
             capacity = 5_000.0;
         }
-        search.tell(came(step.rate.as_per_second_f64() <= capacity));
+        search.tell(came(step.load.as_per_second_f64() <= capacity));
     };
     let Answer::Between { lower, upper, .. } = answer else {
         panic!("{answer:?}");
@@ -142,8 +142,54 @@ fn a_generator_that_is_the_limit_is_told() {
 #[test]
 fn a_server_that_never_meets_the_objective_is_told() {
     let (answer, steps) = search(settings(1_000), |_| Came::Missed);
-    assert_eq!(answer, Answer::Nothing { lowest: LOWEST });
+    assert_eq!(
+        answer,
+        Answer::Nothing {
+            lowest: Rate::LOWEST
+        }
+    );
     assert!(steps.len() < 30, "{steps:?}");
+}
+
+/// Connections are whole: the bounds may be neighbours, and there may be no more than so many.
+#[test]
+fn connections_are_found_as_rates_are() {
+    let find = |capacity: u32, most: u32| {
+        let mut search = Search::new(Settings {
+            most: Some(Connections(most)),
+            ..Settings::new(Connections(1), Span::from_s(20))
+        });
+        loop {
+            match search.step() {
+                Ok(step) => {
+                    assert!(step.load.0 <= most, "{step:?}");
+                    search.tell(came(step.load.0 <= capacity));
+                }
+                Err(ending) => return ending,
+            }
+        }
+    };
+    for capacity in [1, 2, 3, 7, 64, 333, 9_999] {
+        let Ending::Between {
+            lower,
+            upper,
+            fresh_met: 5,
+            ..
+        } = find(capacity, 20_000)
+        else {
+            panic!("{capacity}");
+        };
+        assert!(lower.0 <= capacity && capacity < upper.0, "{capacity}");
+        assert!(
+            upper.0 == lower.0 + 1 || f64::from(upper.0) <= f64::from(lower.0) * 1.02,
+            "{capacity}: {lower:?} to {upper:?}"
+        );
+    }
+    let most = Connections(100);
+    assert_eq!(find(100, 100), Ending::Enough { lower: most });
+    assert_eq!(find(500, 100), Ending::Enough { lower: most });
+    let lowest = Connections(1);
+    assert_eq!(find(0, 100), Ending::Nothing { lowest });
 }
 
 #[test]

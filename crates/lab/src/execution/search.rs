@@ -71,9 +71,9 @@ impl Lab<'_> {
         let answer = loop {
             let step = match search.step() {
                 Ok(step) => step,
-                Err(answer) => break answer,
+                Err(ending) => break Answer::from(ending),
             };
-            let trial = probe(self, Some(step.rate), step.duration)?;
+            let trial = probe(self, Some(step.load), step.duration)?;
             let made = capacity::judged(step, &trial, objective);
             self.tell_probe(slot, &made);
             search.tell(made.came);

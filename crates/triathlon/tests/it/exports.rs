@@ -199,6 +199,70 @@ fn a_capacity_is_an_interval_below_what_the_server_gives() {
     }
 }
 
+/// A server that refuses whoever comes while five others are there: more connections than that do
+/// not meet the objective.
+#[test]
+fn a_capacity_in_connections_is_found() {
+    let name = "a_capacity_in_connections_is_found";
+    let Some([]) = need(name, []) else { return };
+    let here = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let server = Stub::start_raw(move |mut stream, _| {
+        use std::sync::atomic::Ordering::SeqCst;
+        let is_late = here.fetch_add(1, SeqCst) >= 5;
+        // The first two answers on a connection are free, so that every trial has its reference.
+        let mut free = 2;
+        while read_head(&mut stream).is_some() {
+            if free > 0 || !is_late {
+                send(&mut stream, RIGHT);
+            } else {
+                send(
+                    &mut stream,
+                    b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n",
+                );
+            }
+            free -= i32::from(free > 0);
+        }
+        here.fetch_sub(1, SeqCst);
+    });
+    let url = server.url();
+    let flags = "--capacity errors<2% --capacity-of connections -c 40 -d 100ms --warmup 0s -t 1";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let run = Running::start(&mut command(words.chain(["--json", "-"])))
+        .finish()
+        .expect_one_of(&[0, 3, 4]);
+    let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let trials = found["trials"].as_array().expect("a list");
+    assert!(
+        trials
+            .iter()
+            .all(|trial| trial["connections"].as_u64() <= Some(40))
+    );
+    // Who closed a moment ago may still be counted by that server, but nobody more gets in.
+    if found["answer"]["kind"] == "between" {
+        let lower = found["answer"]["lower_connections"].as_u64();
+        assert!(lower <= Some(5), "{run:#?}");
+        assert_eq!(found["answer"]["fresh"], 5);
+    }
+    let server = right();
+    let url = server.url();
+    let flags = "--capacity errors<2% --capacity-of connections -c 3 -d 60ms --warmup 0s -t 1";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let run = triathlon(words).expect_one_of(&[0, 3]);
+    let said = "capacity    at least 3 connections, the most that was asked for";
+    assert!(run.stdout.contains(said), "{run:#?}");
+    triathlon([
+        "load",
+        &url,
+        "--capacity",
+        "rate>1",
+        "--capacity-of",
+        "connections",
+        "--poisson",
+    ])
+    .expect_code(2)
+    .expect_complaint(&["--capacity-of", "--poisson"]);
+}
+
 #[test]
 fn a_capacity_that_nobody_has_is_told() {
     let server = right();

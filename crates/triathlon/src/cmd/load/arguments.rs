@@ -54,6 +54,8 @@ Examples:
       16,382 clients, as seen by a server that trusts the PROXY protocol
   triathlon load http://127.0.0.1:8080/ --capacity 'p(99)<5ms,errors<0.1%'
       the highest rate at which both hold, as an interval (some minutes)
+  triathlon load http://127.0.0.1:8080/ --capacity 'p(99)<5ms' --capacity-of connections -c 5000
+      the most connections of a closed loop, up to 5,000, with which that holds
   triathlon load http://192.0.2.10/ -R 50k --agents gen1,gen2 --nats nats://198.51.100.1:4222
       a load that two other machines make together (docs/agents.md)
 
@@ -81,7 +83,7 @@ pub(crate) struct Args {
         default_value_t = 64,
         value_parser = at_least_one::<u32>()
     )]
-    connections: u32,
+    pub(super) connections: u32,
 
     /// How long to measure, after the warm-up: 500ms, 10s, 2m [default: 10s]
     #[arg(short, long, value_name = "TIME")]

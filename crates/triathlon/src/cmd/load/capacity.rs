@@ -1,13 +1,15 @@
-//! `--capacity`: makes the trials that a search asks for, and tells its answer.
+//! `--capacity`: makes the trials that a search asks for, and tells its answer. What is searched is
+//! a rate, or a number of connections of a closed loop.
 
 use std::path::Path;
 
 use anyhow::Context as _;
-use lab::capacity::{self, Answer, Made, Search, Settings};
-use model::Verdict;
+use lab::capacity::{self, Came, Connections, Ending, Level, Search, Settings, Weighed};
 use model::plan::{Arrivals, Plan, PlanFile, Stop};
 use model::units::{Rate, Span};
+use model::{Trial, Verdict};
 use report::text::Style;
+use serde_json::{Value, json};
 use sys::process::Interrupt;
 use verdict::words;
 
@@ -26,10 +28,80 @@ struct Found<'a> {
     plan: &'a PlanFile,
     objective: Vec<String>,
     closed_loop_rate: f64,
-    answer: Answer,
+    answer: Value,
     /// What the last trial is worth that was made for the answer.
     verdict: &'a Verdict,
-    trials: Vec<Made>,
+    trials: Vec<Value>,
+}
+
+/// What is searched.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
+pub(super) enum Of {
+    /// The rate of an open loop
+    #[default]
+    Rate,
+    /// The connections of a closed loop, or its users, up to -c
+    Connections,
+}
+
+/// A load that is searched.
+trait Searched: Level {
+    /// How results call it.
+    const KEY: &'static str;
+
+    /// For whoever watches: `1,000/s`.
+    fn words(self) -> String;
+
+    /// As a number in results.
+    fn number(self) -> u64;
+
+    /// The plan `file` with this load.
+    fn put(self, args: &Args, file: PlanFile) -> PlanFile;
+
+    /// What to do where the generator is the limit.
+    const REMEDY: &'static str;
+}
+
+impl Searched for Rate {
+    const KEY: &'static str = "rate_per_1000_s";
+    const REMEDY: &'static str = "give it more CPUs (-t, --cpus) or more connections (-c)";
+
+    fn words(self) -> String {
+        format!("{}/s", words::rate(self.as_per_second_f64()))
+    }
+
+    fn number(self) -> u64 {
+        self.as_per_1000_s()
+    }
+
+    fn put(self, args: &Args, file: PlanFile) -> PlanFile {
+        PlanFile {
+            arrivals: args.pace.arrivals_at(self),
+            deadline: args.pace.deadline,
+            ..file
+        }
+    }
+}
+
+impl Searched for Connections {
+    const KEY: &'static str = "connections";
+    const REMEDY: &'static str = "give it more CPUs (-t, --cpus)";
+
+    fn words(self) -> String {
+        words::plural(u64::from(self.0), "connection")
+    }
+
+    fn number(self) -> u64 {
+        u64::from(self.0)
+    }
+
+    fn put(self, _: &Args, file: PlanFile) -> PlanFile {
+        PlanFile {
+            connections: self.0.saturating_mul(file.user_connections()),
+            workers: file.workers.min(self.0),
+            ..file
+        }
+    }
 }
 
 /// Searches the capacity of what `chosen` asks.
@@ -37,80 +109,190 @@ pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> any
     if args.exports.files().next().is_some() || args.samples.is_some() {
         return Err(UsageError(
             "--capacity makes many trials: --hgrm, --hlog, --series and --samples are about one; \
-             give --rate with what was found"
+             give --rate or --connections with what was found"
                 .to_owned(),
         )
         .into());
     }
-    let objective = &args.pace.capacity;
-    let output = Output::new(args);
     let full = args.duration.unwrap_or(FULL);
-    let make = |arrivals: Arrivals, duration: Span, number: u32| {
-        let mut file = PlanFile {
-            arrivals,
+    let output = Output::new(args);
+    let mut maker = Maker {
+        args,
+        chosen,
+        interrupt,
+        output: &output,
+        made: 0,
+    };
+    match args.pace.capacity_of {
+        Of::Rate => {
+            let Some(trial) = maker.closed(full / 4)? else {
+                return Ok(Exit::Interrupted);
+            };
+            let rate = trial.record.achieved_rate;
+            out::note(format_args!("closed loop: {}/s", words::rate(rate)));
+            let settings = Settings::new(capacity::start_at(rate), full);
+            maker.follow(settings, Some(rate))
+        }
+        Of::Connections if args.pace.poisson || args.pace.uniform => Err(UsageError(
+            "--capacity-of connections: a closed loop has no arrivals at random; leave out \
+             --poisson and --uniform"
+                .to_owned(),
+        )
+        .into()),
+        Of::Connections => {
+            let most = args.connections.max(1);
+            let settings = Settings {
+                most: Some(Connections(most)),
+                ..Settings::new(Connections(1), full)
+            };
+            maker.follow(settings, None)
+        }
+    }
+}
+
+/// Makes trials.
+struct Maker<'a> {
+    args: &'a Args,
+    chosen: &'a Chosen,
+    interrupt: &'a Interrupt,
+    output: &'a Output,
+    made: u32,
+}
+
+impl Maker<'_> {
+    /// A trial of that plan; none if it was interrupted.
+    fn make(&mut self, file: PlanFile, duration: Span) -> anyhow::Result<Option<Trial>> {
+        let file = PlanFile {
             stop: Stop::DurationNs(duration),
-            seed: args.seed.wrapping_add(u64::from(number)),
-            ..chosen.plan.file().clone()
+            seed: self.args.seed.wrapping_add(u64::from(self.made)),
+            ..file
         };
-        file.deadline = args.pace.deadline.filter(|_| arrivals.rate().is_some());
+        self.made += 1;
         let plan = Plan::try_from(file).map_err(|error| UsageError(error.to_string()))?;
         let chosen = Chosen {
             plan,
-            context: chosen.context.clone(),
-            server: chosen.server,
+            context: self.chosen.context.clone(),
+            server: self.chosen.server,
             script: None,
         };
-        measure(chosen, None, interrupt, &output, args, None)
-    };
-    let mut trial = make(Arrivals::Closed, full / 4, 0)?;
-    let closed_loop_rate = trial.record.achieved_rate;
-    out::note(format_args!(
-        "closed loop: {}/s",
-        words::rate(closed_loop_rate)
-    ));
-    let mut search = Search::new(Settings::new(capacity::start_at(closed_loop_rate), full));
-    let mut trials = Vec::new();
-    let answer = loop {
-        if trial.record.interrupted {
-            return Ok(Exit::Interrupted);
-        }
-        let step = match search.step() {
-            Ok(step) => step,
-            Err(answer) => break answer,
+        let trial = measure(chosen, None, self.interrupt, self.output, self.args, None)?;
+        Ok((!trial.record.interrupted).then_some(trial))
+    }
+
+    /// A closed loop, by which a search for a rate begins.
+    fn closed(&mut self, duration: Span) -> anyhow::Result<Option<Trial>> {
+        let file = PlanFile {
+            arrivals: Arrivals::Closed,
+            deadline: None,
+            ..self.chosen.plan.file().clone()
         };
-        let arrivals = args.pace.arrivals_at(step.rate);
-        trial = make(arrivals, step.duration, search.trials() + 1)?;
-        let made = capacity::judged(step, &trial, objective);
-        out::note(line(&made));
-        search.tell(made.came);
-        trials.push(made);
-    };
-    let count = trials.len();
-    let found = Found {
-        format: 1,
-        plan: chosen.plan.file(),
-        objective: trials
-            .first()
-            .map(|made: &Made| made.thresholds.iter().map(|one| one.threshold.clone()))
-            .map_or_else(Vec::new, Iterator::collect),
-        closed_loop_rate,
-        answer,
-        verdict: &trial.verdict,
-        trials,
-    };
-    tell(args, &found, count)?;
-    Ok(exit_of(&found))
+        self.make(file, duration)
+    }
+
+    /// Makes the trials that the search asks for.
+    fn follow<L: Searched>(
+        &mut self,
+        settings: Settings<L>,
+        closed_loop_rate: Option<f64>,
+    ) -> anyhow::Result<Exit> {
+        let objective = &self.args.pace.capacity;
+        let mut search = Search::new(settings);
+        let mut trials = Vec::new();
+        let mut last = None;
+        let mut fastest = 0.0_f64;
+        let ending = loop {
+            let step = match search.step() {
+                Ok(step) => step,
+                Err(ending) => break ending,
+            };
+            let file = step.load.put(self.args, self.chosen.plan.file().clone());
+            let Some(trial) = self.make(file, step.duration)? else {
+                return Ok(Exit::Interrupted);
+            };
+            let weighed = capacity::weigh(&trial, objective);
+            let afresh = if step.fresh { " afresh" } else { "" };
+            out::note(format_args!(
+                "{} for {}{afresh}: {}",
+                step.load.words(),
+                step.duration,
+                came_words::<L>(weighed.came)
+            ));
+            search.tell(weighed.came);
+            fastest = fastest.max(weighed.achieved_rate);
+            trials.push(written(step, &weighed));
+            last = Some(trial);
+        };
+        let last = last.context("a search makes at least one trial")?;
+        let closed_loop_rate = closed_loop_rate.unwrap_or(fastest);
+        let found = Found {
+            format: 1,
+            plan: self.chosen.plan.file(),
+            objective: objective.iter().map(|one| one.text().to_owned()).collect(),
+            closed_loop_rate,
+            answer: answer(ending),
+            verdict: &last.verdict,
+            trials,
+        };
+        tell(self.args, &found, ending)?;
+        Ok(exit_of(ending, found.verdict))
+    }
 }
 
-/// A trial, for whoever watches.
-fn line(made: &Made) -> String {
-    let came = made.came.words();
-    let fresh = if made.fresh { " afresh" } else { "" };
-    let rate = words::rate(made.rate.as_per_second_f64());
-    format!("{rate}/s for {}{fresh}: {came}", made.duration)
+/// What came of a trial, for whoever watches.
+fn came_words<L: Searched>(came: Came) -> &'static str {
+    match came {
+        Came::Spoilt if L::KEY == Connections::KEY => "the generator was the limit",
+        came => came.words(),
+    }
 }
 
-fn tell(args: &Args, found: &Found<'_>, count: usize) -> anyhow::Result<()> {
+/// A trial as it is written.
+fn written<L: Searched>(step: capacity::Step<L>, weighed: &Weighed) -> Value {
+    let Weighed {
+        came,
+        achieved_rate,
+        thresholds,
+        status,
+    } = weighed;
+    json!({
+        L::KEY: step.load.number(),
+        "duration_ns": step.duration,
+        "fresh": step.fresh,
+        "came": came,
+        "achieved_rate": achieved_rate,
+        "thresholds": thresholds,
+        "status": status,
+    })
+}
+
+/// The answer as it is written: its loads are numbers of what was searched.
+fn answer<L: Searched>(ending: Ending<L>) -> Value {
+    let key = |which: &str| format!("{which}_{}", L::KEY.trim_start_matches("rate_"));
+    let number = |load: Option<L>| json!(load.map(L::number));
+    match ending {
+        Ending::Between {
+            lower,
+            upper,
+            fresh_met,
+            fresh,
+        } => json!({
+            "kind": "between", key("lower"): lower.number(), key("upper"): upper.number(),
+            "fresh_met": fresh_met, "fresh": fresh,
+        }),
+        Ending::Enough { lower } => json!({ "kind": "enough", key("lower"): lower.number() }),
+        Ending::GeneratorLimit { lower, failed } => json!({
+            "kind": "generator_limit", key("lower"): number(lower), key("failed"): failed.number(),
+        }),
+        Ending::Nothing { lowest } => {
+            json!({ "kind": "nothing", key("lowest"): lowest.number() })
+        }
+        Ending::Undecided { lower, upper } => json!({
+            "kind": "undecided", key("lower"): number(lower), key("upper"): number(upper),
+        }),
+    }
+}
+
+fn tell<L: Searched>(args: &Args, found: &Found<'_>, ending: Ending<L>) -> anyhow::Result<()> {
     if let Some(path) = &args.json {
         let text = serde_json::to_string(found).context("cannot write the search as JSON")?;
         if path == Path::new("-") {
@@ -119,51 +301,61 @@ fn tell(args: &Args, found: &Found<'_>, count: usize) -> anyhow::Result<()> {
         std::fs::write(path, text + "\n")
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let objective = found.objective.join(" and ");
-    let of = |rate: Rate| format!("{}/s", words::rate(rate.as_per_second_f64()));
-    let seen = |rate: Option<Rate>| rate.map_or_else(|| "no rate".to_owned(), of);
-    let answer = match found.answer {
-        Answer::Between {
+    let verdict = report::text::verdict(found.verdict, Style::default());
+    let (count, rate) = (found.trials.len(), words::rate(found.closed_loop_rate));
+    let reached = match args.pace.capacity_of {
+        Of::Rate => format!("a closed loop reached {rate}/s"),
+        Of::Connections => format!("the fastest reached {rate}/s"),
+    };
+    out::line(format_args!(
+        "{verdict}\ncapacity    {}\n{:12}{count} trials; {reached}",
+        said(ending, &found.objective.join(" and "), count),
+        "",
+    ))
+}
+
+/// The answer in words, of a search for that objective in so many trials.
+fn said<L: Searched>(ending: Ending<L>, objective: &str, count: usize) -> String {
+    let seen = |load: Option<L>| load.map_or_else(|| "nothing".to_owned(), L::words);
+    let pad = format!("\n{:12}", "");
+    match ending {
+        Ending::Between {
             lower,
             upper,
             fresh_met,
             fresh,
         } => format!(
-            "{} to {} while {objective}\n{:12}{fresh_met} of {fresh} fresh trials held at the \
-             lower one",
-            of(lower),
-            of(upper),
-            ""
+            "{} to {} while {objective}{pad}{fresh_met} of {fresh} fresh trials held at the lower \
+             one",
+            lower.words(),
+            upper.words(),
         ),
-        Answer::GeneratorLimit { lower, failed } => format!(
-            "not found: the generator could not send {}; {} met {objective}\n{:12}give it more \
-             CPUs (-t, --cpus) or more connections (-c)",
-            of(failed),
+        Ending::Enough { lower } => format!(
+            "at least {}, the most that was asked for, while {objective}{pad}give a larger -c",
+            lower.words()
+        ),
+        Ending::GeneratorLimit { lower, failed } => format!(
+            "not found: the generator was the limit at {}; {} met {objective}{pad}{}",
+            failed.words(),
             seen(lower),
-            ""
+            L::REMEDY
         ),
-        Answer::Nothing { lowest } => {
-            format!("none: not even {} meets {objective}", of(lowest))
+        Ending::Nothing { lowest } => {
+            format!("none: not even {} meets {objective}", lowest.words())
         }
-        Answer::Undecided { lower, upper } => format!(
+        Ending::Undecided { lower, upper } => format!(
             "not found within {count} trials: {} met {objective}, {} did not",
             seen(lower),
             seen(upper)
         ),
-    };
-    let verdict = report::text::verdict(found.verdict, Style::default());
-    out::line(format_args!(
-        "{verdict}\ncapacity    {answer}\n{:12}{count} trials; a closed loop reached {}/s",
-        "",
-        words::rate(found.closed_loop_rate)
-    ))
+    }
 }
 
-fn exit_of(found: &Found<'_>) -> Exit {
-    match found.answer {
-        _ if found.verdict.nothing_left() => Exit::Invalid,
-        Answer::Between { .. } => Exit::Done,
-        Answer::Nothing { .. } => Exit::Threshold,
-        Answer::GeneratorLimit { .. } | Answer::Undecided { .. } => Exit::Invalid,
+fn exit_of<L>(ending: Ending<L>, verdict: &Verdict) -> Exit {
+    match ending {
+        _ if verdict.nothing_left() => Exit::Invalid,
+        Ending::Between { .. } | Ending::Enough { .. } => Exit::Done,
+        Ending::Nothing { .. } => Exit::Threshold,
+        Ending::GeneratorLimit { .. } | Ending::Undecided { .. } => Exit::Invalid,
     }
 }

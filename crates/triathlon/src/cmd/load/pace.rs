@@ -4,6 +4,7 @@ use model::plan::{Arrivals, PIPELINE_MAX, Protocol, STREAMS_MAX, Stage, Think, U
 use model::threshold::Threshold;
 use model::units::{Rate, Span};
 
+use super::capacity::Of;
 use crate::exit::UsageError;
 use crate::whole;
 
@@ -18,12 +19,12 @@ pub(super) struct Pace {
     /// With --rate or --stages: independent arrivals (exponential gaps) instead of evenly spaced
     /// ones
     #[arg(long, requires = "pace", conflicts_with = "uniform")]
-    poisson: bool,
+    pub(super) poisson: bool,
 
     /// With --rate or --stages: each arrival at a random instant between its place and the next
     /// one's, where evenly spaced ones would keep step with something
     #[arg(long, requires = "pace")]
-    uniform: bool,
+    pub(super) uniform: bool,
 
     /// Open loop at a rate that changes, stage by stage: 30s:1k goes evenly to 1,000/s within 30 s,
     /// from 0 at first; 30s:=1k jumps there and stays; 60s:!9k/5s is a flash crowd, which jumps to
@@ -48,7 +49,7 @@ pub(super) struct Pace {
     #[arg(long, value_name = "TIME", requires = "pace")]
     pub(super) deadline: Option<Span>,
 
-    /// Search the highest rate at which these conditions (see --threshold) hold, by MLRsearch
+    /// Search the highest load at which these conditions (see --threshold) hold, by MLRsearch
     /// (RFC 9971): trials of --duration [default: 20s] at rates that double and then halve what is
     /// between, several at each rate, then fresh ones at the answer, which is an interval
     #[arg(
@@ -59,6 +60,17 @@ pub(super) struct Pace {
         group = "pace"
     )]
     pub(super) capacity: Vec<Threshold>,
+
+    /// What --capacity searches
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        requires = "capacity",
+        conflicts_with_all = ["deadline"]
+    )]
+    pub(super) capacity_of: Of,
 
     /// Exchanges in flight on one connection: requests are sent before the answers to those before
     /// them have come (RFC 9112 §9.3.2)

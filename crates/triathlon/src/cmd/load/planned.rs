@@ -6,12 +6,13 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 82] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 83] = [
     "agents",
     "backend",
     "bearer",
     "cacert",
     "capacity",
+    "capacity_of",
     "cert",
     "certs",
     "compressed",
