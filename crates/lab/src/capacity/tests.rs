@@ -192,6 +192,21 @@ fn connections_are_found_as_rates_are() {
     assert_eq!(find(0, 100), Ending::Nothing { lowest });
 }
 
+/// A window in which nothing was due has missed nothing, but a rate it did not reach it did not.
+#[test]
+fn a_trial_without_arrivals_says_nothing_against_a_server() {
+    let check = |objective: &str, expected: Came| {
+        let mut trial = model::fixture::open();
+        trial.record.total = model::record::Tally::default();
+        trial.record.response_time = model::Distribution::default();
+        let objective = [objective.parse().unwrap()];
+        assert_eq!(weigh(&trial, &objective).came, expected);
+    };
+    check("errors<1%", Came::Met);
+    check("p(99)<5ms", Came::Met);
+    check("rate>5", Came::Missed);
+}
+
 #[test]
 fn a_search_ends_when_its_trials_are_used_up() {
     let mut coin = false;
