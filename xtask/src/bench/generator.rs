@@ -174,6 +174,7 @@ impl Generator {
         let ask = &task.ask;
         let connections = ask.connections.to_string();
         let seconds = task.seconds.to_string();
+        let seconds_f64 = f64::from(task.seconds);
         let is_brief = ask.speech == Speech::Handshakes;
         match self {
             Self::Wrk => command
@@ -199,14 +200,16 @@ impl Generator {
         let text = output(&mut command).with_context(|| format!("{program} failed"))?;
         let cpu_us = children_cpu_us() - before;
         let rate = match self {
-            Self::Wrk | Self::OhaHttp3 => number_after(&text, &["Requests/sec:"]),
+            Self::Wrk => number_after(&text, &["Requests/sec:"]),
+            // Over HTTP/3 it waits for 30 s when its time is over, and divides by that, too.
+            Self::OhaHttp3 => number_after(&text, &["[200]"]).map(|count| count / seconds_f64),
             Self::Ab => number_after(&text, &["Requests per second:"]),
             _ => number_after(&text, &["finished in", ", "]),
         };
         let rate = rate.with_context(|| format!("{program} told no rate:\n{text}"))?;
         let answers = match self {
             Self::H2load if is_brief => HANDSHAKES.parse()?,
-            _ => rate * f64::from(task.seconds),
+            _ => rate * seconds_f64,
         };
         Ok(Reading {
             rate,
