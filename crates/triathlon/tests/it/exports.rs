@@ -245,7 +245,7 @@ fn a_capacity_in_connections_is_found() {
     }
     let server = right();
     let url = server.url();
-    let flags = "--capacity errors<2% --capacity-of connections -c 3 -d 60ms --warmup 0s -t 1";
+    let flags = "--capacity errors<2% --capacity-of connections -c 3 -d 400ms --warmup 0s -t 1";
     let words = ["load", &url].into_iter().chain(flags.split(' '));
     let run = triathlon(words).expect_one_of(&[0, 3]);
     let said = "capacity    at least 3 connections, the most that was asked for";
