@@ -20,6 +20,8 @@ impl Connection {
             return Err(Refused::Busy);
         };
         let place = self.vacant.pop().ok_or(Refused::Busy)?;
+        let stream = StreamId(place);
+        self.pending.push(stream);
         self.slots[place as usize] = Slot {
             id: Some(id),
             is_head: request.is_head(),
@@ -28,8 +30,6 @@ impl Connection {
         };
         self.next = link.quic.streams().open(Dir::Bi);
         self.note_early(place as usize);
-        let stream = StreamId(place);
-        self.pending = Some(stream);
         self.closing = request.closes();
         self.write(place as usize);
         Ok(stream)

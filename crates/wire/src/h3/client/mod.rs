@@ -11,6 +11,7 @@ mod asking;
 mod early;
 mod incoming;
 mod link;
+mod pending;
 #[cfg(test)]
 mod raw;
 mod request;
@@ -29,6 +30,7 @@ pub use self::request::{Encoded, encode};
 
 use self::early::Beginnings;
 use self::link::{Link, Setup};
+use self::pending::Pending;
 use self::request::transcribed;
 use self::tally::Tally;
 use super::fields::Known;
@@ -177,8 +179,8 @@ pub struct Connection {
     vacant: Vec<u32>,
     /// The stream of the next exchange, if the peer allows one more.
     next: Option<Quic>,
-    /// The exchange whose first byte has not gone out.
-    pending: Option<StreamId>,
+    /// Which exchanges have begun and not gone out.
+    pending: Pending,
     one_way: Vec<OneWay>,
     has_settings: bool,
     known: Known,
@@ -190,6 +192,7 @@ impl Client for Connection {
 
     const HANDSHAKES: bool = true;
     const MULTIPLEXES: bool = true;
+    const GATHERS: bool = true;
     const WRITES: bool = true;
     const DATAGRAMS: bool = true;
 
@@ -217,7 +220,7 @@ impl Client for Connection {
             slots: (0..shared.streams).map(|_| Slot::default()).collect(),
             vacant: (0..shared.streams).rev().collect(),
             next: None,
-            pending: None,
+            pending: Pending::new(shared.streams),
             one_way: Vec::new(),
             has_settings: false,
             known: Known::default(),
@@ -274,7 +277,7 @@ impl Client for Connection {
 
     #[inline]
     fn free(&self) -> u32 {
-        let may = !self.is_closing() && self.pending.is_none() && self.next.is_some();
+        let may = !self.is_closing() && self.next.is_some();
         if may && self.is_established {
             u32::try_from(self.vacant.len()).unwrap_or(0)
         } else {
@@ -315,7 +318,7 @@ impl Client for Connection {
 
     fn handle_end(&mut self, shared: &mut Shared, _: Instant, _: End, sink: &mut impl Sink) {
         self.has_ended = true;
-        self.pending = None;
+        self.pending.clear();
         self.fail(shared);
         self.tell_end(shared);
         for place in 0..self.slots.len() {
@@ -363,7 +366,7 @@ impl Client for Connection {
             return Transmit::Nothing;
         };
         let frames = |link: &Link| link.quic.stats().frame_tx.stream;
-        let before = self.pending.map(|_| frames(link));
+        let before = (!self.pending.is_empty()).then(|| frames(link));
         let written = link.write(now, out);
         self.timeout = link.next_timeout();
         let Some(cut) = written else {
@@ -371,11 +374,14 @@ impl Client for Connection {
             return Transmit::Nothing;
         };
         (self.segment, self.mark) = cut;
-        let starts = match before {
-            Some(before) if frames(link) > before => self.pending.take(),
-            _ => None,
-        };
-        Transmit::Written { starts }
+        let gone = before.map_or(0, |before| frames(link) - before);
+        Transmit::Written {
+            starts: self.pending.take(gone),
+        }
+    }
+
+    fn also_starts(&self) -> &[StreamId] {
+        self.pending.also_started()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -432,7 +438,7 @@ impl Connection {
         self.timeout = link.next_timeout();
         if result.is_err() {
             self.closing = true;
-            self.pending = None;
+            self.pending.clear();
         }
         result
     }
@@ -458,9 +464,7 @@ impl Connection {
         slot.rest = Bytes::new();
         let stream = StreamId(u32::try_from(place).unwrap_or(u32::MAX));
         self.vacant.push(stream.0);
-        if self.pending == Some(stream) {
-            self.pending = None;
-        }
+        self.pending.forget(stream);
         stream
     }
 

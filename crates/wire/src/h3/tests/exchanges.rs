@@ -38,6 +38,7 @@ fn a_bad_network_loses_no_answer() {
         expected.sort_by_key(|ended: &Result<(u16, usize), Broken>| ended.unwrap_or_default());
         assert_eq!(world.log.ended, expected, "seed {seed}");
         assert_eq!(world.error, None, "seed {seed}");
+        assert_eq!(world.begun.concat().len(), 13, "seed {seed}: each began once");
         world.part();
         let is_over = world.run(|world| world.server.open() == 0);
         assert!(is_over, "seed {seed}");
@@ -67,6 +68,34 @@ fn marks_of_congestion_are_set_read_and_obeyed() {
         assert_eq!(told.datagrams_marked > 0, marked > 0, "{told:?}");
         assert_eq!(told.congestion_events > 0, marked > 0, "{told:?}");
     }
+}
+
+#[test]
+fn requests_that_begin_at_once_go_out_at_once() {
+    let mut world = World::new(10, FINE, 10);
+    world.ask("GET", "/a", None);
+    assert!(world.run(|world| world.log.ended.len() == 1));
+    world.begun.clear();
+    world.said.clear();
+    for _ in 0..10 {
+        world.ask("GET", "/a", None);
+    }
+    assert!(world.run(|world| !world.said.is_empty()));
+    assert_eq!(world.said.len(), 1, "one datagram");
+    assert_eq!(world.begun.len(), 1);
+    assert_eq!(world.begun[0].len(), 10);
+    assert!(world.run(|world| world.log.ended.len() == 11));
+}
+
+/// Each begins with the datagrams that have its first byte.
+#[test]
+fn long_requests_begin_as_they_go_out() {
+    let mut world = World::new(11, FINE, 3);
+    for _ in 0..3 {
+        world.ask("POST", "/b", Some(&[b'x'; 50_000]));
+    }
+    assert!(world.run(|world| world.log.ended.len() == 3));
+    assert_eq!(world.begun.concat().len(), 3);
 }
 
 #[test]

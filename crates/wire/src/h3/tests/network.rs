@@ -90,6 +90,8 @@ pub(super) struct World {
     to_ask: Vec<Request>,
     /// What went to the server since it was last emptied.
     pub(super) said: Vec<Vec<u8>>,
+    /// The exchanges that began, each time that some did.
+    pub(super) begun: Vec<Vec<u32>>,
     connections: u8,
 }
 
@@ -183,6 +185,7 @@ impl World {
             count: 0,
             to_ask: Vec::new(),
             said: Vec::new(),
+            begun: Vec::new(),
             connections: 0,
         }
     }
@@ -243,7 +246,6 @@ impl World {
                 && let Some(request) = self.to_ask.pop()
             {
                 self.client.begin(&request).unwrap();
-                self.send();
             }
             self.send();
             if is_over(self) {
@@ -307,8 +309,13 @@ impl World {
         let mut out = Vec::new();
         while self.client.wants_transmit() {
             out.clear();
-            if self.client.poll_transmit(self.now, &mut out) == Transmit::Nothing {
+            let Transmit::Written { starts } = self.client.poll_transmit(self.now, &mut out) else {
                 break;
+            };
+            let others = self.client.also_starts();
+            let begun: Vec<u32> = starts.iter().chain(others).map(|one| one.0).collect();
+            if !begun.is_empty() {
+                self.begun.push(begun);
             }
             let (segment, mark) = (self.client.segment(), self.client.mark());
             let pieces = out.chunks(segment);
