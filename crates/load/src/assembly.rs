@@ -7,6 +7,7 @@ use model::plan::{Plan, Spin, Stop};
 use sys::reactor::Reactor;
 
 use crate::author::{Failure, Seat};
+use crate::coming::Coming;
 use crate::decoding::Decoder;
 use crate::dictation::Dictation;
 use crate::hooks::Hooks;
@@ -25,7 +26,7 @@ use crate::users::Users;
 use crate::worker::{Parts, Renewal, Share, Slowness, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
-const BACKLOG_LONGEST: u64 = 1 << 20;
+pub(crate) const BACKLOG_LONGEST: u64 = 1 << 20;
 
 /// Worker `index` of `plan` on `reactor`, ready to run. Simulations drive one by hand.
 pub fn worker<R: Reactor>(
@@ -176,8 +177,9 @@ fn users(plan: &Plan, index: u32, are_dictated: bool) -> Option<Users> {
     }
     if let Some(script) = &file.script {
         let users = plan.users_of(index);
+        let coming = Coming::new(plan, index);
         let walks = Walks::new(script, file.seed, index, file.workers, users);
-        return Some(Users::following(walks, file.user_connections()));
+        return Some(Users::following(walks, file.user_connections(), coming));
     }
     let think = file.think?;
     Some(Users::thinking(think, file.seed, u64::from(index), count))

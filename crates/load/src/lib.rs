@@ -7,6 +7,7 @@
 
 mod assembly;
 pub mod author;
+mod coming;
 pub mod decoding;
 pub mod dictation;
 mod error;

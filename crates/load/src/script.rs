@@ -137,8 +137,22 @@ struct Walk {
     /// What of the step it is at is still to be asked.
     left: Range<u32>,
     begun: bool,
-    /// How often it has been through all steps.
+    /// How often it has been through all steps, or as the how manyth it came.
     round: u32,
+}
+
+impl Walk {
+    /// That of the `number`th user of `worker`.
+    fn new(seed: u64, number: u32, worker: u32, workers: u32) -> Self {
+        let number = u64::from(number) * u64::from(workers) + u64::from(worker);
+        Self {
+            random: Random::new(seed, number ^ 0x5c21_97a1_0000_0000),
+            at: 0,
+            left: 0..0,
+            begun: false,
+            round: 0,
+        }
+    }
 }
 
 /// The users of one worker on their ways through the script.
@@ -146,6 +160,11 @@ struct Walk {
 pub(crate) struct Walks {
     program: Program,
     start: Option<Think>,
+    /// Each leaves behind the last step.
+    is_once: bool,
+    seed: u64,
+    worker: u32,
+    workers: u32,
     /// How many requests a user may have under way at once.
     together: usize,
     walks: Box<[Walk]>,
@@ -163,18 +182,13 @@ impl Walks {
         count: u32,
     ) -> Self {
         let program = Program::new(&script.steps);
-        let walk = |place: u32| {
-            let number = u64::from(place) * u64::from(workers) + u64::from(worker);
-            Walk {
-                random: Random::new(seed, number ^ 0x5c21_97a1_0000_0000),
-                at: 0,
-                left: 0..0,
-                begun: false,
-                round: 0,
-            }
-        };
+        let walk = |place: u32| Walk::new(seed, place, worker, workers);
         Self {
             start: script.start,
+            is_once: script.arrivals.rate().is_some(),
+            seed,
+            worker,
+            workers,
             together: script.together(),
             walks: (0..count).map(walk).collect(),
             counters: vec![0; count as usize * program.counters as usize].into(),
@@ -192,8 +206,17 @@ impl Walks {
         self.together
     }
 
-    /// `user` goes on to the next step that asks: how long the steps before it wait.
-    pub(crate) fn go_on(&mut self, user: usize) -> Span {
+    /// Somebody comes as the `number`th and takes the place of `user`, who has left.
+    pub(crate) fn sit(&mut self, user: usize, number: u32) {
+        self.walks[user] = Walk {
+            round: number,
+            ..Walk::new(self.seed, number, self.worker, self.workers)
+        };
+    }
+
+    /// `user` goes on to the next step that asks: how long the steps before it wait; none: it has
+    /// been through all steps and leaves.
+    pub(crate) fn go_on(&mut self, user: usize) -> Option<Span> {
         let depth = self.program.counters as usize;
         let walk = &mut self.walks[user];
         let counters = &mut self.counters[user * depth..][..depth];
@@ -206,6 +229,9 @@ impl Walks {
         loop {
             // The plan has seen to it that a request comes.
             let Some(op) = self.program.ops.get(walk.at as usize) else {
+                if self.is_once {
+                    return None;
+                }
                 walk.at = 0;
                 walk.round = walk.round.wrapping_add(1);
                 continue;
@@ -214,7 +240,7 @@ impl Walks {
             match *op {
                 Op::Ask { first, count } => {
                     walk.left = first..first + count;
-                    return wait;
+                    return Some(wait);
                 }
                 Op::Wait(law) => {
                     let more = draw(law, &mut walk.random);
@@ -381,7 +407,7 @@ mod tests {
             ]
         };
         let path = |mut walks: Walks, place: usize| -> Vec<(Span, u16)> {
-            let mut next = || (walks.go_on(place), walks.take(place).unwrap());
+            let mut next = || (walks.go_on(place).unwrap(), walks.take(place).unwrap());
             (0..50).map(|_| next()).collect()
         };
         let alone = path(walks(steps(), 0, 1, 8), 4);
@@ -404,7 +430,7 @@ mod tests {
         };
         let mut walks = Walks::new(&script, 7, 0, 1, 1);
         let waits: Vec<u64> = (0..3)
-            .map(|_| walks.go_on(0).as_ns() / 1_000_000_000)
+            .map(|_| walks.go_on(0).unwrap().as_ns() / 1_000_000_000)
             .collect();
         assert_eq!(waits, [8, 7, 7]);
     }

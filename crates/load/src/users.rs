@@ -13,6 +13,7 @@ use std::ops::Range;
 use model::plan::Think;
 use model::units::{Instant, Span};
 
+use crate::coming::Coming;
 use crate::random::Random;
 use crate::script::Walks;
 
@@ -44,6 +45,8 @@ struct Again {
 #[derive(Debug)]
 pub(crate) struct Users {
     habit: Habit,
+    /// Who comes when; none where all are there from the beginning to the end.
+    coming: Option<Box<Coming>>,
     /// Connections of each, at most.
     each: u32,
     /// How many requests each may have under way.
@@ -65,6 +68,7 @@ impl Users {
         let random = Random::new(seed, stream ^ 0x7415_4b5a_0f75_e125);
         Self {
             habit: Habit::Think(think, random),
+            coming: None,
             each: 1,
             together: 1,
             asks: vec![Instant::FAR_FUTURE; count as usize].into(),
@@ -75,9 +79,12 @@ impl Users {
     }
 
     /// Those who go these ways, each with so many connections.
-    pub(crate) fn following(walks: Walks, each: u32) -> Self {
+    pub(crate) fn following(walks: Walks, each: u32, coming: Option<Coming>) -> Self {
         let (count, together) = (walks.len(), walks.together());
-        Self::of_their_own(Habit::Follow(walks), count, each, together)
+        Self {
+            coming: coming.map(Box::new),
+            ..Self::of_their_own(Habit::Follow(walks), count, each, together)
+        }
     }
 
     /// `count` of them whose requests an author makes, up to `together` at once, or whom it makes
@@ -95,6 +102,7 @@ impl Users {
     fn of_their_own(habit: Habit, count: usize, each: u32, together: usize) -> Self {
         Self {
             habit,
+            coming: None,
             each,
             together,
             asks: vec![Instant::FAR_FUTURE; count].into(),
@@ -203,19 +211,67 @@ impl Users {
     }
 
     /// The user with the connection in `place` begins to think at `at`, or goes on in the script,
-    /// unless that is so already; when the next request is due.
-    pub(crate) fn think(&mut self, place: u32, at: Instant) -> Instant {
+    /// unless that is so already; when the next request is due. None: it has left, or leaves now.
+    pub(crate) fn think(&mut self, place: u32, at: Instant) -> Option<Instant> {
+        if self.is_vacant(place) {
+            return None;
+        }
         let user = self.user(place);
         let asks = &mut self.asks[user];
         if *asks == Instant::FAR_FUTURE {
             *asks = at
                 + match &mut self.habit {
                     Habit::Dictated(_) => Span::ZERO,
-                    Habit::Follow(walks) => walks.go_on(user),
+                    Habit::Follow(walks) => walks.go_on(user)?,
                     Habit::Think(think, random) => draw(*think, random),
                 };
         }
-        *asks
+        Some(*asks)
+    }
+
+    /// Who comes when; none where all are there from the beginning to the end.
+    pub(crate) fn coming(&mut self) -> Option<&mut Coming> {
+        self.coming.as_deref_mut()
+    }
+
+    /// When the next one comes, if somebody does.
+    pub(crate) fn next_comes(&self) -> Instant {
+        let next = self.coming.as_ref().and_then(|all| all.next());
+        next.unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// The next of those who wait takes a place, if there is one: the first place of its
+    /// connections.
+    pub(crate) fn sit(&mut self, now: Instant) -> Option<u32> {
+        let (user, number, came) = self.coming.as_mut()?.sit(now)?;
+        if let Habit::Follow(walks) = &mut self.habit {
+            walks.sit(user as usize, number);
+        }
+        let place = user * self.each;
+        self.think(place, came);
+        Some(place)
+    }
+
+    /// Whether they come, and leave.
+    pub(crate) const fn come(&self) -> bool {
+        self.coming.is_some()
+    }
+
+    /// Whether nobody has the connection in `place`.
+    #[inline]
+    pub(crate) fn is_vacant(&self, place: u32) -> bool {
+        let user = self.user(place);
+        self.coming.as_ref().is_some_and(|all| all.is_vacant(user))
+    }
+
+    /// The user with the connection in `place` has been through the script and leaves.
+    pub(crate) fn leave(&mut self, place: u32) {
+        let user = place / self.each;
+        if let Some(coming) = &mut self.coming
+            && !coming.is_vacant(user as usize)
+        {
+            coming.leave(user);
+        }
     }
 
     /// The user with the connection in `place` asks once more what was due at `due`.
@@ -289,7 +345,7 @@ mod tests {
         let mut users = Users::thinking(think.parse().unwrap(), 7, 0, 1);
         let drawn: Vec<Span> = (0..100_000)
             .map(|_| {
-                let asks = users.think(0, Instant::ZERO);
+                let asks = users.think(0, Instant::ZERO).unwrap();
                 assert_eq!(users.take(0, asks), Some(asks));
                 asks - Instant::ZERO
             })
@@ -323,8 +379,8 @@ mod tests {
     #[test]
     fn a_user_thinks_once_and_asks_once() {
         let mut users = Users::thinking("exp:1s".parse().unwrap(), 1, 0, 2);
-        let asks = users.think(1, Instant::ZERO);
-        assert_eq!(users.think(1, Instant::from_ns(5)), asks);
+        let asks = users.think(1, Instant::ZERO).unwrap();
+        assert_eq!(users.think(1, Instant::from_ns(5)), Some(asks));
         assert_eq!((users.asks(1), users.asks(0)), (asks, Instant::FAR_FUTURE));
         assert_eq!(users.take(1, asks - Span::from_ns(1)), None);
         assert_eq!(users.take(1, asks), Some(asks));

@@ -10,7 +10,7 @@
 //! Closed loop: at the end of the previous one, which is no schedule at all.
 
 use model::plan::pace::Curve;
-use model::plan::{self, Plan, Stop};
+use model::plan::{self, Plan, PlanFile, Stop};
 use model::units::{Instant, Rate, Span};
 
 use crate::random::Random;
@@ -87,9 +87,32 @@ impl Schedule {
     /// The arrivals of worker `index` through the warm-up and the window. There are none before
     /// [`Schedule::begin`].
     pub fn new(plan: &Plan, index: u32) -> Self {
+        let PlanFile { arrivals, seed, .. } = *plan.file();
+        let mut schedule = Self::of((arrivals, plan.curve(), seed), plan.file(), index);
+        if let Stop::Count(count) = plan.file().stop {
+            schedule.left = Some(share(count, index, plan.file().workers));
+        }
+        schedule
+    }
+
+    /// When users come to worker `index`, who follow the script once and leave; none where users
+    /// are there from the beginning to the end.
+    pub fn of_users(plan: &Plan, index: u32) -> Option<Self> {
         let file = plan.file();
+        let arrivals = file.script.as_ref()?.arrivals;
+        arrivals.rate()?;
+        let seed = file.seed ^ 0x0a11_1e5a_4d00_7000;
+        Some(Self::of((arrivals, None, seed), file, index))
+    }
+
+    fn of(
+        (arrivals, curve, seed): (plan::Arrivals, Option<Curve>, u64),
+        file: &PlanFile,
+        index: u32,
+    ) -> Self {
         let workers = u64::from(file.workers);
-        let kind = match (file.arrivals, plan.curve()) {
+        let spacing = || Spacing::new(arrivals, seed, file.workers, index);
+        let kind = match (arrivals, curve) {
             (plan::Arrivals::Closed, _) => Kind::Closed,
             (plan::Arrivals::Fixed { rate_per_1000_s }, None) => Kind::Fixed {
                 rate: rate_per_1000_s,
@@ -97,31 +120,28 @@ impl Schedule {
                 workers,
             },
             (plan::Arrivals::Poisson { rate_per_1000_s }, None) => Kind::Poisson {
-                random: Random::new(file.seed, u64::from(index)),
+                random: Random::new(seed, u64::from(index)),
                 mean_gap_ns: mean_gap_ns(rate_per_1000_s, workers),
                 since_start_ns: 0.0,
             },
             (plan::Arrivals::Uniform { rate_per_1000_s }, None) => Kind::Curved {
                 curve: Curve::constant(rate_per_1000_s),
-                spacing: Spacing::new(plan, index),
+                spacing: spacing(),
             },
             (_, Some(curve)) => Kind::Curved {
                 curve,
-                spacing: Spacing::new(plan, index),
+                spacing: spacing(),
             },
         };
-        let (end, left) = match file.stop {
-            Stop::DurationNs(span) => (Instant::ZERO + file.warmup + span, None),
-            Stop::Count(count) => {
-                let share = share(count, index, file.workers);
-                (Instant::FAR_FUTURE, Some(share))
-            }
+        let end = match file.stop {
+            Stop::DurationNs(span) => Instant::ZERO + file.warmup + span,
+            Stop::Count(_) => Instant::FAR_FUTURE,
         };
         Self {
             kind,
             start: Instant::ZERO,
             end,
-            left,
+            left: None,
             counted_from: Instant::ZERO + file.warmup,
             next: None,
         }
@@ -288,19 +308,18 @@ impl Schedule {
 
 impl Spacing {
     /// That of worker `index`.
-    fn new(plan: &Plan, index: u32) -> Self {
-        let file = plan.file();
-        let is_uniform = matches!(file.arrivals, plan::Arrivals::Uniform { .. });
-        match file.arrivals {
+    fn new(arrivals: plan::Arrivals, seed: u64, workers: u32, index: u32) -> Self {
+        let is_uniform = matches!(arrivals, plan::Arrivals::Uniform { .. });
+        match arrivals {
             plan::Arrivals::Poisson { .. } => Self::Poisson {
-                random: Random::new(file.seed, u64::from(index)),
-                workers: f64::from(file.workers),
+                random: Random::new(seed, u64::from(index)),
+                workers: f64::from(workers),
                 at: 0.0,
             },
             _ => Self::Placed {
                 position: u64::from(index),
-                workers: u64::from(file.workers),
-                seed: is_uniform.then_some(file.seed),
+                workers: u64::from(workers),
+                seed: is_uniform.then_some(seed),
             },
         }
     }

@@ -30,6 +30,11 @@ struct Cookie {
 }
 
 impl Jar {
+    /// Somebody else has it.
+    pub(super) fn clear(&mut self) {
+        self.cookies.clear();
+    }
+
     /// Keeps the cookie of a Set-Cookie field in the answer to `path`, or drops it, if its time is
     /// over at `now`, in seconds since 1970 (RFC 6265 §5.2, §5.3).
     pub(super) fn take(&mut self, field: &[u8], path: &[u8], now: u64) {

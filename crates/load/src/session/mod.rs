@@ -39,6 +39,8 @@ pub(crate) struct Sessions {
     workers: u64,
     /// Users of all workers.
     all: u64,
+    /// Each goes through the script once: what is a round of others is another user.
+    is_once: bool,
     /// By user.
     sessions: Box<[Session]>,
     /// Connections of each user.
@@ -94,6 +96,7 @@ impl Sessions {
             worker: u64::from(index),
             workers: u64::from(file.workers),
             all: u64::from(file.connections / file.user_connections()),
+            is_once: script.arrivals.rate().is_some(),
             sessions: (0..plan.users_of(index)).map(|_| session()).collect(),
             each: file.user_connections(),
             heard: vec![Heard::default(); plan.connections_of(index) as usize].into(),
@@ -124,10 +127,14 @@ impl Sessions {
         out: &mut Vec<u8>,
     ) -> bool {
         let class = usize::from(request.0 / 2);
+        let user = self.user(place);
+        if self.is_once {
+            // What the one before knew is not known to the next, whatever that asks first.
+            self.begin_round(user, round);
+        }
         if self.templates[class].is_none() {
             return false;
         }
-        let user = self.user(place);
         self.begin_round(user, round);
         let session = &self.sessions[user];
         if let Some(template) = &self.templates[class] {
@@ -142,12 +149,20 @@ impl Sessions {
         if session.round == round + 1 {
             return;
         }
-        let is_first = session.round == 0;
+        let is_another = self.is_once || session.round == 0;
         session.round = round + 1;
-        let number = user as u64 * self.workers + self.worker;
+        let turn = match self.is_once {
+            true => round * self.workers + self.worker,
+            false => user as u64 * self.workers + self.worker + round * self.all,
+        };
+        if self.is_once {
+            session.jar.clear();
+        }
         for (variable, value) in self.variables.iter().zip(&mut session.values) {
-            if is_first || !variable.once {
-                let turn = number + round * self.all;
+            if self.is_once {
+                value.clear();
+            }
+            if is_another || !variable.once {
                 draw(&variable.source, self.seed, turn, value);
             }
         }

@@ -139,6 +139,8 @@ pub struct Worker<C: Client, R> {
     stalled: VecDeque<u32>,
     /// Places of users who began to ask several things together.
     to_share: Vec<u32>,
+    /// Users who have been through their script.
+    to_leave: Vec<u32>,
     out: Vec<u8>,
     start: Instant,
     /// When to look at them again, if nothing happens before.

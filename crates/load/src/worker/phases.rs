@@ -81,6 +81,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             gathering: Vec::with_capacity(if C::GATHERS { connections } else { 0 }),
             stalled: VecDeque::with_capacity(connections),
             to_share: Vec::with_capacity(users.as_ref().map_or(0, Users::len)),
+            to_leave: Vec::with_capacity(users.as_ref().map_or(0, Users::len)),
             out: Vec::with_capacity(longest.max(4_096)),
             start: Instant::FAR_FUTURE,
             stalled_until: Instant::FAR_FUTURE,
@@ -134,6 +135,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         self.recorder.begin(window_start);
         self.schedule.begin(start);
+        if let Some(coming) = self.users.as_mut().and_then(Users::coming) {
+            coming.begin(start);
+        }
         let mut now = self.reactor.now();
         while now < start {
             now = self.reactor.wait(start);
@@ -160,6 +164,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             .recorder
             .boundary()
             .min(self.schedule.next().unwrap_or(Instant::FAR_FUTURE))
+            .min(self.next_user())
             .min(self.pool.alarms.next())
             .min(self.pool.half_closed.next())
             .min(self.pool.dial_again)
@@ -172,6 +177,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             )
             .min(self.give_up);
         Some(wakeup)
+    }
+
+    /// When the next user comes, if one does.
+    fn next_user(&self) -> Instant {
+        match &self.users {
+            Some(users) if self.has_users() => users.next_comes(),
+            _ => Instant::FAR_FUTURE,
+        }
     }
 
     /// Whether an open loop has nothing more to send.
@@ -191,6 +204,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             self.interrupted = true;
             self.give_up = now + INTERRUPTED_TIME;
             self.schedule.cut(now);
+            if let Some(coming) = self.users.as_mut().and_then(Users::coming) {
+                coming.cut(now);
+            }
             self.recorder.end_window(now);
         }
         self.heed_author(now);
@@ -312,6 +328,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let decoder = self.hooks.as_ref().and_then(|hooks| hooks.decoder.as_ref());
         record.decoded = decoder.map(Decoder::told);
         record.slowed = self.slow.as_ref().map(|slow| slow.told());
+        let coming = self.users.as_mut().and_then(Users::coming);
+        record.users = coming.map(|coming| coming.tell(end));
         record.http2 = http2;
         record.quic = quic;
         record.backend = self.reactor.name().to_owned();

@@ -19,7 +19,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     fn begin_to_think(&mut self, place: u32, at: Instant) -> Option<Instant> {
         let users = self.users.as_mut()?;
         if !users.are_dictated() || users.asks(place) < Instant::FAR_FUTURE {
-            return Some(users.think(place, at));
+            let asks = users.think(place, at);
+            if asks.is_none() && !users.is_vacant(place) {
+                self.to_leave.push(place);
+            }
+            return asks;
         }
         let wait = self.hooks.as_mut().map(|hooks| hooks.delay());
         Some(users.wait(place, at + wait.unwrap_or_default()))
@@ -40,8 +44,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let Some(users) = self.users.as_ref().filter(|users| users.follow()) else {
             return false;
         };
-        if users.places(place).start != place {
-            // Another connection of a user who has begun: it is made when it is of use.
+        if users.places(place).start != place || users.is_vacant(place) {
+            // Another connection of a user who has begun, or that of one who is still to come: it
+            // is made when it is of use.
             return true;
         }
         let asks = self.begin_to_think(place, self.start);
@@ -125,7 +130,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         places.any(|place| self.pool.is_asking(place))
     }
 
-    /// What users began to ask together in this turn goes to their other connections, too.
+    /// What users began to ask together in this turn goes to their other connections, too; then
+    /// users leave and come.
     #[inline]
     pub(super) fn share_out(&mut self, now: Instant) {
         while let Some(place) = self.to_share.pop() {
@@ -140,6 +146,43 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     self.feed_batch(place, now);
                 }
             }
+        }
+        self.see_off(now);
+    }
+
+    /// Users who have been through the script leave, and close their connections; those who come
+    /// take their places.
+    #[inline]
+    fn see_off(&mut self, now: Instant) {
+        while let Some(place) = self.to_leave.pop() {
+            let Some(users) = &mut self.users else {
+                return;
+            };
+            users.leave(place);
+            for place in users.places(place) {
+                if let Some(open) = self.pool.open(place) {
+                    // It is we who close it.
+                    open.last = Some(open.requests);
+                    open.client.finish();
+                    self.wind_up(place, now);
+                }
+            }
+        }
+        if self.users.as_ref().is_some_and(Users::come) && self.has_users() {
+            self.seat(now);
+        }
+    }
+
+    /// Those who have come take the places that there are.
+    fn seat(&mut self, now: Instant) {
+        let coming = self.users.as_mut().and_then(Users::coming);
+        if let Some(coming) = coming {
+            coming.look(now);
+        }
+        while let Some(users) = &mut self.users
+            && let Some(place) = users.sit(now)
+        {
+            self.wake_user(place, now);
         }
     }
 

@@ -3,6 +3,7 @@
 mod authors;
 mod classes;
 mod codings;
+mod coming;
 mod connections;
 mod early;
 mod experiments;

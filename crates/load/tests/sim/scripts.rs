@@ -306,7 +306,9 @@ fn a_script_survives_its_plan() {
 /// What a server was asked, whole.
 pub(crate) type Requests = Receiver<String>;
 
-pub(crate) fn listening(answer: impl Fn(&str) -> String + Send + 'static) -> (SimServer, Requests) {
+pub(crate) fn listening(
+    mut answer: impl FnMut(&str) -> String + Send + 'static,
+) -> (SimServer, Requests) {
     let (tell, heard) = channel();
     let server = SimServer::new(Service::Constant(ms(1)), move |request| {
         let text = String::from_utf8_lossy(request).into_owned();

@@ -359,6 +359,12 @@ pub struct LoadFile {
     /// Connections that each user has, at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_connections: Option<u32>,
+    /// Users per second who come, take the steps once and leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_rate: Option<RateText>,
+    /// How their arrivals are spaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_arrivals: Option<ArrivalKind>,
     /// Whether users keep cookies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cookies: bool,

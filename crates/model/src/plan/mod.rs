@@ -205,11 +205,12 @@ impl PlanFile {
 }
 
 /// How exchanges become due.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Arrivals {
     /// Closed loop: at the end of the previous one on the same connection.
+    #[default]
     Closed,
     /// Open loop: evenly spaced, the k-th at k / rate.
     Fixed {
@@ -229,6 +230,23 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
+    /// Whether nothing comes but what follows an answer.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+
+    /// The same at another rate, which follows from its own.
+    #[must_use]
+    pub fn with_rate(self, of: impl Fn(Rate) -> Rate) -> Self {
+        let rate_per_1000_s = of(self.rate().unwrap_or_default());
+        match self {
+            Self::Closed => Self::Closed,
+            Self::Fixed { .. } => Self::Fixed { rate_per_1000_s },
+            Self::Poisson { .. } => Self::Poisson { rate_per_1000_s },
+            Self::Uniform { .. } => Self::Uniform { rate_per_1000_s },
+        }
+    }
+
     /// The intended load; none in a closed loop.
     pub const fn rate(self) -> Option<Rate> {
         match self {

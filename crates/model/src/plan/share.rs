@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::pace::Form;
-use super::{Arrivals, PlanFile, Renewal, Stage, Stop};
+use super::{PlanFile, Renewal, ScriptFile, Stage, Stop};
 use crate::units::Rate;
 
 impl PlanFile {
@@ -24,18 +24,11 @@ impl PlanFile {
         let rate = |rate: Rate| self.rate_of(rate, workers);
         let each = self.user_connections();
         Self {
-            arrivals: match self.arrivals {
-                Arrivals::Closed => Arrivals::Closed,
-                Arrivals::Fixed { rate_per_1000_s } => Arrivals::Fixed {
-                    rate_per_1000_s: rate(rate_per_1000_s),
-                },
-                Arrivals::Poisson { rate_per_1000_s } => Arrivals::Poisson {
-                    rate_per_1000_s: rate(rate_per_1000_s),
-                },
-                Arrivals::Uniform { rate_per_1000_s } => Arrivals::Uniform {
-                    rate_per_1000_s: rate(rate_per_1000_s),
-                },
-            },
+            arrivals: self.arrivals.with_rate(rate),
+            script: self.script.as_ref().map(|script| ScriptFile {
+                arrivals: script.arrivals.with_rate(rate),
+                ..script.clone()
+            }),
             stages: self
                 .stages
                 .iter()
@@ -83,6 +76,7 @@ impl PlanFile {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Arrivals;
     use super::*;
     use crate::fixture;
     use crate::units::Span;
@@ -120,6 +114,22 @@ mod tests {
         check(std::slice::from_ref(&(0..4)));
         check(&[0..1, 1..4]);
         check(&[0..2, 2..3, 3..4]);
+    }
+
+    #[test]
+    fn users_who_come_are_shared_out() {
+        let script = ScriptFile {
+            arrivals: Arrivals::Fixed {
+                rate_per_1000_s: Rate::per_second(8),
+            },
+            ..ScriptFile::default()
+        };
+        let whole = PlanFile {
+            script: Some(script),
+            ..whole()
+        };
+        let share = whole.share(&(1..2)).script.unwrap();
+        assert_eq!(share.arrivals.rate(), Some(Rate::per_second(2)));
     }
 
     #[test]

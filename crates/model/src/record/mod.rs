@@ -10,6 +10,7 @@ mod recovery;
 mod reference;
 mod slowed;
 mod thin;
+mod users;
 mod worker;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,7 @@ pub use lookup::Lookup;
 pub use recovery::Recovery;
 pub use reference::{DecodedContent, Reference};
 pub use slowed::Slowed;
+pub use users::UsersRecord;
 pub use worker::{Outage, Worker};
 
 /// At most so many intervals are kept; when full, neighbours merge and the interval doubles.
@@ -298,6 +300,9 @@ pub struct Record {
     /// What slow connections did; none where the plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed: Option<Slowed>,
+    /// What became of users who came; none where all are there from the beginning to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<UsersRecord>,
     /// The first example of each way to fail.
     pub examples: Vec<Example>,
     /// What answers were compared with.
@@ -383,6 +388,7 @@ impl Record {
         add(&mut self.decoded, other.decoded, Decoded::merge);
         add(&mut self.lookup, other.lookup, Lookup::merge);
         add(&mut self.slowed, other.slowed, Slowed::merge);
+        add(&mut self.users, other.users, UsersRecord::merge);
         add(&mut self.tls, other.tls, TlsRecord::merge);
         add(&mut self.http2, other.http2, Http2Record::merge);
         add(&mut self.quic, other.quic, QuicRecord::merge);

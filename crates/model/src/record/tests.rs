@@ -39,6 +39,10 @@ fn record(seed: u64, intervals: u64) -> Record {
         read_pauses: Span::from_ms(seed),
         ..Slowed::default()
     });
+    record.users = (seed > 4).then(|| UsersRecord {
+        came: seed,
+        ..UsersRecord::default()
+    });
     record.decoded = (seed > 2).then(|| Decoded {
         answers: seed,
         bytes: Bytes::new(seed * 10),

@@ -24,6 +24,9 @@ impl Record {
                 &mut tls.early_time,
             ]);
         }
+        if let Some(users) = &mut self.users {
+            all.push(&mut users.wait);
+        }
         for class in &mut self.classes {
             all.extend([
                 &mut class.response_time,

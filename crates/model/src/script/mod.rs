@@ -18,8 +18,10 @@ use toml::Spanned;
 
 pub use self::around::{Alone, Around, Named};
 use self::variables::Variables;
+use crate::experiment::{ArrivalKind, RateText};
 use crate::plan::{
-    AnswerFile, Expectation, PlanError, ScriptFile, StepFile, TakeFile, Think, Url, WayFile,
+    AnswerFile, Arrivals, Expectation, PlanError, ScriptFile, StepFile, TakeFile, Think, Url,
+    WayFile,
 };
 use crate::request::{Request, RequestFile};
 
@@ -88,6 +90,7 @@ pub fn read(
         let steps = reader.steps(&written.step)?;
         Ok(ScriptFile {
             start,
+            arrivals: written.arrivals()?,
             steps,
             user_connections: written.user_connections,
             cookies: written.cookies,
@@ -112,6 +115,8 @@ fn line_of(text: &str, at: usize) -> usize {
 struct Written {
     url: Option<String>,
     start: Option<Spanned<String>>,
+    user_rate: Option<RateText>,
+    user_arrivals: Option<Spanned<ArrivalKind>>,
     user_connections: Option<u32>,
     #[serde(default)]
     cookies: bool,
@@ -119,6 +124,27 @@ struct Written {
     variables: BTreeMap<Spanned<String>, Spanned<variables::Written>>,
     #[serde(default)]
     step: Vec<Spanned<StepWritten>>,
+}
+
+impl Written {
+    /// When users come who take the steps once.
+    fn arrivals(&self) -> Result<Arrivals, Wrong> {
+        let law = self.user_arrivals.as_ref();
+        match (self.user_rate, law.map(Spanned::get_ref)) {
+            (None, None) => Ok(Arrivals::Closed),
+            (None, Some(_)) => {
+                let why = "it says how users come: give user_rate, too, as in user_rate = 50";
+                let at = law.map(Spanned::span).unwrap_or_default();
+                Err((at, why.to_owned()))
+            }
+            (Some(RateText(rate_per_1000_s)), Some(ArrivalKind::Fixed)) => {
+                Ok(Arrivals::Fixed { rate_per_1000_s })
+            }
+            (Some(RateText(rate_per_1000_s)), None | Some(ArrivalKind::Poisson)) => {
+                Ok(Arrivals::Poisson { rate_per_1000_s })
+            }
+        }
+    }
 }
 
 /// A step as it is written: of the keys that say what it does, one is there.

@@ -71,6 +71,25 @@ fn parts_are_requests_and_nothing_else() {
 }
 
 #[test]
+fn users_may_come_at_a_rate() {
+    let step = "[[step]]\nget = '/'\n";
+    let arrivals = |keys: &str| parse(&format!("{keys}\n{step}")).map(|one| one.steps.arrivals);
+    assert_eq!(arrivals(""), Ok(Arrivals::Closed));
+    let rate_per_1000_s = Rate::per_1000_s(2_500);
+    assert_eq!(
+        arrivals("user_rate = 2.5"),
+        Ok(Arrivals::Poisson { rate_per_1000_s })
+    );
+    assert_eq!(
+        arrivals("user_rate = 2.5\nuser_arrivals = 'fixed'"),
+        Ok(Arrivals::Fixed { rate_per_1000_s })
+    );
+    let mistake = arrivals("user_arrivals = 'fixed'").unwrap_err();
+    assert!(mistake.why.contains("give user_rate, too"), "{mistake}");
+    assert!(arrivals("user_rate = 'often'").is_err());
+}
+
+#[test]
 fn every_kind_of_step_is_read() {
     let check = |text: &str, expected: &str| {
         let script = parse(text).unwrap_or_else(|mistake| panic!("{mistake}: {text}"));

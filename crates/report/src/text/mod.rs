@@ -19,6 +19,7 @@ mod steps;
 mod thresholds;
 mod times;
 mod tls;
+mod users;
 mod worth;
 
 use model::finding::{Severity, Status};

@@ -9,6 +9,7 @@ use verdict::words;
 use super::Style;
 use super::thresholds::thresholds;
 use super::times::{classes, times};
+use super::users;
 use super::worth::{coverage, notes, verdict};
 
 /// The whole of it. The verdict comes first.
@@ -133,12 +134,7 @@ fn how(plan: &PlanFile) -> String {
 
 fn pace(plan: &PlanFile) -> String {
     if let Some(script) = &plan.script {
-        let requests = script.requests();
-        let users = match plan.user_connections() {
-            1 => "users".to_owned(),
-            each => words::plural(u64::from(plan.connections / each), "user"),
-        };
-        return format!("closed loop of {users} who follow a script of {requests} requests");
+        return users::pace(plan, script);
     }
     let (rate, spacing) = match (plan.arrivals, plan.think) {
         (Arrivals::Closed, None) => return "closed loop".to_owned(),
@@ -202,6 +198,7 @@ fn rates(trial: &Trial, style: Style) -> String {
             ),
         ));
     }
+    out.push_str(&users::came(record, style));
     let seconds = record.window.as_s_f64().max(1e-9);
     out.push_str(&style.labelled(
         "goodput",
@@ -298,6 +295,9 @@ fn meaning(trial: &Trial, style: Style) -> String {
 )]
 fn closed_loop(trial: &Trial) -> String {
     const FIXED: &str = "To measure how long users wait, ask for a fixed rate (-R).";
+    if let Some(said) = users::partly_open(&trial.record) {
+        return said.to_owned();
+    }
     if trial.has_users() {
         return format!(
             "Closed loop: each user waits for its answer before it goes on, so a server that slows \

@@ -6,7 +6,7 @@ use std::fs;
 use model::Outcome;
 
 use crate::support::need;
-use crate::support::nginx::Nginx;
+use crate::support::nginx::{Nginx, per_connection};
 use crate::support::process::{Run, triathlon};
 use crate::support::wait_until;
 use crate::tls::{Files, https};
@@ -220,4 +220,49 @@ fn pages_have_their_parts_over_each_protocol() {
     let said = "closed loop of 4 users who follow a script of 6 requests, 12 connections";
     let stdout = run.stdout.replace('\n', " ");
     assert!(stdout.contains(said), "{run:#?}");
+}
+
+/// Each of them has a connection of its own in the log of another program, with all steps on it.
+#[test]
+fn users_come_and_leave_over_each_protocol() {
+    let name = "sessions::users_come_and_leave_over_each_protocol";
+    let Some([nginx]) = need(name, ["nginx"]) else {
+        return;
+    };
+    let script = "
+        user_rate = 200
+        user_arrivals = 'fixed'
+        [[step]]
+        get = '/a'
+        [[step]]
+        wait = '5ms'
+        [[step]]
+        get = '/b'
+        [[step]]
+        get = '/c'
+    ";
+    let files: [(&str, &[u8]); 3] = [("a", b"one"), ("b", b"two"), ("c", b"three")];
+    for (is_http2, flags) in [(false, ""), (true, "--http2-prior-knowledge")] {
+        let server = match is_http2 {
+            true => Nginx::start_http2(&nginx, &files, None),
+            false => Nginx::start(&nginx, &files),
+        };
+        let flags = format!("{flags} -d 500ms -c 100 -t 2 --timeout 10s --warmup 0s");
+        let run = run(&server.url(""), script, &flags);
+        let record = run.trial().record;
+        let users = record.users.expect("they come");
+        assert_eq!(users.came, 100, "{run:#?}");
+        assert_eq!(users.seated, 100, "{run:#?}");
+        assert!(users.left > 50, "{run:#?}");
+        let (all, outcomes) = (record.total.outcomes.total(), record.total.outcomes);
+        assert_eq!(outcomes[Outcome::Ok], all, "{run:#?}");
+        let said = "partly open loop, 200 users/s come, evenly spaced, follow a script of 3";
+        let stderr = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(stderr.contains(said), "{run:#?}");
+        // What was fetched before the run comes first.
+        let counts = per_connection(&server.quit());
+        let whole = counts.values().filter(|count| **count == 3).count() as u64;
+        assert!(whole >= users.left, "{counts:?}");
+        assert!(counts.values().all(|count| *count <= 3), "{counts:?}");
+    }
 }

@@ -24,8 +24,9 @@ pub(crate) static CHECK: Check = Check {
 
 fn judge(facts: &Facts<'_>) -> Judgement {
     let (plan, record) = (&facts.trial.plan, &facts.trial.record);
-    // A few requests need not take all connections.
-    if facts.is_open_loop() || matches!(plan.stop, Stop::Count(_)) {
+    // A few requests need not take all connections, nor do as many users as happen to be there.
+    let do_come = record.users.is_some();
+    if facts.is_open_loop() || do_come || matches!(plan.stop, Stop::Count(_)) {
         return Judgement::NotApplicable;
     }
     let Some(first) = record.intervals.first() else {

@@ -219,6 +219,14 @@ pub(super) const NETWORK: Key = key(
      the agents of [generator] or [host].",
 );
 
+pub(super) const RATE: Key = key(
+        "rate",
+        Axis(&Rate),
+        "none; mode = \"open\" needs it, or stages",
+        "rate = [\"1k\", \"2k\"]",
+        "The intended load in requests per second; each of a list is a point.",
+    );
+
 pub(super) const RELOAD: Key = key(
     "reload",
     Truth,

@@ -7,13 +7,14 @@ use super::asked::{ASKED, DEMANDS};
 use super::more::{
     ACCEPT_ENCODING, ARRIVALS, CALM, CONTENT, CONTENT_FILE, DECODE_ONE_IN, DURATION_MIN,
     EVEN_POINTS, KEEP_ALIVE, KEEP_ALIVE_TABLE, LOGS, METHOD, NETWORK, OBJECTIVE, ORDER, OVERLOAD,
-    OWN_CONNECTIONS, PIN, PLACEMENT, PROGRAM, PROTOCOLS, RELOAD, REPEATS, RESTARTS, SETTINGS,
+    OWN_CONNECTIONS, PIN, PLACEMENT, PROGRAM, PROTOCOLS, RATE, RELOAD, REPEATS, RESTARTS, SETTINGS,
     SOURCES, STAGES, TIMEOUT, UNCHANGED, WARMUP_MIN, WORKERS,
 };
 use super::published::PUBLISHED;
 use super::tls::TLS;
 use super::users::{
-    CONNECTIONS, COOKIES, NAME, RAMP, STEP, THINK, USER_CONNECTIONS, USERS, VARIABLES,
+    CONNECTIONS, COOKIES, NAME, RAMP, STEP, THINK, USER_ARRIVALS, USER_CONNECTIONS, USER_RATE,
+    USERS, VARIABLES,
 };
 use super::{Key, Section};
 
@@ -454,15 +455,11 @@ pub const SECTIONS: &[Section] = &[
             THINK,
             RAMP,
             USER_CONNECTIONS,
+            USER_RATE,
+            USER_ARRIVALS,
             COOKIES,
             VARIABLES,
-            key(
-                "rate",
-                Axis(&Rate),
-                "none; mode = \"open\" needs it, or stages",
-                "rate = [\"1k\", \"2k\"]",
-                "The intended load in requests per second; each of a list is a point.",
-            ),
+            RATE,
             STAGES,
             ARRIVALS,
             SOURCES,

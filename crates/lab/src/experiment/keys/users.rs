@@ -1,7 +1,7 @@
 //! Keys of connections, and of users who think, or take steps.
 
 use super::Key;
-use super::Kind::{Count, Numbers, Steps, Text, Time, Truth, Variables};
+use super::Kind::{Count, Numbers, Rate, Steps, Text, Time, Truth, Variables};
 use super::table::{NONE, key};
 
 pub(super) const CONNECTIONS: Key = key(
@@ -59,6 +59,25 @@ pub(super) const USER_CONNECTIONS: Key = key(
     "Connections that each user has at most, 1 to 64: what a step asks together, as parts, is \
      shared out among them. Over HTTP/2 and HTTP/3 a user has one connection, and that carries the \
      parts as streams.",
+);
+
+pub(super) const USER_RATE: Key = key(
+    "user_rate",
+    Rate,
+    "all are there from the beginning, and begin again at the end",
+    "user_rate = 50",
+    "Users per second who come, take the steps once and leave: their connections are their own, \
+     and end with them. users, or connections, is then how many may be there at once; whoever \
+     finds all places taken waits for one, and what it asks first is due when it would have been.",
+);
+
+pub(super) const USER_ARRIVALS: Key = key(
+    "user_arrivals",
+    Text,
+    "poisson",
+    "user_arrivals = \"fixed\"",
+    "How users come who come at a rate: \"poisson\", each for itself, or \"fixed\", at even \
+     distances.",
 );
 
 pub(super) const COOKIES: Key = key(

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::file::{AskedFile, Counts, LoadFile, LoadMode};
+use super::file::{ArrivalKind, AskedFile, Counts, LoadFile, LoadMode};
+use super::values::RateText;
 use super::workload::Workload;
 use super::{ExperimentError, WorkloadFile, wrong};
 use crate::plan::{FORMAT, Plan, PlanError, PlanFile, Protocol, Think};
@@ -162,12 +163,18 @@ pub(super) fn read(
         ("load.ramp", load.ramp.is_some()),
         ("load.cookies", load.cookies),
         ("load.user_connections", load.user_connections.is_some()),
+        ("load.user_rate", load.user_rate.is_some()),
+        ("load.user_arrivals", load.user_arrivals.is_some()),
         ("load.variables", !load.variables.is_empty()),
     ] {
         if is_there && !has_steps {
             let why = "it is for users who take steps: write [[load.step]], too";
             return Err(wrong(key, why));
         }
+    }
+    if load.ramp.is_some() && load.user_rate.is_some() {
+        let why = "users come as user_rate says, and do not begin together: leave it out";
+        return Err(wrong("load.ramp", why));
     }
     let mut users = Users {
         think,
@@ -224,12 +231,16 @@ fn text(load: &LoadFile) -> Result<String, String> {
     #[derive(Serialize)]
     struct Written<'l> {
         user_connections: Option<u32>,
+        user_rate: Option<RateText>,
+        user_arrivals: Option<ArrivalKind>,
         cookies: bool,
         variables: &'l BTreeMap<String, Value>,
         step: &'l [Value],
     }
     let written = Written {
         user_connections: load.user_connections,
+        user_rate: load.user_rate,
+        user_arrivals: load.user_arrivals,
         cookies: load.cookies,
         variables: &load.variables,
         step: &load.step,

@@ -131,10 +131,20 @@ fn what_does_not_fit_together_is_refused() {
         &format!(r#"{{ "users": 1, "think": "1s", {step} }}"#),
         "load.think: users wait where their steps say",
     );
+    check(
+        &format!(r#"{{ "users": 1, "ramp": "1s", "user_rate": 5, {step} }}"#),
+        "load.ramp: users come as user_rate says",
+    );
+    check(
+        &format!(r#"{{ "users": 1, "user_arrivals": "fixed", {step} }}"#),
+        "give user_rate, too",
+    );
     check(r#"{ "users": 1, "think": "sometimes" }"#, "load.think: ");
     for key in [
         r#""ramp": "1s""#,
         r#""cookies": true"#,
+        r#""user_rate": 5"#,
+        r#""user_arrivals": "fixed""#,
         r#""variables": { "a": { "counter": 1 } }"#,
     ] {
         check(

@@ -6,6 +6,7 @@ use super::{
     FromFile, PlanError, PlanFile, ScriptFile, SourceFile, StepFile, TakeFile, VariableFile, field,
 };
 use crate::redact::REDACTED;
+use crate::units::Rate;
 
 /// The most steps that a user may take without a request: what the generator does meanwhile is time
 /// that answers of other users wait.
@@ -21,6 +22,9 @@ pub(in crate::plan) fn check(file: &PlanFile) -> Result<(), PlanError> {
     let wrong = |why: &str| Err(field("script", why));
     if file.arrivals.rate().is_some() {
         return wrong("users ask when their steps say, so there is no rate");
+    }
+    if script.arrivals.rate().is_some_and(Rate::is_zero) {
+        return wrong("user_rate: give users per second, as in 50");
     }
     if file.think.is_some() {
         return wrong("users wait where their steps say, so there is no other think time");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use self::check::check;
 use super::pace::Think;
-use super::{PlanError, PlanFile, Protocol, field};
+use super::{Arrivals, PlanError, PlanFile, Protocol, field};
 use crate::redact::REDACTED;
 use crate::request::RequestFile;
 
@@ -24,6 +24,10 @@ pub struct ScriptFile {
     /// How long each user waits before the first step, once; none: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Think>,
+    /// When users come who take the steps once and leave: each place of the plan's connections is
+    /// for one at a time. Closed: all are there from the beginning, and begin again at the end.
+    #[serde(default, skip_serializing_if = "Arrivals::is_closed")]
+    pub arrivals: Arrivals,
     /// In order.
     pub steps: Vec<StepFile>,
     /// Connections that each user has, at most; none: one. What is asked together is shared out
@@ -187,6 +191,7 @@ impl ScriptFile {
     pub fn without_waits(&self) -> Self {
         Self {
             start: None,
+            arrivals: Arrivals::Closed,
             steps: without_waits(&self.steps),
             ..self.clone()
         }

@@ -38,7 +38,11 @@ fn a_bad_network_loses_no_answer() {
         expected.sort_by_key(|ended: &Result<(u16, usize), Broken>| ended.unwrap_or_default());
         assert_eq!(world.log.ended, expected, "seed {seed}");
         assert_eq!(world.error, None, "seed {seed}");
-        assert_eq!(world.begun.concat().len(), 13, "seed {seed}: each began once");
+        assert_eq!(
+            world.begun.concat().len(),
+            13,
+            "seed {seed}: each began once"
+        );
         world.part();
         let is_over = world.run(|world| world.server.open() == 0);
         assert!(is_over, "seed {seed}");

@@ -127,7 +127,9 @@ static LOAD: Table = Table {
         "streams",
         "think",
         "timeout",
+        "user_arrivals",
         "user_connections",
+        "user_rate",
         "workers",
     ],
     tables: &[

@@ -1,0 +1,118 @@
+//! Users who come, go through the script once and leave: between the closed loop and the open one.
+//!
+//! When they come does not depend on the server; what each asks, and when, does. Schroeder and
+//! others call that partly open ("Open Versus Closed: A Cautionary Tale", NSDI 2006). Whoever finds
+//! all places taken waits for one, and what it asks first is due when it would have been.
+
+use std::collections::VecDeque;
+
+use model::plan::{Plan, Stop};
+use model::record::UsersRecord;
+use model::units::{Instant, Span};
+
+use crate::assembly::BACKLOG_LONGEST;
+use crate::schedule::Schedule;
+
+/// Who comes to one worker, and who waits for a place.
+#[derive(Debug)]
+pub(crate) struct Coming {
+    schedule: Schedule,
+    /// Places that nobody has, the next one last.
+    vacant: Vec<u32>,
+    /// Whether somebody has the place.
+    is_taken: Box<[bool]>,
+    /// When those came who wait for a place.
+    waiting: VecDeque<Instant>,
+    /// How many may wait.
+    most: usize,
+    told: UsersRecord,
+}
+
+impl Coming {
+    /// Those of worker `index`; none where users are there from the beginning to the end.
+    pub(crate) fn new(plan: &Plan, index: u32) -> Option<Self> {
+        let schedule = Schedule::of_users(plan, index)?;
+        let file = plan.file();
+        let rate = file.script.as_ref()?.arrivals.rate()?;
+        let count = plan.users_of(index);
+        let time = match file.stop {
+            Stop::DurationNs(span) => file.warmup + span,
+            Stop::Count(_) => Span::from_s(3_600),
+        };
+        let most = (rate * time / u64::from(file.workers) + 1).min(BACKLOG_LONGEST);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        Some(Self {
+            schedule,
+            vacant: (0..count).rev().collect(),
+            is_taken: vec![false; count as usize].into(),
+            waiting: VecDeque::with_capacity(most),
+            most,
+            told: UsersRecord::default(),
+        })
+    }
+
+    /// The first comes at `start` or later. To be called once.
+    pub(crate) fn begin(&mut self, start: Instant) {
+        self.schedule.begin(start);
+    }
+
+    /// When the next one comes; none: nobody does any more.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        let has_room = self.waiting.len() < self.most;
+        self.schedule.next().filter(|_| has_room)
+    }
+
+    /// Nobody comes at or after `end`.
+    pub(crate) fn cut(&mut self, end: Instant) {
+        self.schedule.cut(end);
+    }
+
+    /// Whether nobody has the place of `user`.
+    #[inline]
+    pub(crate) fn is_vacant(&self, user: usize) -> bool {
+        !self.is_taken[user]
+    }
+
+    /// Takes note of who has come by `now`.
+    pub(crate) fn look(&mut self, now: Instant) {
+        while self.waiting.len() < self.most
+            && let Some(due) = self.schedule.take_due(now)
+        {
+            self.told.came += 1;
+            self.waiting.push_back(due);
+        }
+    }
+
+    /// The next of those who wait takes a place, if there is one: which, as the how manyth to take
+    /// one, and when it came.
+    pub(crate) fn sit(&mut self, now: Instant) -> Option<(u32, u32, Instant)> {
+        let came = *self.waiting.front()?;
+        let Some(user) = self.vacant.pop() else {
+            self.told.waiting_most = self.told.waiting_most.max(self.waiting.len() as u64);
+            return None;
+        };
+        self.waiting.pop_front();
+        self.is_taken[user as usize] = true;
+        let number = u32::try_from(self.told.seated).unwrap_or(u32::MAX);
+        self.told.seated += 1;
+        let there = self.told.seated - self.told.left;
+        self.told.there_most = self.told.there_most.max(there);
+        self.told.wait.record(now.saturating_since(came));
+        Some((user, number, came))
+    }
+
+    /// `user` has been through the script.
+    pub(crate) fn leave(&mut self, user: u32) {
+        self.is_taken[user as usize] = false;
+        self.vacant.push(user);
+        self.told.left += 1;
+    }
+
+    /// What became of them, at `now`: those who came and still wait.
+    pub(crate) fn tell(&mut self, now: Instant) -> UsersRecord {
+        self.look(now);
+        let come = self.schedule.take_all_before(now);
+        self.told.came += come.map_or(0, |come| come.count);
+        std::mem::take(&mut self.told)
+    }
+}

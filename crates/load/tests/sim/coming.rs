@@ -1,0 +1,237 @@
+//! Users who come at a rate, go through a script once and leave.
+
+use model::outcome::Outcome;
+use model::plan::{PlanFile, Stop};
+use model::record::UsersRecord;
+use sys::reactor::sim::{Kernel, Reply, Then};
+
+use crate::harness::{
+    HELLO, all, closed, count, ms, s, simulate, simulate_on, where_kernels_never_fail,
+};
+use crate::scripts::{hearing, listening, script, text};
+
+/// A user is there for some 12 ms: two answers of a millisecond each, and a wait.
+const VISIT: &str = "
+    user_rate = 100
+    user_arrivals = 'fixed'
+    [[step]]
+    get = '/front'
+    [[step]]
+    wait = '10ms'
+    [[step]]
+    get = '/item'
+";
+
+fn seated(text: &str, plan: PlanFile) -> PlanFile {
+    let mut plan = script(text)(plan);
+    plan.seat_users();
+    plan
+}
+
+#[test]
+fn users_come_at_their_rate_and_leave() {
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            samples: 1_000,
+            ..seated(VISIT, closed(20, s(1)))
+        };
+        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let record = simulate(plan, server);
+        let users = record.users.clone().expect("they come");
+        assert_eq!((users.came, users.seated), (100, 100));
+        // The last one is still there.
+        assert_eq!((users.left, users.there_most), (99, 2));
+        assert_eq!((users.waiting_most, users.wait.max()), (0, Some(ms(0))));
+        // Each has a connection of its own, and closes it, the last one after the window.
+        let connections = all(&record).connections;
+        assert_eq!(connections.established, 100);
+        assert_eq!(connections.closed_by_client, 100, "{connections:?}");
+        let heard = text(&heard);
+        assert_eq!(heard.matches('f').count(), 100);
+        let mut due: Vec<i64> = record
+            .samples
+            .iter()
+            .filter(|one| one.due_ns % 10_000_000 == 0)
+            .map(|one| one.due_ns / 1_000_000)
+            .collect();
+        due.sort_unstable();
+        let expected: Vec<i64> = (0..100).map(|user| user * 10).collect();
+        assert_eq!(due, expected, "whenever answers come");
+    });
+}
+
+/// Whoever finds all places taken waits, and that is part of the time of the first answer.
+#[test]
+fn whoever_finds_no_place_waits_for_one() {
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            samples: 1_000,
+            ..seated(&VISIT.replace("100", "200"), closed(1, s(1)))
+        };
+        let (server, heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let record = simulate(plan, server);
+        let users = record.users.clone().expect("they come");
+        assert_eq!(users.came, 200);
+        assert!((70..90).contains(&users.left), "{users:?}");
+        assert_eq!(users.there_most, 1);
+        assert_eq!(users.seated, users.left + 1);
+        assert!(users.waiting_most + 1 >= users.came - users.seated);
+        assert!(users.wait.max().unwrap() > ms(500), "{users:?}");
+        let text = text(&heard);
+        assert!(text.starts_with("fififi"), "one after the other: {text}");
+        let slowest = record.response_time.max().unwrap();
+        assert!(slowest > ms(500), "{slowest}");
+    });
+}
+
+#[test]
+fn they_come_each_for_itself_unless_the_script_says_otherwise() {
+    where_kernels_never_fail(|| {
+        let text = VISIT.replace("user_arrivals = 'fixed'", "");
+        let come = |seed| {
+            let plan = PlanFile {
+                seed,
+                ..seated(&text, closed(50, s(10)))
+            };
+            let (server, _) = hearing(|_| Some(Reply::new(HELLO)));
+            simulate(plan, server).users.expect("they come")
+        };
+        let users = come(3);
+        // 1,000 are expected, and 4 standard deviations are 126.
+        assert!((874..1_126).contains(&users.came), "{users:?}");
+        assert!(users.there_most > 3, "some come together: {users:?}");
+        assert_eq!(users, come(3), "the seed says when");
+        assert_ne!(users.came, come(4).came);
+    });
+}
+
+/// What one knew is not known to the next, who has the same place.
+#[test]
+fn nobody_knows_what_another_knew() {
+    where_kernels_never_fail(|| {
+        let text = "
+            user_rate = 50
+            cookies = true
+            [variables]
+            name = { counter = 1, once = true }
+            [[step]]
+            get = '/front'
+            take = { token = { header = 'X-Token' } }
+            [[step]]
+            get = '/item?${name}=${token}'
+        ";
+        let mut number = 0;
+        let (server, heard) = listening(move |request| {
+            number += 1;
+            let more = match request.contains("/front") {
+                true => format!("Set-Cookie: a={number}\r\nX-Token: {number}\r\n"),
+                false => String::new(),
+            };
+            format!("HTTP/1.1 200 OK\r\n{more}Content-Length: 0\r\n\r\n")
+        });
+        simulate(seated(text, closed(1, s(1))), server);
+        let (mut fronts, mut names) = (0, Vec::new());
+        for request in heard.try_iter() {
+            if request.contains("/front") {
+                assert!(!request.contains("Cookie"), "{request}");
+                fronts += 1;
+                continue;
+            }
+            let (name, token) = request
+                .split_once("/item?")
+                .and_then(|(_, rest)| rest.split_once(' '))
+                .and_then(|(value, _)| value.split_once('='))
+                .expect("the second step");
+            assert!(
+                request.contains(&format!("Cookie: a={token}\r\n")),
+                "{request}"
+            );
+            names.push(name.parse::<u32>().expect("a number"));
+        }
+        assert!(fronts > 20, "{fronts}");
+        let expected: Vec<u32> = (1..).take(names.len()).collect();
+        assert_eq!(names, expected, "each has another name");
+    });
+}
+
+/// The connections of a user end with its visit, also those that carried parts of a page.
+#[test]
+fn all_connections_of_a_user_end_with_it() {
+    where_kernels_never_fail(|| {
+        let text = "
+            user_connections = 3
+            user_rate = 20
+            user_arrivals = 'fixed'
+            [[step]]
+            get = '/front'
+            [[step]]
+            parts = [{ get = '/a' }, { get = '/b' }, { get = '/c' }, { get = '/d' }]
+        ";
+        let (server, _) = hearing(|_| Some(Reply::new(HELLO)));
+        let record = simulate(seated(text, closed(2, s(1))), server);
+        let users = record.users.clone().expect("they come");
+        assert_eq!((users.came, users.left), (20, 20));
+        let connections = all(&record).connections;
+        assert_eq!(connections.established, 60, "{connections:?}");
+        assert_eq!(connections.closed_by_client, 60, "{connections:?}");
+        assert_eq!(record.total.outcomes[Outcome::Ok], 100);
+    });
+}
+
+#[test]
+fn so_many_exchanges_end_the_run() {
+    where_kernels_never_fail(|| {
+        let (server, _) = hearing(|_| Some(Reply::new(HELLO)));
+        let record = simulate(seated(VISIT, count(4, 31)), server);
+        assert_eq!(record.total.outcomes.total(), 31);
+    });
+}
+
+/// Late, partial and unwilling kernels, and servers that break off: nobody is lost.
+#[test]
+fn everybody_is_somewhere_on_any_kernel() {
+    for seed in 0..300 {
+        let (server, _) = hearing(move |number| match (seed + number) % 11 {
+            1 => None,
+            2 => Some(Reply::new(HELLO).then(Then::Finish)),
+            3 => Some(Reply::new("HTTP/1.1 200 OK\r\nContent-Le").then(Then::Reset)),
+            _ => Some(Reply::new(HELLO)),
+        });
+        let rate = 50 + seed * 3;
+        let text = VISIT.replace("100", &rate.to_string());
+        let plan = PlanFile {
+            seed,
+            timeout: ms(20),
+            requests_per_connection: (seed % 4 == 0).then_some(1),
+            stop: match seed % 3 {
+                0 => Stop::Count(1 + seed),
+                _ => Stop::DurationNs(ms(300)),
+            },
+            ..seated(&text, closed(1 + u32::try_from(seed % 4).unwrap(), s(1)))
+        };
+        let asked = plan.clone();
+        let record = simulate_on(Kernel::mixture(seed), plan, server);
+        let all = all(&record);
+        assert_eq!(all.due, all.outcomes.total(), "seed {seed}");
+        if let Stop::Count(count) = asked.stop {
+            assert_eq!(record.total.outcomes.total(), count, "seed {seed}");
+        }
+        let UsersRecord {
+            came,
+            seated,
+            left,
+            there_most,
+            ..
+        } = record.users.expect("they come");
+        assert!(came >= seated && seated >= left, "seed {seed}");
+        let places = u64::from(asked.connections);
+        assert!(
+            seated - left <= places && there_most <= places,
+            "seed {seed}"
+        );
+        assert!(
+            left > 0 || came < 5 || all.outcomes[Outcome::Ok] < 5,
+            "seed {seed}"
+        );
+    }
+}

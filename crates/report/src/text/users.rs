@@ -1,0 +1,111 @@
+//! Users who follow a script, in words.
+
+use model::PlanFile;
+use model::plan::{Arrivals, ScriptFile};
+use model::record::Record;
+use verdict::words;
+
+use super::Style;
+
+/// Who asks when.
+pub(super) fn pace(plan: &PlanFile, script: &ScriptFile) -> String {
+    let requests = script.requests();
+    let (rate, spacing) = match script.arrivals {
+        Arrivals::Closed => {
+            let users = match plan.user_connections() {
+                1 => "users".to_owned(),
+                each => words::plural(u64::from(plan.connections / each), "user"),
+            };
+            return format!("closed loop of {users} who follow a script of {requests} requests");
+        }
+        Arrivals::Fixed { rate_per_1000_s } => (rate_per_1000_s, "evenly spaced"),
+        Arrivals::Poisson { rate_per_1000_s } => (rate_per_1000_s, "at random (Poisson)"),
+        Arrivals::Uniform { rate_per_1000_s } => (rate_per_1000_s, "each at random in its place"),
+    };
+    let rate = words::rate(rate.as_per_second_f64());
+    let places = u64::from(plan.connections / plan.user_connections());
+    format!(
+        "partly open loop, {rate} users/s come, {spacing}, follow a script of {requests} requests \
+         once and leave, up to {} at once",
+        words::count(places)
+    )
+}
+
+/// What became of users who came, in lines; empty where none did.
+pub(super) fn came(record: &Record, style: Style) -> String {
+    let Some(users) = &record.users else {
+        return String::new();
+    };
+    let text = format!(
+        "{} came, warm-up included, and {} went through the script; most there at once: {}",
+        words::count(users.came),
+        words::count(users.left),
+        words::count(users.there_most)
+    );
+    let mut out = style.labelled("users", &text);
+    let still = users.came - users.seated;
+    if let Some(longest) = users.wait.max()
+        && users.waiting_most > 0
+    {
+        let text = format!(
+            "Up to {} found all places taken and waited, up to {longest}; {} waited still at the \
+             end. What they asked first includes the wait. Give more connections (-c), unless \
+             that limit is what you measure.",
+            words::count(users.waiting_most),
+            words::count(still)
+        );
+        out.push_str(&style.labelled("", &text));
+    }
+    out
+}
+
+/// What response times say where users come; none where all are there from the beginning.
+pub(super) fn partly_open(record: &Record) -> Option<&'static str> {
+    record.users.as_ref().map(|_| {
+        "Partly open loop: users come whether or not others have their answers, but each waits for \
+         its own before it goes on. A server that slows down has more of them at once."
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::distribution::Distribution;
+    use model::fixture;
+    use model::record::UsersRecord;
+    use model::units::{Rate, Span};
+
+    use super::*;
+
+    #[test]
+    fn who_came_is_told() {
+        let mut trial = fixture::closed();
+        let style = Style::new(false, None);
+        assert_eq!(came(&trial.record, style), "");
+        let mut wait = Distribution::default();
+        wait.record(Span::from_ms(70));
+        trial.record.users = Some(UsersRecord {
+            came: 1_234,
+            seated: 1_233,
+            left: 1_200,
+            there_most: 64,
+            waiting_most: 9,
+            wait,
+        });
+        let said = came(&trial.record, style);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.starts_with("users 1,234 came"), "{said}");
+        assert!(said.contains("1 waited still at the end"), "{said}");
+        assert!(partly_open(&trial.record).is_some());
+        let script = ScriptFile {
+            arrivals: Arrivals::Poisson {
+                rate_per_1000_s: Rate::per_second(50),
+            },
+            ..ScriptFile::default()
+        };
+        let said = pace(&trial.plan, &script);
+        assert!(
+            said.starts_with("partly open loop, 50 users/s come"),
+            "{said}"
+        );
+    }
+}
