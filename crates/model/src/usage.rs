@@ -71,8 +71,15 @@ pub struct GroupUsage {
     pub processes: Option<u32>,
     /// Threads at the end of the window.
     pub threads: Option<u32>,
-    /// Bytes in use by the listening and connected sockets, where a cgroup tells.
+    /// Kernel memory that the TCP sockets at the server's port are charged with at the end of the
+    /// window, as sock_diag tells: what was received and is not read, what was written and is not
+    /// acknowledged, what is set aside for either, options, and what came while a socket was busy.
+    /// The sockets' own structures, their files and their inodes are not in it, nor are sockets of
+    /// other ports. None where nobody could tell, as with HTTP/3.
     pub memory_sockets: Option<Bytes>,
+    /// How many connections that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_sockets_connections: Option<u64>,
 }
 
 /// Memory of some processes of a tree: those of other users may not be read.

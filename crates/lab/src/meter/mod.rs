@@ -8,6 +8,7 @@
 //! a second without a control group it is unknown.
 
 mod others;
+mod sockets;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ use sys::counters::{process, system};
 use sys::process::{Leaf, LeafCpu};
 
 pub use others::{Census, look};
+pub use sockets::{port_of, sockets};
 pub use window::Meters;
 
 /// Shorter windows have too few ticks for /proc to split user from system.

@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use model::event::Phase;
-use model::{Event, Usage};
+use model::{Event, PlanFile, Usage};
 
-use super::{Before, Group, Reading, Way, between, memory, read};
+use super::{Before, Group, Reading, Way, between, memory, port_of, read, sockets};
 
 /// The meters of one trial.
 #[derive(Debug)]
 pub struct Meters {
     way: Way,
+    /// The TCP port of the server.
+    port: Option<u16>,
     /// Looked at when the generator begins, before it opens connections.
     first: Option<Before>,
     before: Option<Reading>,
@@ -18,10 +20,11 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// Meters of a load that goes that way.
-    pub const fn new(way: Way) -> Self {
+    /// Meters of the load of `plan`.
+    pub fn of(plan: &PlanFile) -> Self {
         Self {
-            way,
+            way: Way::to(&plan.addresses),
+            port: port_of(plan),
             first: None,
             before: None,
             usage: None,
@@ -54,6 +57,10 @@ impl Meters {
                     between(before, &after)
                 };
                 let mut usage = self.before.as_ref().map(since).unwrap_or_default();
+                // While the connections are still open.
+                if let Some(server) = usage.server.as_mut() {
+                    sockets(self.port, server);
+                }
                 for (group, usage) in [
                     (server, &mut usage.server),
                     (generator, &mut usage.generator),

@@ -14,7 +14,7 @@ use crate::condition;
 use crate::error::LabError;
 use crate::generator::Generator;
 use crate::host::Host;
-use crate::meter::{Meters, Way};
+use crate::meter::Meters;
 use crate::server::Running;
 
 /// What surrounds a trial.
@@ -50,7 +50,7 @@ pub fn measure(
     surroundings: &Surroundings<'_>,
 ) -> Result<Trial, LabError> {
     running.look_before();
-    let mut meters = Meters::new(Way::to(&plan.addresses));
+    let mut meters = Meters::of(plan);
     let mut reload = surroundings.reload.then(|| middle(plan.stop));
     let mut trial = generator.run(plan, &mut |event, generator| {
         running.end_if_headless();

@@ -20,7 +20,7 @@ const FIRST: [(&str, &str); 4] = [
 ];
 
 /// The columns after those of the axes.
-const REST: [(&str, &str); 52] = [
+const REST: [(&str, &str); 54] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
     (
@@ -91,6 +91,15 @@ const REST: [(&str, &str); 52] = [
     (
         "server_memory_bytes",
         "proportional set size of the server's processes",
+    ),
+    (
+        "server_socket_memory_bytes",
+        "what the kernel held for the contents of the server's TCP sockets, without the sockets \
+         themselves; empty where that is unknown",
+    ),
+    (
+        "server_socket_memory_per_connection_bytes",
+        "the same for each connection",
     ),
     (
         "server_connections_before",
@@ -314,6 +323,8 @@ fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
         number(digest.generator_us),
         number(digest.busy),
         number(digest.memory),
+        number(digest.memory_sockets),
+        number(digest.memory_per_connection),
         digest
             .connections_before
             .map_or_else(String::new, |count| count.to_string()),

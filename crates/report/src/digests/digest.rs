@@ -14,6 +14,7 @@ use model::quic::QuicRecord;
 use model::record::{Example, Recovery};
 use model::tls::TlsRecord;
 use model::trial::{Ceiling, Server};
+use model::usage::GroupUsage;
 use model::{Bytes, Claim, Distribution, OutcomeCounts, Rate, Span, Status, Trial, Verdict};
 use verdict::analysis::{Counting, Round, Standing};
 use verdict::cause::takers;
@@ -98,6 +99,10 @@ pub struct Digest {
     pub busy: Option<f64>,
     /// The server's memory in bytes, shared pages divided among their users.
     pub memory: Option<f64>,
+    /// What the kernel holds for the contents of its sockets, in bytes.
+    pub memory_sockets: Option<f64>,
+    /// The same for each of its connections.
+    pub memory_per_connection: Option<f64>,
     /// The most connections that the server had held since its start; none where nobody knows.
     pub connections_before: Option<u32>,
     /// Connections established in the window.
@@ -191,6 +196,8 @@ impl Digest {
             generator_us: generator.map(|cost| cost.total_us),
             busy: trial.record.busiest_worker().map(|(_, busy)| busy),
             memory: server.and_then(|usage| usage.memory_pss).map(size),
+            memory_sockets: server.and_then(|usage| usage.memory_sockets).map(size),
+            memory_per_connection: server.and_then(per_connection),
             connections_before: context
                 .and_then(|server| server.standing)
                 .map(|standing| standing.connections_before),
@@ -213,9 +220,7 @@ impl Digest {
             ceiling_here: trial.context.ceiling.clone(),
             error_log: context.map_or_else(Vec::new, |server| server.error_log.clone()),
             error_log_lines: context.map_or(0, |server| server.error_log_lines),
-            addresses: context
-                .and_then(|server| server.client_addresses)
-                .map(count),
+            addresses: context.and_then(addresses),
             logged: context.and_then(logged),
             waited_s: waited_s(trial),
             interrupted: record.interrupted,
@@ -384,6 +389,11 @@ fn place(id: &PointId) -> Values {
     place
 }
 
+/// Client addresses in a server's access log.
+fn addresses(server: &Server) -> Option<f64> {
+    server.client_addresses.map(count)
+}
+
 /// The lines of a server's access log, and their bytes.
 fn logged(server: &Server) -> Option<(u64, Bytes)> {
     server.access_log_lines.zip(server.access_log_bytes)
@@ -431,6 +441,15 @@ fn single(trial: &Trial, position: usize) -> Point {
         sequence: u32::try_from(position).unwrap_or(u32::MAX),
         ..Point::default()
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number for people")]
+/// What the kernel holds for each connection; none where there was none.
+fn per_connection(usage: &GroupUsage) -> Option<f64> {
+    let connections = usage
+        .memory_sockets_connections
+        .filter(|count| *count > 0)?;
+    Some(size(usage.memory_sockets?) / connections as f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]

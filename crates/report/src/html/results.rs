@@ -277,12 +277,19 @@ fn cost(cell: &Cell<'_>) -> String {
     }
 }
 
-/// Memory, and after how many connections where the server had held more than this point has.
+/// Memory, what the kernel holds in sockets beside it, and after how many connections where the
+/// server had held more than this point has.
 fn memory(cell: &Cell<'_>) -> String {
     let Some(measure) = cell.value(Claim::Resources, |digest| digest.memory) else {
         return none();
     };
     let mut shown = standing(&Unit::Bytes.show(measure.median), measure.standing);
+    let held = cell.value(Claim::Resources, |digest| digest.memory_sockets);
+    let each = cell.value(Claim::Resources, |digest| digest.memory_per_connection);
+    if let (Some(held), Some(each)) = (held, each) {
+        let [held, each] = [held, each].map(|one| Unit::Bytes.show(one.median));
+        shown.push_str(&format!(" <small>sockets {held}, {each} each</small>"));
+    }
     if let Some(most) = cell.memory_after() {
         let connections = number::plural(most as usize, "connection");
         shown.push_str(&format!(" <small>after up to {connections}</small>"));

@@ -431,6 +431,14 @@ fn costs(trial: &Trial, style: Style) -> String {
     if let Some(memory) = server.and_then(|usage| usage.memory_pss) {
         parts.push(format!("{memory} of memory (PSS)"));
     }
+    if let Some(usage) = server
+        && let (Some(held), Some(count)) = (usage.memory_sockets, usage.memory_sockets_connections)
+    {
+        let each = held.count().checked_div(count).map(model::Bytes::new);
+        let each = each.map_or_else(String::new, |each| format!(", {each} each"));
+        let of = words::plural(count, "connection");
+        parts.push(format!("{held} in the sockets of {of}{each}"));
+    }
     if parts.is_empty() {
         parts.push(
             "CPU and memory not read (not a process of this machine, or one of another user)"

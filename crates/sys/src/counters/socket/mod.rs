@@ -4,6 +4,7 @@
 //! Asked of the kernel by sock_diag, because `/proc/net/tcp` has no limit of the queue and lists
 //! every connection in TIME_WAIT before it comes to an end. Cost: one socket, one reply.
 
+mod memory;
 mod receivers;
 
 use std::io;
@@ -11,6 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::netlink::{self, Question};
 
+pub use self::memory::{Memory, memory};
 pub use self::receivers::{Receiver, receivers};
 
 /// One listening TCP socket.

@@ -13,7 +13,7 @@ use lab::LabError;
 use lab::condition::{self, Roots};
 use lab::environment::timekeeping;
 use lab::generator::{Local, Part, Told};
-use lab::meter::{Meters, Way};
+use lab::meter::Meters;
 use lab::scratch::Scratch;
 use model::plan::Spin;
 use model::trial::Context;
@@ -84,7 +84,7 @@ impl Machine {
         let asked = plan.addresses.first().map(SocketAddr::ip);
         let cpus = self.cpus.clone();
         let mut generator = Local::new(program, cpus, Some(self.interrupt), &self.scratch);
-        let mut meters = Meters::new(Way::to(&plan.addresses));
+        let mut meters = Meters::of(&plan);
         let part = Part { workers, told };
         let mut trial = generator.run_part(&plan, part, &mut |event, group| {
             meters.see(event, group, None);

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use lab::meter::{self, Before, Group, Reading, Way};
-use model::Instant;
 use model::event::Phase;
 use model::usage::Usage;
+use model::{Instant, PlanFile};
 
 /// Reads at the edges of the window.
 pub(super) struct Meter {
     server: Option<u32>,
+    /// Its TCP port.
+    port: Option<u16>,
     /// None where nobody knows the server: nobody could tell it from other programs.
     before: Option<Before>,
     start: Option<Reading>,
@@ -18,10 +20,12 @@ pub(super) struct Meter {
 
 impl Meter {
     /// For this process as the generator, and a server whose first process is known or not. It
-    /// looks at every process, so it is made before the load begins, which goes that way.
-    pub(super) fn new(server: Option<u32>, way: Way) -> Self {
+    /// looks at every process, so it is made before the load of `plan` begins.
+    pub(super) fn new(server: Option<u32>, plan: &PlanFile) -> Self {
+        let way = Way::to(&plan.addresses);
         Self {
             server,
+            port: meter::port_of(plan),
             before: server.map(|_| Before::look(root(), &[], way)),
             start: None,
             usage: None,
@@ -36,6 +40,10 @@ impl Meter {
                 let (generator, server) = self.groups();
                 let after = start.again(root(), at, Some(generator), server);
                 let mut usage = meter::between(start, &after);
+                // While the connections are still open.
+                if let Some(server) = usage.server.as_mut() {
+                    meter::sockets(self.port, server);
+                }
                 for (group, usage) in [
                     (Some(generator), &mut usage.generator),
                     (server, &mut usage.server),

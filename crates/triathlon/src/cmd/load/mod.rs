@@ -30,7 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
-use lab::meter::Way;
 use load::{LoadError, Notice, Part};
 use model::event::{Event, Phase};
 use model::finding::Status;
@@ -182,8 +181,8 @@ fn measure(
     let mut environment = output::environment(output.is_for_programs());
     let mut metrics = args.exports.metrics.map(Metrics::listen).transpose()?;
     // Started with a plan, it is metered by whoever started it.
-    let way = Way::to(&chosen.plan.file().addresses);
-    let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server, way));
+    let plan = chosen.plan.file();
+    let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server, plan));
     let mut view = output.view(&chosen.plan);
     let mut failed = None;
     let mut limit = Limit::new(most);
