@@ -52,6 +52,7 @@ mod own;
 mod probe;
 mod proxies;
 mod publish;
+mod recorded;
 mod redirects;
 mod report;
 mod scripts;

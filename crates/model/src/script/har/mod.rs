@@ -206,6 +206,33 @@ struct Asked {
     headers: Vec<Field>,
     #[serde(default, rename = "postData")]
     content: Option<Content>,
+    /// Of the content; below nothing where nobody knows.
+    #[serde(default, rename = "bodySize")]
+    content_bytes: Option<f64>,
+}
+
+impl Asked {
+    /// Whether content was sent that the recording lacks: some programs write an empty text then.
+    fn lacks_content(&self) -> bool {
+        let Some(content) = &self.content else {
+            return false;
+        };
+        let of_field = |field: &Field| {
+            let is_length = field.name.eq_ignore_ascii_case("content-length");
+            is_length
+                && field
+                    .value
+                    .trim()
+                    .parse()
+                    .is_ok_and(|length: u64| length > 0)
+        };
+        let had_some = self.content_bytes.is_some_and(|bytes| bytes > 0.0)
+            || self.headers.iter().any(of_field);
+        content
+            .text
+            .as_ref()
+            .is_none_or(|text| text.is_empty() && had_some)
+    }
 }
 
 #[derive(Deserialize)]
@@ -226,6 +253,9 @@ struct Answered {
     status: i64,
     #[serde(default)]
     content: Delivered,
+    /// Bytes that came over the network, heads and all, as Chromium tells.
+    #[serde(default, rename = "_transferSize")]
+    transferred: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -268,17 +298,21 @@ impl Reader<'_> {
             self.left_out.elsewhere += 1;
             return Ok(None);
         }
-        if entry.from_cache.is_some() {
+        // An answer that travelled has a head at least. Not everybody who records with Chromium
+        // says where it came from otherwise.
+        let is_answered = entry.response.status > 0;
+        let did_not_travel = is_answered && entry.response.transferred == Some(0.0);
+        if entry.from_cache.is_some() || did_not_travel {
             self.left_out.from_cache += 1;
+            return Ok(None);
+        }
+        if !is_answered {
+            self.left_out.unanswered += 1;
             return Ok(None);
         }
         let Ok(status) = u16::try_from(entry.response.status) else {
             return Err(format!("{} is not a status", entry.response.status));
         };
-        if status == 0 {
-            self.left_out.unanswered += 1;
-            return Ok(None);
-        }
         let target = match self.base {
             None => url.to_string(),
             base => Url::absolute(&url.path, base)?,
@@ -287,13 +321,11 @@ impl Reader<'_> {
             !name.starts_with(':') && !NOT_SENT.contains(&name.to_ascii_lowercase().as_str())
         };
         let fields = asked.headers.iter().filter(|field| is_sent(&field.name));
-        let body = match &asked.content {
-            None => None,
-            Some(Content { text: Some(text) }) => Some(BASE64.encode(text)),
-            Some(Content { text: None }) => {
-                return Err("the content that was sent is not in the recording".to_owned());
-            }
-        };
+        if asked.lacks_content() {
+            return Err("the content that was sent is not in the recording".to_owned());
+        }
+        let text = asked.content.as_ref().and_then(|one| one.text.as_ref());
+        let body = text.map(|text| BASE64.encode(text));
         let request = RequestFile {
             method: asked.method.clone(),
             headers: fields
