@@ -71,7 +71,7 @@ pub struct GroupUsage {
     pub processes: Option<u32>,
     /// Threads at the end of the window.
     pub threads: Option<u32>,
-    /// Kernel memory that the TCP sockets at the server's port are charged with at the end of the
+    /// Kernel memory that the TCP sockets at the server's port are charged with at one edge of the
     /// window, as sock_diag tells: what was received and is not read, what was written and is not
     /// acknowledged, what is set aside for either, options, and what came while a socket was busy.
     /// The sockets' own structures, their files and their inodes are not in it, nor are sockets of

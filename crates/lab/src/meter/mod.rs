@@ -25,7 +25,7 @@ use sys::counters::{process, system};
 use sys::process::{Leaf, LeafCpu};
 
 pub use others::{Census, look};
-pub use sockets::{port_of, sockets};
+pub use sockets::Sockets;
 pub use window::Meters;
 
 /// Shorter windows have too few ticks for /proc to split user from system.

@@ -5,14 +5,13 @@ use std::path::Path;
 use model::event::Phase;
 use model::{Event, PlanFile, Usage};
 
-use super::{Before, Group, Reading, Way, between, memory, port_of, read, sockets};
+use super::{Before, Group, Reading, Sockets, Way, between, memory, read};
 
 /// The meters of one trial.
 #[derive(Debug)]
 pub struct Meters {
     way: Way,
-    /// The TCP port of the server.
-    port: Option<u16>,
+    sockets: Sockets,
     /// Looked at when the generator begins, before it opens connections.
     first: Option<Before>,
     before: Option<Reading>,
@@ -24,7 +23,7 @@ impl Meters {
     pub fn of(plan: &PlanFile) -> Self {
         Self {
             way: Way::to(&plan.addresses),
-            port: port_of(plan),
+            sockets: Sockets::of(plan),
             first: None,
             before: None,
             usage: None,
@@ -49,6 +48,7 @@ impl Meters {
         match phase {
             Phase::Measurement => {
                 self.before = Some(read(root, *edge, generator, server));
+                self.sockets.begin();
             }
             // A plan that ends after a count has no drain of its own.
             Phase::Drain | Phase::Done if self.usage.is_none() => {
@@ -57,9 +57,8 @@ impl Meters {
                     between(before, &after)
                 };
                 let mut usage = self.before.as_ref().map(since).unwrap_or_default();
-                // While the connections are still open.
                 if let Some(server) = usage.server.as_mut() {
-                    sockets(self.port, server);
+                    self.sockets.end(server);
                 }
                 for (group, usage) in [
                     (server, &mut usage.server),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::units::Rate;
 
 struct Shelf;
 

@@ -167,10 +167,10 @@ fn an_experiment_on_origin_alone_ends_with_a_report() {
         let usage = trial.usage.server.unwrap();
         assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{path:?}");
         assert!(usage.memory_pss.is_some(), "{path:?}");
-        // Connections may have ended before anybody looked; then it is unknown, and never nothing.
-        let connected = usage.memory_sockets_connections;
-        assert!(connected.is_none_or(|count| count > 0), "{path:?}");
-        assert_eq!(usage.memory_sockets.is_some(), connected.is_some());
+        let connected = usage.memory_sockets_connections.unwrap_or_default();
+        let wanted = u64::from(trial.plan.connections);
+        assert!((1..=wanted).contains(&connected), "{path:?}: {connected}");
+        assert!(usage.memory_sockets.is_some(), "{path:?}");
         let window = trial.record.window.as_s_f64();
         assert!(
             usage.window.as_s_f64() > window * 0.5,

@@ -1,7 +1,7 @@
 //! Keys of servers in their own words, and of loads that change, come from many addresses or share
 //! CPUs.
 
-use super::Kind::{Axis, Count, Settings, Table, Text, Texts, Time, Truth, Word};
+use super::Kind::{Axis, Count, Rate, Settings, Table, Text, Texts, Time, Truth, Word};
 use super::table::{MUST, NONE, key};
 use super::{Key, Section};
 
@@ -220,12 +220,12 @@ pub(super) const NETWORK: Key = key(
 );
 
 pub(super) const RATE: Key = key(
-        "rate",
-        Axis(&Rate),
-        "none; mode = \"open\" needs it, or stages",
-        "rate = [\"1k\", \"2k\"]",
-        "The intended load in requests per second; each of a list is a point.",
-    );
+    "rate",
+    Axis(&Rate),
+    "none; mode = \"open\" needs it, or stages",
+    "rate = [\"1k\", \"2k\"]",
+    "The intended load in requests per second; each of a list is a point.",
+);
 
 pub(super) const RELOAD: Key = key(
     "reload",

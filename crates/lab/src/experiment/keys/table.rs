@@ -1,7 +1,7 @@
 //! The one table of the keys of an experiment: the reader, its messages, the pages and the schema
 //! all follow from it.
 
-use super::Kind::{Axis, Count, Fields, Rate, Size, Table, Tables, Text, Texts, Time, Truth, Word};
+use super::Kind::{Axis, Count, Fields, Size, Table, Tables, Text, Texts, Time, Truth, Word};
 use super::agents::{AGENTS, GENERATOR, HOST, SERVERS};
 use super::asked::{ASKED, DEMANDS};
 use super::more::{

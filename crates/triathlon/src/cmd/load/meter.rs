@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab::meter::{self, Before, Group, Reading, Way};
+use lab::meter::{self, Before, Group, Reading, Sockets, Way};
 use model::event::Phase;
 use model::usage::Usage;
 use model::{Instant, PlanFile};
@@ -10,8 +10,7 @@ use model::{Instant, PlanFile};
 /// Reads at the edges of the window.
 pub(super) struct Meter {
     server: Option<u32>,
-    /// Its TCP port.
-    port: Option<u16>,
+    sockets: Sockets,
     /// None where nobody knows the server: nobody could tell it from other programs.
     before: Option<Before>,
     start: Option<Reading>,
@@ -25,7 +24,7 @@ impl Meter {
         let way = Way::to(&plan.addresses);
         Self {
             server,
-            port: meter::port_of(plan),
+            sockets: Sockets::of(plan),
             before: server.map(|_| Before::look(root(), &[], way)),
             start: None,
             usage: None,
@@ -35,14 +34,16 @@ impl Meter {
     /// A phase began at `at`.
     pub(super) fn enter(&mut self, phase: Phase, at: Instant) {
         match (phase, &self.start, &self.usage) {
-            (Phase::Measurement, None, _) => self.start = Some(self.read(at)),
+            (Phase::Measurement, None, _) => {
+                self.start = Some(self.read(at));
+                self.sockets.begin();
+            }
             (Phase::Drain | Phase::Done, Some(start), None) => {
                 let (generator, server) = self.groups();
                 let after = start.again(root(), at, Some(generator), server);
                 let mut usage = meter::between(start, &after);
-                // While the connections are still open.
                 if let Some(server) = usage.server.as_mut() {
-                    meter::sockets(self.port, server);
+                    self.sockets.end(server);
                 }
                 for (group, usage) in [
                     (Some(generator), &mut usage.generator),

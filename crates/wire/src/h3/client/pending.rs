@@ -1,11 +1,11 @@
 //! Which requests have begun and not gone out.
 //!
 //! Several may have, so that all that begin at once go out in one datagram if they fit. QUIC does
-//! not say which streams a datagram has bytes of, only how many of its frames have some. They are of
-//! one stream after another in the order in which these got something to send, so the next frames
-//! are the first ones of the next requests. What is sent once more after a loss, and what a long
-//! request before them has left, takes its turn before them and is taken for them: what is told of
-//! them is then some datagrams too early.
+//! not say which streams a datagram has bytes of, only how many of its frames have some. They are
+//! of one stream after another in the order in which these got something to send, so the next
+//! frames are the first ones of the next requests. What is sent once more after a loss, and what a
+//! long request before them has left, takes its turn before them and is taken for them: what is
+//! told of them is then some datagrams too early.
 
 use crate::client::StreamId;
 
