@@ -1,10 +1,8 @@
 //! Starting other programs: from the workspace's folder, with a heading and a verdict.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -50,60 +48,11 @@ pub(crate) fn over(title: &str, start: Instant) {
     times.push((title.to_owned(), time));
 }
 
-/// Prints how long each step took so far. Some ran side by side, so they may add up to more than
-/// it took altogether.
+/// Prints how long each step took so far.
 pub(crate) fn print_times() {
     println!("== times");
     for (title, time) in TIMES.lock().expect("nobody panics while it is held").iter() {
         println!("{:>8.1} s  {title}", time.as_secs_f64());
-    }
-}
-
-/// A step that runs beside others. What it prints is shown if it fails; it is killed if nobody
-/// waits for its end.
-pub(crate) struct Beside {
-    title: &'static str,
-    start: Instant,
-    child: Child,
-    log: PathBuf,
-}
-
-impl Beside {
-    /// Starts it; `log` is a name below `target`.
-    pub(crate) fn start(title: &'static str, log: &str, command: &mut Command) -> Result<Self> {
-        println!("== {title}, beside the following");
-        let log = crate::root().join("target").join(log);
-        let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-        let child = command
-            .stdout(file.try_clone()?)
-            .stderr(file)
-            .spawn()
-            .with_context(|| format!("cannot start {:?}", command.get_program()))?;
-        Ok(Self {
-            title,
-            start: Instant::now(),
-            child,
-            log,
-        })
-    }
-
-    /// Waits for its end.
-    pub(crate) fn end(mut self) -> Result<()> {
-        let status = self.child.wait().context("cannot wait for the step")?;
-        if !status.success() {
-            print!("{}", fs::read_to_string(&self.log)?);
-            bail!("{} failed", self.title);
-        }
-        over(self.title, self.start);
-        Ok(())
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // One that has ended already, which is the rule, cannot be killed.
-        self.child.kill().unwrap_or_default();
-        self.child.wait().map(|_| ()).unwrap_or_default();
     }
 }
 
@@ -141,34 +90,4 @@ fn show(stdout: impl Read, see: &mut dyn FnMut(&str)) -> Result<()> {
         line.clear();
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A shell with that script, at work beside this test.
-    fn beside(log: &str, script: &str) -> Beside {
-        let target = crate::root().join("target");
-        fs::create_dir_all(target).expect("a folder");
-        let mut shell = command("sh");
-        Beside::start("a step", log, shell.args(["-c", script])).expect("it starts")
-    }
-
-    #[test]
-    fn a_step_beside_others_fails_with_its_title() {
-        beside("test-of-good.log", "exit 0").end().expect("good");
-        let error = beside("test-of-bad.log", "exit 1").end().expect_err("bad");
-        assert_eq!(error.to_string(), "a step failed");
-        let times = TIMES.lock().expect("nobody panics while it is held");
-        assert!(times.iter().any(|(title, _)| title == "a step"));
-    }
-
-    #[test]
-    fn a_step_that_nobody_waits_for_is_killed() {
-        let step = beside("test-of-killed.log", "read line < /dev/zero");
-        let pid = step.child.id();
-        drop(step);
-        assert!(!PathBuf::from(format!("/proc/{pid}")).exists());
-    }
 }

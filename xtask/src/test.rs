@@ -10,8 +10,8 @@ use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::check::{self, Counts};
-use crate::command::{Beside, cargo, print_times};
+use crate::check::{self, Counts, PROFILE};
+use crate::command::{cargo, print_times};
 use crate::packages;
 
 /// Open files that the suite needs: a thousand connections on both ends, twice, and room.
@@ -32,13 +32,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let not_run = crate::root().join("target/not-run.txt");
     fs::create_dir_all(crate::root().join("target")).context("cannot make target/")?;
     fs::write(&not_run, "").with_context(|| format!("cannot write {}", not_run.display()))?;
-    // Nothing runs yet that other work could disturb, and one build alone leaves CPUs idle.
+    // Nothing runs yet that other work could disturb.
     thread::scope(|scope| {
         let installing = scope.spawn(|| wanted.install());
-        let release = ["build", "--release", "--package=triathlon"];
-        let release = Beside::start("release binary", "release.log", &mut cargo(&release))?;
         check::build()?;
-        release.end()?;
         let installed = installing.join();
         installed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
@@ -48,14 +45,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .env("TRIATHLON_SLOW_TESTS", "1")
             .env("TRIATHLON_NOT_RUN", &not_run);
     })?;
-    // The tests themselves need no optimiser, and are built already: it is the program that counts.
-    let binary = crate::root().join("target/release/triathlon");
     let threads = format!("--test-threads={}", threads());
     let end_to_end = check::tests_by(
         "end-to-end tests",
-        cargo(&["test", "--package=triathlon", "--test=it", "--no-fail-fast"])
-            .args(["--", &threads])
-            .env("TRIATHLON_BINARY", binary)
+        cargo(&["test", PROFILE, "--package=triathlon", "--test=it"])
+            .args(["--no-fail-fast", "--", &threads])
             .env("TRIATHLON_SLOW_TESTS", "1")
             .env("TRIATHLON_NOT_RUN", &not_run),
     )?;

@@ -7,6 +7,9 @@ use anyhow::{Result, bail};
 use crate::command::{cargo, print_times, step, watch};
 use crate::tidy;
 
+/// What every step compiles with, so that none compiles what another has compiled already.
+pub(crate) const PROFILE: &str = "--profile=suite";
+
 /// How many tests did what.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Counts {
@@ -74,6 +77,7 @@ pub(crate) fn build() -> Result<()> {
     tidy::run(&[])?;
     let lints = [
         "clippy",
+        PROFILE,
         "--workspace",
         "--all-targets",
         "--quiet",
@@ -83,13 +87,14 @@ pub(crate) fn build() -> Result<()> {
     step("lints", &mut cargo(&lints))?;
     let docs = [
         "doc",
+        PROFILE,
         "--workspace",
         "--no-deps",
         "--document-private-items",
         "--quiet",
     ];
     step("docs", cargo(&docs).env("RUSTDOCFLAGS", "-Dwarnings"))?;
-    let compile = ["test", "--workspace", "--no-run", "--quiet"];
+    let compile = ["test", PROFILE, "--workspace", "--no-run", "--quiet"];
     step("tests compiled", &mut cargo(&compile))
 }
 
@@ -99,11 +104,18 @@ pub(crate) fn run_tests(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
     let mut counts = Counts::default();
     let rooms = [
         "test",
+        PROFILE,
         "--workspace",
         "--exclude=triathlon",
         "--no-fail-fast",
     ];
-    let door = ["test", "--package=triathlon", "--bins", "--no-fail-fast"];
+    let door = [
+        "test",
+        PROFILE,
+        "--package=triathlon",
+        "--bins",
+        "--no-fail-fast",
+    ];
     for (title, arguments) in [
         ("unit and simulation tests", rooms),
         ("unit tests of the door", door),

@@ -9,11 +9,11 @@
 
 mod others;
 mod sockets;
+mod way;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ use sys::process::{Leaf, LeafCpu};
 
 pub use others::{Census, look};
 pub use sockets::Sockets;
+pub use way::Way;
 pub use window::Meters;
 
 /// Shorter windows have too few ticks for /proc to split user from system.
@@ -115,28 +116,6 @@ impl Reading {
         server: Option<Group<'_>>,
     ) -> Self {
         read_of(root, edge, generator, server, Arc::clone(&self.networks))
-    }
-}
-
-/// What the load goes over: by this it is told for whom threads of the kernel work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
-    /// The loopback device alone.
-    Loopback,
-    /// Network devices, or nobody knows.
-    #[default]
-    Devices,
-}
-
-impl Way {
-    /// The way to those addresses.
-    pub fn to(addresses: &[SocketAddr]) -> Self {
-        let is_loopback = |address: &SocketAddr| address.ip().to_canonical().is_loopback();
-        if !addresses.is_empty() && addresses.iter().all(is_loopback) {
-            Self::Loopback
-        } else {
-            Self::Devices
-        }
     }
 }
 

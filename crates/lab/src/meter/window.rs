@@ -22,7 +22,7 @@ impl Meters {
     /// Meters of the load of `plan`.
     pub fn of(plan: &PlanFile) -> Self {
         Self {
-            way: Way::to(&plan.addresses),
+            way: Way::of(plan),
             sockets: Sockets::of(plan),
             first: None,
             before: None,

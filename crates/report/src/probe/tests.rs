@@ -435,9 +435,9 @@ fn numbers_of_probes_are_held_against_a_second_run() {
     let (_, section) = page.split_once("## Held against a second run").unwrap();
     for wanted in [
         "- 2 probes in 6 passes: [the record](again.pack)",
-        "- 2 curves: 1 disagree (no class of growth is possible in both runs).",
+        "- 2 curves: 1 disagrees (no class of growth is possible in both runs).",
         "- 3 ratios: 2 disagree; if nothing had changed, at most 1 would by chance",
-        "- 2 numbers with a unit: 1 disagree; ",
+        "- 2 numbers with a unit: 1 disagrees; ",
         "| class of growth, socket | linear | linear | – | agrees |",
         "| class of growth, bind socket | linear | flat | – | **disagrees** |",
         "| the end relative to the beginning, socket | 3.00 × | 3.00 × | 1.000 \\[0.999, 1.001\\] | agrees |",

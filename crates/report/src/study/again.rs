@@ -161,7 +161,12 @@ pub(super) fn told_of(rows: &[Row]) -> String {
             Some((head, rest)) => format!("{} {rest}", words::plural(u64::from(all), head)),
             None => words::plural(u64::from(all), name),
         };
-        let _ = write!(out, "- {what}: {} disagree", words::count(differing as u64));
+        let verb = if differing == 1 {
+            "disagrees"
+        } else {
+            "disagree"
+        };
+        let _ = write!(out, "- {what}: {} {verb}", words::count(differing as u64));
         match kind {
             Kind::Curve => out.push_str(" (no class of growth is possible in both runs)"),
             Kind::Rule => out.push_str(" (it spoke in one of the runs only)"),

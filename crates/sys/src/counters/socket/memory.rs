@@ -8,8 +8,8 @@ use std::io;
 
 use model::Bytes;
 
-use super::{BY_FAMILY, LISTEN, MESSAGE, OPEN, request, u32_at};
-use crate::netlink::{self, Question, attributes};
+use super::{LISTEN, MESSAGE, OPEN, ask, request, u32_at};
+use crate::netlink::attributes;
 
 /// What the sockets of one port have in the kernel.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -29,14 +29,7 @@ pub struct Memory {
 pub fn memory(port: u16) -> io::Result<Memory> {
     let mut sum = Memory::default();
     for family in [libc::AF_INET, libc::AF_INET6] {
-        let body = question(family, port);
-        let question = Question {
-            family: libc::NETLINK_SOCK_DIAG,
-            kind: BY_FAMILY,
-            is_dump: true,
-            body: &body,
-        };
-        netlink::ask(&question, &mut |answer| sum.add(answer, port))?;
+        ask(&question(family, port), &mut |answer| sum.add(answer, port))?;
     }
     Ok(sum)
 }

@@ -72,16 +72,22 @@ const LISTEN: u32 = 1 << 10;
 const OPEN: u32 = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 
 fn dump(family: libc::c_int, states: u32) -> io::Result<Vec<Listener>> {
-    let body = request(family, states);
+    let mut found = Vec::new();
+    ask(&request(family, states), &mut |body| {
+        found.extend(listener(body))
+    })?;
+    Ok(found)
+}
+
+/// Asks for all sockets that `request` describes, and hands each answer to `take`.
+fn ask(request: &[u8], take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let question = Question {
         family: libc::NETLINK_SOCK_DIAG,
         kind: BY_FAMILY,
         is_dump: true,
-        body: &body,
+        body: request,
     };
-    let mut found = Vec::new();
-    netlink::ask(&question, &mut |body| found.extend(listener(body)))?;
-    Ok(found)
+    netlink::ask(&question, take)
 }
 
 /// `struct inet_diag_req_v2`, asking for every socket in one of these states.

@@ -21,7 +21,7 @@ impl Meter {
     /// For this process as the generator, and a server whose first process is known or not. It
     /// looks at every process, so it is made before the load of `plan` begins.
     pub(super) fn new(server: Option<u32>, plan: &PlanFile) -> Self {
-        let way = Way::to(&plan.addresses);
+        let way = Way::of(plan);
         Self {
             server,
             sockets: Sockets::of(plan),
