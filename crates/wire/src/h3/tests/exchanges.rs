@@ -1,3 +1,5 @@
+use model::Span;
+
 use super::network::{FINE, Weather, World};
 use crate::client::{Broken, Client as _, ProtocolError};
 use crate::h1::server::ServerLimits;
@@ -89,6 +91,22 @@ fn requests_that_begin_at_once_go_out_at_once() {
     assert_eq!(world.begun.len(), 1);
     assert_eq!(world.begun[0].len(), 10);
     assert!(world.run(|world| world.log.ended.len() == 11));
+}
+
+#[test]
+fn small_answers_to_what_came_at_once_share_datagrams() {
+    let mut world = World::new(12, FINE, 10);
+    world.ask("GET", "/a", None);
+    assert!(world.run(|world| world.log.ended.len() == 1));
+    // What QUIC sends of its own, to find out how long datagrams can be, is then over.
+    world.pass(Span::from_s(1));
+    world.answered.clear();
+    for _ in 0..10 {
+        world.ask("GET", "/a", None);
+    }
+    assert!(world.run(|world| world.log.ended.len() == 11));
+    let lengths: Vec<usize> = world.answered.iter().map(Vec::len).collect();
+    assert_eq!(lengths.len(), 1, "{lengths:?}");
 }
 
 /// Each begins with the datagrams that have its first byte.

@@ -90,6 +90,8 @@ pub(super) struct World {
     to_ask: Vec<Request>,
     /// What went to the server since it was last emptied.
     pub(super) said: Vec<Vec<u8>>,
+    /// What came from the server, likewise.
+    pub(super) answered: Vec<Vec<u8>>,
     /// The exchanges that began, each time that some did.
     pub(super) begun: Vec<Vec<u32>>,
     connections: u8,
@@ -185,6 +187,7 @@ impl World {
             count: 0,
             to_ask: Vec::new(),
             said: Vec::new(),
+            answered: Vec::new(),
             begun: Vec::new(),
             connections: 0,
         }
@@ -332,8 +335,9 @@ impl World {
     }
 
     fn post(&mut self, is_to_server: bool, mark: Mark, datagram: &[u8]) {
-        if is_to_server {
-            self.said.push(datagram.to_vec());
+        match is_to_server {
+            true => self.said.push(datagram.to_vec()),
+            false => self.answered.push(datagram.to_vec()),
         }
         let mut falls = |share: u64| (self.random.below(100) as u64) < share;
         let (is_lost, is_repeated) = (falls(self.weather.lost), falls(self.weather.repeated));
