@@ -17,6 +17,7 @@ pub mod message;
 mod prefixed;
 pub mod proxy;
 pub mod service;
+mod static_table;
 #[cfg(test)]
 mod testing;
 pub mod tls;

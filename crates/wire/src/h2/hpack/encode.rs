@@ -1,7 +1,8 @@
 //! Writing fields in HPACK.
 
-use super::table::STATIC;
+use super::table::KNOWN;
 use crate::prefixed::{put_integer, put_string};
+use crate::static_table::Found;
 
 /// How a field is written that no table has whole.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,17 +17,11 @@ pub(crate) enum Form {
 
 /// Appends a field whose name is in lower case: by its index if the static table has it.
 pub(crate) fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8], form: Form) {
-    let mut named = 0;
-    for (position, (known, its)) in STATIC.iter().enumerate() {
-        if known.as_bytes() == name {
-            if its.as_bytes() == value {
-                return indexed(out, position + 1);
-            }
-            if named == 0 {
-                named = position + 1;
-            }
-        }
-    }
+    let named = match KNOWN.find(name, value) {
+        Found::Field(position) => return indexed(out, position + 1),
+        Found::Name(position) => position + 1,
+        Found::Nothing => 0,
+    };
     match form {
         Form::Kept => put_integer(out, 0x40, 6, named),
         Form::Passing | Form::Plain => put_integer(out, 0x00, 4, named),
@@ -49,8 +44,7 @@ pub(crate) fn resize(out: &mut Vec<u8>, size: usize) {
 
 /// Whether every peer has that field in a table.
 pub(crate) fn is_static(name: &[u8], value: &[u8]) -> bool {
-    let is_it = |(known, its): &(&str, &str)| known.as_bytes() == name && its.as_bytes() == value;
-    STATIC.iter().any(is_it)
+    matches!(KNOWN.find(name, value), Found::Field(_))
 }
 
 fn string(out: &mut Vec<u8>, text: &[u8], form: Form) {

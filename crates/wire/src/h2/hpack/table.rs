@@ -4,6 +4,11 @@
 
 use std::collections::VecDeque;
 
+use crate::static_table::StaticTable;
+
+/// Where to look for those of the first.
+pub(super) static KNOWN: StaticTable<61> = StaticTable::new(&STATIC);
+
 /// The fields that every peer knows, from index 1 on (RFC 7541 appendix A).
 pub(super) const STATIC: [(&str, &str); 61] = [
     (":authority", ""),

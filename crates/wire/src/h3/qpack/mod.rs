@@ -3,8 +3,9 @@
 
 mod table;
 
-use self::table::STATIC;
+use self::table::{KNOWN, STATIC};
 use crate::prefixed::{BadBlock, integer, put_integer, put_string, string};
+use crate::static_table::Found;
 
 /// Whether strings are written in the Huffman code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -74,18 +75,10 @@ pub(super) fn begin(out: &mut Vec<u8>) {
 /// Appends a field whose name is in lower case: by its index if the static table has it.
 pub(super) fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8], form: Form) {
     let may_code = form == Form::Coded;
-    let mut named = None;
-    for (position, (known, its)) in STATIC.iter().enumerate() {
-        if known.as_bytes() == name {
-            if its.as_bytes() == value {
-                return put_integer(out, 0xc0, 6, position);
-            }
-            named = named.or(Some(position));
-        }
-    }
-    match named {
-        Some(position) => put_integer(out, 0x50, 4, position),
-        None => put_string(out, 0x20, 3, name, may_code),
+    match KNOWN.find(name, value) {
+        Found::Field(position) => return put_integer(out, 0xc0, 6, position),
+        Found::Name(position) => put_integer(out, 0x50, 4, position),
+        Found::Nothing => put_string(out, 0x20, 3, name, may_code),
     }
     put_string(out, 0x00, 7, value, may_code);
 }

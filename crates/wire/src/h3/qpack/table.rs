@@ -1,5 +1,10 @@
 //! The fields that every peer knows, from index 0 on (RFC 9204 appendix A).
 
+use crate::static_table::StaticTable;
+
+/// Where to look for them.
+pub(super) static KNOWN: StaticTable<99> = StaticTable::new(&STATIC);
+
 #[rustfmt::skip]
 pub(super) const STATIC: [(&str, &str); 99] = [
     (":authority", ""),
