@@ -130,9 +130,9 @@ impl<F: Clone> Peer<F> {
         handler: &mut impl Handler<File = F, Kept = K>,
     ) -> Result<(), Code> {
         if let Some(place) = self.streams.iter().position(|stream| stream.id == id) {
-            let stream = self.streams.swap_remove(place);
+            let mut stream = self.streams.remove(place);
             self.refuse(id, Code::REQUEST_CANCELLED);
-            self.drop_stream(stream, handler);
+            stream.let_go(handler);
             self.spend(RESET)?;
         }
         Ok(())
@@ -269,43 +269,43 @@ impl<F: Clone> Peer<F> {
         if self.is_over {
             return;
         }
-        let mut place = 0;
-        while let Some(stream) = self.streams.get(place) {
+        let mut held = self.held(|stage| matches!(stage, Stage::Answering));
+        let mut streams = std::mem::take(&mut self.streams);
+        // In the order in which they came, which is that in which QUIC sends them.
+        streams.retain_mut(|stream| {
             let has_to_wait = match &stream.stage {
-                Stage::Waiting(text) => !self.may_answer() || self.is_unproven(stream, text),
+                Stage::Waiting(text) => held >= HELD_LIMIT || self.is_unproven(stream, text),
                 _ => stream.is_reading(),
             };
             if has_to_wait {
-                place += 1;
-                continue;
+                return true;
             }
-            let mut stream = self.streams.swap_remove(place);
-            if let Stage::Waiting(text) = &mut stream.stage {
-                let text = std::mem::take(text);
-                stream.stage = Stage::Answering;
-                stream.answer.begin(&text, handler);
+            match &mut stream.stage {
+                Stage::Waiting(text) => {
+                    let text = std::mem::take(text);
+                    stream.stage = Stage::Answering;
+                    stream.answer.begin(&text, handler);
+                }
+                _ => held -= stream.held(),
             }
             let (halt, has_written) = stream.write(now, &mut self.quic, &mut self.scratch, handler);
             if has_written {
                 self.deadline = now + limits.idle_time;
             }
             match halt {
-                Halt::Done => self.end_answer(stream, handler),
+                Halt::Done => self.end_answer(stream),
                 Halt::Later => {
-                    // Back where it was: the others come next.
-                    self.streams.push(stream);
-                    let last = self.streams.len() - 1;
-                    self.streams.swap(place, last);
-                    place += 1;
+                    held += stream.held();
+                    return true;
                 }
-                Halt::Broken => {
-                    self.refuse(stream.id, Code::INTERNAL);
-                    self.drop_stream(stream, handler);
-                }
+                Halt::Broken => self.refuse(stream.id, Code::INTERNAL),
                 Halt::Close => self.end(Code::NO_ERROR),
                 Halt::Reset => self.end(Code::INTERNAL),
             }
-        }
+            stream.let_go(handler);
+            false
+        });
+        self.streams = streams;
         let is_served = self.streams.is_empty() && self.quic.streams().send_streams() <= 1;
         if self.is_draining && is_served {
             self.end(Code::NO_ERROR);
@@ -313,7 +313,7 @@ impl<F: Clone> Peer<F> {
     }
 
     /// An answer has been handed to QUIC whole.
-    fn end_answer<K>(&mut self, stream: Stream<F>, handler: &mut impl Handler<File = F, Kept = K>) {
+    fn end_answer(&mut self, stream: &Stream<F>) {
         if stream.is_half_open {
             // What the client still sends is of no use (RFC 9114 §4.1).
             let _over = self
@@ -322,25 +322,12 @@ impl<F: Clone> Peer<F> {
                 .stop(Code::NO_ERROR.to_quic());
         }
         self.patience = PATIENCE.min(self.patience + PATIENCE_PER_ANSWER);
-        self.drop_stream(stream, handler);
-    }
-
-    #[expect(
-        clippy::unused_self,
-        reason = "it reads as what is done to the connection"
-    )]
-    pub(super) fn drop_stream<K>(
-        &self,
-        stream: Stream<F>,
-        handler: &mut impl Handler<File = F, Kept = K>,
-    ) {
-        stream.answer.drop(handler);
     }
 
     /// Lets go of everything: the connection is over.
     pub(super) fn clear<K>(&mut self, handler: &mut impl Handler<File = F, Kept = K>) {
-        for stream in std::mem::take(&mut self.streams) {
-            self.drop_stream(stream, handler);
+        for mut stream in std::mem::take(&mut self.streams) {
+            stream.let_go(handler);
         }
         self.one_way = Vec::new();
         self.scratch = Vec::new();

@@ -63,10 +63,14 @@ impl<F: Clone> Peer<F> {
         let mut stream = self.streams.swap_remove(place);
         let result = self.read_into(now, &mut stream, limits, handler);
         match result {
-            Ok(true) => self.streams.push(stream),
-            Ok(false) => self.drop_stream(stream, handler),
+            Ok(true) => {
+                self.streams.push(stream);
+                let last = self.streams.len() - 1;
+                self.streams.swap(place, last);
+            }
+            Ok(false) => stream.let_go(handler),
             Err(code) => {
-                self.drop_stream(stream, handler);
+                stream.let_go(handler);
                 return Err(code);
             }
         }

@@ -102,6 +102,11 @@ impl<F: Clone> Stream<F> {
         of_request + self.reader.held() + self.rest.len() + self.answer.held()
     }
 
+    /// It is over: gives the handler its buffer back.
+    pub(super) fn let_go<K>(&mut self, handler: &mut impl Handler<File = F, Kept = K>) {
+        std::mem::replace(&mut self.answer, Answer::new()).drop(handler);
+    }
+
     /// Writes as much of the answer as QUIC takes; whether that was anything.
     pub(super) fn write<K>(
         &mut self,

@@ -109,6 +109,24 @@ fn small_answers_to_what_came_at_once_share_datagrams() {
     assert_eq!(lengths.len(), 1, "{lengths:?}");
 }
 
+/// In the order in which they were asked for, of all that came at once.
+#[test]
+fn answers_to_what_came_at_once_go_out_in_order() {
+    let mut world = World::new(13, FINE, 6);
+    world.ask("GET", "/a", None);
+    assert!(world.run(|world| world.log.ended.len() == 1));
+    world.log.ended.clear();
+    // The last is asked for first.
+    for target in ["/a", "/a", "/a", "/kept", "/kept", "/a"] {
+        world.ask("GET", target, None);
+    }
+    assert!(world.run(|world| world.log.ended.len() == 6));
+    let lengths: Vec<usize> = (world.log.ended.iter())
+        .map(|ended| ended.unwrap().1)
+        .collect();
+    assert_eq!(lengths, [5, 4, 4, 5, 5, 5]);
+}
+
 /// Each begins with the datagrams that have its first byte.
 #[test]
 fn long_requests_begin_as_they_go_out() {
