@@ -192,6 +192,16 @@ pub(super) fn put_head(out: &mut Vec<u8>, kind: u64, length: usize) {
     put_number(out, length as u64);
 }
 
+/// How long such a head is, of a kind that has a meaning here.
+pub(super) const fn head_length(length: usize) -> usize {
+    1 + match length {
+        0..0x40 => 1,
+        0x40..0x4000 => 2,
+        0x4000..0x4000_0000 => 4,
+        _ => 8,
+    }
+}
+
 /// What both sides say first on their control stream: its kind, and settings that change nothing.
 /// Without them the peer may use no dynamic table (RFC 9204 §5).
 pub(super) fn greeting() -> Vec<u8> {

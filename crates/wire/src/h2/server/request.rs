@@ -170,7 +170,7 @@ impl Builder {
         } else {
             b"\r\n"
         };
-        for part in [
+        let parts = [
             &self.method,
             b" ".as_slice(),
             &self.path,
@@ -182,7 +182,9 @@ impl Builder {
             end,
             &self.fields,
             b"\r\n",
-        ] {
+        ];
+        out.reserve(parts.iter().map(|part| part.len()).sum());
+        for part in parts {
             out.extend_from_slice(part);
         }
         Ok(())

@@ -6,7 +6,7 @@ use quinn_proto::{Connection, StreamId, WriteError};
 
 use crate::answer::{Answer, Piece};
 use crate::h2::server::answer::each_field;
-use crate::h3::frame::{Reader, kind, put_head};
+use crate::h3::frame::{Reader, head_length, kind, put_head};
 use crate::h3::qpack::{self, Form};
 use crate::service::Handler;
 
@@ -157,7 +157,7 @@ impl<F: Clone> Stream<F> {
                     ..
                 } => {
                     let count = usize::try_from(length).map_or(PAYLOAD, |there| there.min(PAYLOAD));
-                    let mut frame = Vec::with_capacity(count + 16);
+                    let mut frame = Vec::with_capacity(head_length(count) + count);
                     put_head(&mut frame, kind::DATA, count);
                     if !handler.read(file, offset, count, &mut frame) {
                         // The file is shorter than was promised.
@@ -183,7 +183,7 @@ impl<F: Clone> Stream<F> {
 /// A frame of the content that `text` begins with; how much of it that is.
 fn put_content(text: &[u8]) -> (Bytes, usize) {
     let count = text.len().min(PAYLOAD);
-    let mut frames = Vec::with_capacity(count + 16);
+    let mut frames = Vec::with_capacity(head_length(count) + count);
     put_head(&mut frames, kind::DATA, count);
     frames.extend_from_slice(&text[..count]);
     (frames.into(), count)
@@ -199,7 +199,13 @@ fn put_answer(text: &[u8], block: &mut Vec<u8>) -> Option<(Bytes, usize)> {
     })?;
     let content = text.len() - length;
     let count = content.min(PAYLOAD);
-    let mut frames = Vec::with_capacity(block.len() + count + 32);
+    let of_content = match count {
+        0 => 0,
+        _ => head_length(count) + count,
+    };
+    // With room to spare one more allocation would make `Bytes` of them.
+    let room = head_length(block.len()) + block.len() + of_content;
+    let mut frames = Vec::with_capacity(room);
     put_head(&mut frames, kind::HEADERS, block.len());
     frames.extend_from_slice(block);
     if count > 0 {
