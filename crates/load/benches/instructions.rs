@@ -5,6 +5,8 @@
 
 #![allow(clippy::print_stdout, reason = "a program that prints its scenarios")]
 
+mod http3;
+
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -57,6 +59,12 @@ const SCENARIOS: &[Scenario] = &[
     }),
     ("the same, closed loop, HTTP/2, 10 streams", |count| {
         http2_worker(count, 10);
+    }),
+    ("both sides of HTTP/3, 1 stream", |count| {
+        http3::run(count, 1, answer("0123456789abcdef", &[b'x'; 600]));
+    }),
+    ("both sides of HTTP/3, 10 streams", |count| {
+        http3::run(count, 10, answer("0123456789abcdef", &[b'x'; 600]));
     }),
     ("the end of an interval, 64 connections", |count| {
         intervals(count, 64);
