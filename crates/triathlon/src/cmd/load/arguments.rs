@@ -75,7 +75,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "N", value_parser = at_least_one::<u32>())]
     threads: Option<u32>,
 
-    /// Connections in total, over all threads
+    /// Connections in total, over all threads. With --script or --har: users, who have connections
+    /// of their own, or with user_rate in the script how many users may be there at once
     #[arg(
         short,
         long,
