@@ -23,6 +23,8 @@ pub(crate) struct Coming {
     is_taken: Box<[bool]>,
     /// When those came who wait for a place.
     waiting: VecDeque<Instant>,
+    /// How many of those, from the front on, are known to have found all places taken.
+    known: usize,
     /// How many may wait.
     most: usize,
     told: UsersRecord,
@@ -46,8 +48,12 @@ impl Coming {
             vacant: (0..count).rev().collect(),
             is_taken: vec![false; count as usize].into(),
             waiting: VecDeque::with_capacity(most),
+            known: 0,
             most,
-            told: UsersRecord::default(),
+            told: UsersRecord {
+                waited: Some(0),
+                ..UsersRecord::default()
+            },
         })
     }
 
@@ -89,9 +95,11 @@ impl Coming {
         let came = *self.waiting.front()?;
         let Some(user) = self.vacant.pop() else {
             self.told.waiting_most = self.told.waiting_most.max(self.waiting.len() as u64);
+            self.note_waiting();
             return None;
         };
         self.waiting.pop_front();
+        self.known = self.known.saturating_sub(1);
         self.is_taken[user as usize] = true;
         let number = u32::try_from(self.told.seated).unwrap_or(u32::MAX);
         self.told.seated += 1;
@@ -112,7 +120,18 @@ impl Coming {
     pub(crate) fn tell(&mut self, now: Instant) -> UsersRecord {
         self.look(now);
         let come = self.schedule.take_all_before(now);
-        self.told.came += come.map_or(0, |come| come.count);
+        let come = come.map_or(0, |come| come.count);
+        self.told.came += come;
+        if self.vacant.is_empty() {
+            self.note_waiting();
+            *self.told.waited.get_or_insert(0) += come;
+        }
         std::mem::take(&mut self.told)
+    }
+
+    /// All places are taken: each of those who wait has found none.
+    fn note_waiting(&mut self) {
+        *self.told.waited.get_or_insert(0) += (self.waiting.len() - self.known) as u64;
+        self.known = self.waiting.len();
     }
 }

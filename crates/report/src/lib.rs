@@ -19,6 +19,7 @@ pub mod probe;
 pub mod published;
 pub mod study;
 pub mod text;
+mod users;
 
 pub use digests::Run;
 pub use verdict::number;

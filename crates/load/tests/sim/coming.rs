@@ -42,6 +42,7 @@ fn users_come_at_their_rate_and_leave() {
         // The last one is still there.
         assert_eq!((users.left, users.there_most), (99, 2));
         assert_eq!((users.waiting_most, users.wait.max()), (0, Some(ms(0))));
+        assert_eq!(users.waited, Some(0));
         // Each has a connection of its own, and closes it, the last one after the window.
         let connections = all(&record).connections;
         assert_eq!(connections.established, 100);
@@ -76,6 +77,7 @@ fn whoever_finds_no_place_waits_for_one() {
         assert_eq!(users.there_most, 1);
         assert_eq!(users.seated, users.left + 1);
         assert!(users.waiting_most + 1 >= users.came - users.seated);
+        assert_eq!(users.waited, Some(199), "all but the first: {users:?}");
         assert!(users.wait.max().unwrap() > ms(500), "{users:?}");
         let text = text(&heard);
         assert!(text.starts_with("fififi"), "one after the other: {text}");
@@ -221,9 +223,15 @@ fn everybody_is_somewhere_on_any_kernel() {
             seated,
             left,
             there_most,
+            waited,
             ..
         } = record.users.expect("they come");
         assert!(came >= seated && seated >= left, "seed {seed}");
+        let waited = waited.expect("it is counted");
+        assert!(waited <= came, "seed {seed}");
+        if matches!(asked.stop, Stop::DurationNs(_)) {
+            assert!(came - waited <= seated, "seed {seed}");
+        }
         let places = u64::from(asked.connections);
         assert!(
             seated - left <= places && there_most <= places,

@@ -41,6 +41,7 @@ fn record(seed: u64, intervals: u64) -> Record {
     });
     record.users = (seed > 4).then(|| UsersRecord {
         came: seed,
+        waited: (seed > 5).then_some(seed),
         ..UsersRecord::default()
     });
     record.decoded = (seed > 2).then(|| Decoded {

@@ -11,7 +11,7 @@ use model::point::{
     Values,
 };
 use model::quic::QuicRecord;
-use model::record::{Example, Recovery};
+use model::record::{Example, Recovery, UsersRecord};
 use model::tls::TlsRecord;
 use model::trial::{Ceiling, Server};
 use model::usage::GroupUsage;
@@ -115,6 +115,8 @@ pub struct Digest {
     pub http2: Option<Http2Record>,
     /// What QUIC did, where they speak HTTP/3.
     pub quic: Option<QuicRecord>,
+    /// What became of users, where they came at a rate.
+    pub users: Option<UsersRecord>,
     /// What happened in stretches of the window.
     pub stretches: Vec<Stretch>,
     /// What happened in each stage of a load that changes.
@@ -206,6 +208,7 @@ impl Digest {
             tls: record.tls.clone(),
             http2: record.http2.clone(),
             quic: record.quic.clone(),
+            users: record.users.clone(),
             stretches: stretches(trial),
             stages: InStage::all(trial),
             recovery: trial.recovery.as_ref().map(recovery),

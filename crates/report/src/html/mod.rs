@@ -23,6 +23,7 @@ mod stages;
 mod steps;
 mod table;
 mod trials;
+mod users;
 mod verdicts;
 
 pub use compare::comparison;

@@ -6,6 +6,7 @@ use model::record::Record;
 use verdict::words;
 
 use super::Style;
+use crate::users::{WAIT_QUANTILES, facts};
 
 /// Who asks when.
 pub(super) fn pace(plan: &PlanFile, script: &ScriptFile) -> String {
@@ -33,26 +34,42 @@ pub(super) fn pace(plan: &PlanFile, script: &ScriptFile) -> String {
 
 /// What became of users who came, in lines; empty where none did.
 pub(super) fn came(record: &Record, style: Style) -> String {
-    let Some(users) = &record.users else {
+    let Some(users) = facts(&record.users) else {
         return String::new();
     };
-    let text = format!(
-        "{} came, warm-up included, and {} went through the script; most there at once: {}",
-        words::count(users.came),
-        words::count(users.left),
-        words::count(users.there_most)
-    );
+    let count = words::count;
+    let mut text = format!("{} came, warm-up included", count(users.came));
+    if let (Some(at_once), Some(waited)) = (users.at_once, users.waited) {
+        text.push_str(&match waited {
+            0 => ", and found a place at once".to_owned(),
+            _ => format!(
+                ": {} found a place at once, {} found all taken and waited",
+                count(at_once),
+                count(waited)
+            ),
+        });
+    }
+    if users.still_waited > 0 {
+        let still = format!("; {} still waited at the end", count(users.still_waited));
+        text.push_str(&still);
+    }
     let mut out = style.labelled("users", &text);
-    let still = users.came - users.seated;
-    if let Some(longest) = users.wait.max()
-        && users.waiting_most > 0
+    let text = format!(
+        "{} went through the script, {} were still there at the end; most there at once: {}",
+        count(users.left),
+        count(users.still_there),
+        count(users.there_most)
+    );
+    out.push_str(&style.labelled("", &text));
+    if users.waited != Some(0)
+        && let Some(longest) = users.longest
     {
+        let told = WAIT_QUANTILES.iter().zip(users.wait);
+        let told = told.filter_map(|((_, name), wait)| Some(format!("{name} {}", wait?)));
+        let told: String = told.map(|one| format!("{one}, ")).collect();
         let text = format!(
-            "Up to {} found all places taken and waited, up to {longest}; {} waited still at the \
-             end. What they asked first includes the wait. Give more connections (-c), unless \
-             that limit is what you measure.",
-            words::count(users.waiting_most),
-            words::count(still)
+            "The wait for a place, of all who found one: {told}longest {longest}. What they asked \
+             first includes it. Give more connections (-c), unless that limit is what you measure."
         );
         out.push_str(&style.labelled("", &text));
     }
@@ -86,6 +103,7 @@ mod tests {
         trial.record.users = Some(UsersRecord {
             came: 1_234,
             seated: 1_233,
+            waited: Some(9),
             left: 1_200,
             there_most: 64,
             waiting_most: 9,
@@ -93,8 +111,11 @@ mod tests {
         });
         let said = came(&trial.record, style);
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.starts_with("users 1,234 came"), "{said}");
-        assert!(said.contains("1 waited still at the end"), "{said}");
+        let expected = "users 1,234 came, warm-up included: 1,225 found a place at once, 9 found all \
+                        taken and waited; 1 still waited at the end 1,200 went through the script, \
+                        33 were still there at the end; most there at once: 64 The wait for a place, \
+                        of all who found one: longest 70.0 ms.";
+        assert!(said.starts_with(expected), "{said}");
         assert!(partly_open(&trial.record).is_some());
         let script = ScriptFile {
             arrivals: Arrivals::Poisson {
