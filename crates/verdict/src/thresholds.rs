@@ -188,6 +188,10 @@ limits! {
     DRIFT: "STA-03", "drift", None, Some(0.02), Some(0.10), "Policy";
     /// The share of connections that were not open in the window.
     CONNECTIONS_MISSING: "GEN-18", "missing", Some(0.01), Some(0.1), None, "Policy";
+    /// Users who found all places taken in terms of all who came.
+    USERS_WAITED: "GEN-19", "users_waited_share", Some(0.0), Some(0.01), None,
+        "Policy; beyond one in a hundred, the 99th percentile of first answers is a wait for a \
+         place; response times count that wait, so no share of them makes a claim invalid";
     /// The gap between two camps of rounds in terms of their median.
     GAP_OF_MEDIAN: "STA-05", "gap_of_median", None, Some(0.05), None, "Policy";
     /// The gap between two camps of rounds in terms of the wider camp.

@@ -65,6 +65,7 @@ mod two_sided_limit;
 mod udp_drops;
 mod uneven_load;
 mod unexplained_limit;
+mod users_waited;
 mod virtualised;
 mod wrong_server;
 
@@ -89,6 +90,7 @@ pub(crate) static ALL: &[&Check] = &[
     &batch_time::CHECK,
     &agents_apart::CHECK,
     &connections_missing::CHECK,
+    &users_waited::CHECK,
     &port_exhaustion::CHECK,
     &listen_overflow::CHECK,
     &syn_cookies::CHECK,

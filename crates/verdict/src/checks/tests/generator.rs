@@ -2,7 +2,7 @@
 
 use model::Outcome;
 use model::plan::RequestFile;
-use model::record::{Class, Passed};
+use model::record::{Class, Passed, UsersRecord};
 use model::trial::Ceiling;
 use model::units::{Bytes, Span};
 
@@ -35,7 +35,30 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(placement());
     cases.extend(instrument());
     cases.push(crowd());
+    cases.push(visitors());
     cases
+}
+
+/// Users who come at a rate, for whom there are too few places.
+fn visitors() -> Case {
+    fn come(trial: &mut model::Trial, waited: Option<u64>) {
+        trial.record.users = Some(UsersRecord {
+            came: 5_000,
+            seated: 5_000,
+            waited,
+            left: 4_950,
+            there_most: 64,
+            waiting_most: 7,
+            ..UsersRecord::default()
+        });
+    }
+    Case {
+        rule: "GEN-19",
+        base: closed,
+        provoke: |t| come(&mut t[0], Some(610)),
+        silent: |t| come(&mut t[0], Some(0)),
+        missing: Some((|t| come(&mut t[0], None), "places taken")),
+    }
 }
 
 /// Connections that are still being opened.
@@ -420,4 +443,25 @@ fn threads_that_share_a_cpu_are_busy_together() {
     }
     let (_, alone) = trial.record.busiest_worker().unwrap();
     assert!(alone < 0.04, "{alone}");
+}
+
+#[test]
+fn a_few_users_who_wait_are_noted() {
+    let found = |waited: Option<u64>, most: u64| {
+        let mut trial = closed().swap_remove(0);
+        trial.record.users = Some(UsersRecord {
+            came: 5_000,
+            waited,
+            waiting_most: most,
+            ..UsersRecord::default()
+        });
+        finding(&crate::judge(&trial), "GEN-19").map(|found| found.worst())
+    };
+    assert_eq!(found(Some(0), 0), None);
+    assert_eq!(found(Some(1), 1), Some(Severity::Note));
+    assert_eq!(found(Some(50), 3), Some(Severity::Note));
+    assert_eq!(found(Some(51), 3), Some(Severity::Suspect));
+    assert_eq!(found(Some(5_000), 3), Some(Severity::Suspect));
+    // Where nobody ever waited, a record of before tells so.
+    assert_eq!(found(None, 0), None);
 }
