@@ -111,10 +111,10 @@ mod tests {
         });
         let said = came(&trial.record, style);
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let expected = "users 1,234 came, warm-up included: 1,225 found a place at once, 9 found all \
-                        taken and waited; 1 still waited at the end 1,200 went through the script, \
-                        33 were still there at the end; most there at once: 64 The wait for a place, \
-                        of all who found one: longest 70.0 ms.";
+        let expected = "users 1,234 came, warm-up included: 1,225 found a place at once, 9 \
+                        found all taken and waited; 1 still waited at the end 1,200 went through \
+                        the script, 33 were still there at the end; most there at once: 64 The \
+                        wait for a place, of all who found one: longest 70.0 ms.";
         assert!(said.starts_with(expected), "{said}");
         assert!(partly_open(&trial.record).is_some());
         let script = ScriptFile {
