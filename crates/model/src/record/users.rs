@@ -29,7 +29,8 @@ pub struct UsersRecord {
 impl UsersRecord {
     /// Who found all places taken, also where a record of before tells it; none where none does.
     pub fn found_no_place(&self) -> Option<u64> {
-        self.waited.or((self.waiting_most == 0).then_some(0))
+        self.waited
+            .or_else(|| (self.waiting_most == 0).then_some(0))
     }
 
     /// Adds those of another worker.
