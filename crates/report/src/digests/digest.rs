@@ -200,9 +200,7 @@ impl Digest {
             memory: server.and_then(|usage| usage.memory_pss).map(size),
             memory_sockets: server.and_then(|usage| usage.memory_sockets).map(size),
             memory_per_connection: server.and_then(per_connection),
-            connections_before: context
-                .and_then(|server| server.standing)
-                .map(|standing| standing.connections_before),
+            connections_before: context.and_then(connections_before),
             established: record.total.connections.established,
             codings: record.codings.clone(),
             tls: record.tls.clone(),
@@ -390,6 +388,11 @@ fn place(id: &PointId) -> Values {
         }
     }
     place
+}
+
+/// The most connections that the server had held before the trial.
+fn connections_before(server: &Server) -> Option<u32> {
+    Some(server.standing?.connections_before)
 }
 
 /// Client addresses in a server's access log.
