@@ -41,6 +41,10 @@ impl Coming {
             Stop::DurationNs(span) => file.warmup + span,
             Stop::Count(_) => Span::from_s(3_600),
         };
+        // With stages, the rate of the warm-up is another one than their mean.
+        let rate = plan
+            .curve()
+            .map_or(rate, |all| all.mean_rate(Span::ZERO, time));
         let most = (rate * time / u64::from(file.workers) + 1).min(BACKLOG_LONGEST);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Some(Self {

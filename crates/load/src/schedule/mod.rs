@@ -102,7 +102,7 @@ impl Schedule {
         let arrivals = file.script.as_ref()?.arrivals;
         arrivals.rate()?;
         let seed = file.seed ^ 0x0a11_1e5a_4d00_7000;
-        Some(Self::of((arrivals, None, seed), file, index))
+        Some(Self::of((arrivals, plan.curve(), seed), file, index))
     }
 
     fn of(

@@ -1,7 +1,8 @@
 //! Users who come at a rate, go through a script once and leave.
 
 use model::outcome::Outcome;
-use model::plan::{PlanFile, Stop};
+use model::plan::pace::mean_rate;
+use model::plan::{Arrivals, PlanFile, Stop};
 use model::record::UsersRecord;
 use sys::reactor::sim::{Kernel, Reply, Then};
 
@@ -58,6 +59,47 @@ fn users_come_at_their_rate_and_leave() {
         due.sort_unstable();
         let expected: Vec<i64> = (0..100).map(|user| user * 10).collect();
         assert_eq!(due, expected, "whenever answers come");
+    });
+}
+
+/// As many come as the integral of the rate says, when it says.
+#[test]
+fn users_come_by_stages() {
+    where_kernels_never_fail(|| {
+        let mut plan = PlanFile {
+            samples: 4_000,
+            stages: ["1s:=100", "1s:=300", "1s:!500/200ms"]
+                .map(|stage| stage.parse().unwrap())
+                .into(),
+            ..seated(VISIT, closed(50, s(3)))
+        };
+        let rate_per_1000_s = mean_rate(&plan.stages);
+        let script = plan.script.as_mut().expect("it has one");
+        script.arrivals = Arrivals::Fixed { rate_per_1000_s };
+        plan.warmup = ms(500);
+        let (server, _) = hearing(|_| Some(Reply::new(HELLO)));
+        let record = simulate(plan, server);
+        let users = record.users.clone().expect("they come");
+        // 50 in the warm-up, at the rate with which the stages begin; of the peak of 200/s above
+        // 300/s, 31/32 of 200 x 0.2 s / ln 2 come within a second.
+        assert_eq!(users.came, 50 + 100 + 300 + 300 + 56);
+        assert_eq!(users.waited, Some(0), "{users:?}");
+        // The first request of each in the first stage is due at its place.
+        // A time on the curve is right to a nanosecond.
+        let us = record
+            .samples
+            .iter()
+            .map(|one| (one.due_ns + 500).div_euclid(1_000));
+        let mut due: Vec<i64> = us.collect();
+        due.retain(|due| (0..1_000_000).contains(due) && due % 10_000 == 0);
+        due.sort_unstable();
+        let expected: Vec<i64> = (0..100).map(|user| user * 10_000).collect();
+        assert_eq!(due, expected);
+        let scheduled = record.intervals.iter().map(|one| one.scheduled);
+        assert!(
+            scheduled.flatten().next().is_none(),
+            "of requests nobody says"
+        );
     });
 }
 

@@ -29,7 +29,9 @@ pub(super) fn pace(file: &PlanFile) -> Result<(), PlanError> {
     if file.stages.is_empty() {
         return Ok(());
     }
-    let why = match open {
+    let users = file.script.as_ref();
+    let users = users.and_then(|script| script.arrivals.rate());
+    let why = match open.or(users) {
         None => "a closed loop has no rate",
         Some(_) if file.stages.iter().any(Stage::is_instant) => "each lasts more than 0",
         Some(_) if file.stop != Stop::DurationNs(super::pace::length(&file.stages)) => {

@@ -86,8 +86,9 @@ pub struct PlanFile {
     pub tls: Option<TlsFile>,
     /// When exchanges become due.
     pub arrivals: Arrivals,
-    /// How the rate of an open loop changes; empty: not at all. The rate of the arrivals is then
-    /// the mean of the stages, and the measurement as long as they are.
+    /// How the rate changes of an open loop, or of the users of a script who come; empty: not at
+    /// all. The rate of these arrivals is then the mean of the stages, and the measurement as long
+    /// as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
     /// How long each user of a closed loop, of whom each connection has one, waits before a
@@ -410,8 +411,8 @@ impl Plan {
     /// The rate at which requests are to be sent in a part of the window, where that changes.
     pub fn scheduled(&self, start: Span, length: Span) -> Option<Rate> {
         let from = self.file.warmup + start;
-        self.curve()
-            .map(|curve| curve.mean_rate(from, from + length))
+        let of_requests = self.curve().filter(|_| self.is_open_loop());
+        of_requests.map(|curve| curve.mean_rate(from, from + length))
     }
 
     /// The CPU of worker `index`, if workers are pinned.

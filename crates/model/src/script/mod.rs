@@ -20,8 +20,8 @@ pub use self::around::{Alone, Around, Named};
 use self::variables::Variables;
 use crate::experiment::{ArrivalKind, RateText};
 use crate::plan::{
-    AnswerFile, Arrivals, Expectation, PlanError, ScriptFile, StepFile, TakeFile, Think, Url,
-    WayFile,
+    AnswerFile, Arrivals, Expectation, PlanError, ScriptFile, Stage, StepFile, TakeFile, Think,
+    Url, WayFile, pace,
 };
 use crate::request::{Request, RequestFile};
 
@@ -32,6 +32,8 @@ pub struct Script {
     pub requests: Vec<RequestFile>,
     /// What users do with them.
     pub steps: ScriptFile,
+    /// How the rate changes at which users come; empty: not at all.
+    pub stages: Vec<Stage>,
 }
 
 /// What is wrong with a script.
@@ -84,13 +86,14 @@ pub fn read(
         None => Ok(None),
         Some(start) => law("start", start).map(Some),
     };
+    let stages = written.stages().map_err(mistake)?;
     let steps = start.and_then(|start| {
         reader.variables.declare(&written.variables, around)?;
         reader.name_taken(&written.step)?;
         let steps = reader.steps(&written.step)?;
         Ok(ScriptFile {
             start,
-            arrivals: written.arrivals()?,
+            arrivals: written.arrivals(&stages)?,
             steps,
             user_connections: written.user_connections,
             cookies: written.cookies,
@@ -101,6 +104,7 @@ pub fn read(
     Ok(Script {
         steps: steps.map_err(mistake)?,
         requests: reader.requests,
+        stages,
     })
 }
 
@@ -116,6 +120,7 @@ struct Written {
     url: Option<String>,
     start: Option<Spanned<String>>,
     user_rate: Option<RateText>,
+    user_stages: Option<Spanned<String>>,
     user_arrivals: Option<Spanned<ArrivalKind>>,
     user_connections: Option<u32>,
     #[serde(default)]
@@ -127,20 +132,42 @@ struct Written {
 }
 
 impl Written {
+    /// How the rate changes at which users come.
+    fn stages(&self) -> Result<Vec<Stage>, Wrong> {
+        let Some(written) = &self.user_stages else {
+            return Ok(Vec::new());
+        };
+        let wrong = |why: String| (written.span(), format!("user_stages: {why}"));
+        if self.user_rate.is_some() {
+            return Err(wrong(
+                "they say at which rate: leave out user_rate".to_owned(),
+            ));
+        }
+        let stages = written.get_ref().split(',');
+        let stages = stages.map(|one| one.trim().parse::<Stage>());
+        let stages: Vec<Stage> = stages.collect::<Result<_, _>>().map_err(wrong)?;
+        if pace::mean_rate(&stages).is_zero() {
+            return Err(wrong("their mean rate is 0".to_owned()));
+        }
+        Ok(stages)
+    }
+
     /// When users come who take the steps once.
-    fn arrivals(&self) -> Result<Arrivals, Wrong> {
+    fn arrivals(&self, stages: &[Stage]) -> Result<Arrivals, Wrong> {
         let law = self.user_arrivals.as_ref();
-        match (self.user_rate, law.map(Spanned::get_ref)) {
+        let mean = || (!stages.is_empty()).then(|| pace::mean_rate(stages));
+        let rate = self.user_rate.map(|RateText(rate)| rate).or_else(mean);
+        match (rate, law.map(Spanned::get_ref)) {
             (None, None) => Ok(Arrivals::Closed),
             (None, Some(_)) => {
                 let why = "it says how users come: give user_rate, too, as in user_rate = 50";
                 let at = law.map(Spanned::span).unwrap_or_default();
                 Err((at, why.to_owned()))
             }
-            (Some(RateText(rate_per_1000_s)), Some(ArrivalKind::Fixed)) => {
+            (Some(rate_per_1000_s), Some(ArrivalKind::Fixed)) => {
                 Ok(Arrivals::Fixed { rate_per_1000_s })
             }
-            (Some(RateText(rate_per_1000_s)), None | Some(ArrivalKind::Poisson)) => {
+            (Some(rate_per_1000_s), None | Some(ArrivalKind::Poisson)) => {
                 Ok(Arrivals::Poisson { rate_per_1000_s })
             }
         }

@@ -91,6 +91,28 @@ fn users_may_come_at_a_rate() {
 }
 
 #[test]
+fn users_may_come_by_stages() {
+    let step = "[[step]]\nget = '/'\n";
+    let read = |keys: &str| parse(&format!("{keys}\n{step}"));
+    let script = read("user_stages = '10s:=100, 10s:=300'\nuser_arrivals = 'fixed'").unwrap();
+    let stages: Vec<String> = script.stages.iter().map(ToString::to_string).collect();
+    assert_eq!(stages, ["10s:=100", "10s:=300"]);
+    let rate_per_1000_s = Rate::per_second(200);
+    assert_eq!(script.steps.arrivals, Arrivals::Fixed { rate_per_1000_s });
+    for (keys, expected) in [
+        ("user_stages = '10s'", "user_stages: '10s' is not a stage"),
+        ("user_stages = '10s:0'", "their mean rate is 0"),
+        (
+            "user_rate = 5\nuser_stages = '10s:5'",
+            "leave out user_rate",
+        ),
+    ] {
+        let mistake = read(keys).unwrap_err();
+        assert!(mistake.why.contains(expected), "{mistake}");
+    }
+}
+
+#[test]
 fn every_kind_of_step_is_read() {
     let check = |text: &str, expected: &str| {
         let script = parse(text).unwrap_or_else(|mistake| panic!("{mistake}: {text}"));

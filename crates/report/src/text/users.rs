@@ -23,10 +23,17 @@ pub(super) fn pace(plan: &PlanFile, script: &ScriptFile) -> String {
         Arrivals::Poisson { rate_per_1000_s } => (rate_per_1000_s, "at random (Poisson)"),
         Arrivals::Uniform { rate_per_1000_s } => (rate_per_1000_s, "each at random in its place"),
     };
-    let rate = words::rate(rate.as_per_second_f64());
+    let mut rate = format!("{} users/s come", words::rate(rate.as_per_second_f64()));
+    if !plan.stages.is_empty() {
+        let stages: Vec<String> = plan.stages.iter().map(ToString::to_string).collect();
+        rate = format!(
+            "users come in stages {}, {rate} on average",
+            stages.join(",")
+        );
+    }
     let places = u64::from(plan.connections / plan.user_connections());
     format!(
-        "partly open loop, {rate} users/s come, {spacing}, follow a script of {requests} requests \
+        "partly open loop, {rate}, {spacing}, follow a script of {requests} requests \
          once and leave, up to {} at once",
         words::count(places)
     )
@@ -128,5 +135,10 @@ mod tests {
             said.starts_with("partly open loop, 50 users/s come"),
             "{said}"
         );
+        trial.plan.stages = vec!["30s:50".parse().unwrap(), "2m:0".parse().unwrap()];
+        let said = pace(&trial.plan, &script);
+        let expected = "partly open loop, users come in stages 30s:50,120s:0, 50 users/s come on \
+                        average, at random";
+        assert!(said.starts_with(expected), "{said}");
     }
 }

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use model::Outcome;
+use model::plan::Stop;
+use model::units::Span;
 
 use crate::serve::Served;
 use crate::support::need;
@@ -143,6 +145,27 @@ fn the_first_step_that_fails_is_named() {
     run(&served.url("/"), text, "-n 40 -c 2 -t 1")
         .expect_code(1)
         .expect_complaint(&["expected one: 'sell': status 404 instead of 200"]);
+}
+
+/// Stages say how many come, and how long is measured.
+#[test]
+fn users_come_by_stages() {
+    let served = Served::start(&[("a", b"one")], "");
+    let text = "user_stages = '200ms:=100,200ms:=300'\nuser_arrivals = 'fixed'\n\
+                [[step]]\nname = 'front'\nget = '/a'\n";
+    let flags = "-c 100 -t 2 --timeout 10s --json -";
+    let trial = run(&served.url("/"), text, flags).trial();
+    assert_eq!(trial.plan.stop, Stop::DurationNs(Span::from_ms(400)));
+    let users = trial.record.users.expect("they come");
+    assert_eq!(users.came, 80, "{users:?}");
+    let told = run(&served.url("/"), text, "-c 100 -t 2").stdout;
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "partly open loop, users come in stages 200ms:=100,200ms:=300, 200 users/s come on \
+                average, evenly spaced";
+    assert!(told.contains(said), "{told}");
+    run(&served.url("/"), text, "-d 1s")
+        .expect_code(2)
+        .expect_complaint(&["user_stages", "leave out --duration"]);
 }
 
 #[test]

@@ -274,7 +274,7 @@ fn users_come_and_leave_over_each_protocol() {
     let told = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         "partly open loop, 200 users/s come, evenly spaced, follow a script of 3",
-        "came, warm-up included, and",
+        "came, warm-up included, and found a place at once",
     ] {
         assert!(told.contains(said), "{run:#?}");
     }

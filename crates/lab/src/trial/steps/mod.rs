@@ -38,6 +38,7 @@ fn from_memory(script: Script) -> Script {
     Script {
         requests: script.requests.into_iter().map(request).collect(),
         steps: script.steps.requests_alone(),
+        stages: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::plan::{Arrivals, Plan, Protocol};
-use crate::units::Rate;
+use crate::plan::{Arrivals, Plan, Protocol, Stop};
+use crate::units::{Rate, Span};
 
 fn wait() -> StepFile {
     StepFile::Wait("1ms".parse().unwrap())
@@ -58,6 +58,29 @@ fn a_user_who_may_never_ask_is_refused() {
     let rare = choose(vec![(1, vec![ask()]), (9, vec![])]);
     let thousand = repeat(1_000, 1_000, vec![repeat(1_000, 1_000, vec![rare])]);
     check(vec![ask(), thousand], |_| {}, "more than 10,000 steps");
+}
+
+#[test]
+fn the_rate_of_users_who_come_may_change() {
+    let ask = || vec![StepFile::Ask(0)];
+    let stage = || vec!["10s:=8".parse().unwrap()];
+    let come = |file: &mut PlanFile| {
+        let rate_per_1000_s = Rate::per_second(8);
+        file.script.as_mut().unwrap().arrivals = Arrivals::Fixed { rate_per_1000_s };
+        file.stages = stage();
+        file.stop = Stop::DurationNs(Span::from_s(10));
+    };
+    check(ask(), come, "");
+    check(
+        ask(),
+        |file| file.stages = stage(),
+        "closed loop has no rate",
+    );
+    let longer = |file: &mut PlanFile| {
+        come(file);
+        file.stop = Stop::DurationNs(Span::from_s(11));
+    };
+    check(ask(), longer, "as long as they are");
 }
 
 #[test]

@@ -144,6 +144,7 @@ pub fn read(text: &str, base: Option<&str>) -> Result<Recorded, String> {
         script: Script {
             requests: reader.requests,
             steps: script,
+            stages: Vec::new(),
         },
         left_out: reader.left_out,
     })

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use model::plan::{Backend, Expectation, FORMAT, Level, Plan, PlanFile, Spin, Stop, pace};
+use model::plan::{Backend, Expectation, FORMAT, Level, Plan, PlanFile, Spin, Stage, Stop, pace};
 use model::threshold::Threshold;
 use model::trial::Context;
 use model::units::Span;
@@ -322,7 +322,8 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         .shared_cpus
         .as_ref()
         .is_none_or(|shared| !shared.is_empty());
-    let (stop, warmup) = stop(args);
+    let stages = stages(args, asks.stages)?;
+    let (stop, warmup) = stop(args, &stages);
     let mut file = PlanFile {
         format: FORMAT,
         requests: asks.requests,
@@ -334,7 +335,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         protocol: args.pace.protocol(&asks.place)?,
         tls: args.tls.written(),
         arrivals: args.pace.arrivals(),
-        stages: args.pace.stages.clone(),
+        stages,
         think: args.pace.think,
         script: asks.script,
         lua: script.as_ref().map(|script| script.lua.clone()),
@@ -382,13 +383,26 @@ fn sockets(args: &Args, asks: &Asks) -> u32 {
     args.connections.saturating_mul(each.unwrap_or(1))
 }
 
+/// How the rate changes: of requests by a flag, of `users` who come by their script.
+fn stages(args: &Args, users: Vec<Stage>) -> Result<Vec<Stage>, UsageError> {
+    if users.is_empty() {
+        return Ok(args.pace.stages.clone());
+    }
+    let is_said_twice = args.duration.is_some() || args.requests.is_some();
+    if is_said_twice || !args.pace.stages.is_empty() || !args.pace.capacity.is_empty() {
+        return Err(UsageError(
+            "--script: user_stages say how many users come and for how long: leave out \
+             --duration, --requests, --stages and --capacity"
+                .to_owned(),
+        ));
+    }
+    Ok(users)
+}
+
 /// When the measurement ends, and how long the warm-up is by default.
-fn stop(args: &Args) -> (Stop, Span) {
-    if !args.pace.stages.is_empty() {
-        return (
-            Stop::DurationNs(pace::length(&args.pace.stages)),
-            Span::ZERO,
-        );
+fn stop(args: &Args, stages: &[Stage]) -> (Stop, Span) {
+    if !stages.is_empty() {
+        return (Stop::DurationNs(pace::length(stages)), Span::ZERO);
     }
     match args.requests {
         Some(count) => (Stop::Count(count), Span::ZERO),

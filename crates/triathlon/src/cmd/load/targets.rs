@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use model::plan::{HttpProxy, RequestFile, ScriptFile, Url};
+use model::plan::{HttpProxy, RequestFile, ScriptFile, Stage, Url};
 use model::redact::{self, REDACTED};
 use model::script::har::{self, LeftOut};
 use model::script::{self, Script};
@@ -169,6 +169,8 @@ impl Accepted {
 pub(super) struct Asks {
     pub(super) requests: Vec<RequestFile>,
     pub(super) script: Option<ScriptFile>,
+    /// How the rate changes at which users come; empty: not at all.
+    pub(super) stages: Vec<Stage>,
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) unix_socket: Option<String>,
     pub(super) http_proxy: Option<HttpProxy>,
@@ -186,10 +188,14 @@ impl Targets {
     /// The requests and the addresses.
     pub(super) fn read(&self) -> anyhow::Result<Asks> {
         let fields = self.fields()?;
-        let (mut requests, script) = match (&self.script, &self.har) {
-            (Some(path), _) => self.follow(path)?,
-            (None, Some(path)) => self.repeat(path)?,
-            (None, None) => (self.requests()?, None),
+        let script = match (&self.script, &self.har) {
+            (Some(path), _) => Some(self.follow(path)?),
+            (None, Some(path)) => Some(self.repeat(path)?),
+            (None, None) => None,
+        };
+        let (mut requests, script, stages) = match script {
+            Some(script) => (script.requests, Some(script.steps), script.stages),
+            None => (self.requests()?, None, Vec::new()),
         };
         for request in &mut requests {
             request.headers.extend(fields.iter().cloned());
@@ -219,6 +225,7 @@ impl Targets {
         Ok(Asks {
             requests,
             script,
+            stages,
             addresses,
             unix_socket: self.unix_socket.clone(),
             http_proxy: self.proxy.as_deref().map(|proxy| HttpProxy {
@@ -231,19 +238,18 @@ impl Targets {
     }
 
     /// What users do who follow the script at `path`.
-    fn follow(&self, path: &Path) -> anyhow::Result<(Vec<RequestFile>, Option<ScriptFile>)> {
+    fn follow(&self, path: &Path) -> anyhow::Result<Script> {
         let base = self.only_server("--script")?;
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("--script: cannot read {name}"))?;
         let around = Beside(path.parent().unwrap_or_else(|| Path::new("")));
-        let Script { requests, steps } = script::read(&name, &text, base, &around)
-            .map_err(|mistake| UsageError(format!("--script: {mistake}")))?;
-        Ok((requests, Some(steps)))
+        let read = script::read(&name, &text, base, &around);
+        Ok(read.map_err(|mistake| UsageError(format!("--script: {mistake}")))?)
     }
 
     /// What users do who repeat the recording at `path`.
-    fn repeat(&self, path: &Path) -> anyhow::Result<(Vec<RequestFile>, Option<ScriptFile>)> {
+    fn repeat(&self, path: &Path) -> anyhow::Result<Script> {
         let base = self.only_server("--har")?;
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("--har: cannot read {}", path.display()))?;
@@ -253,8 +259,7 @@ impl Targets {
             let (name, left_out) = (path.display(), recorded.left_out);
             out::note(format_args!("{name}: requests left out: {left_out}"));
         }
-        let Script { requests, steps } = recorded.script;
-        Ok((requests, Some(steps)))
+        Ok(recorded.script)
     }
 
     /// The URL of the server that `flag` is about, if there is one.
