@@ -1,4 +1,5 @@
 use super::*;
+use crate::plan::Arrivals;
 use crate::units::Rate;
 
 struct Shelf;
