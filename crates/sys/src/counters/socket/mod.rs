@@ -74,7 +74,7 @@ const OPEN: u32 = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 fn dump(family: libc::c_int, states: u32) -> io::Result<Vec<Listener>> {
     let mut found = Vec::new();
     ask(&request(family, states), &mut |body| {
-        found.extend(listener(body))
+        found.extend(listener(body));
     })?;
     Ok(found)
 }
