@@ -372,6 +372,7 @@ fn the_table_of_keys_is_that_of_the_types() {
                     "decode_one_in": 1 } }] }],
         "load": { "mode": "open", "objective": "errors<1%", "rate": 1, "users": 1, "think": "1s", "ramp": "1s",
             "step": [{ "get": "/" }], "cookies": true, "user_connections": 2, "user_rate": 5,
+            "user_stages": ["1s:5"],
             "user_arrivals": "fixed", "variables": { "a": { "counter": 1 } },
             "connections": { "from": 1, "to": 2, "step": 1, "also": 4 },
             "arrivals": "fixed", "timeout": "1s", "stages": ["1s:5"], "sources": 1, "workers": 1,

@@ -285,8 +285,8 @@ impl Load {
             stop: Stop::DurationNs(experiment.duration()),
             timeout: experiment.timeout(),
             stages: match cell.rate {
-                Some(_) => experiment.stages(),
-                None => Vec::new(),
+                None if !experiment.users().come_by_stages() => Vec::new(),
+                _ => experiment.stages(),
             },
             requests_per_connection: workload.requests_per_connection,
             streams: experiment.streams(),
@@ -304,6 +304,10 @@ impl Load {
             ramp: Span::ZERO,
             think: None,
             waits: false,
+            stages: match self.rate {
+                Some(_) => self.stages,
+                None => Vec::new(),
+            },
             ..self
         }
     }
@@ -319,11 +323,12 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         address, speaks, ..
     } = &target.place;
     let address = *address;
-    // The stages were fitted to the window, and what they come to holds.
+    // The stages were fitted to the window, and what they come to holds. In a closed loop they are
+    // those of users who come.
     let (rate, stop) = match load.stages.as_slice() {
         [] => (load.rate, load.stop),
         stages => (
-            Some(pace::mean_rate(stages)),
+            load.rate.map(|_| pace::mean_rate(stages)),
             Stop::DurationNs(pace::length(stages)),
         ),
     };

@@ -153,15 +153,10 @@ pub(super) fn rates(load: &LoadFile) -> Result<Vec<Rate>, ExperimentError> {
             "load.stages",
             "they say what the rate is: leave out rate",
         )),
-        LoadMode::Open if stages => {
-            let all: Vec<Stage> = load.stages.iter().map(|stage| stage.0).collect();
-            match pace::mean_rate(&all) {
-                mean if mean == Rate::per_1000_s(0) => {
-                    Err(wrong("load.stages", "their mean rate is 0"))
-                }
-                mean => Ok(vec![mean]),
-            }
-        }
+        LoadMode::Open if stages => match mean_of(&load.stages) {
+            mean if mean.is_zero() => Err(wrong("load.stages", "their mean rate is 0")),
+            mean => Ok(vec![mean]),
+        },
         LoadMode::Open if rates.is_empty() => Err(wrong(
             "load.rate",
             "an open loop needs a rate: rate = 2000 or [\"1k\", \"2k\"]",
@@ -191,16 +186,32 @@ pub(super) fn objective(load: &LoadFile) -> Result<Vec<Threshold>, ExperimentErr
     }
 }
 
-/// The stages stretched or shortened to a window of that length: a budget that shortens windows
-/// leaves their form as it is.
+/// The mean rate of these stages.
+pub(super) fn mean_of(stages: &[StageText]) -> Rate {
+    let all: Vec<Stage> = stages.iter().map(|stage| stage.0).collect();
+    pace::mean_rate(&all)
+}
+
+/// The stages as scripts and flags have them; none where there are none.
+pub(super) fn written(stages: &[StageText]) -> Option<String> {
+    let all: Vec<String> = stages.iter().map(|stage| stage.0.to_string()).collect();
+    (!all.is_empty()).then(|| all.join(","))
+}
+
+/// The stages, of requests or of users who come, stretched or shortened to a window of that length:
+/// a budget that shortens windows leaves their form as it is.
 pub(super) fn stages(load: &LoadFile, window: Span) -> Vec<Stage> {
-    let whole: Span = load.stages.iter().map(|stage| stage.0.length).sum();
+    let stages = match load.stages.as_slice() {
+        [] => &load.user_stages,
+        of_requests => of_requests,
+    };
+    let whole: Span = stages.iter().map(|stage| stage.0.length).sum();
     let scaled = |span: Span| {
         let ns = u128::from(span.as_ns()) * u128::from(window.as_ns());
         let ns = ns / u128::from(whole.as_ns().max(1));
         Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX).max(1))
     };
-    let mut all: Vec<Stage> = load.stages.iter().map(|stage| stage.0).collect();
+    let mut all: Vec<Stage> = stages.iter().map(|stage| stage.0).collect();
     for stage in &mut all {
         stage.length = scaled(stage.length);
         if let Form::Flash { half_life, .. } = &mut stage.form {

@@ -362,6 +362,9 @@ pub struct LoadFile {
     /// Users per second who come, take the steps once and leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_rate: Option<RateText>,
+    /// How the rate changes at which they come, in the place of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_stages: Vec<StageText>,
     /// How their arrivals are spaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_arrivals: Option<ArrivalKind>,

@@ -250,7 +250,8 @@ impl Experiment {
         &self.objective
     }
 
-    /// How the rate of an open loop changes within each window; empty: not at all.
+    /// How the rate changes within each window, of an open loop or at which users come; empty: not
+    /// at all.
     pub fn stages(&self) -> Vec<Stage> {
         course::stages(&self.file.load, self.duration())
     }

@@ -14,7 +14,7 @@ use super::published::PUBLISHED;
 use super::tls::TLS;
 use super::users::{
     CONNECTIONS, COOKIES, NAME, RAMP, STEP, THINK, USER_ARRIVALS, USER_CONNECTIONS, USER_RATE,
-    USERS, VARIABLES,
+    USER_STAGES, USERS, VARIABLES,
 };
 use super::{Key, Section};
 
@@ -456,6 +456,7 @@ pub const SECTIONS: &[Section] = &[
             RAMP,
             USER_CONNECTIONS,
             USER_RATE,
+            USER_STAGES,
             USER_ARRIVALS,
             COOKIES,
             VARIABLES,

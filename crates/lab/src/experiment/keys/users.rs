@@ -1,7 +1,7 @@
 //! Keys of connections, and of users who think, or take steps.
 
 use super::Key;
-use super::Kind::{Count, Numbers, Rate, Steps, Text, Time, Truth, Variables};
+use super::Kind::{Count, Numbers, Rate, Steps, Text, Texts, Time, Truth, Variables};
 use super::table::{NONE, key};
 
 pub(super) const CONNECTIONS: Key = key(
@@ -69,6 +69,15 @@ pub(super) const USER_RATE: Key = key(
     "Users per second who come, take the steps once and leave: their connections are their own, \
      and end with them. users, or connections, is then how many may be there at once; whoever \
      finds all places taken waits for one, and what it asks first is due when it would have been.",
+);
+
+pub(super) const USER_STAGES: Key = key(
+    "user_stages",
+    Texts,
+    NONE,
+    "user_stages = [\"20s:=5\", \"20s:=50\", \"20s:5\"]",
+    "Instead of user_rate: how it changes within each window, in the words of the key stages. \
+     Their times are stretched to the duration.",
 );
 
 pub(super) const USER_ARRIVALS: Key = key(

@@ -3,7 +3,7 @@
 
 use model::Span;
 use model::experiment::{Contents, Users, Workload};
-use model::plan::{Expectation, Level, ScriptFile, Think};
+use model::plan::{Expectation, Level, ScriptFile, Think, pace};
 use model::request::RequestFile;
 use model::script::{Around, Named, Script};
 
@@ -61,8 +61,13 @@ pub(super) fn of_load(target: &Target, load: &Load) -> Option<ScriptFile> {
         from: Span::ZERO,
         to: load.ramp,
     });
+    let arrivals = match load.stages.as_slice() {
+        [] => steps.arrivals,
+        stages => steps.arrivals.with_rate(|_| pace::mean_rate(stages)),
+    };
     Some(ScriptFile {
         start,
+        arrivals,
         ..steps.clone()
     })
 }

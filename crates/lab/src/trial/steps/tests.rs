@@ -2,7 +2,7 @@ use std::net::Ipv4Addr;
 
 use model::Plan;
 use model::experiment::Speech;
-use model::plan::StepFile;
+use model::plan::{Arrivals, StepFile, Stop};
 
 use super::super::{Speaks, plan};
 use super::*;
@@ -120,6 +120,48 @@ fn users_take_their_steps_where_the_server_has_what_they_name() {
     let script = made.file().script.as_ref().unwrap();
     assert!(!script.cookies && script.start.is_none());
     assert_eq!(script.steps.len(), 3);
+}
+
+#[test]
+fn users_come_by_stages_that_are_as_long_as_the_window() {
+    let by_stages = "user_stages = [\"10s:=4\", \"30s:=0\"]";
+    let text = SESSION.replace("ramp = \"2s\"", by_stages);
+    let experiment = experiment::parse("session.toml", &text, &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::build(folder.path(), &experiment).unwrap();
+    let workload = &experiment.workloads()[0];
+    let cell = Cell {
+        workload: 0,
+        connections: 4,
+        rate: None,
+        sources: None,
+        placement: None,
+        network: None,
+    };
+    let load = Load::of_cell(&experiment, &cell, 7);
+    let place = || Place::at(Ipv4Addr::LOCALHOST, 4711, Speaks::default());
+    let target = |racer| Target::of(racer, place(), workload, experiment.users(), &site);
+    let made = Plan::try_from(plan(&target(Racer::Server(0)), &load, &[1])).unwrap();
+    let file = made.file();
+    let lengths: Vec<Span> = file.stages.iter().map(|stage| stage.length).collect();
+    assert_eq!(lengths, [Span::from_ms(250), Span::from_ms(750)]);
+    assert_eq!(file.stop, Stop::DurationNs(Span::from_s(1)));
+    assert!(file.arrivals.is_closed());
+    let script = file.script.as_ref().unwrap();
+    let mean = Arrivals::Poisson {
+        rate_per_1000_s: "1".parse().unwrap(),
+    };
+    assert_eq!(script.arrivals, mean);
+
+    // Of the null responder everybody asks as fast as can be.
+    let ceiling = target(Racer::Ceiling {
+        cores: 1,
+        speech: Speech::CLEAR,
+    });
+    let made = Plan::try_from(plan(&ceiling, &load.hurried(), &[1])).unwrap();
+    let file = made.file();
+    assert!(file.stages.is_empty() && file.stop == Stop::DurationNs(Span::from_s(1)));
+    assert!(file.script.as_ref().unwrap().arrivals.is_closed());
 }
 
 #[test]

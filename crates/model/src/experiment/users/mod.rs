@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::file::{ArrivalKind, AskedFile, Counts, LoadFile, LoadMode};
 use super::values::RateText;
 use super::workload::Workload;
-use super::{ExperimentError, WorkloadFile, wrong};
-use crate::plan::{FORMAT, Plan, PlanError, PlanFile, Protocol, Think};
+use super::{ExperimentError, WorkloadFile, course, wrong};
+use crate::plan::{FORMAT, Plan, PlanError, PlanFile, Protocol, Stop, Think, pace};
 use crate::script::{self, Alone, Around, Mistake, Named, Script};
 use crate::units::Span;
 
@@ -26,6 +26,7 @@ pub struct Users {
     each: u32,
     /// Their steps as the text of a script.
     steps: Option<String>,
+    come_by_stages: bool,
 }
 
 impl Users {
@@ -42,6 +43,11 @@ impl Users {
     /// How many connections each has at most, where HTTP/1.1 is spoken.
     pub fn each(&self) -> u32 {
         self.each.max(1)
+    }
+
+    /// Whether they come at a rate that changes, take their steps once and leave.
+    pub const fn come_by_stages(&self) -> bool {
+        self.come_by_stages
     }
 
     /// What they ask the server of `base`, and in which steps; none where they take none. What
@@ -164,6 +170,7 @@ pub(super) fn read(
         ("load.cookies", load.cookies),
         ("load.user_connections", load.user_connections.is_some()),
         ("load.user_rate", load.user_rate.is_some()),
+        ("load.user_stages", !load.user_stages.is_empty()),
         ("load.user_arrivals", load.user_arrivals.is_some()),
         ("load.variables", !load.variables.is_empty()),
     ] {
@@ -172,15 +179,13 @@ pub(super) fn read(
             return Err(wrong(key, why));
         }
     }
-    if load.ramp.is_some() && load.user_rate.is_some() {
-        let why = "users come as user_rate says, and do not begin together: leave it out";
-        return Err(wrong("load.ramp", why));
-    }
+    come(load)?;
     let mut users = Users {
         think,
         ramp: load.ramp.unwrap_or_default(),
         each: load.user_connections.unwrap_or(1),
         steps: None,
+        come_by_stages: !load.user_stages.is_empty(),
     };
     if has_steps {
         asked_by_steps(files)?;
@@ -191,6 +196,27 @@ pub(super) fn read(
         users.steps = Some(text);
     }
     Ok(users)
+}
+
+/// Users come in one way.
+fn come(load: &LoadFile) -> Result<(), ExperimentError> {
+    let key = match (load.user_rate, load.user_stages.as_slice()) {
+        (None, []) => return Ok(()),
+        (Some(_), []) => "user_rate",
+        (None, _) => "user_stages",
+        (Some(_), _) => {
+            let why = "they say at which rate users come: leave out user_rate";
+            return Err(wrong("load.user_stages", why));
+        }
+    };
+    if load.ramp.is_some() {
+        let why = format!("users come as {key} says, and do not begin together: leave it out");
+        return Err(wrong("load.ramp", why));
+    }
+    if load.user_rate.is_none() && course::mean_of(&load.user_stages).is_zero() {
+        return Err(wrong("load.user_stages", "their mean rate is 0"));
+    }
+    Ok(())
 }
 
 /// Users wait for answers, each for one.
@@ -232,6 +258,7 @@ fn text(load: &LoadFile) -> Result<String, String> {
     struct Written<'l> {
         user_connections: Option<u32>,
         user_rate: Option<RateText>,
+        user_stages: Option<String>,
         user_arrivals: Option<ArrivalKind>,
         cookies: bool,
         variables: &'l BTreeMap<String, Value>,
@@ -240,6 +267,7 @@ fn text(load: &LoadFile) -> Result<String, String> {
     let written = Written {
         user_connections: load.user_connections,
         user_rate: load.user_rate,
+        user_stages: course::written(&load.user_stages),
         user_arrivals: load.user_arrivals,
         cookies: load.cookies,
         variables: &load.variables,
@@ -275,6 +303,10 @@ fn check(text: &str, workload: &Workload, streams: u32) -> Result<(), Experiment
     plan.timeout = Span::from_s(1);
     plan.requests = script.requests;
     plan.script = Some(script.steps);
+    if !script.stages.is_empty() {
+        plan.stop = Stop::DurationNs(pace::length(&script.stages));
+        plan.stages = script.stages;
+    }
     if streams > 1 {
         (plan.protocol, plan.streams) = (Protocol::Http2, streams);
     }

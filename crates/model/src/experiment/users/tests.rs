@@ -135,6 +135,19 @@ fn what_does_not_fit_together_is_refused() {
         &format!(r#"{{ "users": 1, "ramp": "1s", "user_rate": 5, {step} }}"#),
         "load.ramp: users come as user_rate says",
     );
+    let by_stages = r#""user_stages": ["1s:5"]"#;
+    check(
+        &format!(r#"{{ "users": 1, "ramp": "1s", {by_stages}, {step} }}"#),
+        "load.ramp: users come as user_stages says",
+    );
+    check(
+        &format!(r#"{{ "users": 1, "user_rate": 5, {by_stages}, {step} }}"#),
+        "load.user_stages: they say at which rate users come: leave out user_rate",
+    );
+    check(
+        &format!(r#"{{ "users": 1, "user_stages": ["1s:=0"], {step} }}"#),
+        "load.user_stages: their mean rate is 0",
+    );
     check(
         &format!(r#"{{ "users": 1, "user_arrivals": "fixed", {step} }}"#),
         "give user_rate, too",
@@ -144,6 +157,7 @@ fn what_does_not_fit_together_is_refused() {
         r#""ramp": "1s""#,
         r#""cookies": true"#,
         r#""user_rate": 5"#,
+        by_stages,
         r#""user_arrivals": "fixed""#,
         r#""variables": { "a": { "counter": 1 } }"#,
     ] {

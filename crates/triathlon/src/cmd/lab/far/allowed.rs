@@ -130,6 +130,7 @@ static LOAD: Table = Table {
         "user_arrivals",
         "user_connections",
         "user_rate",
+        "user_stages",
         "workers",
     ],
     tables: &[
