@@ -129,3 +129,59 @@ fn check(trial: &Trial, lines: &[(String, String)]) {
     let (least, most) = ((pages - 14) * 7, pages * 7);
     assert!((least..=most).contains(&pictures), "{logged:?}");
 }
+
+const COMING: &str = "
+    [experiment]
+    name = 'session'
+    question = '?'
+    rounds = 1
+    duration = '200ms'
+    warmup = '0s'
+    [[server]]
+    product = 'origin'
+    [[workload]]
+    name = 'page'
+    [[workload.request]]
+    name = 'page'
+    body = { bytes = 7 }
+    [load]
+    users = 100
+    user_stages = ['5s:=100', '5s:=300']
+    user_arrivals = 'fixed'
+    [[load.step]]
+    get = 'page'
+    [[load.step]]
+    get = 'page'
+";
+
+#[test]
+fn users_of_an_experiment_come_by_stages() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("session.toml");
+    fs::write(&file, COMING).expect("a file");
+    let results = folder.path().join("results");
+    let (file, results_text) = (file.display().to_string(), results.display().to_string());
+    let words = ["repeats=0", "calm=0s", "--results", &results_text];
+    let flags = words.into_iter().chain(["--no-lock", "--hiccups", "0s"]);
+    triathlon(["lab", &file].into_iter().chain(flags)).expect_measured();
+    let trials = trials(&results);
+    assert!(!trials.is_empty());
+    for trial in &trials {
+        let lengths: Vec<u64> = trial
+            .plan
+            .stages
+            .iter()
+            .map(|one| one.length.as_ns())
+            .collect();
+        assert_eq!(lengths, [100_000_000, 100_000_000]);
+        let users = trial.record.users.as_ref().expect("they come");
+        // Forty in the window, and those who came while it settled, at the first rate.
+        let settling = trial.plan.warmup.as_ns() / 10_000_000;
+        let all = 40 + settling;
+        assert!(
+            (all - 1..=all + 1).contains(&users.came),
+            "{settling} {users:?}"
+        );
+        assert_eq!(trial.record.total.outcomes.failures(), 0);
+    }
+}
