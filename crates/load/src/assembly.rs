@@ -11,6 +11,7 @@ use crate::coming::Coming;
 use crate::decoding::Decoder;
 use crate::dictation::Dictation;
 use crate::hooks::Hooks;
+use crate::pages::Pages;
 use crate::pool;
 use crate::preamble::Preamble;
 use crate::progress::Progress;
@@ -138,6 +139,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             dictation,
             Follower::new(plan, plan.connections_of(index)),
             Decoder::new(plan, plan.connections_of(index)),
+            Pages::new(plan, index),
         ),
         requests,
         reactor,

@@ -369,10 +369,12 @@ impl Sink for Watch<'_> {
         {
             flight.cause = hooks.lacks(self.place, class);
         }
-        self.recorder.end(&flight.end(self.at));
+        let exchange = flight.end(self.at);
+        self.recorder.end(&exchange);
         self.seen.answered += 1;
         if let Some(hooks) = &mut self.hooks {
             hooks.complete(self.place);
+            hooks.ended(self.place, &exchange, self.recorder.phase());
         }
     }
 
@@ -393,8 +395,12 @@ impl Sink for Watch<'_> {
                 error: self.error,
             },
         });
-        self.recorder.end(&flight.end(self.at));
+        let exchange = flight.end(self.at);
+        self.recorder.end(&exchange);
         self.seen.broken += 1;
+        if let Some(hooks) = &mut self.hooks {
+            hooks.ended(self.place, &exchange, self.recorder.phase());
+        }
     }
 
     fn closing(&mut self) {

@@ -1,16 +1,19 @@
 //! Who takes part in exchanges beside the plan: users who know something, an author who makes the
-//! requests or hears the answers, whoever follows redirects, and whoever decodes what comes.
+//! requests or hears the answers, whoever follows redirects, whoever decodes what comes, and
+//! whoever times pages.
 //!
 //! A worker has them behind one pointer, so that an exchange without them pays for a look at it
 //! and for nothing else.
 
+use model::event::Phase;
 use model::units::{Instant, Span};
 use wire::{Client, Head, Request, RequestId};
 
 use crate::decoding::Decoder;
 use crate::dictation::Dictation;
-use crate::exchange::Cause;
+use crate::exchange::{Cause, Exchange};
 use crate::flight::Flight;
+use crate::pages::Pages;
 use crate::redirect::{Follower, Since};
 use crate::session::Sessions;
 
@@ -25,6 +28,8 @@ pub(crate) struct Hooks {
     follower: Option<Follower>,
     /// Who decodes answers, if the plan wants that.
     pub(crate) decoder: Option<Decoder>,
+    /// The pages of users, if they have parts.
+    pub(crate) pages: Option<Pages>,
 }
 
 impl Hooks {
@@ -34,15 +39,20 @@ impl Hooks {
         dictation: Option<Dictation>,
         follower: Option<Follower>,
         decoder: Option<Decoder>,
+        pages: Option<Pages>,
     ) -> Option<Box<Self>> {
-        let has_any =
-            sessions.is_some() || dictation.is_some() || follower.is_some() || decoder.is_some();
+        let has_any = sessions.is_some()
+            || dictation.is_some()
+            || follower.is_some()
+            || decoder.is_some()
+            || pages.is_some();
         has_any.then(|| {
             Box::new(Self {
                 sessions,
                 dictation,
                 follower,
                 decoder,
+                pages,
             })
         })
     }
@@ -171,6 +181,13 @@ impl Hooks {
     pub(crate) fn complete(&mut self, place: u32) {
         if let Some(author) = self.dictation.as_mut().filter(|author| author.hears()) {
             author.complete(place);
+        }
+    }
+
+    /// An exchange in `place` has ended in whatever way, in this phase.
+    pub(crate) fn ended(&mut self, place: u32, exchange: &Exchange, phase: Phase) {
+        if let Some(pages) = &mut self.pages {
+            pages.end(place, exchange, phase);
         }
     }
 

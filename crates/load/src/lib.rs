@@ -19,6 +19,7 @@ mod in_flight;
 mod limits;
 mod lookup;
 mod observer;
+mod pages;
 mod parts;
 mod pool;
 mod preamble;

@@ -9,6 +9,7 @@ use std::ops::Range;
 use model::plan::{ScriptFile, StepFile, Think};
 use model::units::Span;
 
+use crate::pages::{Begun, begun_with};
 use crate::random::Random;
 use crate::users::draw;
 
@@ -31,6 +32,8 @@ enum Op {
     Ask {
         first: u32,
         count: u32,
+        /// The page that begins with them.
+        page: Option<Begun>,
     },
     /// One of so many ways from `first` on.
     Choose {
@@ -72,10 +75,11 @@ impl Program {
     }
 
     fn add(&mut self, steps: &[StepFile], depth: u32) {
-        for step in steps {
+        for (position, step) in steps.iter().enumerate() {
+            let page = begun_with(steps, position);
             match step {
-                StepFile::Ask(class) => self.add_asked(&[*class]),
-                StepFile::Together(classes) => self.add_asked(classes),
+                StepFile::Ask(class) => self.add_asked(&[*class], page),
+                StepFile::Together(classes) => self.add_asked(classes, page),
                 StepFile::Wait(law) => self.ops.push(Op::Wait(*law)),
                 StepFile::Choose(ways) => self.add_ways(ways, depth),
                 StepFile::Repeat { from, to, steps } => {
@@ -97,11 +101,11 @@ impl Program {
         }
     }
 
-    fn add_asked(&mut self, classes: &[u16]) {
+    fn add_asked(&mut self, classes: &[u16], page: Option<Begun>) {
         let first = u32::try_from(self.asked.len()).expect("a plan has fewer requests");
         let count = u32::try_from(classes.len()).expect("a plan has fewer requests");
         self.asked.extend(classes);
-        self.ops.push(Op::Ask { first, count });
+        self.ops.push(Op::Ask { first, count, page });
     }
 
     fn add_ways(&mut self, ways: &[model::plan::WayFile], depth: u32) {
@@ -238,7 +242,7 @@ impl Walks {
             };
             walk.at += 1;
             match *op {
-                Op::Ask { first, count } => {
+                Op::Ask { first, count, .. } => {
                     walk.left = first..first + count;
                     return Some(wait);
                 }
@@ -281,6 +285,15 @@ impl Walks {
     /// How often `user` has been through all steps.
     pub(crate) fn round(&self, user: usize) -> u64 {
         u64::from(self.walks[user].round)
+    }
+
+    /// The page that begins with the step that `user` is at, if one does.
+    pub(crate) fn page(&self, user: usize) -> Option<Begun> {
+        let last = self.walks[user].at.checked_sub(1)?;
+        match self.program.ops[last as usize] {
+            Op::Ask { page, .. } => page,
+            _ => None,
+        }
     }
 
     /// Takes the next request of the step that `user` is at, if one is left.

@@ -14,6 +14,7 @@ use model::plan::Think;
 use model::units::{Instant, Span};
 
 use crate::coming::Coming;
+use crate::pages::Begun;
 use crate::random::Random;
 use crate::script::Walks;
 
@@ -197,6 +198,14 @@ impl Users {
         match &self.habit {
             Habit::Follow(walks) => walks.round(self.user(place)),
             Habit::Dictated(_) | Habit::Think(..) => 0,
+        }
+    }
+
+    /// The page that the user with the connection in `place` begins with what it has just asked.
+    pub(crate) fn page(&self, place: u32) -> Option<Begun> {
+        match &self.habit {
+            Habit::Follow(walks) => walks.page(self.user(place)),
+            Habit::Dictated(_) | Habit::Think(..) => None,
         }
     }
 

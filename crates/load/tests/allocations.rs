@@ -262,6 +262,8 @@ fn a_script_allocates_nothing() {
         get = '/c'
         [[step.step]]
         wait = 'exp:10us'
+        [[step]]
+        parts = [{ get = '/d' }, { get = '/e' }]
     ";
     let base = format!("http://{address}/");
     let script = model::script::read("script", text, Some(&base), &model::script::Alone);

@@ -10,6 +10,8 @@ pub(super) struct Arrival {
     pub(super) class: Option<u16>,
     /// It is under way, and goes on where a redirect led.
     pub(super) goes_on: bool,
+    /// The connection of the user who asks it, if a script says whose it is.
+    pub(super) place: Option<u32>,
 }
 
 impl Arrival {
@@ -20,6 +22,7 @@ impl Arrival {
             due,
             class: None,
             goes_on: false,
+            place: None,
         }
     }
 

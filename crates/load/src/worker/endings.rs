@@ -14,6 +14,8 @@ use wire::{Client, ProtocolError};
 use super::{Again, Arrival, TURN, Worker};
 use crate::exchange::{Cause, Exchange};
 use crate::flight::{Flight, Seen};
+use crate::hooks::Hooks;
+use crate::recorder::Recorder;
 
 impl<C: Client, R: Reactor> Worker<C, R> {
     /// The connection is of no more use: what was handed in on it has failed for `cause`, what the
@@ -58,7 +60,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             open.requests -= 1;
             if self.stopping {
                 flight.cause = Some(Cause::Unfinished);
-                self.recorder.end(&flight.end(at));
+                end(&mut self.recorder, &mut self.hooks, place, &flight.end(at));
                 self.last_end = self.last_end.max(at);
                 continue;
             }
@@ -66,7 +68,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let is_refused = flight.is_unprocessed && flight.sent.is_some();
             if is_refused && *is_too_often.get_or_insert_with(|| pool.refuses(place)) {
                 flight.cause = Some(Cause::Unprocessed);
-                self.recorder.end(&flight.end(at));
+                end(&mut self.recorder, &mut self.hooks, place, &flight.end(at));
                 self.last_end = self.last_end.max(at);
                 continue;
             }
@@ -100,7 +102,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         for mut flight in flights.iter_mut().filter_map(Option::take) {
             flight.cause = Some(cause(&flight));
             open.in_flight -= 1;
-            self.recorder.end(&flight.end(at));
+            end(&mut self.recorder, &mut self.hooks, place, &flight.end(at));
             self.last_end = at;
         }
     }
@@ -188,6 +190,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             due,
             class,
             goes_on,
+            place,
         } = arrival;
         let hooks = self.hooks.as_mut().filter(|_| goes_on);
         let since = hooks.and_then(|hooks| hooks.give_up_led());
@@ -197,7 +200,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             Outcome::Shed if since.is_some() => Cause::Unfinished,
             _ => cause,
         };
-        self.recorder.end(&Exchange {
+        let exchange = Exchange {
             due,
             ready: since.map_or_else(|| now.max(due), |since| since.ready),
             sent: since.map(|since| since.sent),
@@ -208,7 +211,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             connect: None,
             class,
             cause: Some(cause),
-        });
+        };
+        match place {
+            Some(place) => end(&mut self.recorder, &mut self.hooks, place, &exchange),
+            None => self.recorder.end(&exchange),
+        }
     }
 
     /// What is under way is given up, half a second after a signal, over all connections at once:
@@ -224,5 +231,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 self.give_up_handshake(place, now, Cause::Unfinished);
             }
         }
+    }
+}
+
+/// An exchange of the connection in `place` has ended.
+fn end(recorder: &mut Recorder, hooks: &mut Option<Box<Hooks>>, place: u32, exchange: &Exchange) {
+    recorder.end(exchange);
+    if let Some(hooks) = hooks {
+        hooks.ended(place, exchange, recorder.phase());
     }
 }

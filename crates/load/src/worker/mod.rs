@@ -457,11 +457,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if self.hooks.as_ref().is_some_and(|hooks| hooks.asks()) {
             return self.begin_dictated(place, arrival, ready, now);
         }
-        let Arrival {
-            due,
-            class,
-            goes_on,
-        } = arrival;
+        let (due, class, goes_on) = (arrival.due, arrival.class, arrival.goes_on);
         let class = class.unwrap_or_else(|| {
             let users = self.users.as_ref();
             let of_script = users.and_then(|users| users.class(place));

@@ -327,6 +327,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         });
         let decoder = self.hooks.as_ref().and_then(|hooks| hooks.decoder.as_ref());
         record.decoded = decoder.map(Decoder::told);
+        let pages = self.hooks.as_mut().and_then(|hooks| hooks.pages.as_mut());
+        record.pages = pages.map_or_else(Vec::new, |pages| pages.tell(&self.names));
         record.slowed = self.slow.as_ref().map(|slow| slow.told());
         let coming = self.users.as_mut().and_then(Users::coming);
         record.users = coming.map(|coming| coming.tell(end));

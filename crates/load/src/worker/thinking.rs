@@ -34,6 +34,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let users = self.users.as_ref();
         Arrival {
             class: users.and_then(|users| users.class(place)),
+            place: users.is_some_and(Users::follow).then_some(place),
             ..Arrival::new(due)
         }
     }
@@ -108,6 +109,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 }
                 let users = self.users.as_mut()?;
                 let due = users.take(place, at)?;
+                if let Some(hooks) = &mut self.hooks
+                    && let Some(pages) = &mut hooks.pages
+                    && let Some(page) = users.page(place)
+                {
+                    pages.begin(place, page, due);
+                }
                 if users.has_more(place) {
                     self.to_share.push(place);
                 }

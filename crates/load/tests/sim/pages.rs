@@ -6,10 +6,12 @@ use load::expectation::Expectation;
 use load::reference::Findings;
 use model::outcome::Outcome;
 use model::plan::{PlanFile, Stop};
+use model::record::{Page, Record};
+use model::units::Span;
 use sys::reactor::sim::{Kernel, Reply, Then};
 
 use crate::harness::{
-    HELLO, all, closed, count, findings, ms, s, simulate, simulate_on, simulate_with,
+    HELLO, all, closed, count, findings, ms, s, simulate, simulate_all, simulate_on, simulate_with,
     where_kernels_never_fail,
 };
 use crate::scripts::{hearing, listening, script, text};
@@ -229,5 +231,162 @@ fn a_user_has_one_address() {
         let (server, _) = hearing(|_| Some(Reply::new(HELLO)));
         let record = simulate(plan, server);
         assert_eq!(record.connections_from, [3, 3]);
+    });
+}
+
+/// A page of three parts, over up to two connections, and 100 ms later the next one.
+const SMALL: &str = "
+    user_connections = 2
+    [[step]]
+    name = 'small'
+    get = '/front'
+    [[step]]
+    parts = [{ get = '/a' }, { get = '/b' }, { get = '/c' }]
+    [[step]]
+    wait = '100ms'
+";
+
+/// The pages of a record with one of them: its name, complete, failed, and the times added up.
+fn pages(record: &Record) -> (&str, u64, u64, Span) {
+    let [page] = &record.pages[..] else {
+        panic!("{:?}", record.pages);
+    };
+    let Page { name, failed, time } = page;
+    (name, page.complete(), *failed, time.sum())
+}
+
+/// It takes 5 ms to the server, 1 ms there, and 5 ms back: a request takes 11 ms, a connect 10 ms.
+#[test]
+fn the_time_of_a_page_is_from_when_it_was_due_to_the_end_of_its_last_part() {
+    where_kernels_never_fail(|| {
+        let far = |pages: u64| {
+            let (server, _heard) = hearing(|_| Some(Reply::new(HELLO)));
+            simulate(seated(SMALL, count(1, pages * 4)), server.with_delay(ms(5)))
+        };
+        // The page itself has come after 21 ms, with the connect; the first part after 32 ms, the
+        // second one after 42 ms, on a connection that is made for it, and the third one, behind
+        // the first, after 43 ms.
+        let record = far(1);
+        assert_eq!(pages(&record), ("small", 1, 0, ms(43)));
+        // Then there are two connections: two parts at once, then the third one.
+        let record = far(3);
+        assert_eq!(pages(&record), ("small", 3, 0, ms(43 + 33 + 33)));
+        let time = &record.pages[0].time;
+        assert_eq!((time.min(), time.max()), (Some(ms(33)), Some(ms(43))));
+        // Where nobody asks for parts, there are none.
+        let (server, _heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let alone = seated("[[step]]\nget = '/front'", count(1, 3));
+        assert!(simulate(alone, server).pages.is_empty());
+    });
+}
+
+/// Whatever of a page fails, and in whatever way: it has no time.
+#[test]
+fn a_page_of_which_something_fails_is_counted_apart() {
+    where_kernels_never_fail(|| {
+        let wrong = "HTTP/1.1 503 Busy\r\nContent-Length: 5\r\n\r\nhello";
+        let replies: [fn(&str) -> Option<Reply>; 3] = [
+            |_| None,
+            |wrong| Some(Reply::new(wrong)),
+            |_| Some(Reply::new("").then(Then::Reset)),
+        ];
+        // In the second of three pages: the page itself, and one of its parts.
+        for which in [4, 5, 7] {
+            for reply in replies {
+                let (server, _heard) = hearing(move |number| match number {
+                    number if number == which => reply(wrong),
+                    _ => Some(Reply::new(HELLO)),
+                });
+                let plan = PlanFile {
+                    timeout: ms(20),
+                    ..seated(SMALL, count(1, 12))
+                };
+                let record = simulate(plan, server);
+                assert_eq!(record.total.outcomes[Outcome::Ok], 11, "{which}");
+                assert_eq!(pages(&record), ("small", 2, 1, ms(6)), "{which}");
+            }
+        }
+        // A server that is not there: what was never sent has failed, too.
+        let (server, _heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let server = server.refusing(|_, number| (number == 0).then(|| sys::Errno::new(111)));
+        let record = simulate(seated(SMALL, count(1, 8)), server);
+        let (_, complete, failed, _) = pages(&record);
+        assert_eq!((complete, failed), (1, 1));
+    });
+}
+
+/// A page takes 3 ms, and after 100 ms comes the next one: they end at 3, 106, 209, 312 ms.
+#[test]
+fn pages_count_that_end_within_the_window() {
+    where_kernels_never_fail(|| {
+        let check = |warmup: u64, window: u64, expected: u64| {
+            let plan = PlanFile {
+                warmup: ms(warmup),
+                ..seated(SMALL, closed(1, ms(window)))
+            };
+            let (server, _heard) = hearing(|_| Some(Reply::new(HELLO)));
+            let record = simulate(plan, server);
+            let told = pages(&record);
+            let all = ("small", expected, 0, ms(3 * expected));
+            assert_eq!(told, all, "{warmup} {window}");
+        };
+        check(0, 210, 3);
+        // What ends at the end of the window is not in it.
+        check(0, 209, 2);
+        // One that began before the window and ends in it is.
+        check(105, 100, 1);
+        check(106, 100, 1);
+        check(107, 100, 0);
+        check(107, 103, 1);
+    });
+}
+
+/// Users who find no place wait for one: that is part of the time of their first page.
+#[test]
+fn the_time_of_a_page_includes_the_wait_for_a_place() {
+    where_kernels_never_fail(|| {
+        let coming = format!("user_rate = 1000\nuser_arrivals = 'fixed'\n{SMALL}");
+        let coming = coming.replace("'100ms'", "'1ms'");
+        let (server, _heard) = hearing(|_| Some(Reply::new(HELLO)));
+        let record = simulate(seated(&coming, count(1, 12)), server);
+        let (_, complete, failed, time) = pages(&record);
+        let users = record.users.as_ref().expect("they come");
+        let waits: Span = users.wait.sum();
+        assert_eq!((complete, failed), (3, 0));
+        assert!(waits > ms(0));
+        assert_eq!(time, ms(9) + waits);
+    });
+}
+
+/// Each page ends once, whatever becomes of its requests, and pages of all workers are added up.
+#[test]
+fn each_page_is_told_once_on_any_kernel() {
+    for seed in 0..100 {
+        let (server, _heard) = hearing(move |number| match (seed + number) % 13 {
+            1 => None,
+            2 => Some(Reply::new(HELLO).then(Then::Finish)),
+            3 => Some(Reply::new("HTTP/1.1 200 OK\r\nContent-Le").then(Then::Reset)),
+            _ => Some(Reply::new(HELLO)),
+        });
+        let plan = PlanFile {
+            seed,
+            timeout: ms(20),
+            requests_per_connection: (seed % 4 == 0).then_some(3),
+            pipeline: if seed % 3 == 0 { 2 } else { 1 },
+            ..seated(PAGE, count(1, 120))
+        };
+        let record = simulate_on(Kernel::mixture(seed), plan, server);
+        let (_, complete, failed, _) = pages(&record);
+        assert_eq!(complete + failed, 20, "seed {seed}");
+        let wrong = 120 - record.total.outcomes[Outcome::Ok];
+        assert!(failed <= wrong && wrong <= failed * 6, "seed {seed}");
+    }
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            workers: 2,
+            ..seated(SMALL, count(2, 16))
+        };
+        let record = simulate_all(plan, || hearing(|_| Some(Reply::new(HELLO))).0);
+        assert_eq!(pages(&record), ("small", 4, 0, ms(12)));
     });
 }

@@ -6,6 +6,7 @@
 mod class;
 mod interval;
 mod lookup;
+mod page;
 mod recovery;
 mod reference;
 mod slowed;
@@ -26,6 +27,7 @@ use crate::units::{Bytes, Span};
 pub use class::Class;
 pub use interval::{Interval, coarsen};
 pub use lookup::Lookup;
+pub use page::Page;
 pub use recovery::Recovery;
 pub use reference::{DecodedContent, Reference};
 pub use slowed::Slowed;
@@ -289,6 +291,9 @@ pub struct Record {
     /// Each request, in the order of the plan, where it has more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
+    /// Each page of users who ask for parts together, in the order of their script.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<Page>,
     /// The window cut into stretches.
     pub intervals: Vec<Interval>,
     /// Each worker.
@@ -400,6 +405,7 @@ impl Record {
                 mine.merge(theirs);
             }
         }
+        page::merge(&mut self.pages, other.pages);
         self.workers.extend(other.workers);
         self.workers.sort_by_key(|worker| worker.index);
         let most = self

@@ -44,6 +44,13 @@ fn record(seed: u64, intervals: u64) -> Record {
         waited: (seed > 5).then_some(seed),
         ..UsersRecord::default()
     });
+    let mut page = Page {
+        name: "front page".to_owned(),
+        failed: seed,
+        ..Page::default()
+    };
+    page.time.record(Span::from_ms(seed));
+    record.pages = (seed > 3).then_some(page).into_iter().collect();
     record.decoded = (seed > 2).then(|| Decoded {
         answers: seed,
         bytes: Bytes::new(seed * 10),
@@ -70,6 +77,8 @@ fn merging_does_not_depend_on_the_order() {
     assert_eq!(together([&a, &b, &c]), together([&c, &a, &b]));
     assert_eq!(together([&a, &b, &c]), nested);
     assert_eq!(nested.examples[0].text, "seen by 3");
+    let page = &nested.pages[0];
+    assert_eq!((page.complete(), page.failed), (2, 12));
 }
 
 #[test]
@@ -90,9 +99,12 @@ fn intervals_of_different_resolution_merge() {
 
 #[test]
 fn a_record_is_read_back() {
-    let record = record(3, 4);
-    let json = serde_json::to_string(&record).unwrap();
-    assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
+    for seed in [3, 4] {
+        let record = record(seed, 4);
+        let json = serde_json::to_string(&record).unwrap();
+        assert_eq!(json.contains("\"pages\""), seed == 4);
+        assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
+    }
 }
 
 #[test]

@@ -27,6 +27,7 @@ impl Record {
         if let Some(users) = &mut self.users {
             all.push(&mut users.wait);
         }
+        all.extend(self.pages.iter_mut().map(|page| &mut page.time));
         for class in &mut self.classes {
             all.extend([
                 &mut class.response_time,
