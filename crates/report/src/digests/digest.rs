@@ -87,6 +87,8 @@ pub struct Digest {
     pub checked: Vec<String>,
     /// Each request separately, where there are several.
     pub(super) steps: Vec<Step>,
+    /// Each page of users who ask for parts.
+    pub(super) pages: Vec<Step>,
     /// The server's user CPU time per exchange that ended, in microseconds.
     pub user_us: Option<f64>,
     /// Its system CPU time per right answer.
@@ -192,6 +194,7 @@ impl Digest {
             examples: record.examples.clone(),
             checked: checked(trial),
             steps: Step::all(trial),
+            pages: Step::pages(trial),
             user_us: split.map(|(user, _)| user),
             system_us: split.map(|(_, system)| system),
             cpu_us: cost.map(|cost| cost.total_us),

@@ -1,10 +1,10 @@
-//! The requests of a mix, or the steps of users that ask, each apart: how many were answered, and
-//! how long that took.
+//! The requests of a mix, or the steps of users that ask, each apart, and whole pages: how many
+//! were answered, and how long that took.
 
 use model::{Outcome, Trial};
 use verdict::analysis::Measure;
 
-use super::digest::quantiles;
+use super::digest::{Digest, quantiles};
 use super::point::Cell;
 
 /// Of more requests than this nobody reads each apart.
@@ -58,25 +58,52 @@ impl Step {
         };
         classes.iter().map(step).collect()
     }
+
+    /// Each page of `trial`: what is right is complete. None where users ask for no parts, or for
+    /// too many pages.
+    pub(super) fn pages(trial: &Trial) -> Vec<Self> {
+        let pages = &trial.record.pages;
+        if pages.len() > STEPS_MAX {
+            return Vec::new();
+        }
+        let page = |page: &model::record::Page| {
+            let times = quantiles(&page.time);
+            Self {
+                name: page.name.clone(),
+                right: page.complete(),
+                failed: page.failed,
+                response_us: STEP_QUANTILES.map(|(position, _)| times[position]),
+            }
+        };
+        pages.iter().map(page).collect()
+    }
 }
 
 impl Cell<'_> {
     /// Each of its requests apart, in the order of the plan; none where there is one.
     pub fn steps(&self) -> Vec<StepOver> {
-        let Some(first) = self.rounds.iter().find(|digest| !digest.steps.is_empty()) else {
+        self.over(|digest| &digest.steps)
+    }
+
+    /// Each page of its users, in the order of their script; none where they ask for no parts.
+    pub fn pages(&self) -> Vec<StepOver> {
+        self.over(|digest| &digest.pages)
+    }
+
+    fn over(&self, of: fn(&Digest) -> &[Step]) -> Vec<StepOver> {
+        let mut rounds = self.rounds.iter().map(|digest| of(digest));
+        let Some(first) = rounds.find(|steps| !steps.is_empty()) else {
             return Vec::new();
         };
         let over = |(place, step): (usize, &Step)| {
             let same = || {
-                let here = self
-                    .rounds
-                    .iter()
-                    .filter_map(|digest| digest.steps.get(place));
+                let here = self.rounds.iter();
+                let here = here.filter_map(|digest| of(digest).get(place));
                 here.filter(|other| other.name == step.name)
             };
             let quantile = |which: usize| {
                 self.value(self.response_claim(), |digest| {
-                    digest.steps.get(place)?.response_us[which]
+                    of(digest).get(place)?.response_us[which]
                 })
             };
             StepOver {
@@ -86,7 +113,7 @@ impl Cell<'_> {
                 response: std::array::from_fn(quantile),
             }
         };
-        first.steps.iter().enumerate().map(over).collect()
+        first.iter().enumerate().map(over).collect()
     }
 }
 
@@ -150,6 +177,33 @@ mod tests {
         assert!(page.contains("picture &lt;b&gt;") && page.contains("Each request separately"));
         let told = text::lab(&run, Style::default());
         for words in ["each request", "\n  page\n", ", 6 failed"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+
+    #[test]
+    fn each_page_has_its_counts_of_all_rounds_and_its_times() {
+        let mut run = Run::default();
+        for mut trial in Heat::default().trials() {
+            trial.record.pages = vec![model::record::Page {
+                name: "front <b>".to_owned(),
+                failed: 3,
+                time: trial.record.response_time.clone(),
+            }];
+            run.add(&trial);
+        }
+        let workload = run.workloads().remove(0);
+        let cells = run.cells(&workload);
+        let [page] = &cells[0].pages()[..] else {
+            panic!("{:?}", cells[0].pages());
+        };
+        let rounds = cells[0].rounds.len();
+        assert_eq!(page.failed, 3 * rounds as u64);
+        assert_eq!(page.response[0].as_ref().unwrap().rounds.len(), rounds);
+        let html = html::page(&run);
+        assert!(html.contains("front &lt;b&gt;") && html.contains("Whole pages"));
+        let told = text::lab(&run, Style::default());
+        for words in ["whole pages", "\n  front <b>\n", " complete, "] {
             assert!(told.contains(words), "{words}: {told}");
         }
     }

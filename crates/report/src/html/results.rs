@@ -28,6 +28,7 @@ pub(super) fn section(run: &Run) -> String {
         html.push_str(&best(&cells));
         html.push_str(&searches::table(run, workload));
         html.push_str(&users::table(&cells));
+        html.push_str(&steps::pages(&cells));
         html.push_str(&steps::table(&cells));
         html.push_str(&stages::table(&cells));
         for said in run.above_ceilings(workload) {

@@ -1,23 +1,47 @@
-//! The steps of users that ask, or the requests of a mix, each apart.
+//! The steps of users that ask, or the requests of a mix, each apart; and whole pages.
 
 use super::escape;
 use super::results::show;
 use super::table::Table;
-use crate::digests::{Cell, STEP_QUANTILES};
+use crate::digests::{Cell, STEP_QUANTILES, StepOver};
 use crate::number::{self, Unit};
 
 /// A table, behind a line that opens it; nothing where each server was asked for one thing.
 pub(super) fn table(cells: &[Cell<'_>]) -> String {
-    let mut columns = vec!["request", "server", "#right", "#failed"];
+    let title = "Each request separately, over all rounds of a point";
+    let Some(table) = rows(cells, title, ["request", "#right"], Cell::steps) else {
+        return String::new();
+    };
+    format!(
+        "<details class=\"notes\"><summary>Each request separately</summary>\n{table}</details>\n"
+    )
+}
+
+/// Whole pages with a line that says what their times are; nothing where users ask for no parts.
+pub(super) fn pages(cells: &[Cell<'_>]) -> String {
+    let title = "Whole pages with their parts, over all rounds of a point";
+    let Some(table) = rows(cells, title, ["page", "#complete"], Cell::pages) else {
+        return String::new();
+    };
+    format!(
+        "{table}<p>Times are from when the page was due to the end of its last part, of complete \
+         pages: those of which something failed are not in them.</p>\n"
+    )
+}
+
+fn rows<'a>(
+    cells: &[Cell<'a>],
+    title: &str,
+    [what, right]: [&str; 2],
+    of: fn(&Cell<'a>) -> Vec<StepOver>,
+) -> Option<String> {
+    let mut columns = vec![what, "server", right, "#failed"];
     let quantiles = STEP_QUANTILES.map(|(_, name)| format!("#{name}"));
     columns.extend(quantiles.iter().map(String::as_str));
-    let mut table = Table::new(
-        "Each request separately, over all rounds of a point",
-        &columns,
-    );
-    let mut cells: Vec<&Cell<'_>> = cells.iter().collect();
+    let mut table = Table::new(title, &columns);
+    let mut cells: Vec<&Cell<'a>> = cells.iter().collect();
     cells.sort_by(|one, other| one.place().cmp(other.place()));
-    let steps: Vec<_> = cells.iter().map(|cell| (*cell, cell.steps())).collect();
+    let steps: Vec<_> = cells.iter().map(|cell| (*cell, of(cell))).collect();
     let mut from = 0;
     while let Some((first, _)) = steps.get(from) {
         let here = steps[from..].iter();
@@ -45,11 +69,5 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
         }
         from = to;
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    format!(
-        "<details class=\"notes\"><summary>Each request separately</summary>\n{}</details>\n",
-        table.finish()
-    )
+    (!table.is_empty()).then(|| table.finish())
 }

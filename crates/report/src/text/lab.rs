@@ -8,7 +8,7 @@ use verdict::analysis::{Measure, Standing};
 use verdict::pairs::{Precision, Sharpness};
 use verdict::words;
 
-use super::steps::steps;
+use super::steps::{pages, steps};
 use super::{LABEL, Style, worth, wrap};
 use crate::digests::{Cell, Heard, Run, is_loud};
 use crate::number::{plain, time_us};
@@ -187,6 +187,7 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
             });
         }
         out.push_str(&steps(&cells, style));
+        out.push_str(&pages(&cells, style));
         blurred.extend(cells.iter().filter_map(not_sharp));
     }
     for found in run.searches(workload) {

@@ -8,7 +8,7 @@ use verdict::words;
 
 use super::Style;
 use super::thresholds::thresholds;
-use super::times::{classes, times};
+use super::times::{classes, pages, times};
 use super::users;
 use super::worth::{coverage, notes, verdict};
 
@@ -26,6 +26,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     out.push('\n');
     out.push_str(&times(trial, style));
     out.push_str(&classes(trial, style));
+    out.push_str(&pages(trial, style));
     out.push_str(&meaning(trial, style));
     let failures = failures(trial, style);
     if !failures.is_empty() {

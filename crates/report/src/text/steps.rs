@@ -1,11 +1,12 @@
-//! The steps of users that ask, or the requests of a mix, each apart, of all servers of a place.
+//! The steps of users that ask, or the requests of a mix, each apart, and whole pages, of all
+//! servers of a place.
 
 use verdict::analysis::{Measure, Standing};
 use verdict::words;
 
 use super::Style;
 use super::lab::{NAME, named};
-use crate::digests::{Cell, STEP_QUANTILES};
+use crate::digests::{Cell, STEP_QUANTILES, StepOver};
 use crate::number::time_us;
 
 /// Columns of one value.
@@ -13,13 +14,23 @@ const COLUMN: usize = 10;
 
 /// A line for each request and server; nothing where there is one request.
 pub(super) fn steps(cells: &[Cell<'_>], style: Style) -> String {
-    let all: Vec<_> = cells.iter().map(|cell| (cell, cell.steps())).collect();
+    let all = cells.iter().map(|cell| (cell, cell.steps())).collect();
+    lines("  each request", "right", all, style)
+}
+
+/// The same of whole pages; nothing where users ask for no parts.
+pub(super) fn pages(cells: &[Cell<'_>], style: Style) -> String {
+    let all = cells.iter().map(|cell| (cell, cell.pages())).collect();
+    lines("  whole pages", "complete", all, style)
+}
+
+fn lines(title: &str, right: &str, all: Vec<(&Cell<'_>, Vec<StepOver>)>, style: Style) -> String {
     let most = all.iter().map(|(_, steps)| steps.len()).max().unwrap_or(0);
     if most == 0 {
         return String::new();
     }
     let quantiles = STEP_QUANTILES.map(|(_, name)| format!("{name:>COLUMN$}"));
-    let heads = format!("{:NAME$}{}", "  each request", quantiles.concat());
+    let heads = format!("{title:NAME$}{}", quantiles.concat());
     let mut out = style.faint(&heads) + "\n";
     for place in 0..most {
         let mut name = None;
@@ -31,7 +42,7 @@ pub(super) fn steps(cells: &[Cell<'_>], style: Style) -> String {
                 out.push_str(&format!("  {}\n", step.name));
             }
             let times: String = step.response.iter().map(|one| time(one.as_ref())).collect();
-            let mut line = format!("{times}  {} right", words::count(step.right));
+            let mut line = format!("{times}  {} {right}", words::count(step.right));
             if step.failed > 0 {
                 line.push_str(&format!(", {} failed", words::count(step.failed)));
             }

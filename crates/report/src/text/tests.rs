@@ -237,6 +237,33 @@ fn a_mix_of_requests() {
 }
 
 #[test]
+fn whole_pages() {
+    let paged = |trial: &mut Trial| {
+        let time = trial.record.response_time.clone();
+        let page = |name: &str, failed| model::record::Page {
+            name: name.to_owned(),
+            failed,
+            time: time.clone(),
+        };
+        trial.record.pages = vec![page("front page", 0), page("GET /search", 1_234)];
+    };
+    let trial = judged_trial(paged, fixture::closed());
+    let told = super::trial(&trial, PLAIN);
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let words = words.join(" ");
+    for said in [
+        "front page and its parts: 600,000 complete ",
+        "GET /search and its parts: 600,000 complete, 1,234 failed ",
+        "Page times are from when a page was due to the end of its last part, of complete pages: \
+         those of which something failed are not in them.",
+    ] {
+        assert!(words.contains(said), "{said}: {told}");
+    }
+    let trial = judged_trial(|_| {}, fixture::closed());
+    assert!(!super::trial(&trial, PLAIN).contains("Page times"));
+}
+
+#[test]
 fn an_open_loop() {
     let trial = judged_trial(|_| {}, fixture::open());
     check("open", &super::trial(&trial, PLAIN));

@@ -96,6 +96,37 @@ pub(super) fn classes(trial: &Trial, style: Style) -> String {
     out
 }
 
+/// How long whole pages took, and how many were complete. Nothing where users ask for no parts.
+pub(super) fn pages(trial: &Trial, style: Style) -> String {
+    let pages = &trial.record.pages;
+    if pages.is_empty() {
+        return String::new();
+    }
+    let quantiles = columns(style);
+    let mut out = header("page", &quantiles, style);
+    let mut have_failed = false;
+    for page in pages {
+        let mut line = format!(
+            "{} and its parts: {} complete",
+            page.name,
+            words::count(page.complete())
+        );
+        if page.failed > 0 {
+            have_failed = true;
+            line.push_str(&format!(", {} failed", words::count(page.failed)));
+        }
+        out.push_str(&style.paragraph(&line));
+        out.push_str(&row("", &page.time, &quantiles, trial.plan.timeout));
+    }
+    let mut line = "Page times are from when a page was due to the end of its last part".to_owned();
+    line.push_str(match have_failed {
+        true => ", of complete pages: those of which something failed are not in them.",
+        false => ".",
+    });
+    out.push_str(&style.labelled("", &line));
+    out
+}
+
 /// As many as there is room for.
 fn columns(style: Style) -> Vec<Quantile> {
     let left_out: &[&str] = if style.is_narrow() {
