@@ -184,6 +184,9 @@ fn pages_have_their_parts_over_each_protocol() {
         assert!(connections.contains(&opened), "{flags}: {opened}");
         let counts = record.classes.iter().map(|one| one.outcomes.total());
         assert_eq!(counts.collect::<Vec<_>>(), [20; 6], "{flags}");
+        let page = record.pages.first().expect("users ask for parts");
+        let told = (record.pages.len(), page.complete(), page.failed);
+        assert_eq!(told, (1, 20, 0), "{flags}");
         let asked: Vec<String> = server
             .quit_and_list()
             .into_iter()
@@ -220,6 +223,10 @@ fn pages_have_their_parts_over_each_protocol() {
     let said = "closed loop of 4 users who follow a script of 6 requests, 12 connections";
     let stdout = run.stdout.replace('\n', " ");
     assert!(stdout.contains(said), "{run:#?}");
+    assert!(
+        stdout.contains("GET /login?user=a and its parts: "),
+        "{run:#?}"
+    );
 }
 
 /// Each of them has a connection of its own in the log of another program, with all steps on it.
