@@ -18,12 +18,6 @@ fn main() {
         commit => format!("{version} ({commit})"),
     };
     println!("cargo::rustc-env=TRIATHLON_BUILD={build}");
-    // Assertions may be on in a build that is optimised; it is the optimiser that rates depend on.
-    let optimised = std::env::var("OPT_LEVEL").is_ok_and(|level| level != "0");
-    println!("cargo::rustc-check-cfg=cfg(optimised)");
-    if optimised {
-        println!("cargo::rustc-cfg=optimised");
-    }
     if let Some(head) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo::rerun-if-changed={head}");
     }

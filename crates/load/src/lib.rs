@@ -46,3 +46,6 @@ pub use assembly::{
 pub use limits::{files_beside, workers_needed};
 pub use parts::{divide, run_divided};
 pub use run::{LoadError, Notice, Part, run, run_led, run_part, settings};
+
+/// Whether the generator is optimised. Without that its rates and times are no measurement.
+pub const IS_OPTIMISED: bool = cfg!(optimised);

@@ -13,7 +13,7 @@ pub(crate) fn this() -> Tool {
         commit: option_env!("TRIATHLON_COMMIT")
             .filter(|text| !text.is_empty())
             .map(str::to_owned),
-        debug_build: cfg!(not(optimised)),
+        debug_build: !load::IS_OPTIMISED,
         // The reader of the environment sees a tracer, if there is one.
         traced: false,
     }
