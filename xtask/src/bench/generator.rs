@@ -261,7 +261,38 @@ pub(crate) fn run_triathlon_by(
     whose: &[&str],
     more: &[&str],
 ) -> Result<Reading> {
+    let text = trial_of(programs, task, whose, more)?;
+    read_trial(&text).context("the trial lacks a number that the benchmark reads")
+}
+
+/// The same: what it writes.
+pub(crate) fn trial_of(
+    programs: &Programs,
+    task: &Task<'_>,
+    whose: &[&str],
+    more: &[&str],
+) -> Result<String> {
     let file = std::env::temp_dir().join(format!("bench-{}.json", std::process::id()));
+    let mut command = trial_command(programs, task, whose, more);
+    command
+        .arg("--json")
+        .arg(&file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // The exit code tells the verdict; here the numbers are asked for.
+    command.status().context("cannot start triathlon load")?;
+    let text = fs::read_to_string(&file).context("triathlon load wrote no trial")?;
+    drop(fs::remove_file(&file));
+    Ok(text)
+}
+
+/// What is run for that.
+pub(crate) fn trial_command(
+    programs: &Programs,
+    task: &Task<'_>,
+    whose: &[&str],
+    more: &[&str],
+) -> Command {
     let mut command = Command::new(&programs.triathlon);
     command
         .arg("load")
@@ -271,16 +302,8 @@ pub(crate) fn run_triathlon_by(
         .args(whose)
         .args(task.ask.speech.flags())
         .args(task.ask.more)
-        .args(more)
-        .arg("--json")
-        .arg(&file)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    // The exit code tells the verdict; here the numbers are asked for.
-    command.status().context("cannot start triathlon load")?;
-    let text = fs::read_to_string(&file).context("triathlon load wrote no trial")?;
-    drop(fs::remove_file(&file));
-    read_trial(&text).context("the trial lacks a number that the benchmark reads")
+        .args(more);
+    command
 }
 
 fn read_trial(text: &str) -> Option<Reading> {
@@ -300,7 +323,7 @@ fn read_trial(text: &str) -> Option<Reading> {
 }
 
 /// The number that follows all of `marks`, one after the other.
-fn number_after(text: &str, marks: &[&str]) -> Option<f64> {
+pub(crate) fn number_after(text: &str, marks: &[&str]) -> Option<f64> {
     let mut rest = text;
     for mark in marks {
         rest = &rest[rest.find(mark)? + mark.len()..];

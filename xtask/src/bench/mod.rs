@@ -15,6 +15,7 @@ mod server;
 mod speech;
 mod statistics;
 mod table;
+mod truth;
 mod ways;
 
 use std::path::PathBuf;
@@ -154,6 +155,21 @@ const COMPARISONS: &[Comparison] = &[
         "sources",
         "12,000 source addresses against one, 12,000 connections to origin's null responder",
         ways::sources,
+    ),
+    (
+        "truth",
+        "response times against those that a server noted itself, in open loop and of users, once",
+        truth::truth,
+    ),
+    (
+        "capacity",
+        "the capacity that --capacity finds against one that follows from a server's clock, once",
+        truth::capacity,
+    ),
+    (
+        "soak",
+        "ten minutes at full rate: memory, and counters against the server's, once",
+        truth::soak,
     ),
 ];
 

@@ -29,7 +29,7 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 /// Writes `text` into a file beside those that are served: its path.
-fn write(setting: &Setting, name: &str, text: &str) -> Result<String> {
+pub(super) fn write(setting: &Setting, name: &str, text: &str) -> Result<String> {
     let path = setting.site.join(name);
     fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     let path = path

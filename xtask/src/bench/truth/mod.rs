@@ -1,0 +1,252 @@
+//! Response times against those that a server noted itself, and capacities against one that follows
+//! from a server's clock. The server is a program in C that shares nothing with us.
+
+mod known;
+mod queue;
+mod soak;
+
+use anyhow::{Context as _, Result};
+
+use self::known::Known;
+pub(super) use self::soak::soak;
+use super::Setting;
+use super::generator::{Ask, Task, number_after, run_triathlon, trial_of};
+
+/// How answers are held back.
+struct Law {
+    name: &'static str,
+    /// What the server is told.
+    words: &'static [&'static str],
+    /// So many that requests never wait for a connection: the server would not know of that.
+    connections: u32,
+    /// How often the seconds of a round a run lasts.
+    rounds: u32,
+}
+
+const LAWS: [Law; 4] = [
+    Law {
+        name: "1 ms",
+        words: &["constant", "1000"],
+        connections: 1_000,
+        rounds: 5,
+    },
+    Law {
+        name: "1 ms, 1 in 20 takes 20 ms",
+        words: &["two", "1000", "20000", "50"],
+        connections: 2_000,
+        rounds: 5,
+    },
+    Law {
+        name: "0.3 ms and more, heavy tail",
+        words: &["pareto", "300", "1500"],
+        connections: 2_000,
+        rounds: 5,
+    },
+    Law {
+        name: "1 ms, stalls for 200 ms",
+        words: &["stall", "1000", "10000", "200"],
+        connections: 15_000,
+        rounds: 10,
+    },
+];
+
+/// The quantiles that are compared: their names in a trial, the share that is below, and by how
+/// much they may differ beside what a machine's clocks and wake-ups take.
+const QUANTILES: [(&str, f64, f64); 4] = [
+    ("p50", 0.5, 0.01),
+    ("p90", 0.9, 0.01),
+    ("p99", 0.99, 0.01),
+    ("p99_9", 0.999, 0.05),
+];
+
+/// How the generator waits, and what its wake-ups may add, in microseconds.
+const SPINS: [(&str, f64); 2] = [("always", 60.0), ("never", 120.0)];
+
+/// What is counted of the runs of a table.
+#[derive(Default)]
+struct Tally {
+    quantiles: u32,
+    beyond: u32,
+}
+
+pub(super) fn truth(setting: &Setting) -> Result<()> {
+    let program = known::compile(&setting.site)?;
+    let most = {
+        let server = Known::start(&program, setting.server_cpu, &["constant", "0"])?;
+        run_triathlon(&setting.programs, &task(setting, &server, 64, 1), &[])?.rate
+    };
+    println!("  without a delay the server gives {most:.0} answers/s: shares of that are asked");
+    println!(
+        "  each cell: what the server noted, in us, and what the generator measured beyond it"
+    );
+    print!("  {:<28} {:>5} {:>7}", "", "share", "--spin");
+    for (name, ..) in QUANTILES {
+        print!(" {:>20}", name.replace('_', "."));
+    }
+    println!();
+    let mut tally = Tally::default();
+    for law in &LAWS {
+        for percent in [10, 50, 80] {
+            let rate = format!("{:.0}", most * f64::from(percent) / 100.0);
+            for (spin, floor) in SPINS {
+                let server = Known::start(&program, setting.server_cpu, law.words)?;
+                let task = task(setting, &server, law.connections, law.rounds);
+                let more = ["-R", &rate, "--spin", spin];
+                let measured = measured(setting, &task, &more)?;
+                print!("  {:<28} {percent:>3} % {spin:>7}", law.name);
+                tally.compare(&measured, &server.noted()?.1, floor);
+            }
+        }
+    }
+    users(setting, &program, most, &mut tally)?;
+    println!(
+        "  {} of {} quantiles differ by more than 1 % (5 % above p99) and by more than 60 us \
+         (spinning) or 120 us (asleep): those with a !",
+        tally.beyond, tally.quantiles
+    );
+    Ok(())
+}
+
+/// Users who follow a script, as many as ask for half of what the server gives.
+fn users(setting: &Setting, program: &std::path::Path, most: f64, tally: &mut Tally) -> Result<()> {
+    let steps = "[[step]]\nget = \"/\"\n\n[[step]]\nwait = \"exp:8ms\"\n\n[[step]]\nname = \
+                 \"other\"\nget = \"/other\"\n\n[[step]]\nwait = \"exp:8ms\"\n";
+    let script = super::ways::write(setting, "steps.toml", steps)?;
+    for (spin, floor) in SPINS {
+        let law = &LAWS[1];
+        let server = Known::start(program, setting.server_cpu, law.words)?;
+        // A request and the wait behind it take 10 ms together.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 1 and some thousand"
+        )]
+        let count = (most / 2.0 * 0.01).clamp(1.0, 10_000.0) as u32;
+        let task = task(setting, &server, count, law.rounds);
+        let measured = measured(setting, &task, &["--script", &script, "--spin", spin])?;
+        print!(
+            "  {:<28} {:>5} {spin:>7}",
+            "users, 1 in 20 takes 20 ms", "50 %"
+        );
+        tally.compare(&measured, &server.noted()?.1, floor);
+    }
+    Ok(())
+}
+
+fn task<'a>(setting: &Setting, server: &Known, connections: u32, rounds: u32) -> Task<'a> {
+    let ask = Ask {
+        connections,
+        ..Ask::of("/")
+    };
+    Task {
+        address: server.address,
+        ask,
+        seconds: setting.seconds * rounds,
+        cpu: setting.cpu,
+    }
+}
+
+/// The quantiles of the response times that the generator measured, in microseconds.
+fn measured(setting: &Setting, task: &Task<'_>, more: &[&str]) -> Result<Vec<f64>> {
+    let cpus = ["--cpus", &task.cpu.to_string()];
+    let trial = trial_of(&setting.programs, task, &cpus, more)?;
+    let times = trial
+        .find("\"achieved_rate\"")
+        .and_then(|from| trial[from..].split_once("\"response_time\":"));
+    let (_, times) = times.context("the trial has no response times")?;
+    let of = |(name, ..): &(&str, f64, f64)| number_after(times, &[&format!("\"{name}\":")]);
+    let quantiles: Option<Vec<f64>> = QUANTILES.iter().map(of).collect();
+    quantiles.context("too few answers came for a p99.9")
+}
+
+impl Tally {
+    /// Prints one run: its measured quantiles against what the server `noted`, in nanoseconds and
+    /// in order.
+    fn compare(&mut self, measured: &[f64], noted: &[u32], floor: f64) {
+        for (&(_, share, relative), measured) in QUANTILES.iter().zip(measured) {
+            let truth = f64::from(quantile(noted, share)) / 1e3;
+            let beyond = measured - truth;
+            let is_beyond = beyond.abs() > floor && beyond.abs() > truth * relative;
+            let mark = if is_beyond { "!" } else { " " };
+            print!(" {:>20}", format!("{truth:.0} {beyond:+.1}{mark}"));
+            self.quantiles += 1;
+            self.beyond += u32::from(is_beyond);
+        }
+        println!();
+    }
+}
+
+/// The smallest of `sorted` that at least that share of them does not exceed.
+fn quantile(sorted: &[u32], share: f64) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "some million answers"
+    )]
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    let place = rank.clamp(1, sorted.len().max(1)) - 1;
+    sorted.get(place).copied().unwrap_or(0)
+}
+
+/// What the server that gives one answer after the other gives per second.
+const PACE: f64 = 2_000.0;
+/// The longest that 99 % of the answers may take, in seconds.
+const LIMIT: f64 = 0.005;
+/// How long a trial of a search lasts here; 20 s by default.
+const TRIAL: f64 = 4.0;
+
+pub(super) fn capacity(setting: &Setting) -> Result<()> {
+    let program = known::compile(&setting.site)?;
+    println!(
+        "  p(99) < 5 ms, from a server that gives {PACE:.0} answers/s one after the other; trials \
+         of {TRIAL} s (20 s by default)"
+    );
+    println!("  {:<28} {:>9} {:>20}", "arrivals", "computed", "found");
+    let even = (
+        PACE * (1.0 + (LIMIT - 1.0 / PACE) / (0.99 * TRIAL)),
+        "evenly",
+    );
+    let poisson = (queue::highest_rate(PACE, LIMIT, 0.99), "Poisson");
+    for (computed, name) in [even, poisson] {
+        let pace = format!("{PACE:.0}");
+        let server = Known::start(&program, setting.server_cpu, &["paced", &pace])?;
+        let task = Task {
+            seconds: 4,
+            ..task(setting, &server, 200, 1)
+        };
+        let poisson = (name == "Poisson").then_some("--poisson");
+        let mut more = vec!["--capacity", "p(99)<5ms"];
+        more.extend(poisson);
+        let cpus = ["--cpus", &task.cpu.to_string()];
+        let found = trial_of(&setting.programs, &task, &cpus, &more)?;
+        let rate = |key: &str| number_after(&found, &["\"answer\"", key]).map(|rate| rate / 1e3);
+        let bounds = (rate("\"lower_per_1000_s\":"), rate("\"upper_per_1000_s\":"));
+        let (Some(lower), Some(upper)) = bounds else {
+            println!("  {name:<28} {computed:>9.0} no interval: {found}");
+            continue;
+        };
+        let off = (f64::midpoint(lower, upper) / computed - 1.0) * 100.0;
+        let found = format!("{lower:.0} to {upper:.0}");
+        let met = if off.abs() <= 2.0 { "met" } else { "NOT met" };
+        println!("  {name:<28} {computed:>9.0} {found:>20}  {off:+.2} %, at most 2 %: {met}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_one_of_the_values() {
+        let sorted: Vec<u32> = (1..=1_000).collect();
+        let check = |share: f64, expected: u32| assert_eq!(quantile(&sorted, share), expected);
+        check(0.5, 500);
+        check(0.99, 990);
+        check(0.999, 999);
+        check(1.0, 1_000);
+        assert_eq!(quantile(&[7], 0.001), 7);
+        assert_eq!(quantile(&[], 0.5), 0);
+    }
+}
