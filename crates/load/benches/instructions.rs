@@ -188,7 +188,7 @@ fn findings(plan: &PlanFile) -> Findings {
     Findings {
         expectations: vec![right; plan.requests.len()],
         references: vec![None; plan.requests.len()],
-        targets: plan.addresses.clone(),
+        targets: vec![plan.addresses.clone()],
         tally: Tally::default(),
         notes: Vec::new(),
     }

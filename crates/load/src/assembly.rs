@@ -39,7 +39,8 @@ pub fn worker<R: Reactor>(
     stop: Arc<AtomicBool>,
 ) -> Worker<wire::h1::client::Connection, R> {
     let told = (progress, stop);
-    worker_in(&InClear, plan, findings, index, reactor, told, None)
+    let speak = vec![InClear; findings.targets.len()];
+    worker_in(&speak, plan, findings, index, reactor, told, None)
 }
 
 /// The same with an author.
@@ -53,7 +54,7 @@ pub fn led_worker<R: Reactor>(
 ) -> Worker<wire::h1::client::Connection, R> {
     let told = (Arc::default(), stop);
     worker_in(
-        &InClear,
+        &[InClear],
         plan,
         findings,
         index,
@@ -73,12 +74,13 @@ pub fn http2_worker<R: Reactor>(
     stop: Arc<AtomicBool>,
 ) -> Worker<wire::h2::client::Connection, R> {
     let told = (progress, stop);
-    worker_in(&Http2InClear, plan, findings, index, reactor, told, None)
+    let speak = vec![Http2InClear; findings.targets.len()];
+    worker_in(&speak, plan, findings, index, reactor, told, None)
 }
 
-/// The same, whatever connections speak.
+/// The same, whatever connections speak to each of the servers.
 pub(crate) fn worker_in<S: Speak, R: Reactor>(
-    speak: &S,
+    speak: &[S],
     plan: &Plan,
     findings: &Findings,
     index: u32,
@@ -105,6 +107,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         Stop::Count(_) => None,
     };
     let requests = Requests::compile(plan, &findings.expectations, u64::from(index));
+    let shared = (speak.iter()).map(|speak| speak.shared(plan, &requests, index));
     Worker::new(Parts {
         share: share_of(plan, index, dictation.is_some()),
         recorder: recorder::Settings {
@@ -122,12 +125,13 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             connections: plan.connections_of(index),
             capacity: file.at_once(),
             timeout: file.timeout,
-            targets: target.map_or_else(|| findings.targets.clone(), |one| vec![one]),
+            targets: target.map_or_else(|| findings.targets.clone(), |one| vec![vec![one]]),
+            weights: plan.weights_of_hosts(),
             each: file.user_connections(),
             sources: file.sources.clone(),
             keeps_source: file.renewal.keeps_source,
         },
-        shared: speak.shared(plan, &requests, index),
+        shared: shared.collect(),
         preamble: Preamble::new(plan, index),
         names: plan.requests().iter().map(|one| one.name.clone()).collect(),
         schedule: Schedule::new(plan, index),

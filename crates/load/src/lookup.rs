@@ -1,10 +1,11 @@
-//! Where a plan's connections lead: the name of its host is looked up once, before the run, and how
-//! long that took is told.
+//! Where a plan's connections lead: the names of its hosts are looked up once, before the run, and
+//! how long that took is told.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 
-use model::plan::Plan;
+use model::plan::{Plan, Url};
 use model::record::Lookup;
+use model::units::Span;
 use sys::clock;
 
 use crate::preamble::NOWHERE;
@@ -13,28 +14,33 @@ use crate::run::LoadError;
 /// What is known of where connections lead.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// All addresses, each once.
-    pub(crate) addresses: Vec<SocketAddr>,
-    /// How the name was looked up; none if there was nothing to look up.
+    /// All addresses of each server, each once.
+    pub(crate) targets: Vec<Vec<SocketAddr>>,
+    /// How names were looked up; none if there was nothing to look up.
     pub(crate) lookup: Option<Lookup>,
 }
 
 impl Found {
     /// What the plan said itself.
-    const fn given(addresses: Vec<SocketAddr>) -> Self {
+    fn given(addresses: Vec<SocketAddr>) -> Self {
         Self {
-            addresses,
+            targets: vec![addresses],
             lookup: None,
         }
     }
+
+    /// The addresses of all servers.
+    pub(crate) fn all(&self) -> Vec<SocketAddr> {
+        self.targets.concat()
+    }
 }
 
-/// Where to connect: to the server or to the proxy before it. With a Unix socket there is one
+/// Where to connect: to the servers, or to the proxy before one. With a Unix socket there is one
 /// place, and its address means nothing.
 ///
 /// # Errors
 ///
-/// The host is unknown.
+/// A host is unknown.
 pub(crate) fn look_up(plan: &Plan) -> Result<Found, LoadError> {
     if plan.file().unix_socket.is_some() {
         return Ok(Found::given(vec![NOWHERE]));
@@ -42,10 +48,30 @@ pub(crate) fn look_up(plan: &Plan) -> Result<Found, LoadError> {
     if !plan.file().addresses.is_empty() {
         return Ok(Found::given(plan.file().addresses.clone()));
     }
-    let url = plan.proxy();
-    let url = url.as_ref().unwrap_or_else(|| &plan.request().url);
+    let proxy = plan.proxy();
+    let urls = match &proxy {
+        Some(url) => vec![url],
+        None => plan.hosts().collect(),
+    };
+    let mut found = Found {
+        targets: Vec::with_capacity(urls.len()),
+        lookup: None,
+    };
+    for url in urls {
+        let (addresses, took) = look_up_one(url)?;
+        if let Some(took) = took {
+            let one = Lookup::of(took, addresses.len() as u64);
+            found.lookup.get_or_insert_default().merge(one);
+        }
+        found.targets.push(addresses);
+    }
+    Ok(found)
+}
+
+/// The addresses of one host, and how long it took to find them, if they had to be found.
+fn look_up_one(url: &Url) -> Result<(Vec<SocketAddr>, Option<Span>), LoadError> {
     if let Ok(address) = url.host.parse::<IpAddr>() {
-        return Ok(Found::given(vec![SocketAddr::new(address, url.port)]));
+        return Ok((vec![SocketAddr::new(address, url.port)], None));
     }
     let unknown = |reason: String| LoadError::Resolve {
         host: url.host.clone(),
@@ -65,8 +91,7 @@ pub(crate) fn look_up(plan: &Plan) -> Result<Found, LoadError> {
     if addresses.is_empty() {
         return Err(unknown("it has no address".to_owned()));
     }
-    let lookup = Some(Lookup::of(took, addresses.len() as u64));
-    Ok(Found { addresses, lookup })
+    Ok((addresses, Some(took)))
 }
 
 #[cfg(test)]
@@ -85,16 +110,30 @@ mod tests {
         let named = found(fixture::plan("http://localhost:81/", &[]));
         let lookup = named.lookup.expect("it was looked up");
         assert_eq!(lookup.time.count(), 1);
-        assert_eq!(lookup.addresses, named.addresses.len() as u64);
-        assert!(named.addresses.iter().all(|one| one.ip().is_loopback()));
+        assert_eq!(lookup.addresses, named.targets[0].len() as u64);
+        assert!(named.targets[0].iter().all(|one| one.ip().is_loopback()));
         for url in ["http://127.0.0.7:81/", "http://[::1]:81/"] {
             let given = found(fixture::plan(url, &[]));
-            assert_eq!((given.addresses.len(), given.lookup), (1, None), "{url}");
-            assert_eq!(given.addresses[0].port(), 81);
+            assert_eq!((given.targets[0].len(), given.lookup), (1, None), "{url}");
+            assert_eq!(given.targets[0][0].port(), 81);
         }
         let somewhere = [([127, 0, 0, 9], 82).into()];
         let given = found(fixture::plan("http://localhost:81/", &somewhere));
-        assert_eq!((given.addresses, given.lookup), (somewhere.to_vec(), None));
+        assert_eq!(given.targets, [somewhere]);
+        assert_eq!(given.lookup, None);
+    }
+
+    #[test]
+    fn each_of_several_hosts_has_its_addresses() {
+        let mut file = fixture::plan("http://localhost:81/", &[]);
+        let more = ["http://127.0.0.2:82/", "http://localhost:83/"];
+        file.requests
+            .extend(more.map(model::request::RequestFile::get));
+        file.connections = 3;
+        let found = found(file);
+        let ports: Vec<u16> = found.targets.iter().map(|one| one[0].port()).collect();
+        assert_eq!(ports, [81, 82, 83]);
+        assert_eq!(found.lookup.expect("two names").time.count(), 2);
     }
 
     #[test]

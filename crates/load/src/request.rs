@@ -12,11 +12,69 @@ use crate::random::Random;
 #[derive(Clone, Debug)]
 pub struct Requests {
     classes: Box<[Class]>,
-    /// The weights of all classes up to and with each, added up.
+    all: Mix,
+    /// Those that each server is asked, where there are several.
+    of_hosts: Box<[Mix]>,
+    /// Which of the servers each class is asked of; empty where there is one.
+    hosts: Box<[u16]>,
+    random: Random,
+}
+
+/// Classes that are drawn by their weights.
+#[derive(Clone, Debug)]
+struct Mix {
+    /// Which they are; empty: all of them.
+    classes: Box<[u16]>,
+    /// The weights of all up to and with each, added up.
     weights: Box<[u64]>,
     /// The weight that all have, if they have the same.
     even: Option<NonZeroU64>,
-    random: Random,
+}
+
+impl Mix {
+    /// Of these classes of `plan`.
+    fn new(plan: &Plan, classes: Box<[u16]>) -> Self {
+        let all = plan.requests();
+        let weights: Vec<u64> = match classes.is_empty() {
+            true => all.iter().map(|one| u64::from(one.weight)).collect(),
+            false => {
+                let chosen = classes.iter().map(|class| &all[usize::from(*class)]);
+                chosen.map(|one| u64::from(one.weight)).collect()
+            }
+        };
+        let first = weights.first().copied().unwrap_or(0);
+        let is_even = weights.iter().all(|one| *one == first);
+        let mut sum = 0;
+        let added_up = weights.iter().map(|weight| {
+            sum += weight;
+            sum
+        });
+        Self {
+            weights: added_up.collect(),
+            even: NonZeroU64::new(first).filter(|_| is_even),
+            classes,
+        }
+    }
+
+    /// The next one.
+    #[inline]
+    fn draw(&self, random: &mut Random) -> u16 {
+        let place = match self.weights.len() {
+            1 => 0,
+            count => {
+                let drawn = random.below(self.weights[count - 1]);
+                let place = match self.even {
+                    Some(weight) => drawn / weight,
+                    None => self.weights.partition_point(|upto| *upto <= drawn) as u64,
+                };
+                u16::try_from(place).unwrap_or(0)
+            }
+        };
+        self.classes
+            .get(usize::from(place))
+            .copied()
+            .unwrap_or(place)
+    }
 }
 
 /// One request in the two forms in which it is sent.
@@ -75,20 +133,23 @@ impl Requests {
                 begun: 0,
             }
         });
-        let mut sum = 0;
-        let first = plan.requests()[0].weight;
-        let is_even = plan.requests().iter().all(|one| one.weight == first);
+        let several = match plan.hosts().len() {
+            1 => 0,
+            several => several,
+        };
+        let host_of = |class: u16| plan.host_of(usize::from(class));
+        let positions = || (0..plan.requests().len()).filter_map(|class| u16::try_from(class).ok());
+        let of_hosts = (0..several).map(|host| {
+            let its_own = positions().filter(|class| host_of(*class) == host);
+            Mix::new(plan, its_own.collect())
+        });
+        let hosts = positions().filter(|_| several > 0);
+        let hosts = hosts.map(|class| u16::try_from(host_of(class)).unwrap_or(0));
         Self {
-            even: NonZeroU64::new(u64::from(first)).filter(|_| is_even),
             classes: classes.collect(),
-            weights: plan
-                .requests()
-                .iter()
-                .map(|request| {
-                    sum += u64::from(request.weight);
-                    sum
-                })
-                .collect(),
+            all: Mix::new(plan, Box::default()),
+            of_hosts: of_hosts.collect(),
+            hosts: hosts.collect(),
             random: Random::new(plan.file().seed, stream ^ 0x5eed_0f0c_1a55_e500),
         }
     }
@@ -113,16 +174,21 @@ impl Requests {
     /// The class of the next exchange: by weight, and by the seed of the plan alone.
     #[inline]
     pub(crate) fn draw(&mut self) -> u16 {
-        if self.classes.len() == 1 {
-            return 0;
-        }
-        let all = self.weights[self.weights.len() - 1];
-        let drawn = self.random.below(all);
-        let class = match self.even {
-            Some(weight) => drawn / weight,
-            None => self.weights.partition_point(|upto| *upto <= drawn) as u64,
-        };
-        u16::try_from(class).unwrap_or(0)
+        self.all.draw(&mut self.random)
+    }
+
+    /// The class of the next exchange with `host`.
+    #[inline]
+    pub(crate) fn draw_for(&mut self, host: usize) -> u16 {
+        let mix = self.of_hosts.get(host).unwrap_or(&self.all);
+        mix.draw(&mut self.random)
+    }
+
+    /// Which of the servers `class` is asked of.
+    #[inline]
+    pub(crate) fn host(&self, class: u16) -> usize {
+        let host = self.hosts.get(usize::from(class));
+        host.map_or(0, |host| usize::from(*host))
     }
 
     /// The request of `class` to send next on a connection.
@@ -153,6 +219,7 @@ mod tests {
     use std::sync::Arc;
 
     use model::fixture;
+    use model::request::RequestFile;
 
     use super::*;
 
@@ -169,5 +236,28 @@ mod tests {
             let content = &requests.expectation(0).content;
             assert!(Arc::ptr_eq(content, &expectations[0].content));
         }
+    }
+    #[test]
+    fn each_server_is_asked_for_what_is_its_own() {
+        let mut file = fixture::plan("http://a.test/1", &[]);
+        let more = ["http://b.test/", "http://a.test/2"].map(RequestFile::get);
+        file.requests.extend(more);
+        file.requests[2].weight = 3;
+        file.connections = 2;
+        let plan = Plan::try_from(file).unwrap();
+        let mut requests = Requests::compile(&plan, &[], 0);
+        assert_eq!([0, 1, 2].map(|class| requests.host(class)), [0, 1, 0]);
+        let mut drawn = [0; 3];
+        for _ in 0..4_000 {
+            drawn[usize::from(requests.draw_for(0))] += 1;
+            assert_eq!(requests.draw_for(1), 1);
+        }
+        assert_eq!(drawn[1], 0);
+        assert!((2_900..3_100).contains(&drawn[2]), "{drawn:?}");
+        let mut drawn = [0; 3];
+        for _ in 0..5_000 {
+            drawn[usize::from(requests.draw())] += 1;
+        }
+        assert!((2_800..3_200).contains(&drawn[2]), "{drawn:?}");
     }
 }

@@ -108,27 +108,32 @@ pub fn run_part(
             lua.name
         )));
     }
-    let Found { addresses, lookup } = look_up(plan)?;
-    limits::check(plan, &part.workers, &addresses)?;
-    let around = (plan, addresses.as_slice());
+    let found = look_up(plan)?;
+    limits::check(plan, &part.workers, &found.all())?;
+    let Found { targets, lookup } = found;
+    let around = (plan, targets.as_slice());
     let mut record = run_to(around, part, stop, notice)?;
     record.lookup = lookup;
     Ok(record)
 }
 
-/// The same, where it is known where the server is.
+/// The same, where it is known where the servers are.
 fn run_to(
-    around: (&Plan, &[SocketAddr]),
+    around: (&Plan, &[Vec<SocketAddr>]),
     part: Part<'_>,
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
-    let (plan, _) = around;
-    match (secure::connector(plan)?, plan.file().protocol) {
-        (None, Protocol::Http1) => run_in(&InClear, around, part, stop, notice),
-        (None, Protocol::Http2) => run_in(&Http2InClear, around, part, stop, notice),
+    let (plan, targets) = around;
+    let hosts = targets.len();
+    match (secure::connectors(plan)?, plan.file().protocol) {
+        (None, Protocol::Http1) => run_in(&vec![InClear; hosts], around, part, stop, notice),
+        (None, Protocol::Http2) => run_in(&vec![Http2InClear; hosts], around, part, stop, notice),
         (Some(tls), Protocol::Http1) => run_in::<Connector>(&tls, around, part, stop, notice),
-        (Some(tls), Protocol::Http2) => run_in(&Http2(tls), around, part, stop, notice),
+        (Some(tls), Protocol::Http2) => {
+            let tls: Vec<Http2> = tls.into_iter().map(Http2).collect();
+            run_in(&tls, around, part, stop, notice)
+        }
         (None, Protocol::Http3) => Err(LoadError::Tls("HTTP/3 needs an https:// URL".to_owned())),
         (Some(tls), Protocol::Http3) => run_over_datagrams(tls, around, part, stop, notice),
     }
@@ -136,18 +141,20 @@ fn run_to(
 
 /// The same over QUIC: datagrams go over the readiness backend alone.
 fn run_over_datagrams(
-    tls: Connector,
-    (plan, addresses): (&Plan, &[SocketAddr]),
+    tls: Vec<Connector>,
+    (plan, targets): (&Plan, &[Vec<SocketAddr>]),
     part: Part<'_>,
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
-    let random = Random::stream(plan.file().seed, 0);
-    let tried = h3::client::Shared::new(&tls, 1, 1, random);
-    tried.map_err(|error| LoadError::Tls(error.to_string()))?;
-    let speak = Http3(tls);
+    for one in &tls {
+        let random = Random::stream(plan.file().seed, 0);
+        let tried = h3::client::Shared::new(one, 1, 1, random);
+        tried.map_err(|error| LoadError::Tls(error.to_string()))?;
+    }
+    let speak: Vec<Http3> = tls.into_iter().map(Http3).collect();
     let make = |settings: &Settings| Readiness::over_datagrams(settings);
-    let around = (&speak, plan, addresses);
+    let around = (speak.as_slice(), plan, targets);
     let mut record = run_on("readiness", make, around, part, stop, notice)?;
     record
         .notes
@@ -155,15 +162,15 @@ fn run_over_datagrams(
     Ok(record)
 }
 
-/// The same, where it is known what connections speak.
+/// The same, where it is known what connections speak to each of the servers.
 fn run_in<S: Speak>(
-    speak: &S,
-    (plan, addresses): (&Plan, &[SocketAddr]),
+    speak: &[S],
+    (plan, targets): (&Plan, &[Vec<SocketAddr>]),
     part: Part<'_>,
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
-    let around = (speak, plan, addresses);
+    let around = (speak, plan, targets);
     let unix = plan.file().unix_socket.as_deref().map(Path::new);
     let uring = |settings: &Settings| {
         let uring = Uring::new(settings).map_err(io::Error::other)?;
@@ -198,15 +205,15 @@ fn run_in<S: Speak>(
 fn run_on<S: Speak, R: Reactor>(
     backend: &'static str,
     make: impl Fn(&Settings) -> io::Result<R> + Clone + Send,
-    (speak, plan, addresses): (&S, &Plan, &[SocketAddr]),
+    (speak, plan, targets): (&[S], &Plan, &[Vec<SocketAddr>]),
     part: Part<'_>,
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
     notice(Some(Notice::Phase(Phase::Reference, clock::monotonic())));
     let mut reactor =
-        make(&room(speak, 4, plan)).map_err(|reason| LoadError::Backend { backend, reason })?;
-    let findings = reference::establish_in(speak, &mut reactor, plan, addresses, &mut || {
+        make(&room(&speak[0], 4, plan)).map_err(|reason| LoadError::Backend { backend, reason })?;
+    let findings = reference::establish_in(speak, &mut reactor, plan, targets, &mut || {
         notice(None);
         stop.load(Ordering::Relaxed)
     })?;
@@ -303,7 +310,8 @@ pub fn settings(connections: u32) -> Settings {
 
 /// What the workers of a run have in common.
 struct Crew<'a, S> {
-    speak: &'a S,
+    /// What connections speak to each of the servers.
+    speak: &'a [S],
     plan: &'a Plan,
     /// The number of the first of them among the workers of the plan.
     first: u32,
@@ -325,7 +333,7 @@ struct Crew<'a, S> {
 
 impl<'a, S: Speak> Crew<'a, S> {
     fn new(
-        speak: &'a S,
+        speak: &'a [S],
         plan: &'a Plan,
         workers: &Range<u32>,
         findings: &'a Findings,
@@ -409,7 +417,7 @@ impl<'a, S: Speak> Crew<'a, S> {
         }
         sys::cpu::set_precise_timers()?;
         let connections = self.plan.connections_of(index);
-        let reactor = make(&room(self.speak, connections, self.plan))?;
+        let reactor = make(&room(&self.speak[0], connections, self.plan))?;
         let here = (index - self.first) as usize;
         let _first = self.wakers[here].set(reactor.waker()?);
         let progress = Arc::clone(&self.progress[here]);

@@ -14,11 +14,17 @@ use crate::run::LoadError;
 /// The most certificates of one run: each has sessions of its own.
 const CERTIFICATES_MAX: usize = 10_000;
 
-/// What makes the connections of `plan`; none where they are in clear.
-pub(crate) fn connector(plan: &Plan) -> Result<Option<Connector>, LoadError> {
+/// What makes the connections of `plan` to each of its servers; none where they are in clear.
+pub(crate) fn connectors(plan: &Plan) -> Result<Option<Vec<Connector>>, LoadError> {
     let Some(tls) = plan.tls() else {
         return Ok(None);
     };
+    let hosts = plan.hosts().map(|url| connector(&tls, &url.host));
+    hosts.collect::<Result<Vec<_>, _>>().map(Some)
+}
+
+/// What makes connections to the server of that name.
+fn connector(tls: &TlsFile, host: &str) -> Result<Connector, LoadError> {
     let roots = match (&tls.ca_file, &tls.ca_pem) {
         _ if tls.insecure => None,
         (Some(path), _) => Some(certificates("--cacert", path)?),
@@ -26,20 +32,16 @@ pub(crate) fn connector(plan: &Plan) -> Result<Option<Connector>, LoadError> {
         (None, None) => Some(of_this_machine()?),
     };
     let demands = Demands {
-        name: tls
-            .server_name
-            .as_deref()
-            .unwrap_or(&plan.request().url.host),
+        name: tls.server_name.as_deref().unwrap_or(host),
         roots,
-        identities: identities(&tls)?,
+        identities: identities(tls)?,
         versions: &tls.versions,
         suites: &tls.suites,
         groups: &tls.groups,
         resumes: !tls.no_resumption,
         mix: tls.handshakes,
     };
-    let connector = Connector::new(demands).map_err(|error| LoadError::Tls(error.to_string()))?;
-    Ok(Some(connector))
+    Connector::new(demands).map_err(|error| LoadError::Tls(error.to_string()))
 }
 
 /// Whom the machine trusts.

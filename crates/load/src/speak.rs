@@ -65,7 +65,7 @@ pub(crate) fn room<S: Speak>(speak: &S, connections: u32, plan: &Plan) -> Settin
 }
 
 /// HTTP/1.1 over TCP.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct InClear;
 
 impl Speak for InClear {
@@ -93,7 +93,7 @@ impl Speak for InClear {
 }
 
 /// HTTP/2 over TCP, by prior knowledge.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Http2InClear;
 
 impl Speak for Http2InClear {

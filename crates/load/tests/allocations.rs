@@ -173,7 +173,7 @@ fn check<R: Reactor>(file: PlanFile, reactor: R, what: &str) {
             file.requests.len()
         ],
         references: vec![None; file.requests.len()],
-        targets: file.addresses.clone(),
+        targets: vec![file.addresses.clone()],
         tally: model::record::Tally::default(),
         notes: Vec::new(),
     };

@@ -50,7 +50,7 @@ fn held<R: Reactor>(connections: u32, arrivals: Arrivals, new: impl Fn(&Settings
             plain: None,
         }],
         references: vec![None],
-        targets: plan.file().addresses.clone(),
+        targets: vec![plan.file().addresses.clone()],
         tally: model::record::Tally::default(),
         notes: Vec::new(),
     };

@@ -25,6 +25,12 @@ pub fn allowed(
         );
     }
     let meant = Plan::try_from(plan.clone()).map_err(|error| error.to_string())?;
+    if meant.hosts().len() > 1 {
+        return Err(
+            "the plan asks several servers, and an agent loads one: give each a plan of its own"
+                .to_owned(),
+        );
+    }
     let url = &meant.request().url;
     let addresses = match plan.addresses.as_slice() {
         [] => resolve(&url.host, url.port)?,

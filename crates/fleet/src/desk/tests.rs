@@ -1,5 +1,5 @@
 use model::fixture;
-use model::plan::HttpProxy;
+use model::plan::{HttpProxy, RequestFile};
 
 use super::*;
 
@@ -278,6 +278,11 @@ fn a_start_that_another_clock_has_said_is_none() {
     check(NOW - hour, "to begin 1 h ago by this clock");
 }
 
+fn ask_another_server(plan: &mut PlanFile) {
+    plan.addresses.clear();
+    plan.requests.push(RequestFile::get("http://127.0.0.2/"));
+}
+
 #[test]
 fn orders_that_cannot_be_are_refused_in_a_sentence() {
     let check = |change: &dyn Fn(&mut Order), words: &[&str]| {
@@ -331,6 +336,10 @@ fn orders_that_cannot_be_are_refused_in_a_sentence() {
     check(
         &|order| order.plan = with_plan(&|plan| plan.addresses.clear()),
         &["cannot find 'server.test'"],
+    );
+    check(
+        &|order| order.plan = with_plan(&ask_another_server),
+        &["several servers", "a plan of its own"],
     );
     check(
         &|order| order.plan = with_plan(&|plan| plan.unix_socket = Some("/run/x".to_owned())),

@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// A limit stands in the way however the plan is divided, or its host is unknown.
 pub fn divide(plan: &Plan) -> Result<Vec<Range<u32>>, LoadError> {
-    limits::divide(plan, &look_up(plan)?.addresses)
+    limits::divide(plan, &look_up(plan)?.all())
 }
 
 /// Makes the load of `plan` in a process for each of `parts`, which `command` starts: one that

@@ -22,6 +22,8 @@ pub(super) struct Left<C> {
     pub(super) client: Option<Box<C>>,
     /// Bytes sent on it that the recorder knows of. The rest of an upload may still go.
     pub(super) counted: u64,
+    /// Which of the servers it leads to.
+    pub(super) host: usize,
 }
 
 /// The sockets that wait, the oldest first.
@@ -38,6 +40,7 @@ struct Waiting<C> {
     key: Option<Key>,
     client: Option<Box<C>>,
     counted: u64,
+    host: usize,
     until: Instant,
     after: u32,
     before: u32,
@@ -50,6 +53,7 @@ impl<C> HalfClosed<C> {
             key: None,
             client: None,
             counted: 0,
+            host: 0,
             until: Instant::FAR_FUTURE,
             after: NONE,
             before: NONE,
@@ -81,6 +85,7 @@ impl<C> HalfClosed<C> {
             key: Some(socket.key),
             client: socket.client,
             counted: socket.counted,
+            host: socket.host,
             until: now + PATIENCE,
             after: NONE,
             before: self.last,
@@ -93,9 +98,10 @@ impl<C> HalfClosed<C> {
         place
     }
 
-    /// Who hears what comes in `place`.
-    pub(crate) fn client(&mut self, place: u32) -> Option<&mut C> {
-        self.places.get_mut(place as usize)?.client.as_deref_mut()
+    /// Who hears what comes in `place`, and from which of the servers.
+    pub(crate) fn client(&mut self, place: u32) -> Option<(&mut C, usize)> {
+        let here = self.places.get_mut(place as usize)?;
+        Some((here.client.as_deref_mut()?, here.host))
     }
 
     /// Takes the one that has waited for longest.
@@ -110,6 +116,7 @@ impl<C> HalfClosed<C> {
         let client = waiting.client.take();
         let Waiting {
             counted,
+            host,
             after,
             before,
             ..
@@ -127,6 +134,7 @@ impl<C> HalfClosed<C> {
             key,
             client,
             counted,
+            host,
         })
     }
 }

@@ -7,6 +7,7 @@
 mod connection;
 mod half_closed;
 mod handshake;
+mod hosts;
 mod route;
 
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ use self::connection::Place;
 pub(crate) use self::connection::{Connection, Open, Securing};
 use self::half_closed::Left;
 pub(crate) use self::half_closed::{HALF_CLOSED, HalfClosed};
+use self::hosts::Hosts;
 pub(crate) use self::route::Source;
 use self::route::Sources;
 use crate::flight::Flight;
@@ -50,8 +52,10 @@ pub(crate) struct Settings {
     pub(crate) capacity: u32,
     /// How long a connect may take.
     pub(crate) timeout: Span,
-    /// Where to connect, shared out among the connections.
-    pub(crate) targets: Vec<SocketAddr>,
+    /// Where to connect to each of the servers, shared out among its connections.
+    pub(crate) targets: Vec<Vec<SocketAddr>>,
+    /// How often each of the servers is asked in relation to the others.
+    pub(crate) weights: Vec<u64>,
     /// Connections of one user, which have the same target, source and identity.
     pub(crate) each: u32,
     /// From where, shared out among the connections; empty leaves it to the kernel.
@@ -80,8 +84,10 @@ pub(crate) struct Pool<C> {
     flights: Box<[Option<Flight>]>,
     /// Whom each key belongs to, by its index.
     owners: Box<[Owner]>,
-    /// Connections with room for another exchange, the one that has had it for longest first.
-    with_room: VecDeque<u32>,
+    /// Connections with room for another exchange, to each of the servers: the one that has had it
+    /// for longest first.
+    with_room: Box<[VecDeque<u32>]>,
+    hosts: Hosts,
     /// When something on each connection is to be looked at: a timeout, the end of a wait.
     pub(crate) alarms: Wheel,
     /// Connections to be made, in turn.
@@ -104,11 +110,15 @@ impl<C: Client> Pool<C> {
     /// Everything it will ever need is allocated here. `slots` is the bound of the indexes of keys.
     pub(crate) fn new(settings: Settings, slots: usize) -> Self {
         let count = settings.connections as usize;
+        let hosts = Hosts::new(&settings.weights, settings.connections);
+        let with_room = (0..settings.targets.len())
+            .map(|host| VecDeque::with_capacity(hosts.places_of(host, settings.connections)));
         Self {
             places: (0..count).map(|_| Place::EMPTY).collect(),
             flights: vec![None; count * settings.capacity as usize].into(),
             owners: vec![Owner::Nobody; slots].into(),
-            with_room: VecDeque::with_capacity(count),
+            with_room: with_room.collect(),
+            hosts,
             alarms: Wheel::new(count),
             waiting: VecDeque::with_capacity(count),
             half_closed: HalfClosed::new(),
@@ -188,29 +198,6 @@ impl<C: Client> Pool<C> {
         let here = &mut self.places[place as usize];
         here.refusals += 1;
         here.refusals >= REFUSALS_MOST
-    }
-
-    /// The connection in `place` has room: it stands in line for the next exchange.
-    #[inline]
-    pub(crate) fn has_room(&mut self, place: u32) {
-        let here = &mut self.places[place as usize];
-        if !here.in_line {
-            here.in_line = true;
-            self.with_room.push_back(place);
-        }
-    }
-
-    /// Takes the connection that has had room for longest.
-    #[inline]
-    pub(crate) fn take_with_room(&mut self) -> Option<u32> {
-        while let Some(place) = self.with_room.pop_front() {
-            self.places[place as usize].in_line = false;
-            let open = self.open(place);
-            if open.is_some_and(|open| open.client.free() > 0) {
-                return Some(place);
-            }
-        }
-        None
     }
 
     /// The connection in `place` is to be made, with an exchange that waits for it or without.
@@ -361,6 +348,7 @@ impl<C: Client> Pool<C> {
             key,
             client: None,
             counted,
+            host: self.host(place),
         };
         Some((left, open))
     }

@@ -65,8 +65,10 @@ impl<C: Client> Pool<C> {
             ..
         } = &self.settings;
         let user = place / each;
+        let targets = &targets[self.host(place)];
         let turn = |count: usize| count * *workers as usize + *worker as usize;
-        let target = targets[turn(user as usize) % targets.len()];
+        let among_its_own = self.hosts.number(place) / each;
+        let target = targets[turn(among_its_own as usize) % targets.len()];
         let sources = &self.sources.families[usize::from(target.is_ipv6())];
         let has_more = sources.len() > turn((connections / each) as usize) / targets.len();
         let count = match has_more && !*keeps_source {

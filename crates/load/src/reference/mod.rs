@@ -8,18 +8,20 @@
 mod decoded;
 mod fetch;
 mod lead;
+mod settled;
 
 use std::net::SocketAddr;
 
 use model::coding::Coding;
 use model::outcome::Outcome;
-use model::plan::{self, Plan};
+use model::plan::{self, Plan, Url};
 use model::record::{Reference, Tally};
 use model::redact;
 use sys::reactor::{Reactor, Refused};
 use wire::{Client, Request};
 
 use self::fetch::{Answer, Fetcher};
+use self::settled::Settled;
 use crate::decoding::Whole;
 use crate::dictation;
 use crate::exchange::Cause;
@@ -38,98 +40,58 @@ pub struct Findings {
     pub expectations: Vec<Expectation>,
     /// The answer to each that it was taken from; none if no complete one came.
     pub references: Vec<Option<Reference>>,
-    /// The addresses that answer.
-    pub targets: Vec<SocketAddr>,
+    /// The addresses that answer, of each server.
+    pub targets: Vec<Vec<SocketAddr>>,
     /// What the fetches were.
     pub tally: Tally,
     /// What a reader must know of them.
     pub notes: Vec<String>,
 }
 
-/// Fetches from each of `addresses` and settles what answers are held against. Once `is_over`, what
-/// has not come is not waited for.
+/// Fetches from each of the addresses that each server has in `targets`, and settles what answers
+/// are held against. Once `is_over`, what has not come is not waited for.
 ///
 /// # Errors
 ///
-/// No address can be reached, or the plan's own expectation is not met.
+/// No address of a server can be reached, or the plan's own expectation is not met.
 pub fn establish(
     reactor: &mut impl Reactor,
     plan: &Plan,
-    addresses: &[SocketAddr],
+    targets: &[Vec<SocketAddr>],
     is_over: &mut dyn FnMut() -> bool,
 ) -> Result<Findings, LoadError> {
-    establish_in(&InClear, reactor, plan, addresses, is_over)
+    let speak = vec![InClear; targets.len()];
+    establish_in(&speak, reactor, plan, targets, is_over)
 }
 
-/// The same, whatever connections speak.
+/// The same, whatever connections speak to each of the servers.
 pub(crate) fn establish_in<S: Speak>(
-    speak: &S,
+    speak: &[S],
     reactor: &mut impl Reactor,
     plan: &Plan,
-    addresses: &[SocketAddr],
+    targets: &[Vec<SocketAddr>],
     is_over: &mut dyn FnMut() -> bool,
 ) -> Result<Findings, LoadError> {
     let requests = Requests::compile(plan, &[], 0);
-    let shared = speak.shared(plan, &requests, 0);
-    let mut fetcher = Fetcher::<_, S::Client>::new(reactor, plan, shared, is_over);
-    let is_dictated = dictation::asks(plan);
-    if is_dictated || plan.file().requests_per_connection == Some(0) {
-        let mut greeted = greet_all(&mut fetcher, plan, addresses)?;
-        if is_dictated {
-            let request = plan.request();
-            greeted.expectations = vec![unfetched(&request.expect, &request.name)?];
-        }
-        let tally = fetcher.into_tally();
-        return Ok(Findings { tally, ..greeted });
-    }
-    let mut targets = addresses.to_vec();
-    let mut notes: Vec<String> = through(plan).into_iter().collect();
-    let (mut expectations, mut references) = (Vec::new(), Vec::new());
-    let several = plan.requests().len() > 1;
-    for (request, class) in plan.requests().iter().zip(0u16..) {
-        let named = |error: LoadError| match error {
-            LoadError::Unexpected(why) if several => {
-                LoadError::Unexpected(format!("'{}': {why}", request.name))
+    let mut settled = Settled::default();
+    settled.notes.extend(through(plan));
+    for (host, (speak, addresses)) in speak.iter().zip(targets).enumerate() {
+        let shared = speak.shared(plan, &requests, 0);
+        let mut fetcher = Fetcher::<_, S::Client>::new(&mut *reactor, plan, shared, &mut *is_over);
+        let is_dictated = dictation::asks(plan);
+        if is_dictated || plan.file().requests_per_connection == Some(0) {
+            let mut greeted = greet_all(&mut fetcher, plan, addresses)?;
+            if is_dictated {
+                let request = plan.request();
+                greeted.expectations = vec![unfetched(&request.expect, &request.name)?];
             }
-            error => error,
-        };
-        if !plan.is_fixed(usize::from(class)) {
-            expectations.push(unfetched(&request.expect, &request.name)?);
-            references.push(None);
-            continue;
+            let tally = fetcher.into_tally();
+            return Ok(Findings { tally, ..greeted });
         }
-        let is_last = plan.file().requests_per_connection == Some(1);
-        let fetched = fetch_from_all(&mut fetcher, requests.of(class, is_last), &targets);
-        if fetched.targets.is_empty() {
-            return Err(fetched.unreachable(plan));
-        }
-        targets = fetched.targets;
-        let unused = fetched.unreachable.iter();
-        notes.extend(unused.map(|reason| format!("not used: {reason}")));
-        let from = notes.len();
-        let (expectation, reference) = settle(
-            &request.expect,
-            &fetched.answers,
-            fetched.failure,
-            fetcher.name_of(targets[0]),
-            &mut notes,
-        )
-        .map_err(named)?;
-        if several {
-            for note in &mut notes[from..] {
-                *note = format!("{}: {note}", request.name);
-            }
-        }
-        expectations.push(expectation);
-        references.push(reference);
+        settled.ask(&mut fetcher, (plan, &requests), host, addresses)?;
+        settled.tally.merge(&fetcher.into_tally());
     }
-    Ok(Findings {
-        expectations,
-        references,
-        targets,
-        tally: fetcher.into_tally(),
-        notes,
-    })
+    Ok(settled.findings())
 }
 
 /// Nothing will be asked: a handshake with each address says whether it can be reached.
@@ -145,14 +107,14 @@ fn greet_all<R: Reactor, C: Client>(
             unreachable,
             ..Fetched::default()
         };
-        return Err(fetched.unreachable(plan));
+        return Err(fetched.unreachable(plan, &plan.request().url));
     }
     let unused = unreachable.iter();
     notes.extend(unused.map(|reason| format!("not used: {reason}")));
     Ok(Findings {
         expectations: vec![Expectation::default()],
         references: vec![None],
-        targets,
+        targets: vec![targets],
         tally: Tally::default(),
         notes,
     })
@@ -240,10 +202,10 @@ fn fetch_from_all<R: Reactor, C: Client>(
 }
 
 impl Fetched {
-    /// No address answered.
-    fn unreachable(self, plan: &Plan) -> LoadError {
+    /// No address of the server of `url` answered.
+    fn unreachable(self, plan: &Plan, url: &Url) -> LoadError {
         LoadError::Unreachable {
-            url: plan.request().url.to_string(),
+            url: url.to_string(),
             reasons: self.unreachable.join("; "),
             advice: if let Some(proxy) = &plan.file().http_proxy {
                 match proxy.tunnel {

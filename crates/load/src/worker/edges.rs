@@ -73,11 +73,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let Connection::Waiting { pending: None } = self.pool.connection(place) else {
             return true;
         };
-        let pending = match self.is_waited_for() {
+        let host = self.pool.host(place);
+        let pending = match self.is_waited_for(host) {
             true => None,
             false => self.claim(place, now),
         };
-        let is_needed = pending.is_some() || self.is_waited_for() || self.has_users();
+        let is_needed = pending.is_some() || self.is_waited_for(host) || self.has_users();
         *self.pool.connection(place) = if is_needed {
             Connection::Waiting { pending }
         } else {
@@ -122,12 +123,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// The connection in `place` leads to the server.
     pub(super) fn begin_protocol(&mut self, place: u32, at: Instant) {
-        let identities = C::identities(&self.shared);
+        let shared = &mut self.shared[self.pool.host(place)];
+        let identities = C::identities(shared);
         if identities > 1 {
             let turn = self.pool.identity(place, identities);
-            C::take_identity(&mut self.shared, turn);
+            C::take_identity(shared, turn);
         }
-        let client = C::new(&mut self.shared);
+        let client = C::new(shared);
         if C::HANDSHAKES {
             return self.secure(place, client, at);
         }
@@ -143,7 +145,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn connect_failed(&mut self, place: u32, at: Instant, cause: Cause) {
         let pending = self.pool.connect_failed(place, at, &mut self.recorder);
         let pending = pending.map(|due| self.arrival(place, due));
-        if let Some(arrival) = pending.or_else(|| self.take_waiting()) {
+        let host = self.pool.host(place);
+        if let Some(arrival) = pending.or_else(|| self.take_waiting(host)) {
             self.never_sent(arrival, at, cause);
         }
         if !self.stopping {
@@ -203,6 +206,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The server ended the stream.
     pub(super) fn peer_ended(&mut self, place: u32, at: Instant, error: Option<Errno>) {
         self.take_back(place, at);
+        let host = self.pool.host(place);
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
             self.give_up_tunnel(place, at, Cause::TunnelEnded(error));
             if C::HANDSHAKES {
@@ -217,7 +221,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         watch.error = error;
         watch.write_error = open.write_error;
         open.client
-            .handle_end(&mut self.shared, at, how, &mut watch);
+            .handle_end(&mut self.shared[host], at, how, &mut watch);
         let seen = watch.seen;
         open.in_flight -= seen.answered + seen.broken;
         open.close_announced |= seen.close_announced;
@@ -316,12 +320,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         // What waits already is asked first. Whoever waits for a turn to connect asks then.
         let is_paced = self.is_paced() && self.share.chains;
-        let pending = match self.is_waited_for() || is_paced {
+        let host = self.pool.host(place);
+        let pending = match self.is_waited_for(host) || is_paced {
             true => None,
             false => self.claim(place, at),
         };
         let asks_then = is_paced && self.remaining > 0;
-        if self.share.open_loop || pending.is_some() || self.is_waited_for() || asks_then {
+        if self.share.open_loop || pending.is_some() || self.is_waited_for(host) || asks_then {
             self.pool.want(place, pending);
         } else {
             self.think(place, at);

@@ -86,11 +86,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// What waits begins on connections that have room.
     pub(super) fn hand_over(&mut self, at: Instant) {
-        while !self.stopping
-            && self.is_waited_for()
-            && let Some(place) = self.pool.take_with_room()
-        {
-            self.feed(place, at);
+        for host in 0..self.pool.hosts() {
+            while !self.stopping
+                && self.is_waited_for(host)
+                && let Some(place) = self.pool.take_with_room(host)
+            {
+                self.feed(place, at);
+            }
         }
     }
 
@@ -163,22 +165,20 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[cold]
     pub(super) fn shed_overdue(&mut self, now: Instant, deadline: Span) {
         let cause = Cause::ShedDeadline(deadline);
+        let end = now - deadline + Span::from_ns(1);
         for _ in 0..TURN {
-            let overdue = |due: &Instant| *due + deadline <= now;
-            if !self.backlog.front().is_some_and(overdue) {
+            let Some(arrival) = self.backlog.pop_before(end) else {
                 break;
-            }
-            if let Some(due) = self.backlog.pop_front() {
-                self.never_sent(Arrival::new(due), now, cause);
-            }
+            };
+            self.never_sent(arrival, now, cause);
         }
-        self.shed_until(now - deadline + Span::from_ns(1), now, cause);
+        self.shed_until(end, now, cause);
     }
 
     /// When the first of those that wait has been due for too long.
     pub(super) fn next_overdue(&self) -> Instant {
-        match (self.share.deadline, self.backlog.front()) {
-            (Some(deadline), Some(due)) => *due + deadline,
+        match (self.share.deadline, self.backlog.oldest()) {
+            (Some(deadline), Some(due)) => due + deadline,
             _ => Instant::FAR_FUTURE,
         }
     }

@@ -89,16 +89,16 @@ pub(super) fn is_early<C: Client>(client: &C) -> bool {
 #[cold]
 pub(super) fn hear_late<C: Client>(
     pool: &mut Pool<C>,
-    shared: &mut C::Shared,
+    shared: &mut [C::Shared],
     recorder: &mut Recorder,
     number: u32,
     at: Instant,
     bytes: &mut [u8],
 ) {
-    if let Some(client) = pool.half_closed.client(number) {
+    if let Some((client, host)) = pool.half_closed.client(number) {
         recorder.add_bytes_received(bytes.len() as u64, at);
         // Whatever is wrong with them, nothing waits for them.
-        let _heard = client.handle_bytes(shared, at, bytes, &mut Nobody);
+        let _heard = client.handle_bytes(&mut shared[host], at, bytes, &mut Nobody);
     }
 }
 
@@ -174,13 +174,14 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if !C::DATAGRAMS {
             return;
         }
+        let shared = &mut self.shared[self.pool.host(place)];
         let (key, client) = match self.pool.connection(place) {
             Connection::Open(open) => (open.key, &mut open.client),
             Connection::Securing(securing) => (securing.key, &mut securing.client),
             _ => return,
         };
         self.out.clear();
-        if client.farewell(&mut self.shared, at, &mut self.out) {
+        if client.farewell(shared, at, &mut self.out) {
             // Where there is no room for it, the server waits until it has waited long enough.
             let _told = self.reactor.send(key, written(client, &self.out));
         }
@@ -295,9 +296,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The handshake ends without a word of the protocol: the transport did, or its time is up.
     #[cold]
     pub(super) fn give_up_handshake(&mut self, place: u32, at: Instant, cause: Cause) {
+        let shared = &mut self.shared[self.pool.host(place)];
         if let Some(securing) = self.pool.securing(place) {
             let client = &mut securing.client;
-            client.handle_end(&mut self.shared, at, End::Reset, &mut Nobody);
+            client.handle_end(shared, at, End::Reset, &mut Nobody);
             self.handshake_failed(place, at, cause);
         }
     }
@@ -329,7 +331,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// The exchange that waited for the connection in `place`, or else for any.
     fn waiting_for(&mut self, place: u32, pending: Option<Instant>) -> Option<Arrival> {
         let pending = pending.map(|due| self.arrival(place, due));
-        pending.or_else(|| self.take_waiting())
+        pending.or_else(|| self.take_waiting(self.pool.host(place)))
     }
 
     /// The server may have said that it sends no more, before its stream ends.

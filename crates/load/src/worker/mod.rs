@@ -12,6 +12,7 @@
 //! counted.
 
 mod arrival;
+mod backlog;
 mod dictated;
 mod edges;
 mod endings;
@@ -24,6 +25,7 @@ mod slowly;
 mod streams;
 mod thinking;
 mod tunnel;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,6 +50,7 @@ use crate::thread_usage::ThreadUsage;
 use crate::users::Users;
 
 use self::arrival::{Again, Arrival};
+use self::backlog::Backlog;
 pub(crate) use self::handshake::{handshake_ended, written};
 use self::handshake::{hear, hear_late, secured_late};
 use self::nap::Nap;
@@ -102,7 +105,8 @@ struct Unstamped {
 pub struct Worker<C: Client, R> {
     share: Share,
     reactor: R,
-    shared: C::Shared,
+    /// What the connections to each of the servers have in common.
+    shared: Box<[C::Shared]>,
     /// What each connection begins with, if anything.
     preamble: Option<Preamble>,
     requests: Requests,
@@ -126,8 +130,8 @@ pub struct Worker<C: Client, R> {
 
     /// Exchanges that were taken back: they begin again before all that wait.
     again: VecDeque<Again>,
-    /// Arrivals that wait for a connection, by when they were due.
-    backlog: VecDeque<Instant>,
+    /// Arrivals that wait for a connection.
+    backlog: Backlog,
     backlog_max: usize,
     /// How many arrivals of the warm-up waited when the window began.
     backlog_at_start: usize,
@@ -264,13 +268,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         match completion.event {
             Event::Received { bytes, mark } => {
+                let host = self.pool.host(place);
                 let Some((open, flights)) = self.pool.open_and_flights(place) else {
                     let (pool, recorder) = (&mut self.pool, &mut self.recorder);
                     if let Some(heard) = hear_proxy(pool, recorder, place, at, bytes) {
                         self.hear_of_tunnel(place, at, heard);
                     } else if C::HANDSHAKES {
                         let told = (mark, bytes);
-                        let error = hear(pool, &mut self.shared, recorder, place, at, told);
+                        let shared = &mut self.shared[host];
+                        let error = hear(pool, shared, recorder, place, at, told);
                         self.shake_hands(place, at, error);
                     }
                     return true;
@@ -282,7 +288,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 let mut watch = watch.telling(self.hooks.as_deref_mut());
                 let client = &mut open.client;
                 client.hear_mark(mark);
-                let result = client.handle_bytes(&mut self.shared, at, bytes, &mut watch);
+                let result = client.handle_bytes(&mut self.shared[host], at, bytes, &mut watch);
                 let seen = watch.seen;
                 secured_late(open, &mut self.recorder, at);
                 self.read_slowly(place, key, at, count);
@@ -380,32 +386,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if self.stopping {
             return None;
         }
-        let waiting = self.take_waiting();
+        let waiting = self.take_waiting(self.pool.host(place));
         waiting.or_else(|| self.claim(place, at).map(Arrival::new))
-    }
-
-    /// Takes what has waited for longest, before it what begins again.
-    #[inline]
-    fn take_waiting(&mut self) -> Option<Arrival> {
-        if let Some(hooks) = &mut self.hooks
-            && let Some((due, class)) = hooks.take_led()
-        {
-            return Some(Arrival {
-                goes_on: true,
-                ..Arrival::of(due, class)
-            });
-        }
-        match self.again.pop_front() {
-            Some(Again { due, class }) => Some(Arrival::of(due, class)),
-            None => self.backlog.pop_front().map(Arrival::new),
-        }
-    }
-
-    /// Whether something waits for a connection.
-    #[inline]
-    fn is_waited_for(&self) -> bool {
-        let is_led = self.hooks.as_ref().is_some_and(|hooks| hooks.has_led());
-        is_led || !self.backlog.is_empty() || !self.again.is_empty()
     }
 
     /// A closed loop's next exchange, due now, or when the user in `place` had thought, if there is
@@ -440,12 +422,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 return;
             };
             self.recorder.arrive(due);
-            if let Some(place) = self.pool.take_with_room() {
+            let (host, arrival) = self.address(due);
+            if let Some(place) = self.pool.take_with_room(host) {
                 let free_since = self.pool.open(place).map_or(now, |open| open.free_since);
-                self.begin(place, Arrival::new(due), due.max(free_since), now);
+                self.begin(place, arrival, due.max(free_since), now);
                 self.feed(place, now);
             } else {
-                self.backlog.push_back(due);
+                self.backlog.push(host, arrival);
                 self.backlog_max = self.backlog_max.max(self.backlog.len());
             }
         }
@@ -461,7 +444,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let class = class.unwrap_or_else(|| {
             let users = self.users.as_ref();
             let of_script = users.and_then(|users| users.class(place));
-            of_script.unwrap_or_else(|| self.requests.draw())
+            of_script.unwrap_or_else(|| self.requests.draw_for(self.pool.host(place)))
         });
         let Some((open, flights)) = self.pool.open_and_flights(place) else {
             return;

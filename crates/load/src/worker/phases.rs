@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::event::Phase;
+use model::http2::Http2Record;
+use model::quic::QuicRecord;
 use model::record::Record;
 use model::tls::TlsRecord;
 use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
 
-use super::{Nap, Renewal, Share, Slowness, TURN, Worker};
+use super::{Backlog, Nap, Renewal, Share, Slowness, TURN, Worker};
 use crate::decoding::Decoder;
 use crate::exchange::Cause;
 use crate::hooks::Hooks;
@@ -30,7 +32,8 @@ const INTERRUPTED_TIME: Span = Span::from_ms(500);
 pub(crate) struct Parts<C: Client, R> {
     pub(crate) share: Share,
     pub(crate) reactor: R,
-    pub(crate) shared: C::Shared,
+    /// What the connections to each of the servers have in common.
+    pub(crate) shared: Box<[C::Shared]>,
     pub(crate) preamble: Option<Preamble>,
     pub(crate) requests: Requests,
     /// What reports call the requests.
@@ -74,7 +77,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             names,
             // Each exchange under way may come back.
             again: VecDeque::with_capacity(exchanges),
-            backlog: VecDeque::with_capacity(share.backlog),
+            backlog: Backlog::new(pool.targets.len(), share.backlog),
             backlog_max: 0,
             backlog_at_start: 0,
             unstamped: Vec::with_capacity(connections + exchanges),
@@ -153,7 +156,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if nothing_comes && self.recorder.outstanding() == 0 && self.window_may_end() {
             return None;
         }
-        if self.stopping && (self.is_waited_for() || self.swept < self.pool.len()) {
+        if self.stopping && (self.has_waiting() || self.swept < self.pool.len()) {
             // The rest of what waits is given up in the next turn.
             return Some(self.start);
         }
@@ -189,7 +192,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// Whether an open loop has nothing more to send.
     pub(super) fn schedule_is_over(&self) -> bool {
-        self.share.open_loop && self.schedule.next().is_none() && !self.is_waited_for()
+        self.share.open_loop && self.schedule.next().is_none() && !self.has_waiting()
     }
 
     /// A window of fixed length lasts until its end, whatever happens in it.
@@ -235,7 +238,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn give_up_waiting(&mut self, now: Instant) {
         self.shed_due(now);
         for _ in 0..TURN {
-            let Some(arrival) = self.take_waiting() else {
+            let mut hosts = 0..self.pool.hosts();
+            let Some(arrival) = hosts.find_map(|host| self.take_waiting(host)) else {
                 break;
             };
             self.never_sent(arrival, now, self.cause_of_giving_up());
@@ -292,6 +296,15 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
+    /// What connections to all servers tell together.
+    fn told<T>(&self, tell: fn(&C::Shared) -> Option<T>, merge: fn(&mut T, T)) -> Option<T> {
+        let all = self.shared.iter().filter_map(tell);
+        all.reduce(|mut one, other| {
+            merge(&mut one, other);
+            one
+        })
+    }
+
     /// Closes everything and writes the record. It goes over all connections at once: this worker's
     /// last exchange has ended, others have threads of their own, and the kernel would close what
     /// is open at the end of the process in the same way.
@@ -310,9 +323,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.pool
             .close_all(now, &mut self.reactor, &mut self.recorder);
         self.reactor.submit();
-        let tls = C::tell(&self.shared);
-        let http2 = C::tell_http2(&self.shared);
-        let quic = C::tell_quic(&self.shared);
+        let tls = self.told(C::tell, TlsRecord::merge);
+        let http2 = self.told(C::tell_http2, Http2Record::merge);
+        let quic = self.told(C::tell_quic, QuicRecord::merge);
         let names = self.names.iter().map(String::as_str);
         let [full_time, resumed_time, early_time] = self.recorder.take_handshakes();
         let mut record = self.recorder.finish(now, names);

@@ -2,6 +2,7 @@
 //! the plan says so they are decoded.
 
 use std::io::Write as _;
+use std::slice;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -119,7 +120,12 @@ fn decoding(one_in: u32) -> PlanFile {
 fn fetch(file: &PlanFile, contents: Vec<Vec<u8>>) -> Result<Findings, LoadError> {
     let plan = Plan::try_from(file.clone()).expect("a plan that can run");
     let mut sim = Sim::new(encoding(contents), &settings(4));
-    establish(&mut sim, &plan, &file.addresses, &mut || false)
+    establish(
+        &mut sim,
+        &plan,
+        slice::from_ref(&file.addresses),
+        &mut || false,
+    )
 }
 
 /// A page of 400 KB that gzip makes a twentieth of.

@@ -1,6 +1,7 @@
 //! A plan, a server of known behaviour, and the real worker between them, on a virtual clock.
 
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -92,10 +93,22 @@ pub(crate) fn findings(file: &PlanFile) -> Findings {
     Findings {
         expectations: vec![right(); file.requests.len()],
         references: vec![None; file.requests.len()],
-        targets: file.addresses.clone(),
+        targets: targets(file),
         tally: Tally::default(),
         notes: Vec::new(),
     }
+}
+
+/// The addresses of its servers: where the plan gives none, each has one of its own.
+fn targets(file: &PlanFile) -> Vec<Vec<SocketAddr>> {
+    if !file.addresses.is_empty() {
+        return vec![file.addresses.clone()];
+    }
+    let plan = Plan::try_from(file.clone()).expect("a plan that can run");
+    let hosts = (1..).zip(plan.hosts());
+    hosts
+        .map(|(number, _)| vec![([127, 0, 0, number], 80).into()])
+        .collect()
 }
 
 /// Runs all workers of the plan, one after the other, each against a server of its own.

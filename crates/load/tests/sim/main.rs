@@ -9,6 +9,7 @@ mod early;
 mod experiments;
 mod failures;
 mod harness;
+mod hosts;
 mod http2;
 mod mixture;
 mod models;

@@ -30,7 +30,7 @@ fn fetch(
     establish(
         &mut Sim::new(server, &settings(4)),
         &plan,
-        &addresses,
+        &[addresses],
         &mut || false,
     )
 }
@@ -135,7 +135,7 @@ fn an_address_without_a_listener_is_left_out_and_named() {
     .unwrap();
     assert_eq!(
         found.targets,
-        ["127.0.0.1:80".parse::<SocketAddr>().unwrap()]
+        [["127.0.0.1:80".parse::<SocketAddr>().unwrap()]]
     );
     assert!(found.notes[0].contains("[::1]:80"), "{:?}", found.notes);
     assert_eq!(found.tally.outcomes[Outcome::Connect], 1);

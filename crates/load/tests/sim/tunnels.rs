@@ -46,7 +46,7 @@ fn proxy(answer: Option<Reply>) -> SimServer {
 
 fn simulate(file: PlanFile, server: SimServer) -> Record {
     let findings = Findings {
-        targets: vec![([127, 0, 0, 1], 3128).into()],
+        targets: vec![vec![([127, 0, 0, 1], 3128).into()]],
         ..findings(&file)
     };
     simulate_with(file, &findings, server)
@@ -139,7 +139,7 @@ fn a_tunnel_that_is_not_made_is_a_connect_that_failed() {
 /// The fetches before the run.
 fn fetch(server: SimServer) -> Result<Findings, LoadError> {
     let plan = Plan::try_from(through(true, 1, 1)).expect("a plan that can run");
-    let addresses = [([127, 0, 0, 1], 3128).into()];
+    let addresses = [vec![([127, 0, 0, 1], 3128).into()]];
     establish(
         &mut Sim::new(server, &settings(4)),
         &plan,

@@ -172,7 +172,18 @@ pub(super) fn objective(load: &LoadFile) -> Result<Vec<Threshold>, ExperimentErr
         (LoadMode::Capacity, Some(text)) => {
             let read = |one: &str| one.trim().parse::<Threshold>();
             let all: Result<Vec<Threshold>, _> = text.split(',').map(read).collect();
-            all.map_err(|error| wrong(key, error.to_string()))
+            let all = all.map_err(|error| wrong(key, error.to_string()))?;
+            match all.iter().find(|one| one.is_of_pages()) {
+                None => Ok(all),
+                Some(one) => Err(wrong(
+                    key,
+                    format!(
+                        "'{}' is about whole pages of users: what is searched here is a rate of \
+                         requests",
+                        one.text()
+                    ),
+                )),
+            }
         }
         (LoadMode::Capacity, None) => Err(wrong(
             key,

@@ -13,6 +13,7 @@ use crate::units::{Rate, Span};
 
 mod check;
 mod expect;
+mod hosts;
 mod lua;
 pub mod pace;
 mod renewal;
@@ -23,6 +24,8 @@ mod url;
 mod way;
 
 pub use self::expect::{Expectation, Level};
+pub use self::hosts::HOSTS_MAX;
+use self::hosts::Hosts;
 pub use self::lua::LuaFile;
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
@@ -59,7 +62,8 @@ pub const REQUESTS_MAX: usize = 10_000;
 pub struct PlanFile {
     /// [`FORMAT`], or an older one down to [`FORMAT_OLDEST`].
     pub format: u32,
-    /// What is asked: at least one. Several are mixed by their weights; all go to one server.
+    /// What is asked: at least one. Several are mixed by their weights. Where they name several
+    /// servers, each connection leads to one of them.
     pub requests: Vec<RequestFile>,
     /// Where to connect instead of resolving the URL's host. All are used in turn.
     #[serde(default)]
@@ -332,6 +336,7 @@ pub(crate) fn field(field: &'static str, why: impl Into<String>) -> PlanError {
 pub struct Plan {
     file: PlanFile,
     requests: Vec<Request>,
+    hosts: Hosts,
 }
 
 impl Plan {
@@ -345,7 +350,7 @@ impl Plan {
         &self.requests
     }
 
-    /// The first request. All have its host and port.
+    /// The first request. Where there is one server, all have its host and port.
     pub fn request(&self) -> &Request {
         &self.requests[0]
     }
@@ -458,15 +463,8 @@ impl TryFrom<PlanFile> for Plan {
             .map(|written| Request::read(written, &file.expect))
             .collect::<Result<Vec<_>, _>>()?;
         let first = &requests[0].url;
-        if let Some(other) = requests.iter().find(|one| !one.url.has_server_of(first)) {
-            return Err(field(
-                "requests",
-                format!(
-                    "'{}' and '{}' are two servers; one plan asks one",
-                    first, other.url
-                ),
-            ));
-        }
+        let hosts = Hosts::of(&requests);
+        hosts::check(&file, &requests, &hosts)?;
         check::numbers(&file)?;
         check::pace(&file)?;
         renewal::check(&file)?;
@@ -477,7 +475,11 @@ impl TryFrom<PlanFile> for Plan {
         check::decoding(&file)?;
         check::tls(&file, first)?;
         way::check(&file, first)?;
-        Ok(Self { file, requests })
+        Ok(Self {
+            file,
+            requests,
+            hosts,
+        })
     }
 }
 

@@ -107,8 +107,8 @@ fn a_plan_that_cannot_run_does_not_exist() {
     );
     check(|f| f.requests[0].weight = 0, "weight: give at least 1");
     check(
-        |f| f.requests.push(RequestFile::get("http://127.0.0.1:8081/")),
-        "two servers",
+        |f| f.requests.push(RequestFile::get("https://127.0.0.1:8081/")),
+        "all http or all https",
     );
     check(|f| f.format = 3, "versions 1 to 2");
     check(|f| f.stop = Stop::Count(0), "stop");

@@ -27,7 +27,7 @@ use crate::units::{Bytes, Span};
 pub use class::Class;
 pub use interval::{Interval, coarsen};
 pub use lookup::Lookup;
-pub use page::Page;
+pub use page::{Page, page_times};
 pub use recovery::Recovery;
 pub use reference::{DecodedContent, Reference};
 pub use slowed::Slowed;

@@ -32,6 +32,18 @@ impl Page {
     }
 }
 
+/// The times of all these pages together, those of which something failed counting as longer than
+/// any; none where users ask for no pages.
+pub fn page_times<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Option<Distribution> {
+    let mut times: Option<Distribution> = None;
+    for page in pages {
+        let times = times.get_or_insert_with(|| Distribution::new(page.time.shape()));
+        times.merge(&page.time);
+        times.record_censored_n(page.failed);
+    }
+    times
+}
+
 /// Adds those of another worker.
 pub(super) fn merge(mine: &mut Vec<Page>, theirs: Vec<Page>) {
     if mine.is_empty() {

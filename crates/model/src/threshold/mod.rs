@@ -1,10 +1,12 @@
 //! Conditions that a run has to meet, in k6's grammar: `p(99)<5ms`, `errors<0.1%`, `rate>1000`.
 //!
 //! `[REQUEST:][TIME:]WHAT OPERATOR VALUE`. What: `avg`, `min`, `med`, `max` and `p(N)` of a time
-//! (`response_time` unless `service_time`, `first_byte_time`, `blocked_time`, `late_time` or
-//! `connect_time` stands before it); `rate` (right answers per second), `count` (right answers),
-//! `errors` (the share of exchanges that got no right answer). A time without a unit is in
-//! milliseconds, as in k6. `{NAME}:` before it means one request of several.
+//! (`response_time` unless `service_time`, `first_byte_time`, `blocked_time`, `late_time`,
+//! `connect_time` or `page_time` stands before it); `rate` (right answers per second), `count`
+//! (right answers), `errors` (the share of exchanges that got no right answer). A time without a
+//! unit is in milliseconds, as in k6. `{NAME}:` before it means one request of several, and with
+//! `page_time` the page that begins with it; a page of which something failed counts as longer than
+//! any.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
 use crate::outcome::{Outcome, OutcomeCounts};
-use crate::record::Record;
+use crate::record::{Record, page_times};
 use crate::units::{Rate, Span};
 
 /// A condition that can be judged.
@@ -71,6 +73,7 @@ enum Time {
     Connect,
     FirstByte,
     Late,
+    Page,
     Response,
     Service,
 }
@@ -105,11 +108,12 @@ const OPERATORS: [(&str, Operator); 7] = [
     (">", Operator::More),
 ];
 
-const TIMES: [(&str, Time); 6] = [
+const TIMES: [(&str, Time); 7] = [
     ("blocked_time", Time::Blocked),
     ("connect_time", Time::Connect),
     ("first_byte_time", Time::FirstByte),
     ("late_time", Time::Late),
+    ("page_time", Time::Page),
     ("response_time", Time::Response),
     ("service_time", Time::Service),
 ];
@@ -341,6 +345,11 @@ impl Threshold {
         self.request.as_deref()
     }
 
+    /// Whether it is about whole pages, which only users of a script ask for.
+    pub const fn is_of_pages(&self) -> bool {
+        matches!(self.what, What::Time(Time::Page, _))
+    }
+
     /// Whether it holds for `record`.
     pub fn judge(&self, record: &Record) -> Judged {
         let value = self.value(record);
@@ -362,6 +371,12 @@ impl Threshold {
     }
 
     fn value(&self, record: &Record) -> Option<f64> {
+        if let What::Time(Time::Page, statistic) = self.what {
+            let pages = record.pages.iter();
+            let is_meant = |name: &str| self.request().is_none_or(|request| request == name);
+            let times = page_times(pages.filter(|page| is_meant(&page.name)))?;
+            return statistic.of(&times).map(Span::as_us_f64);
+        }
         let class = match &self.request {
             None => None,
             Some(name) => Some(record.classes.iter().find(|class| class.name == *name)?),
@@ -382,7 +397,7 @@ impl Threshold {
                     Time::Service => Some(&class.service_time),
                     Time::FirstByte => Some(&class.first_byte_time),
                     // Before it is known which request it is.
-                    Time::Blocked | Time::Connect | Time::Late => None,
+                    Time::Blocked | Time::Connect | Time::Late | Time::Page => None,
                 });
                 let distribution = match of_class {
                     Some(of_class) => of_class?,
@@ -408,7 +423,8 @@ impl Time {
             Self::Connect => &record.connect_time,
             Self::FirstByte => &record.first_byte_time,
             Self::Late => &record.late_time,
-            Self::Response => &record.response_time,
+            // Whole pages are judged before.
+            Self::Page | Self::Response => &record.response_time,
             Self::Service => &record.service_time,
         }
     }

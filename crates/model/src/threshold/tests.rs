@@ -1,5 +1,5 @@
 use super::*;
-use crate::record::Class;
+use crate::record::{Class, Page};
 
 fn record() -> Record {
     let mut record = Record {
@@ -20,6 +20,16 @@ fn record() -> Record {
     class.outcomes[Outcome::Ok] = 90;
     class.response_time.record_n(Span::from_ms(4), 90);
     record.classes.push(class);
+    let page = |name: &str, failed, ms| {
+        let mut page = Page {
+            name: name.to_owned(),
+            failed,
+            ..Page::default()
+        };
+        page.time.record_n(Span::from_ms(ms), 50);
+        page
+    };
+    record.pages = vec![page("front", 0, 20), page("search", 10, 40)];
     record
 }
 
@@ -56,6 +66,13 @@ fn conditions_are_judged_with_their_value() {
     check("{GET /slow}:p(50)<5ms", Some(4_000.0), true);
     check("{GET /slow}: rate>10", Some(9.0), false);
     check("{GET /fast}:rate>10", None, false);
+    check("page_time: p(45)<30ms", Some(20_000.0), true);
+    check("page_time: p(90)<30ms", Some(40_000.0), false);
+    // Ten of 110 failed: they are longer than any.
+    check("page_time: p(95)<10s", None, false);
+    check("{front}: page_time: max<=20.1ms", Some(20_000.0), true);
+    check("{search}: page_time: med<1s", Some(40_000.0), true);
+    check("{GET /slow}: page_time: med<1s", None, false);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod codings;
 mod connections;
+mod users;
 
 use std::collections::BTreeMap;
 
@@ -165,7 +166,7 @@ const REST: [(&str, &str); 54] = [
 pub fn columns() -> impl Iterator<Item = (&'static str, &'static str)> {
     let axes = AXES.iter().map(|axis| (axis.column, axis.meaning));
     let rest = REST.into_iter().chain(connections::COLUMNS);
-    let rest = rest.chain(codings::COLUMNS);
+    let rest = rest.chain(codings::COLUMNS).chain(users::COLUMNS);
     FIRST.into_iter().chain(axes).chain(rest)
 }
 
@@ -185,7 +186,7 @@ pub fn rows(runs: &[&Run]) -> String {
     });
     let mut out = String::new();
     let (first, rest) = (FIRST.iter(), REST.iter().chain(&connections::COLUMNS));
-    let rest = rest.chain(&codings::COLUMNS);
+    let rest = rest.chain(&codings::COLUMNS).chain(&users::COLUMNS);
     let all = first.map(|(name, _)| *name).chain(headings);
     let all = all.chain(rest.map(|(name, _)| *name));
     line(&mut out, all.map(str::to_owned));
@@ -196,6 +197,7 @@ pub fn rows(runs: &[&Run]) -> String {
             cells.extend(analysis.cells(digest));
             cells.extend(connections::cells(digest));
             cells.extend(codings::cells(digest));
+            cells.extend(users::cells(digest));
             line(&mut out, cells.into_iter());
         }
     }

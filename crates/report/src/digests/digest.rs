@@ -19,11 +19,11 @@ use model::{Bytes, Claim, Distribution, OutcomeCounts, Rate, Span, Status, Trial
 use verdict::analysis::{Counting, Round, Standing};
 use verdict::cause::takers;
 use verdict::is_bound;
-use verdict::summary::{Support, cpu_of, cpu_per_request, support};
+use verdict::summary::{CpuPerRequest, Support, cpu_of, cpu_per_request, support};
 
 use super::checked;
 use super::stages::InStage;
-use super::steps::Step;
+use super::steps::{Step, over_all};
 use super::stretch::{Stretch, stretches};
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
@@ -89,6 +89,9 @@ pub struct Digest {
     pub(super) steps: Vec<Step>,
     /// Each page of users who ask for parts.
     pub(super) pages: Vec<Step>,
+    /// Of all of them together: complete and failed, and their times in microseconds at each of
+    /// [`QUANTILES`]. Those of which something failed count as longer than any.
+    pub pages_over_all: Option<(u64, u64, [Option<f64>; QUANTILES.len()])>,
     /// The server's user CPU time per exchange that ended, in microseconds.
     pub user_us: Option<f64>,
     /// Its system CPU time per right answer.
@@ -167,8 +170,7 @@ impl Digest {
         let point = placed(trial, position, asked);
         let server = trial.usage.server.as_ref();
         let cost = cpu_per_request(trial);
-        let generator = trial.usage.generator.as_ref();
-        let generator = generator.and_then(|group| cpu_of(group, &trial.record));
+        let generator = generator_cost(trial);
         let split = cost.and_then(|cost| cost.split_us);
         let context = trial.context.server.as_ref();
         let mut digest = Self {
@@ -195,6 +197,7 @@ impl Digest {
             checked: checked(trial),
             steps: Step::all(trial),
             pages: Step::pages(trial),
+            pages_over_all: over_all(&record.pages),
             user_us: split.map(|(user, _)| user),
             system_us: split.map(|(_, system)| system),
             cpu_us: cost.map(|cost| cost.total_us),
@@ -459,6 +462,11 @@ fn per_connection(usage: &GroupUsage) -> Option<f64> {
         .memory_sockets_connections
         .filter(|count| *count > 0)?;
     Some(size(usage.memory_sockets?) / connections as f64)
+}
+
+fn generator_cost(trial: &Trial) -> Option<CpuPerRequest> {
+    let generator = trial.usage.generator.as_ref()?;
+    cpu_of(generator, &trial.record)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]

@@ -1,10 +1,11 @@
 //! The requests of a mix, or the steps of users that ask, each apart, and whole pages: how many
 //! were answered, and how long that took.
 
+use model::record::{Page, page_times};
 use model::{Outcome, Trial};
 use verdict::analysis::Measure;
 
-use super::digest::{Digest, quantiles};
+use super::digest::{Digest, QUANTILES, quantiles};
 use super::point::Cell;
 
 /// Of more requests than this nobody reads each apart.
@@ -66,7 +67,7 @@ impl Step {
         if pages.len() > STEPS_MAX {
             return Vec::new();
         }
-        let page = |page: &model::record::Page| {
+        let page = |page: &Page| {
             let times = quantiles(&page.time);
             Self {
                 name: page.name.clone(),
@@ -77,6 +78,12 @@ impl Step {
         };
         pages.iter().map(page).collect()
     }
+}
+
+/// Complete and failed pages, and the times of all of them at each of [`QUANTILES`].
+pub(super) fn over_all(pages: &[Page]) -> Option<(u64, u64, [Option<f64>; QUANTILES.len()])> {
+    let times = page_times(pages)?;
+    Some((times.count(), times.censored(), quantiles(&times)))
 }
 
 impl Cell<'_> {
@@ -185,7 +192,7 @@ mod tests {
     fn each_page_has_its_counts_of_all_rounds_and_its_times() {
         let mut run = Run::default();
         for mut trial in Heat::default().trials() {
-            trial.record.pages = vec![model::record::Page {
+            trial.record.pages = vec![Page {
                 name: "front <b>".to_owned(),
                 failed: 3,
                 time: trial.record.response_time.clone(),

@@ -11,6 +11,7 @@ mod compare;
 mod connections;
 mod failures;
 mod frame;
+mod logs;
 mod look;
 mod page;
 mod path;

@@ -13,6 +13,7 @@ mod quic;
 mod redirects;
 mod renewal;
 mod result;
+mod servers;
 mod slow;
 mod sources;
 mod steps;

@@ -65,7 +65,7 @@ fn asked(trial: &Trial, style: Style) -> String {
     };
     if plan.requests.len() > 1 {
         let others = words::plural(plan.requests.len() as u64 - 1, "other request");
-        title.push_str(&format!(" and {others}"));
+        title.push_str(&format!(" and {others}{}", super::servers::servers(plan)));
     }
     if let Some(server) = trial
         .record

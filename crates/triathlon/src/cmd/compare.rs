@@ -29,8 +29,9 @@ Examples:
   triathlon compare A B --markdown - >> \"$GITHUB_STEP_SUMMARY\"
       tables for a review
 
-Metrics: rate, cpu (server CPU time per request), p50 and p99 (response time), memory; of probes:
-beginning and end (cost of an operation), course (time per step of a download).
+Metrics: rate, cpu (server CPU time per request), p50 and p99 (response time), page_p50 and page_p99
+(time of a whole page), memory; of probes: beginning and end (cost of an operation), course (time
+per step of a download).
 
 Exit codes: 0 compared, and no limit failed (what is inconclusive is reported and does not fail), 1
 something failed (a result that is missing or cannot be read), 2 wrong usage, 4 a limit of --fail-on

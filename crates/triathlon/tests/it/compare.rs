@@ -182,7 +182,11 @@ fn a_limit_that_cannot_be_read_says_what_is_allowed() {
     ] {
         compare(&a, &a, &["--fail-on", limit])
             .expect_code(2)
-            .expect_complaint(&[why, "metrics: rate, cpu, p50, p99, memory", "rate:-3%"]);
+            .expect_complaint(&[
+                why,
+                "metrics: rate, cpu, p50, p99, page_p50, page_p99, memory",
+                "rate:-3%",
+            ]);
     }
     compare(&a, &a, &["--fail-on", "end:+5%"])
         .expect_code(2)

@@ -32,6 +32,7 @@ mod gone;
 mod handshakes;
 mod hostile;
 mod hostile_http2;
+mod hosts;
 mod http2;
 mod http3;
 mod identities;

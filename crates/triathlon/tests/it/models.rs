@@ -145,6 +145,10 @@ fn flags_that_contradict_each_other_are_refused() {
         &["column 7", "p(99)<5mx\n          ^"],
     );
     check("--threshold {a}:rate>1", &["--threshold", "leave out"]);
+    check(
+        "--threshold page_time:max<1s",
+        &["'page_time:max<1s'", "whole pages", "--script"],
+    );
 }
 
 #[test]

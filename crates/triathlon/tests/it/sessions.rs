@@ -218,8 +218,16 @@ fn pages_have_their_parts_over_each_protocol() {
         "240",
         "-t",
         "2",
+        "--threshold",
+        "page_time: med<1m",
+        "--threshold",
+        "{GET /login?user=a}: page_time: min<0ms",
     ];
-    let run = triathlon(words).expect_measured();
+    let run = triathlon(words).expect_one_of(&[3, 4]);
+    let about_pages = |line: &&str| line.contains("page_time: ");
+    let judged: Vec<&str> = run.stdout.lines().filter(about_pages).collect();
+    let is_told = judged[0].contains("page_time: med<1m") && judged[0].ends_with(", met");
+    assert!(is_told && judged[1].ends_with(", FAILED"), "{run:#?}");
     let said = "closed loop of 4 users who follow a script of 6 requests, 12 connections";
     let stdout = run.stdout.replace('\n', " ");
     assert!(stdout.contains(said), "{run:#?}");

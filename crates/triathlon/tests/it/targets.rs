@@ -109,7 +109,7 @@ fn lists_are_read_in_each_of_their_forms() {
     fs::write(&path, format!("{base}/a\nhttp://127.0.0.9:1/\n")).expect("a file");
     load(None, &["--urls", &path])
         .expect_code(2)
-        .expect_complaint(&["two servers"]);
+        .expect_complaint(&["--connections", "2 servers", "at least 2"]);
 }
 
 #[test]

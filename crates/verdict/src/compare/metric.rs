@@ -38,7 +38,7 @@ const RATE: [Claim; 2] = [Claim::Capacity, Claim::Latency];
 const COST: [Claim; 2] = [Claim::Resources; 2];
 
 /// All of them: those of trials first, then those of probes.
-pub const METRICS: [Metric; 8] = [
+pub const METRICS: [Metric; 10] = [
     metric(
         "rate",
         "rate",
@@ -63,6 +63,20 @@ pub const METRICS: [Metric; 8] = [
     metric(
         "p99",
         "p99 response time",
+        Quantity::Microseconds,
+        ["slower", "faster"],
+        RATE,
+    ),
+    metric(
+        "page_p50",
+        "median time of a page",
+        Quantity::Microseconds,
+        ["slower", "faster"],
+        RATE,
+    ),
+    metric(
+        "page_p99",
+        "p99 time of a page",
         Quantity::Microseconds,
         ["slower", "faster"],
         RATE,

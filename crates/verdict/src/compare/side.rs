@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::finding::{Status, Verdict};
 use model::point::{Point, RATE, Value};
 use model::probe::{AxisKind, ProbeResult};
-use model::{Execution, Manifest, PointId, Trial};
+use model::record::page_times;
+use model::{Distribution, Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
 use super::metric::METRICS;
@@ -348,16 +349,20 @@ fn spot(point: &Point, trial: &Trial) -> Spot {
 #[expect(clippy::cast_precision_loss, reason = "bytes of memory, below 2^53")]
 fn values(trial: &Trial) -> [Option<f64>; METRICS.len()] {
     let record = &trial.record;
-    let quantile = |q: f64| match read(&record.response_time, q) {
+    let of = |times: &Distribution, q: f64| match read(times, q) {
         Reading::Value(span) => Some(span.as_us_f64()),
         Reading::Censored | Reading::TooFew => None,
     };
+    let quantile = |q: f64| of(&record.response_time, q);
+    let pages = page_times(&record.pages);
     let server = trial.usage.server.as_ref();
     METRICS.map(|metric| match metric.name {
         "rate" => Some(record.achieved_rate),
         "cpu" => cpu_per_request(trial).map(|cpu| cpu.total_us),
         "p50" => quantile(0.5),
         "p99" => quantile(0.99),
+        "page_p50" => of(pages.as_ref()?, 0.5),
+        "page_p99" => of(pages.as_ref()?, 0.99),
         "memory" => server?.memory_pss.map(|bytes| bytes.count() as f64),
         _ => None,
     })

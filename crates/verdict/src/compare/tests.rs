@@ -321,7 +321,8 @@ fn a_limit_that_is_none_says_what_is_allowed() {
             error.starts_with(&format!("{why}; write METRIC:CHANGE%")),
             "{error}"
         );
-        assert!(error.ends_with("metrics: rate, cpu, p50, p99, memory, beginning, end, course"));
+        let all = "rate, cpu, p50, p99, page_p50, page_p99, memory, beginning, end, course";
+        assert!(error.ends_with(&format!("metrics: {all}")), "{error}");
     }
     let limit: Limit = "p99:+10%".parse().unwrap();
     assert_eq!(limit.to_string(), "p99:+10%");

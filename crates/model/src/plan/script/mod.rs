@@ -181,6 +181,11 @@ impl ScriptFile {
         most_together(&self.steps)
     }
 
+    /// Whether users ask for parts, alone or behind a request: whole pages, whose times are told.
+    pub fn has_pages(&self) -> bool {
+        has_parts(&self.steps)
+    }
+
     /// Whether users know anything, or look for anything in answers.
     pub const fn is_stateful(&self) -> bool {
         self.cookies || !self.variables.is_empty() || !self.answers.is_empty()
@@ -309,6 +314,15 @@ fn most_together(steps: &[StepFile]) -> usize {
         StepFile::Wait(_) => 0,
     };
     steps.iter().map(of).max().unwrap_or(0)
+}
+
+fn has_parts(steps: &[StepFile]) -> bool {
+    steps.iter().any(|step| match step {
+        StepFile::Choose(ways) => ways.iter().any(|way| has_parts(&way.steps)),
+        StepFile::Repeat { steps, .. } => has_parts(steps),
+        StepFile::Together(_) => true,
+        StepFile::Ask(_) | StepFile::Wait(_) => false,
+    })
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ use model::threshold::Threshold;
 use model::trial::Context;
 use model::units::Span;
 
+use super::conditions::check_names;
 use super::exports::Exports;
 use super::pace::Pace;
 use super::planned::{SAID_BY_THE_PLAN, by_flag};
-use super::server::{Asked, Choice};
+use super::server::{self, Asked, Choice};
 use super::sources::Sources;
 use super::targets::{Asks, Targets};
 use crate::exit::UsageError;
@@ -167,8 +168,8 @@ pub(crate) struct Args {
 
     /// A condition that the run has to meet, else the exit code is 4: p(99)<5ms, errors<0.1%,
     /// rate>1000, count, or avg, min, med and max of a time; 'service_time: p(99)<5ms' is about
-    /// another time than the response time, '{NAME}: p(99)<5ms' about one request of several. May
-    /// be given several times
+    /// another time than the response time (page_time is that of whole pages), '{NAME}: p(99)<5ms'
+    /// about one request of several. May be given several times
     #[arg(long = "threshold", value_name = "CONDITION")]
     pub(super) thresholds: Vec<Threshold>,
 
@@ -413,32 +414,16 @@ fn stop(args: &Args, stages: &[Stage]) -> (Stop, Span) {
     }
 }
 
-/// Each condition is about a request that there is.
-fn check_names(thresholds: &[Threshold], plan: &Plan) -> Result<(), UsageError> {
-    let names: Vec<&str> = match plan.requests() {
-        [_] => Vec::new(),
-        several => several.iter().map(|one| one.name.as_str()).collect(),
-    };
-    let mut asked = thresholds.iter().filter_map(Threshold::request);
-    match asked.find(|name| !names.contains(name)) {
-        None => Ok(()),
-        Some(_) if names.is_empty() => Err(UsageError(
-            "--threshold: there is one request, so leave out {NAME}:".to_owned(),
-        )),
-        Some(name) => Err(UsageError(format!(
-            "--threshold: no request is called '{name}'; there are {}",
-            names.join(", ")
-        ))),
-    }
-}
-
 /// Who is asked, and the CPUs to ask from.
 fn choose_cpus(args: &Args, asks: &Asks, is_elsewhere: bool) -> anyhow::Result<(Asked, Choice)> {
     if is_elsewhere {
         return Ok((Asked::Elsewhere, Choice::default()));
     }
     let asked = match &asks.unix_socket {
-        None => Asked::at(&asks.place, args.pace.protocol(&asks.place)?),
+        None => match server::all(&asks.requests)?.as_slice() {
+            [_] => Asked::at(&asks.place, args.pace.protocol(&asks.place)?),
+            several => Asked::at_several(several),
+        },
         Some(path) => Asked::at_socket(Path::new(path)),
     };
     let allowed = sys::cpu::allowed()?;

@@ -3,6 +3,7 @@
 mod agents;
 mod arguments;
 mod capacity;
+mod conditions;
 mod credentials;
 mod exports;
 mod form;

@@ -98,6 +98,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         return UsageError(error.to_string());
     };
     let flag = match *field {
+        "addresses" => "--connect-to or --resolve",
         "connections" => "--connections",
         "expect.decode_one_in" => "--decode",
         "expect.sha256" => "--expect-sha256",

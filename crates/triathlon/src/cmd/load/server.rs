@@ -3,9 +3,11 @@
 use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::Path;
 
-use model::plan::{Protocol, Url};
+use model::plan::{Protocol, RequestFile, Url};
 use model::trial::{Context, Server};
 use sys::counters::{process, socket};
+
+use crate::exit::UsageError;
 
 const PROC: &str = "/proc";
 
@@ -24,8 +26,23 @@ pub(super) enum Asked {
     Here(Box<Local>),
     /// Somebody on this machine, or in one of its containers, who cannot be seen.
     Hidden,
+    /// Several servers, of which one at least is on this machine: what each of them uses is not
+    /// told apart.
+    Several,
     /// Somebody elsewhere.
     Elsewhere,
+}
+
+/// The servers of these requests, each by a URL.
+pub(super) fn all(requests: &[RequestFile]) -> Result<Vec<Url>, UsageError> {
+    let mut servers: Vec<Url> = Vec::new();
+    for request in requests {
+        let url = Url::parse(&request.url).map_err(|error| UsageError(error.to_string()))?;
+        if !servers.iter().any(|known| known.has_server_of(&url)) {
+            servers.push(url);
+        }
+    }
+    Ok(servers)
 }
 
 /// CPUs for the generator's threads, and how they were come by.
@@ -56,6 +73,18 @@ impl Asked {
         }
     }
 
+    /// Looks who answers at all of these, which are several servers.
+    pub(super) fn at_several(urls: &[Url]) -> Self {
+        let is_here = |url: &Url| {
+            let addresses = (url.host.as_str(), url.port).to_socket_addrs();
+            addresses.into_iter().flatten().any(is_ours)
+        };
+        match urls.iter().any(is_here) {
+            true => Self::Several,
+            false => Self::Elsewhere,
+        }
+    }
+
     /// Looks who listens on the Unix socket at `path`.
     pub(super) fn at_socket(path: &Path) -> Self {
         match sys::socket::unix::owner(path) {
@@ -75,6 +104,10 @@ impl Asked {
             Self::Hidden => Choice {
                 cpus: half,
                 words: "half of them: the server's process cannot be seen".to_owned(),
+            },
+            Self::Several => Choice {
+                cpus: half,
+                words: "half of them: several servers are asked".to_owned(),
             },
             Self::Here(server) => {
                 let left: Vec<u32> = allowed
@@ -102,7 +135,7 @@ impl Asked {
     pub(super) fn context(&self, cpus: &[u32], words: String) -> Context {
         let (server, shared) = match self {
             Self::Elsewhere => (None, Some(Vec::new())),
-            Self::Hidden => (None, None),
+            Self::Hidden | Self::Several => (None, None),
             Self::Here(local) => {
                 let shared = cpus.iter().filter(|cpu| local.cpus.contains(cpu));
                 (Some(local.facts.clone()), Some(shared.copied().collect()))
@@ -120,7 +153,7 @@ impl Asked {
     pub(super) fn pid(&self) -> Option<u32> {
         match self {
             Self::Here(local) => Some(local.pid),
-            Self::Hidden | Self::Elsewhere => None,
+            Self::Hidden | Self::Several | Self::Elsewhere => None,
         }
     }
 }

@@ -21,7 +21,8 @@ use crate::out;
 #[derive(clap::Args, Debug)]
 pub(super) struct Targets {
     /// What to ask: an http or https URL with host, port and path, or several, which are mixed. A
-    /// host with several addresses is asked at each that answers
+    /// host with several addresses is asked at each that answers; of several hosts, each has
+    /// connections of its own, by weight
     #[arg(value_name = "URL", conflicts_with = "plan")]
     urls: Vec<String>,
 
@@ -174,7 +175,7 @@ pub(super) struct Asks {
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) unix_socket: Option<String>,
     pub(super) http_proxy: Option<HttpProxy>,
-    /// Where the server is, for whoever looks for its process.
+    /// Where the server is, for whoever looks for its process; the first of several.
     pub(super) place: Url,
 }
 

@@ -1,0 +1,95 @@
+//! What is settled of answers before the run, server by server.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use model::plan::Plan;
+use model::record::{Reference, Tally};
+use sys::reactor::Reactor;
+use wire::Client;
+
+use super::fetch::Fetcher;
+use super::{Findings, fetch_from_all, settle, unfetched};
+use crate::expectation::Expectation;
+use crate::request::Requests;
+use crate::run::LoadError;
+
+/// What is settled so far.
+#[derive(Default)]
+pub(super) struct Settled {
+    /// By the position of the request: what its answers are held against, and the answer that this
+    /// was taken from.
+    answers: BTreeMap<usize, (Expectation, Option<Reference>)>,
+    targets: Vec<Vec<SocketAddr>>,
+    pub(super) tally: Tally,
+    pub(super) notes: Vec<String>,
+}
+
+impl Settled {
+    /// Asks the server in position `host` for each of its requests.
+    pub(super) fn ask<R: Reactor, C: Client>(
+        &mut self,
+        fetcher: &mut Fetcher<'_, R, C>,
+        (plan, requests): (&Plan, &Requests),
+        host: usize,
+        addresses: &[SocketAddr],
+    ) -> Result<(), LoadError> {
+        let mut targets = addresses.to_vec();
+        let several = plan.requests().len() > 1;
+        for (request, class) in plan.requests().iter().zip(0u16..) {
+            let position = usize::from(class);
+            if plan.host_of(position) != host {
+                continue;
+            }
+            let named = |error: LoadError| match error {
+                LoadError::Unexpected(why) if several => {
+                    LoadError::Unexpected(format!("'{}': {why}", request.name))
+                }
+                error => error,
+            };
+            if !plan.is_fixed(position) {
+                let expectation = unfetched(&request.expect, &request.name)?;
+                self.answers.insert(position, (expectation, None));
+                continue;
+            }
+            let is_last = plan.file().requests_per_connection == Some(1);
+            let fetched = fetch_from_all(fetcher, requests.of(class, is_last), &targets);
+            if fetched.targets.is_empty() {
+                return Err(fetched.unreachable(plan, &request.url));
+            }
+            targets = fetched.targets;
+            let unused = fetched.unreachable.iter();
+            let unused = unused.map(|reason| format!("not used: {reason}"));
+            self.notes.extend(unused);
+            let from = self.notes.len();
+            let settled = settle(
+                &request.expect,
+                &fetched.answers,
+                fetched.failure,
+                fetcher.name_of(targets[0]),
+                &mut self.notes,
+            )
+            .map_err(named)?;
+            if several {
+                for note in &mut self.notes[from..] {
+                    *note = format!("{}: {note}", request.name);
+                }
+            }
+            self.answers.insert(position, settled);
+        }
+        self.targets.push(targets);
+        Ok(())
+    }
+
+    /// All of it.
+    pub(super) fn findings(self) -> Findings {
+        let (expectations, references) = self.answers.into_values().unzip();
+        Findings {
+            expectations,
+            references,
+            targets: self.targets,
+            tally: self.tally,
+            notes: self.notes,
+        }
+    }
+}
