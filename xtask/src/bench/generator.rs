@@ -51,6 +51,8 @@ pub(crate) struct Task<'a> {
     pub(crate) address: SocketAddr,
     pub(crate) ask: Ask<'a>,
     pub(crate) seconds: u32,
+    /// How long our generator's warm-up lasts, in milliseconds.
+    pub(crate) warmup_ms: u32,
     pub(crate) cpu: u32,
 }
 
@@ -140,7 +142,7 @@ impl Generator {
             | Self::BareEpollDiscard
             | Self::BareUring
             | Self::BareUringWithout(_) => 1.0,
-            Self::TriathlonReadiness | Self::TriathlonUring => 0.5,
+            Self::TriathlonReadiness | Self::TriathlonUring => f64::from(task.warmup_ms) / 1e3,
         };
         f64::from(task.seconds) + warmup
     }
@@ -298,7 +300,8 @@ pub(crate) fn trial_command(
         .arg("load")
         .arg(task.ask.speech.url(task.address, task.ask.path))
         .args(["-t", "1", "-c", &task.ask.connections.to_string()])
-        .args(["-d", &format!("{}s", task.seconds), "--warmup", "500ms"])
+        .args(["-d", &format!("{}s", task.seconds)])
+        .args(["--warmup", &format!("{}ms", task.warmup_ms)])
         .args(whose)
         .args(task.ask.speech.flags())
         .args(task.ask.more)

@@ -470,6 +470,7 @@ impl Setting {
             address: server.address,
             ask,
             seconds: self.seconds,
+            warmup_ms: 500,
             cpu: self.cpu,
         }
     }

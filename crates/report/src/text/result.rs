@@ -441,10 +441,7 @@ fn costs(trial: &Trial, style: Style) -> String {
         parts.push(format!("{held} in the sockets of {of}{each}"));
     }
     if parts.is_empty() {
-        parts.push(
-            "CPU and memory not read (not a process of this machine, or one of another user)"
-                .to_owned(),
-        );
+        parts.push(super::servers::unread(&trial.plan));
     }
     out.push_str(&style.labelled("server", &parts.join(", ")));
     out

@@ -10,6 +10,15 @@ pub(super) fn servers(plan: &PlanFile) -> String {
     }
 }
 
+/// Why it is not known what they used.
+pub(super) fn unread(plan: &PlanFile) -> String {
+    let why = match plan.servers() {
+        1 => "not a process of this machine, or one of another user",
+        _ => "several servers were asked",
+    };
+    format!("CPU and memory not read ({why})")
+}
+
 #[cfg(test)]
 mod tests {
     use model::fixture;
@@ -24,5 +33,6 @@ mod tests {
         assert_eq!(servers(&plan), "");
         plan.requests.push(RequestFile::get("http://b.test/"));
         assert_eq!(servers(&plan), ", of 2 servers");
+        assert!(unread(&plan).ends_with("(several servers were asked)"));
     }
 }

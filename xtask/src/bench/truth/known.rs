@@ -7,8 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
-/// It leaves out so much behind its first request, in milliseconds: the generator's warm-up.
-const WARMUP_MS: &str = "500";
+use super::WARMUP_MS;
 
 /// Compiles it into `folder`: its path.
 pub(super) fn compile(folder: &Path) -> Result<PathBuf> {
@@ -44,7 +43,7 @@ impl Known {
     /// Starts it on that CPU with a law of delays.
     pub(super) fn start(program: &Path, cpu: u32, law: &[&str]) -> Result<Self> {
         let mut child = Command::new(program)
-            .args([&cpu.to_string(), WARMUP_MS])
+            .args([&cpu.to_string(), &WARMUP_MS.to_string()])
             .args(law)
             // Each law has as many words as the longest.
             .args(["0", "0"])
