@@ -10,11 +10,10 @@ mod sources;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::command::over;
+use crate::command::{Start, over};
 
 /// The text files of the repository: path from the root, with slashes, and content.
 type Tree = BTreeMap<String, String>;
@@ -60,7 +59,7 @@ const READ: [&str; 9] = ["rs", "toml", "md", "css", "js", "c", "run", "json", "c
 /// Runs it.
 pub(crate) fn run(_: &[String]) -> Result<()> {
     println!("== tidy");
-    let start = Instant::now();
+    let start = Start::now();
     let complaints = all(&read(&crate::root())?);
     for complaint in &complaints {
         println!("{complaint}");
