@@ -24,7 +24,7 @@ use crate::script::Walks;
 use crate::session::Sessions;
 use crate::speak::{Http2InClear, InClear, Speak};
 use crate::users::Users;
-use crate::worker::{Parts, Renewal, Share, Slowness, Worker};
+use crate::worker::{Parts, Renewal, Share, Slowness, Split, Worker};
 
 /// The longest that one worker's arrivals may queue up, whatever the plan: 8 MiB of instants.
 pub(crate) const BACKLOG_LONGEST: u64 = 1 << 20;
@@ -138,6 +138,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         users: users(plan, index, dictation.is_some()),
         renewal: Renewal::new(plan, index).map(Box::new),
         slow: Slowness::new(plan, index).map(Box::new),
+        split: Split::new(plan, index).map(Box::new),
         hooks: Hooks::new(
             Sessions::new(plan, index),
             dictation,

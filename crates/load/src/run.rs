@@ -184,6 +184,9 @@ fn run_in<S: Speak>(
         Backend::Auto if plan.file().slow.read_bytes_per_s.is_some() => {
             Some("io_uring receives ahead of a slow reader".to_owned())
         }
+        Backend::Auto if plan.file().split_one_in.is_some() => {
+            Some("it keeps its sockets from who asks when the kernel sent and received".to_owned())
+        }
         Backend::Auto => match Uring::new(&settings(1)) {
             Ok(ring) => {
                 drop(ring);

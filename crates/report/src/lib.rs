@@ -17,6 +17,7 @@ pub mod html;
 pub mod plots;
 pub mod probe;
 pub mod published;
+mod split;
 pub mod study;
 pub mod text;
 mod users;

@@ -186,6 +186,8 @@ limits! {
     RESUMED_SHARE: "HTTP-14", "resumed_share_off", None, None, Some(0.01), "Policy";
     /// The trend over the window.
     DRIFT: "STA-03", "drift", None, Some(0.02), Some(0.10), "Policy";
+    /// What the client added to the 99th percentile, where the kernel's times tell.
+    CLIENT_SHARE: "GEN-12", "client_share", None, Some(0.10), Some(0.50), "Policy";
     /// The share of connections that were not open in the window.
     CONNECTIONS_MISSING: "GEN-18", "missing", Some(0.01), Some(0.1), None, "Policy";
     /// Users who found all places taken in terms of all who came.

@@ -360,6 +360,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         requests_per_connection: load.requests_per_connection,
         renewal: Renewal::default(),
         slow: Slow::default(),
+        split_one_in: None,
         follow: None,
         pipeline: 1,
         streams: match speaks.protocol {

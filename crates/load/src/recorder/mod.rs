@@ -379,7 +379,7 @@ impl Recorder {
 
     /// Whether an exchange that was due at `due` and ends now belongs to the window.
     #[inline]
-    fn is_in_window(&self, due: Instant) -> bool {
+    pub fn is_in_window(&self, due: Instant) -> bool {
         if self.settings.by_due {
             due >= self.window_start
         } else {

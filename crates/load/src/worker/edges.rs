@@ -2,7 +2,7 @@
 
 use model::units::Instant;
 use sys::Errno;
-use sys::reactor::{Reactor, Refused};
+use sys::reactor::{Key, Reactor, Refused};
 use wire::{Client, End, StreamId};
 
 use super::handshake::is_early;
@@ -115,7 +115,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     }
 
     /// A connect succeeded.
-    pub(super) fn established(&mut self, place: u32, at: Instant) {
+    pub(super) fn established(&mut self, place: u32, key: Key, at: Instant) {
+        if let Some(split) = &mut self.split {
+            split.established(place, key, &mut self.reactor);
+        }
         if self.preamble.is_none() || self.introduce(place, at) {
             self.begin_protocol(place, at);
         }

@@ -22,6 +22,7 @@ mod phases;
 mod renewal;
 mod sending;
 mod slowly;
+mod split;
 mod streams;
 mod thinking;
 mod tunnel;
@@ -57,6 +58,8 @@ use self::nap::Nap;
 pub(crate) use self::phases::Parts;
 pub(crate) use self::renewal::Renewal;
 pub(crate) use self::slowly::Slowness;
+use self::split::Begun;
+pub(crate) use self::split::Split;
 use self::tunnel::hear_proxy;
 
 /// Content is drained unread if more than this is to come: below, it is here already.
@@ -120,6 +123,8 @@ pub struct Worker<C: Client, R> {
     renewal: Option<Box<Renewal>>,
     /// Connections that read and send slowly, if the plan has some.
     slow: Option<Box<Slowness>>,
+    /// Connections whose exchanges are cut by the kernel's times, if the plan has some.
+    split: Option<Box<Split>>,
     /// Who else takes part in exchanges, if anybody does.
     hooks: Option<Box<Hooks>>,
     recorder: Recorder,
@@ -240,6 +245,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         {
             flight.sent = Some(at);
             self.recorder.send(at);
+            if let Some(split) = &mut self.split {
+                let (due, ready, sent) = (flight.due, flight.ready, at);
+                split.sent(place, key, Begun { due, ready, sent });
+            }
         }
     }
 
@@ -305,7 +314,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             Event::Skipped { count } => self.skipped(place, at, count),
             Event::Begun { tag } => self.begun(place, key, at, StreamId(tag)),
             Event::Ended { error } => self.peer_ended(place, at, error),
-            Event::Connected => self.established(place, at),
+            Event::Connected => self.established(place, key, at),
             Event::ConnectFailed { error } => {
                 self.connect_failed(place, at, Cause::Connect(Refused::Kernel(error)));
             }
@@ -332,6 +341,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let since = taken.saturating_sub(std::mem::replace(&mut open.bytes_counted, taken));
             self.recorder.add_bytes_sent(since, at);
             self.last_end = at;
+            if let Some(split) = &mut self.split {
+                split.answered(place, open.key, at, &mut self.reactor, &self.recorder);
+            }
             self.pool.answered(place);
             self.feed(place, at);
         } else if !open.skipping {

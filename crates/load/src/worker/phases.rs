@@ -13,7 +13,7 @@ use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
 
-use super::{Backlog, Nap, Renewal, Share, Slowness, TURN, Worker};
+use super::{Backlog, Nap, Renewal, Share, Slowness, Split, TURN, Worker};
 use crate::decoding::Decoder;
 use crate::exchange::Cause;
 use crate::hooks::Hooks;
@@ -42,6 +42,7 @@ pub(crate) struct Parts<C: Client, R> {
     pub(crate) users: Option<Users>,
     pub(crate) renewal: Option<Box<Renewal>>,
     pub(crate) slow: Option<Box<Slowness>>,
+    pub(crate) split: Option<Box<Split>>,
     pub(crate) hooks: Option<Box<Hooks>>,
     pub(crate) recorder: recorder::Settings,
     pub(crate) pool: pool::Settings,
@@ -62,6 +63,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             users,
             renewal,
             slow,
+            split,
             hooks,
             recorder,
             pool,
@@ -111,6 +113,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             users,
             renewal,
             slow,
+            split,
             hooks,
             stop,
         }
@@ -342,6 +345,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         record.decoded = decoder.map(Decoder::told);
         let pages = self.hooks.as_mut().and_then(|hooks| hooks.pages.as_mut());
         record.pages = pages.map_or_else(Vec::new, |pages| pages.tell(&self.names));
+        record.split = self.split.as_mut().map(|split| split.told());
         record.slowed = self.slow.as_ref().map(|slow| slow.told());
         let coming = self.users.as_mut().and_then(Users::coming);
         record.users = coming.map(|coming| coming.tell(end));

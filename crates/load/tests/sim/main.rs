@@ -21,5 +21,6 @@ mod reference;
 mod renewal;
 mod scripts;
 mod slowly;
+mod split;
 mod timing;
 mod tunnels;

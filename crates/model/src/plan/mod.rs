@@ -20,6 +20,7 @@ mod renewal;
 mod script;
 mod share;
 mod slow;
+mod split;
 mod url;
 mod way;
 
@@ -131,6 +132,10 @@ pub struct PlanFile {
     /// Which connections read and send slowly.
     #[serde(default, skip_serializing_if = "Slow::is_none")]
     pub slow: Slow,
+    /// The kernel notes when it sends and receives on one connection in so many, so that response
+    /// times can be cut; none: on none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_one_in: Option<u32>,
     /// So many redirects of an exchange are followed, as long as they lead to the same server: it
     /// is over with the answer that they lead to. None: a redirect is an answer as any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -469,6 +474,7 @@ impl TryFrom<PlanFile> for Plan {
         check::pace(&file)?;
         renewal::check(&file)?;
         slow::check(&file)?;
+        split::check(&file)?;
         script::check(&file)?;
         lua::check(&file)?;
         check::redirects(&file)?;

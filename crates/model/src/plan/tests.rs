@@ -24,6 +24,7 @@ fn file() -> PlanFile {
         requests_per_connection: None,
         renewal: Renewal::default(),
         slow: Slow::default(),
+        split_one_in: None,
         follow: None,
         pipeline: 1,
         streams: 1,

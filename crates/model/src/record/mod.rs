@@ -10,6 +10,7 @@ mod page;
 mod recovery;
 mod reference;
 mod slowed;
+mod split;
 mod thin;
 mod users;
 mod worker;
@@ -31,6 +32,7 @@ pub use page::{Page, page_times};
 pub use recovery::Recovery;
 pub use reference::{DecodedContent, Reference};
 pub use slowed::Slowed;
+pub use split::TimeSplit;
 pub use users::UsersRecord;
 pub use worker::{Outage, Worker};
 
@@ -305,6 +307,9 @@ pub struct Record {
     /// What slow connections did; none where the plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed: Option<Slowed>,
+    /// Where response times went, by the kernel's own times; none where the plan asks for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<TimeSplit>,
     /// What became of users who came; none where all are there from the beginning to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<UsersRecord>,
@@ -393,6 +398,7 @@ impl Record {
         add(&mut self.decoded, other.decoded, Decoded::merge);
         add(&mut self.lookup, other.lookup, Lookup::merge);
         add(&mut self.slowed, other.slowed, Slowed::merge);
+        add(&mut self.split, other.split, TimeSplit::merge);
         add(&mut self.users, other.users, UsersRecord::merge);
         add(&mut self.tls, other.tls, TlsRecord::merge);
         add(&mut self.http2, other.http2, Http2Record::merge);

@@ -11,7 +11,7 @@ use model::point::{
     Values,
 };
 use model::quic::QuicRecord;
-use model::record::{Example, Recovery, UsersRecord};
+use model::record::{Example, Recovery, TimeSplit, UsersRecord};
 use model::tls::TlsRecord;
 use model::trial::{Ceiling, Server};
 use model::usage::GroupUsage;
@@ -89,8 +89,7 @@ pub struct Digest {
     pub(super) steps: Vec<Step>,
     /// Each page of users who ask for parts.
     pub(super) pages: Vec<Step>,
-    /// Of all of them together: complete and failed, and their times in microseconds at each of
-    /// [`QUANTILES`]. Those of which something failed count as longer than any.
+    /// Of all together: complete, failed (longer than any), and times in us at [`QUANTILES`].
     pub pages_over_all: Option<(u64, u64, [Option<f64>; QUANTILES.len()])>,
     /// The server's user CPU time per exchange that ended, in microseconds.
     pub user_us: Option<f64>,
@@ -120,14 +119,15 @@ pub struct Digest {
     pub http2: Option<Http2Record>,
     /// What QUIC did, where they speak HTTP/3.
     pub quic: Option<QuicRecord>,
+    /// Where response times went, where the kernel was asked.
+    pub split: Option<TimeSplit>,
     /// What became of users, where they came at a rate.
     pub users: Option<UsersRecord>,
     /// What happened in stretches of the window.
     pub stretches: Vec<Stretch>,
     /// What happened in each stage of a load that changes.
     pub(super) stages: Vec<InStage>,
-    /// Seconds from when a crowd had gone until answers took as before, and whether they ever did
-    /// within the window; if not, how long that was watched.
+    /// Seconds after a crowd until answers took as before, and true; or those watched in vain.
     pub recovery: Option<(f64, bool)>,
     /// What it is worth in all.
     pub status: Status,
@@ -165,10 +165,9 @@ impl Digest {
     /// Boils `trial` down; `position` is its place among all, for trials that know none.
     pub fn of(trial: &Trial, position: usize) -> Self {
         let record = &trial.record;
-        let search = trial.context.search.as_ref();
+        let (search, server) = (trial.context.search.as_ref(), trial.usage.server.as_ref());
         let asked = trial.plan.arrivals.rate().filter(|_| search.is_none());
         let point = placed(trial, position, asked);
-        let server = trial.usage.server.as_ref();
         let cost = cpu_per_request(trial);
         let generator = generator_cost(trial);
         let split = cost.and_then(|cost| cost.split_us);
@@ -212,6 +211,7 @@ impl Digest {
             tls: record.tls.clone(),
             http2: record.http2.clone(),
             quic: record.quic.clone(),
+            split: record.split.clone(),
             users: record.users.clone(),
             stretches: stretches(trial),
             stages: InStage::all(trial),

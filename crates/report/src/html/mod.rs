@@ -20,6 +20,7 @@ mod published;
 mod results;
 mod searches;
 mod setting;
+mod split;
 mod stages;
 mod steps;
 mod table;

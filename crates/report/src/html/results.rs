@@ -7,7 +7,7 @@ use verdict::analysis::{Measure, Standing};
 
 use super::chart::{Room, figure, standing};
 use super::table::Table;
-use super::{escape, logs, searches, stages, steps, users, verdicts};
+use super::{escape, logs, searches, split, stages, steps, users, verdicts};
 use crate::digests::{Cell, QUANTILES, Run};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
@@ -28,6 +28,7 @@ pub(super) fn section(run: &Run) -> String {
         html.push_str(&best(&cells));
         html.push_str(&searches::table(run, workload));
         html.push_str(&users::table(&cells));
+        html.push_str(&split::table(&cells));
         html.push_str(&steps::pages(&cells));
         html.push_str(&steps::table(&cells));
         html.push_str(&stages::table(&cells));

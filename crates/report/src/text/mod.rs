@@ -16,6 +16,7 @@ mod result;
 mod servers;
 mod slow;
 mod sources;
+mod split;
 mod steps;
 mod thresholds;
 mod times;

@@ -25,6 +25,7 @@ pub fn trial(trial: &Trial, style: Style) -> String {
     out.push_str(&rates(trial, style));
     out.push('\n');
     out.push_str(&times(trial, style));
+    out.push_str(&super::split::split(trial, style));
     out.push_str(&classes(trial, style));
     out.push_str(&pages(trial, style));
     out.push_str(&meaning(trial, style));

@@ -128,7 +128,7 @@ pub(super) fn pages(trial: &Trial, style: Style) -> String {
 }
 
 /// As many as there is room for.
-fn columns(style: Style) -> Vec<Quantile> {
+pub(super) fn columns(style: Style) -> Vec<Quantile> {
     let left_out: &[&str] = if style.is_narrow() {
         &["p75", "p90", "p99_99"]
     } else {
@@ -140,7 +140,7 @@ fn columns(style: Style) -> Vec<Quantile> {
         .collect()
 }
 
-fn header(title: &str, quantiles: &[Quantile], style: Style) -> String {
+pub(super) fn header(title: &str, quantiles: &[Quantile], style: Style) -> String {
     let mut out = format!("{title:<LABEL$}");
     for quantile in quantiles {
         out.push_str(&format!("{:>COLUMN$}", quantile.label));
@@ -150,7 +150,12 @@ fn header(title: &str, quantiles: &[Quantile], style: Style) -> String {
 }
 
 /// One distribution. "-" stands for too few values, ">" for longer than the timeout.
-fn row(name: &str, times: &Distribution, quantiles: &[Quantile], timeout: Span) -> String {
+pub(super) fn row(
+    name: &str,
+    times: &Distribution,
+    quantiles: &[Quantile],
+    timeout: Span,
+) -> String {
     let mut out = format!("{name:<LABEL$}");
     for quantile in quantiles {
         let cell = match read(times, quantile.q) {

@@ -56,6 +56,7 @@ pub use self::sim::Sim;
 pub use self::uring::{Unavailable, Uring};
 use crate::Errno;
 pub use crate::slots::Key;
+pub use crate::socket::stamps::KernelTimes;
 
 /// How much a reactor has room for. All of it is allocated at the start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -398,6 +399,17 @@ pub trait Reactor {
 
     /// How many bytes the kernel has taken on this connection in all.
     fn bytes_taken(&self, key: Key) -> u64;
+
+    /// From now on the kernel is to note when it sends and receives on a connection that has just
+    /// been established; whether this backend has that, and the kernel does so.
+    fn note_times(&mut self, _key: Key) -> bool {
+        false
+    }
+
+    /// What the kernel noted of a connection that [`note_times`](Reactor::note_times) was asked of.
+    fn kernel_times(&mut self, _key: Key) -> KernelTimes {
+        KernelTimes::default()
+    }
 
     /// Drops the next `count` bytes from the peer unread and uncopied; adds to what is still to be
     /// dropped. They arrive as [`Event::Skipped`], whatever of them had been received already

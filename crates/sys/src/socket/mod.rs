@@ -1,5 +1,6 @@
 //! Sockets with every option said aloud: nothing is left to a default that differs elsewhere.
 
+pub(crate) mod stamps;
 pub mod unix;
 
 use std::io;

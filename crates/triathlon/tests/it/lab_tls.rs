@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::point::{CERTIFICATE, HANDSHAKE, PROTOCOL};
+use model::tls::TlsRecord;
 use model::{Outcome, Trial};
 
 use crate::lab::files;
@@ -91,9 +92,16 @@ fn check_spoken(trial: &Trial) {
         protocol == "http3",
         "{said}"
     );
-    let Some(tls) = &record.tls else {
-        return;
-    };
+    if let Some(tls) = &record.tls
+        && !(tls.negotiated.is_empty() && trial.void.is_some())
+    {
+        check_negotiated(trial, tls, (application, key.as_deref()), &said);
+    }
+}
+
+/// What TLS agreed on is what was asked, for everybody.
+fn check_negotiated(trial: &Trial, tls: &TlsRecord, asked: (&str, Option<&str>), said: &str) {
+    let (application, key) = asked;
     let [kind] = tls.negotiated.as_slice() else {
         panic!("{said}: {tls:?}");
     };
@@ -107,7 +115,7 @@ fn check_spoken(trial: &Trial) {
         Some(application),
         "{said}"
     );
-    let expected = match key.as_deref() {
+    let expected = match key {
         Some("rsa-2048") => "RSA 2048",
         _ => "ECDSA P-256",
     };

@@ -62,6 +62,7 @@ mod serve;
 mod servers;
 mod sessions;
 mod slow;
+mod split;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
 mod targets;

@@ -12,6 +12,7 @@ mod body;
 mod capacity_not_reached;
 mod censored;
 mod client_dead_time;
+mod client_share;
 mod clock;
 mod connection_capacity;
 mod connections_missing;
@@ -85,6 +86,7 @@ pub(crate) static ALL: &[&Check] = &[
     &gen_runqueue_wait::CHECK,
     &uneven_load::CHECK,
     &clock::CHECK,
+    &client_share::CHECK,
     &accounting::CHECK,
     &debug_build::CHECK,
     &batch_time::CHECK,

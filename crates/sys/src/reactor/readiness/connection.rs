@@ -8,6 +8,7 @@ use model::units::Instant;
 use super::super::outgoing::{Outgoing, Piece, Queue, Rest};
 use super::super::{Event, Handed, Refused, SENDS_MAX, Transmit};
 use crate::datagram::{Batch, Channel};
+use crate::socket::stamps::{KernelTimes, Stamps};
 use crate::{Errno, clock, socket};
 
 /// Before a body that is skipped only the head is read: what is copied with it is wasted.
@@ -41,6 +42,8 @@ pub(super) struct Connection {
     is_unix: bool,
     /// Where it carries datagrams.
     channel: Option<Box<Channel>>,
+    /// Where the kernel notes when bytes go and come.
+    stamps: Option<Box<Stamps>>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -120,6 +123,7 @@ impl Connection {
             taken: 0,
             is_unix: false,
             channel: None,
+            stamps: None,
         }
     }
 
@@ -147,9 +151,37 @@ impl Connection {
         self.taken
     }
 
+    /// The kernel is to note when bytes go and come from now on; whether it does.
+    pub(super) fn note_times(&mut self) -> bool {
+        if self.channel.is_none() && !self.is_unix {
+            self.stamps = Stamps::begin(&self.socket).ok().map(Box::new);
+        }
+        self.stamps.is_some()
+    }
+
+    /// What it noted.
+    pub(super) fn kernel_times(&mut self) -> KernelTimes {
+        let stamps = self.stamps.as_mut();
+        stamps.map_or_else(KernelTimes::default, |stamps| {
+            stamps.told(&self.socket, self.taken)
+        })
+    }
+
+    /// Whether the kernel says that the connection is broken, or only has times to tell.
+    fn is_broken(&mut self, event: &mio::event::Event) -> bool {
+        let says = event.is_error() || event.is_write_closed();
+        match &mut self.stamps {
+            Some(stamps) if says => {
+                let has_times = stamps.read_sent(&self.socket);
+                !has_times || event.is_read_closed()
+            }
+            _ => says,
+        }
+    }
+
     /// Takes note of what the kernel says.
     pub(super) fn note(&mut self, event: &mio::event::Event) {
-        let broken = event.is_error() || event.is_write_closed();
+        let broken = self.is_broken(event);
         self.readable |= event.is_readable() || broken;
         self.writable |= event.is_writable() || broken;
         self.peer_ended |= event.is_read_closed() || broken;
@@ -306,6 +338,9 @@ impl Connection {
         if self.channel.is_some() {
             return self.send_datagrams(outgoing, piece);
         }
+        if let Some(stamps) = &mut self.stamps {
+            stamps.sends();
+        }
         while piece.done < piece.length {
             let result = match outgoing.rest(piece) {
                 Rest::Bytes(bytes) => socket::send(&self.socket, bytes, piece.more),
@@ -387,7 +422,11 @@ impl Connection {
         } else {
             buffer.len()
         };
-        match socket::receive(&self.socket, &mut buffer[..size]) {
+        let received = match &mut self.stamps {
+            None => socket::receive(&self.socket, &mut buffer[..size]),
+            Some(stamps) => stamps.receive(&self.socket, &mut buffer[..size]),
+        };
+        match received {
             Ok(0) => self.ended(None),
             Ok(count) => {
                 // Less than was asked for: the socket is drained, unless its end is there too.
@@ -417,10 +456,10 @@ impl Connection {
         };
         let asked = self.skipping.min(most);
         let count = usize::try_from(asked).unwrap_or(0);
-        let dropped = if self.is_unix {
-            socket::receive(&self.socket, &mut buffer[..count])
-        } else {
-            socket::discard(&self.socket, count)
+        let dropped = match &mut self.stamps {
+            Some(stamps) => stamps.discard(&self.socket, count),
+            None if self.is_unix => socket::receive(&self.socket, &mut buffer[..count]),
+            None => socket::discard(&self.socket, count),
         };
         match dropped {
             Ok(0) => self.ended(None),

@@ -31,7 +31,8 @@ use self::listeners::enqueue_listener;
 use super::meter::Meter;
 use super::outgoing::Outgoing;
 use super::{
-    Activity, Completion, Event, Handed, Reactor, Refused, Settings, Stored, Transmit, Waker,
+    Activity, Completion, Event, Handed, KernelTimes, Reactor, Refused, Settings, Stored, Transmit,
+    Waker,
 };
 use crate::slots::{Key, Slots};
 use crate::{clock, cpu, socket, timer};
@@ -296,6 +297,16 @@ impl Reactor for Readiness {
     fn bytes_taken(&self, key: Key) -> u64 {
         let connection = self.connections.get(key);
         connection.map_or(0, Connection::bytes_taken)
+    }
+
+    fn note_times(&mut self, key: Key) -> bool {
+        let connection = self.connections.get_mut(key);
+        connection.is_some_and(Connection::note_times)
+    }
+
+    fn kernel_times(&mut self, key: Key) -> KernelTimes {
+        let connection = self.connections.get_mut(key);
+        connection.map_or_else(KernelTimes::default, Connection::kernel_times)
     }
 
     fn skip(&mut self, key: Key, count: u64) {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
+use super::super::KernelTimes;
 use super::super::outgoing::Piece;
 use super::agenda::Told;
 
@@ -16,6 +17,8 @@ pub(super) struct Connection {
     pub(super) finished: bool,
     pub(super) skipping: u64,
     pub(super) taken: u64,
+    /// When bytes went last, and came last.
+    pub(super) times: KernelTimes,
     /// What one receive brings at most, if that is limited.
     pub(super) received_most: Option<usize>,
     pub(super) sends: VecDeque<Piece>,
@@ -35,6 +38,10 @@ impl Connection {
             finished: false,
             skipping: 0,
             taken: 0,
+            times: KernelTimes {
+                sent: None,
+                received: None,
+            },
             received_most: None,
             sends: VecDeque::new(),
             held: VecDeque::new(),

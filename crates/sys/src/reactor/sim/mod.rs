@@ -6,6 +6,7 @@
 
 mod agenda;
 mod connection;
+mod handing;
 mod kernel;
 mod random;
 mod server;
@@ -24,10 +25,10 @@ use self::kernel::Behaviour;
 pub use self::kernel::Kernel;
 pub use self::server::{Counts, Reply, Service, SimServer, Then};
 use super::meter::Meter;
-use super::outgoing::{Outgoing, Rest};
+use super::outgoing::Outgoing;
 use super::{
-    Activity, Completion, Event, Handed, Reactor, Refused, SENDS_MAX, Settings, Source, Stored,
-    Transmit, Waker,
+    Activity, Completion, Event, Handed, KernelTimes, Reactor, Refused, SENDS_MAX, Settings,
+    Source, Stored, Transmit, Waker,
 };
 use crate::Errno;
 use crate::slots::{Key, Slots};
@@ -111,83 +112,6 @@ impl Sim {
         }));
     }
 
-    /// Carries out what was asked, in order.
-    fn hand_in(&mut self) {
-        while let Some((key, ask)) = self.asked.pop_front() {
-            let now = self.now;
-            let Some(connection) = self.connections.get_mut(key) else {
-                continue;
-            };
-            match ask {
-                Ask::Connect => {
-                    let (target, source) = (connection.target, connection.source);
-                    let told = match self.server.connect(target, source) {
-                        Ok(()) => Told::Connected,
-                        Err(error) => Told::ConnectFailed(error),
-                    };
-                    let at = now + self.server.round_trip();
-                    self.schedule(at, key, What::Tell(told));
-                }
-                Ask::Send => self.take(key),
-            }
-        }
-    }
-
-    /// Takes what is in line on a connection, as far as the kernel does so now.
-    fn take(&mut self, key: Key) {
-        let now = self.now;
-        while let Some(connection) = self.connections.get_mut(key)
-            && let Some(piece) = connection.sends.front_mut()
-        {
-            let broken = connection.ended.then_some(Errno::new(libc::EPIPE));
-            if let Some(error) = broken.or_else(|| self.kernel.send_error()) {
-                for piece in connection.sends.drain(..) {
-                    self.outgoing.release(&piece);
-                }
-                return self.schedule(now, key, What::Tell(Told::SendFailed(error)));
-            }
-            let mut bytes = match self.outgoing.rest(piece) {
-                Rest::Bytes(bytes) => bytes.to_vec(),
-                Rest::File(..) => unreachable!("files are refused"),
-            };
-            let (count, pause) = self.kernel.takes(bytes.len());
-            bytes.truncate(count);
-            piece.done += count as u64;
-            connection.taken += count as u64;
-            let is_done = piece.done == piece.length;
-            let at = now + self.server.delay();
-            self.schedule(at, key, What::Arrive(bytes));
-            if is_done {
-                if self.next_piece(key) {
-                    return;
-                }
-            } else {
-                return self.schedule(now + pause, key, What::Room);
-            }
-        }
-    }
-
-    /// What was first in line on a connection is done. True if the caller must hear of the one
-    /// behind it first.
-    fn next_piece(&mut self, key: Key) -> bool {
-        let now = self.now;
-        let Some(connection) = self.connections.get_mut(key) else {
-            return false;
-        };
-        let Some(done) = connection.sends.pop_front() else {
-            return false;
-        };
-        let tag = connection.sends.front().and_then(|piece| piece.tag);
-        self.outgoing.release(&done);
-        if done.notify {
-            self.schedule(now, key, What::Tell(Told::Sent));
-        }
-        if let Some(tag) = tag {
-            self.schedule(now, key, What::Tell(Told::Begun(tag)));
-        }
-        tag.is_some()
-    }
-
     /// Lets everything happen that is due by now.
     fn happen(&mut self) {
         while let Some(Reverse(next)) = self.agenda.peek()
@@ -207,6 +131,9 @@ impl Sim {
                 }
                 What::Room => self.take(entry.key),
                 What::Tell(told) => {
+                    if matches!(told, Told::Received(_)) {
+                        connection.times.received = Some(entry.at);
+                    }
                     if connection.paused && matches!(told, Told::Received(_) | Told::Ended(_)) {
                         connection.held.push_back(told);
                     } else {
@@ -382,6 +309,15 @@ impl Reactor for Sim {
         self.connections
             .get(key)
             .map_or(0, |connection| connection.taken)
+    }
+
+    fn note_times(&mut self, _key: Key) -> bool {
+        true
+    }
+
+    fn kernel_times(&mut self, key: Key) -> KernelTimes {
+        let connection = self.connections.get(key);
+        connection.map_or_else(KernelTimes::default, |connection| connection.times)
     }
 
     fn skip(&mut self, key: Key, count: u64) {

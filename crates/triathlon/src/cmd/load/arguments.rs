@@ -138,6 +138,20 @@ pub(crate) struct Args {
     )]
     decode: Option<u32>,
 
+    /// Let the kernel note when it sends and receives on one connection in N [N: 100 unless given],
+    /// and tell where response times went: waiting for a connection, late, sending here, network
+    /// and server, waking up here. HTTP/1.1 over epoll. While it runs the kernel reads a clock for
+    /// every packet that comes to this machine
+    #[arg(
+        long = "split",
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "100",
+        value_parser = at_least_one::<u32>()
+    )]
+    split_one_in: Option<u32>,
+
     /// Follow up to N redirects of each exchange, within the server of the URL [N: 10 unless
     /// given]. The exchange then ends with the answer that they lead to: its response time, its
     /// service time and --timeout are for all its requests together. A redirect to another server
@@ -347,6 +361,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         requests_per_connection: args.requests_per_connection,
         renewal: args.renewal.written(args.sources.are_kept()),
         slow: args.slow.written(),
+        split_one_in: args.split_one_in,
         follow: args.follow,
         pipeline: args.pace.pipeline.max(handed),
         streams: args.pace.streams,

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 83] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 84] = [
     "agents",
     "backend",
     "bearer",
@@ -76,6 +76,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 83] = [
     "slow_share",
     "sources",
     "spin",
+    "split_one_in",
     "stages",
     "streams",
     "think",
@@ -109,6 +110,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "pipeline" => "--pipeline",
         "streams" => "-m/--streams",
         "rate" => "--rate",
+        "split_one_in" => "--split",
         "stages" => "--stages",
         "think" => "--think",
         "script" => "--script or --har",

@@ -2,7 +2,7 @@
 
 use model::Outcome;
 use model::plan::RequestFile;
-use model::record::{Class, Passed, UsersRecord};
+use model::record::{Class, Passed, TimeSplit, UsersRecord};
 use model::trial::Ceiling;
 use model::units::{Bytes, Span};
 
@@ -36,6 +36,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(instrument());
     cases.push(crowd());
     cases.push(visitors());
+    cases.push(late_client());
     cases
 }
 
@@ -58,6 +59,32 @@ fn visitors() -> Case {
         provoke: |t| come(&mut t[0], Some(610)),
         silent: |t| come(&mut t[0], Some(0)),
         missing: Some((|t| come(&mut t[0], None), "places taken")),
+    }
+}
+
+/// Exchanges of one millisecond to each of which the client added so much.
+fn split(trial: &mut model::Trial, us: u64) {
+    trial.plan.split_one_in = Some(100);
+    let mut split = TimeSplit::default();
+    split.response.record_n(Span::from_us(1_000), 20_000);
+    split.client_added.record_n(Span::from_us(us), 20_000);
+    trial.record.split = Some(split);
+}
+
+/// A client that wakes up late, by the kernel's times.
+fn late_client() -> Case {
+    Case {
+        rule: "GEN-12",
+        base: closed,
+        provoke: |t| split(&mut t[0], 200),
+        silent: |t| split(&mut t[0], 50),
+        missing: Some((
+            |t| {
+                split(&mut t[0], 50);
+                t[0].record.split = None;
+            },
+            "kernel sent",
+        )),
     }
 }
 
@@ -464,4 +491,16 @@ fn a_few_users_who_wait_are_noted() {
     assert_eq!(found(Some(5_000), 3), Some(Severity::Suspect));
     // Where nobody ever waited, a record of before tells so.
     assert_eq!(found(None, 0), None);
+}
+
+#[test]
+fn a_client_that_added_half_of_a_response_time_makes_it_invalid() {
+    let worst = |us: u64| {
+        let mut trial = closed().swap_remove(0);
+        split(&mut trial, us);
+        finding(&crate::judge(&trial), "GEN-12").map(|found| found.worst())
+    };
+    assert_eq!(worst(100), None);
+    assert_eq!(worst(150), Some(Severity::Suspect));
+    assert_eq!(worst(600), Some(Severity::Invalid));
 }
