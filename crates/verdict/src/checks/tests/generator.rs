@@ -75,7 +75,7 @@ fn split(trial: &mut model::Trial, us: u64) {
 fn late_client() -> Case {
     Case {
         rule: "GEN-12",
-        base: closed,
+        base: open,
         provoke: |t| split(&mut t[0], 200),
         silent: |t| split(&mut t[0], 50),
         missing: Some((
@@ -496,7 +496,7 @@ fn a_few_users_who_wait_are_noted() {
 #[test]
 fn a_client_that_added_half_of_a_response_time_makes_it_invalid() {
     let worst = |us: u64| {
-        let mut trial = closed().swap_remove(0);
+        let mut trial = open().swap_remove(0);
         split(&mut trial, us);
         finding(&crate::judge(&trial), "GEN-12").map(|found| found.worst())
     };
