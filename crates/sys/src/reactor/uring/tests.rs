@@ -354,3 +354,27 @@ fn the_end_follows_a_failed_send() {
         uring.close(key);
     }
 }
+
+#[test]
+fn the_receives_of_closed_connections_are_over_before_the_rest_is_cancelled() {
+    const MANY: usize = 200;
+    let Ok(mut uring) = Uring::new(&settings(256)) else {
+        return not_run("io_uring is not permitted here");
+    };
+    let pairs: Vec<(Key, TcpStream)> = (0..MANY).map(|_| pair(&mut uring)).collect();
+    for (key, _) in &pairs {
+        uring.close(*key);
+    }
+    uring.submit();
+    uring.carry_out();
+    uring.ring.cancel_all().unwrap();
+    let mut left = 0;
+    while let Some(completion) = uring.ring.pop() {
+        left += usize::from(completion.result() == -libc::ECANCELED);
+    }
+    // The watch for a wake-up is one.
+    assert!(left <= 1, "{left} of {MANY} were still under way");
+    for (_, mut peer) in pairs {
+        assert_eq!(peer.read(&mut [0; 1]).unwrap(), 0);
+    }
+}
