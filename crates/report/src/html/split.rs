@@ -1,8 +1,10 @@
 //! Where response times went, by times that the kernel noted on a part of the connections.
 
 use model::record::TimeSplit;
+use verdict::analysis::Standing;
 use verdict::summary::{Reading, read};
 
+use super::chart::standing;
 use super::escape;
 use super::table::Table;
 use crate::digests::Cell;
@@ -18,12 +20,23 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
     let title = "Where response times went, by the kernel's own times";
     let mut table = Table::new(title, &columns);
     for cell in cells {
-        let rounds = cell.rounds.iter();
-        let rounds = rounds.filter_map(|digest| digest.split.clone());
-        let all = rounds.reduce(|mut one: TimeSplit, other| {
-            one.merge(other);
-            one
-        });
+        let rounds = cell.rounds.iter().filter(|digest| !digest.is_left_out());
+        // Where a rule forbids one of them, it forbids what they say together.
+        let claim = cell.response_claim();
+        let worst = rounds.clone().map(|digest| digest.standing(claim)).max();
+        let worst = match worst.unwrap_or(Standing::Struck) {
+            // A rate would be higher; a share is not.
+            Standing::AtLeast => Standing::Sound,
+            worst => worst,
+        };
+        let mark = |text: &str| standing(text, worst);
+        let all =
+            rounds
+                .filter_map(|digest| digest.split.clone())
+                .reduce(|mut one: TimeSplit, other| {
+                    one.merge(other);
+                    one
+                });
         let Some(split) = all else {
             continue;
         };
@@ -34,10 +47,10 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
             .number(&number::count(split.response.count()));
         for share in shares(&split) {
             let text = share.map_or_else(|| "-".to_owned(), verdict::words::share);
-            row.number(&text);
+            row.number(&mark(&text));
         }
         row.number(&match read(&split.client_added, 0.99) {
-            Reading::Value(span) => span.to_string(),
+            Reading::Value(span) => mark(&span.to_string()),
             Reading::TooFew | Reading::Censored => "-".to_owned(),
         });
     }
@@ -55,6 +68,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::finding::ClaimVerdict;
     use model::fixture;
     use model::record::TimeSplit;
     use model::units::Span;
@@ -82,5 +96,24 @@ mod tests {
         for said in ["5,000", "90 %", "10 %", "100 µs"] {
             assert!(html.contains(said), "{said}");
         }
+        let table = |html: &str| {
+            let start = html.find("Where response times went").unwrap();
+            let end = start + html[start..].find("</table>").unwrap();
+            html[start..end].to_owned()
+        };
+        assert!(!table(&html).contains("<s "), "{}", table(&html));
+        // What may not be believed is struck here, too.
+        let claim = model::Claim::Capacity;
+        let worth = ClaimVerdict {
+            status: model::Status::Invalid,
+            because: Vec::new(),
+            partial: false,
+        };
+        trial.verdict.claims.insert(claim, worth);
+        let struck = table(&page(&trial));
+        assert!(
+            struck.contains("<s ") && struck.contains("90 %"),
+            "{struck}"
+        );
     }
 }
