@@ -2,15 +2,14 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-/// How long each step took, and how much CPU time if that is known, in the order in which they
-/// ended.
-static TIMES: Mutex<Vec<(String, Duration, Option<Duration>)>> = Mutex::new(Vec::new());
+/// How long each step took, and how much CPU time, in the order in which they ended.
+static TIMES: Mutex<Vec<(String, Duration, Duration)>> = Mutex::new(Vec::new());
 
 /// When a step began: by the clock, and by the CPU time of our children that have ended.
 #[derive(Clone, Copy)]
@@ -77,11 +76,8 @@ pub(crate) fn step(title: &str, command: &mut Command) -> Result<()> {
 
 /// Notes and prints that a step is over.
 pub(crate) fn over(title: &str, start: Start) {
+    let time = start.time.elapsed();
     let cpu = cpu_of_children().saturating_sub(start.cpu);
-    note(title, start.time.elapsed(), Some(cpu));
-}
-
-fn note(title: &str, time: Duration, cpu: Option<Duration>) {
     println!("   {title}: {:.1} s", time.as_secs_f64());
     let mut times = TIMES.lock().expect("nobody panics while it is held");
     times.push((title.to_owned(), time, cpu));
@@ -92,9 +88,8 @@ pub(crate) fn print_times() {
     println!("== times, and CPU times");
     let times = TIMES.lock().expect("nobody panics while it is held");
     for (title, time, cpu) in times.iter() {
-        let time = time.as_secs_f64();
-        let cpu = cpu.map_or_else(String::new, |cpu| format!("{:.1} s", cpu.as_secs_f64()));
-        println!("{time:>8.1} s {cpu:>10}  {title}");
+        let (time, cpu) = (time.as_secs_f64(), cpu.as_secs_f64());
+        println!("{time:>8.1} s {cpu:>8.1} s  {title}");
     }
 }
 
@@ -120,44 +115,6 @@ pub(crate) fn watch(title: &str, command: &mut Command, see: &mut dyn FnMut(&str
     let status = child.wait().context("cannot wait for the step")?;
     over(title, start);
     Ok(status.success())
-}
-
-/// A step that ran beside another one, with what it printed.
-pub(crate) struct Kept {
-    title: String,
-    output: Output,
-    took: Duration,
-}
-
-/// Runs a step beside others, which go first wherever both want a CPU, and keeps what it prints.
-pub(crate) fn keep(title: &str, command: &Command) -> Result<Kept> {
-    let start = Instant::now();
-    let mut nice = self::command("nice");
-    nice.args(["-n", "5"]).arg(command.get_program());
-    nice.args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => nice.env(name, value),
-            None => nice.env_remove(name),
-        };
-    }
-    let output = nice.stdin(Stdio::null()).output();
-    Ok(Kept {
-        title: title.to_owned(),
-        output: output.with_context(|| format!("cannot start {:?}", command.get_program()))?,
-        took: start.elapsed(),
-    })
-}
-
-impl Kept {
-    /// Shows what it printed, and hands each line of its results to `see`; whether it succeeded.
-    pub(crate) fn show(&self, see: &mut dyn FnMut(&str)) -> Result<bool> {
-        println!("== {}", self.title);
-        show(self.output.stderr.as_slice(), &mut |_| {})?;
-        show(self.output.stdout.as_slice(), see)?;
-        note(&self.title, self.took, None);
-        Ok(self.output.status.success())
-    }
 }
 
 fn show(stdout: impl Read, see: &mut dyn FnMut(&str)) -> Result<()> {

@@ -5,14 +5,13 @@
 //! printed at the end; where `CI=true` nothing may be missing, so there each is a failure.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::check::{self, Counts, PROFILE};
-use crate::command::{cargo, keep, print_times};
+use crate::command::{cargo, print_times};
 use crate::packages;
 
 /// Open files that the suite needs: a thousand connections on both ends, twice, and room.
@@ -40,44 +39,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let installed = installing.join();
         installed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    let counts = run_tests(&not_run)?;
-    print_times();
-    summarise(counts, &fs::read_to_string(&not_run)?, ci)
-}
-
-/// Runs all tests: those end to end, which wait for windows and timeouts, and beside them those
-/// that only compute, where a CPU is free.
-fn run_tests(not_run: &Path) -> Result<Counts> {
-    // The only environment that tests read.
-    let prepare = |command: &mut Command| {
+    // The only environment that tests read; inherited by every step from here on.
+    let mut counts = check::run_tests(&|command: &mut Command| {
         command
             .env("TRIATHLON_SLOW_TESTS", "1")
-            .env("TRIATHLON_NOT_RUN", not_run);
-    };
+            .env("TRIATHLON_NOT_RUN", &not_run);
+    })?;
     let threads = format!("--test-threads={}", threads());
-    let mut end_to_end = cargo(&["test", PROFILE, "--package=triathlon", "--test=it"]);
-    end_to_end.args(["--no-fail-fast", "--", &threads]);
-    prepare(&mut end_to_end);
-    let (others, counts) = thread::scope(|scope| {
-        let others = scope.spawn(|| {
-            let commands = check::tests().into_iter();
-            commands
-                .map(|(title, mut command)| {
-                    prepare(&mut command);
-                    Ok((title, keep(title, &command)?))
-                })
-                .collect::<Result<Vec<_>>>()
-        });
-        let counts = check::tests_by("end-to-end tests", &mut end_to_end);
-        let others = others.join();
-        let others = others.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (others, counts)
-    });
-    let mut counts = counts?;
-    for (title, kept) in others? {
-        counts.add(check::tests_kept(title, &kept)?);
-    }
-    Ok(counts)
+    let end_to_end = check::tests_by(
+        "end-to-end tests",
+        cargo(&["test", PROFILE, "--package=triathlon", "--test=it"])
+            .args(["--no-fail-fast", "--", &threads])
+            .env("TRIATHLON_SLOW_TESTS", "1")
+            .env("TRIATHLON_NOT_RUN", &not_run),
+    )?;
+    counts.add(end_to_end);
+    print_times();
+    summarise(counts, &fs::read_to_string(&not_run)?, ci)
 }
 
 /// How many end-to-end tests run at a time: they wait for windows and timeouts more than half of

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::command::{Kept, cargo, print_times, step, watch};
+use crate::command::{cargo, print_times, step, watch};
 use crate::tidy;
 
 /// What every step compiles with, so that none compiles what another has compiled already.
@@ -66,11 +66,7 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
 /// All of it, in one order.
 fn all() -> Result<Counts> {
     build()?;
-    let mut counts = Counts::default();
-    for (title, mut command) in tests() {
-        counts.add(tests_by(title, &mut command)?);
-    }
-    Ok(counts)
+    run_tests(&|_| {})
 }
 
 /// Formatting, the house rules, lints, docs; then every test is compiled, and none runs.
@@ -102,8 +98,10 @@ pub(crate) fn build() -> Result<()> {
     step("tests compiled", &mut cargo(&compile))
 }
 
-/// The commands of every test that needs no other program.
-pub(crate) fn tests() -> [(&'static str, Command); 2] {
+/// Runs every test that needs no other program, with `prepare` told of each command before it
+/// starts.
+pub(crate) fn run_tests(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
+    let mut counts = Counts::default();
     let rooms = [
         "test",
         PROFILE,
@@ -118,27 +116,21 @@ pub(crate) fn tests() -> [(&'static str, Command); 2] {
         "--bins",
         "--no-fail-fast",
     ];
-    [
-        ("unit and simulation tests", cargo(&rooms)),
-        ("unit tests of the door", cargo(&door)),
-    ]
-}
-
-/// Counts what a test command did that ran beside another one.
-pub(crate) fn tests_kept(title: &str, kept: &Kept) -> Result<Counts> {
-    let mut counts = Counts::default();
-    let good = kept.show(&mut |line| counts.add_line(line))?;
-    checked(title, counts, good)
+    for (title, arguments) in [
+        ("unit and simulation tests", rooms),
+        ("unit tests of the door", door),
+    ] {
+        let mut command = cargo(&arguments);
+        prepare(&mut command);
+        counts.add(tests_by(title, &mut command)?);
+    }
+    Ok(counts)
 }
 
 /// Runs a test command and counts. A failure to build is an error, a failed test a count.
 pub(crate) fn tests_by(title: &str, command: &mut Command) -> Result<Counts> {
     let mut counts = Counts::default();
     let good = watch(title, command, &mut |line| counts.add_line(line))?;
-    checked(title, counts, good)
-}
-
-fn checked(title: &str, counts: Counts, good: bool) -> Result<Counts> {
     if !good && counts.failed == 0 {
         bail!("{title} could not be run to the end");
     }

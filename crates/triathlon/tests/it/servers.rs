@@ -149,7 +149,10 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
         let point = trial.point.as_ref().expect("a point");
         let facts = trial.context.server.as_ref().expect("a server");
         let outcomes = &trial.record.total.outcomes;
-        assert!(outcomes[model::Outcome::Ok] > 0, "{facts:?} {point:?}");
+        // A machine that had no CPU for it tells nothing of the server.
+        let late = trial.record.drain_phase.outcomes[model::Outcome::Ok];
+        let has_answered = outcomes[model::Outcome::Ok] > 0 || late > 0;
+        assert!(has_answered || trial.void.is_some(), "{facts:?} {point:?}");
         assert_eq!(outcomes.failures(), 0, "{facts:?} {point:?}");
         assert_eq!(facts.listener_is_ours, Some(true), "{facts:?}");
         // As many CPUs as it was given, read back from its threads.
