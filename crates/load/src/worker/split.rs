@@ -14,7 +14,6 @@ use crate::recorder::Recorder;
 /// The connections of one worker whose exchanges are cut.
 #[derive(Debug)]
 pub(crate) struct Split {
-    /// Each of the places up to the last one that has such a connection.
     places: Box<[Place]>,
     split: TimeSplit,
 }
