@@ -22,7 +22,7 @@ use crate::request::Requests;
 use crate::schedule::{Schedule, share};
 use crate::script::Walks;
 use crate::session::Sessions;
-use crate::speak::{Http2InClear, InClear, Speak};
+use crate::speak::{Http2InClear, InClear, Side, Speak};
 use crate::users::Users;
 use crate::worker::{Parts, Renewal, Share, Slowness, Split, Worker};
 
@@ -107,7 +107,10 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         Stop::Count(_) => None,
     };
     let requests = Requests::compile(plan, &findings.expectations, u64::from(index));
-    let shared = (speak.iter()).map(|speak| speak.shared(plan, &requests, index));
+    let shared = speak.iter().enumerate().map(|(host, speak)| {
+        let worker = index;
+        speak.shared(plan, &requests, Side { worker, host })
+    });
     Worker::new(Parts {
         share: share_of(plan, index, dictation.is_some()),
         recorder: recorder::Settings {

@@ -113,13 +113,18 @@ impl Requests {
         }
         .into_iter();
         let is_http3 = plan.file().protocol == Protocol::Http3;
+        let mut of_server = vec![0; plan.hosts().len()];
         let classes = requests.iter().zip(0u16..);
         let classes = classes.map(|(parts, class)| {
             let two = encoded.next().unwrap_or_default();
             let three = is_http3.then(|| h3::client::encode(parts));
             let three = three.unwrap_or_default();
+            let number = &mut of_server[plan.host_of(usize::from(class))];
+            let place = 2 * *number;
+            *number += 1;
             let compile = |id, closes| {
                 Request::compile(RequestId(id), parts, closes)
+                    .with_heads_in(place + usize::from(closes))
                     .with_h2(two.clone())
                     .with_h3(three.clone())
             };
@@ -162,6 +167,14 @@ impl Requests {
     /// Whether there is none; a plan has at least one.
     pub const fn is_empty(&self) -> bool {
         self.classes.is_empty()
+    }
+
+    /// How many are asked of the server in this position.
+    pub(crate) fn of_server(&self, host: usize) -> usize {
+        match self.hosts.as_ref() {
+            [] => self.classes.len(),
+            hosts => hosts.iter().filter(|of| usize::from(**of) == host).count(),
+        }
     }
 
     /// All of them, in the order of their ids.

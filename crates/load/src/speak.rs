@@ -31,17 +31,26 @@ const PREAMBLES: u32 = 2 * CONNECTS_UNDER_WAY;
 /// The most that HTTP/3 hands over at once: some datagrams.
 const DATAGRAMS: u32 = 16 * 1024;
 
+/// Of which connections something is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side {
+    /// The position of their worker.
+    pub(crate) worker: u32,
+    /// The position of the server that they lead to.
+    pub(crate) host: usize,
+}
+
 /// What connections speak.
 pub(crate) trait Speak: Sync {
     /// The client side of a connection.
     type Client: Client;
 
-    /// What those of one worker, by its position, have in common.
+    /// What those of one worker to one server, by their positions, have in common.
     fn shared(
         &self,
         plan: &Plan,
         requests: &Requests,
-        worker: u32,
+        at: Side,
     ) -> <Self::Client as Client>::Shared;
 
     /// A reactor's room for so many connections of `plan`.
@@ -71,8 +80,9 @@ pub(crate) struct InClear;
 impl Speak for InClear {
     type Client = Connection;
 
-    fn shared(&self, plan: &Plan, requests: &Requests, _: u32) -> Shared {
-        Shared::new(plan.file().pipeline, requests.len() * 2, HEAD_BYTES)
+    fn shared(&self, plan: &Plan, requests: &Requests, at: Side) -> Shared {
+        let asked = requests.of_server(at.host);
+        Shared::new(plan.file().pipeline, asked * 2, HEAD_BYTES)
     }
 
     fn settings(&self, connections: u32, plan: &Plan) -> Settings {
@@ -99,7 +109,7 @@ pub(crate) struct Http2InClear;
 impl Speak for Http2InClear {
     type Client = h2::Connection;
 
-    fn shared(&self, plan: &Plan, requests: &Requests, _: u32) -> h2::Shared {
+    fn shared(&self, plan: &Plan, requests: &Requests, _: Side) -> h2::Shared {
         let piece = frames(plan, requests);
         h2::Shared::new(plan.file().streams, piece, HEAD_BYTES).telling(reads_heads(plan))
     }
@@ -121,11 +131,11 @@ impl Speak for Http2 {
         &self,
         plan: &Plan,
         requests: &Requests,
-        worker: u32,
+        at: Side,
     ) -> <Self::Client as Client>::Shared {
-        let inner = Http2InClear.shared(plan, requests, worker);
+        let inner = Http2InClear.shared(plan, requests, at);
         self.0
-            .shared(inner, requests.all(), piece(plan), draws(plan, worker))
+            .shared(inner, requests.all(), piece(plan), draws(plan, at.worker))
     }
 
     fn settings(&self, connections: u32, plan: &Plan) -> Settings {
@@ -143,8 +153,8 @@ pub(crate) struct Http3(pub(crate) Connector);
 impl Speak for Http3 {
     type Client = h3::Connection;
 
-    fn shared(&self, plan: &Plan, _: &Requests, worker: u32) -> h3::Shared {
-        let random = draws(plan, worker);
+    fn shared(&self, plan: &Plan, _: &Requests, at: Side) -> h3::Shared {
+        let random = draws(plan, at.worker);
         let made = h3::Shared::new(&self.0, plan.file().streams, HEAD_BYTES, random);
         let made = made.expect("one was made before the run");
         made.telling(reads_heads(plan))
@@ -183,10 +193,10 @@ impl Speak for Connector {
         &self,
         plan: &Plan,
         requests: &Requests,
-        worker: u32,
+        at: Side,
     ) -> <Self::Client as Client>::Shared {
-        let inner = InClear.shared(plan, requests, worker);
-        let random = draws(plan, worker);
+        let inner = InClear.shared(plan, requests, at);
+        let random = draws(plan, at.worker);
         Self::shared(self, inner, requests.all(), piece(plan), random)
     }
 

@@ -20,6 +20,8 @@ pub struct Request {
     h1: Vec<u8>,
     is_head: bool,
     closes: bool,
+    /// In which place the heads of its answers are remembered, modulo what is kept.
+    heads: u8,
     /// As HTTP/2 sends it; empty where nobody does.
     h2: h2::client::Encoded,
     /// As HTTP/3 sends it; the same.
@@ -49,9 +51,26 @@ impl Request {
             h1: h1::encode::request(parts, closes),
             is_head: parts.method == "HEAD",
             closes,
+            heads: id.0.to_le_bytes()[0],
             h2: h2::client::Encoded::default(),
             h3: h3::client::Encoded::default(),
         }
+    }
+
+    /// The same, and the heads of its answers are remembered in this place. Without this it is that
+    /// of its name: requests of different servers need no places apart.
+    #[must_use]
+    pub fn with_heads_in(self, place: usize) -> Self {
+        Self {
+            heads: place.to_le_bytes()[0],
+            ..self
+        }
+    }
+
+    /// In which place the heads of its answers are remembered, modulo what is kept.
+    #[inline]
+    pub(crate) const fn heads(&self) -> u8 {
+        self.heads
     }
 
     /// The same, to be sent in HTTP/2 as `encoded`.

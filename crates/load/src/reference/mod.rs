@@ -28,7 +28,7 @@ use crate::exchange::Cause;
 use crate::expectation::{Expectation, Plain};
 use crate::request::Requests;
 use crate::run::LoadError;
-use crate::speak::{InClear, Speak};
+use crate::speak::{InClear, Side, Speak};
 
 /// How much of a Location is shown.
 const PLACE_MOST: usize = 200;
@@ -76,7 +76,7 @@ pub(crate) fn establish_in<S: Speak>(
     let mut settled = Settled::default();
     settled.notes.extend(through(plan));
     for (host, (speak, addresses)) in speak.iter().zip(targets).enumerate() {
-        let shared = speak.shared(plan, &requests, 0);
+        let shared = speak.shared(plan, &requests, Side { worker: 0, host });
         let mut fetcher = Fetcher::<_, S::Client>::new(&mut *reactor, plan, shared, &mut *is_over);
         let is_dictated = dictation::asks(plan);
         if is_dictated || plan.file().requests_per_connection == Some(0) {

@@ -83,7 +83,8 @@ pub struct Connection {
     announced: bool,
     /// A bit for each place: whether a HEAD is in flight there.
     heads: u64,
-    /// Whose like the answer in each place is expected to be: the request, modulo what is kept.
+    /// Whose like the answer in each place is expected to be: where heads of its request are
+    /// remembered.
     likely: [u8; IN_FLIGHT as usize],
     interim: u32,
     to_send: Option<(StreamId, RequestId)>,
@@ -142,7 +143,7 @@ impl Client for Connection {
         } else {
             self.heads &= !bit;
         }
-        self.likely[usize::from(place)] = request.id().0.to_le_bytes()[0];
+        self.likely[usize::from(place)] = request.heads();
         self.in_flight += 1;
         let stream = StreamId(u32::from(place));
         self.to_send = Some((stream, request.id()));
