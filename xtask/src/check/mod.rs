@@ -1,8 +1,9 @@
 //! `cargo xtask check`: all that needs nothing but Rust, in the order in which it fails fastest.
 
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::thread;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::command::{cargo, print_times, step, watch};
 use crate::tidy;
@@ -116,15 +117,32 @@ pub(crate) fn run_tests(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
         "--bins",
         "--no-fail-fast",
     ];
-    for (title, arguments) in [
-        ("unit and simulation tests", rooms),
-        ("unit tests of the door", door),
-    ] {
-        let mut command = cargo(&arguments);
-        prepare(&mut command);
-        counts.add(tests_by(title, &mut command)?);
-    }
-    Ok(counts)
+    let (mut rooms, mut door) = (cargo(&rooms), cargo(&door));
+    prepare(&mut rooms);
+    prepare(&mut door);
+    // Beside each other, for the last tests of a program often leave a CPU idle.
+    thread::scope(|scope| {
+        let door = scope.spawn(|| output_of_tests(&mut door));
+        counts.add(tests_by("unit and simulation tests", &mut rooms)?);
+        let door = door.join();
+        let output = door.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        println!("== unit tests of the door, which ran beside them");
+        let text = String::from_utf8_lossy(&output.stdout);
+        print!("{text}");
+        let mut of_door = Counts::default();
+        text.lines().for_each(|line| of_door.add_line(line));
+        if !output.status.success() && of_door.failed == 0 {
+            bail!("the unit tests of the door could not be run to the end");
+        }
+        counts.add(of_door);
+        Ok(counts)
+    })
+}
+
+/// Runs a test command, and keeps what it prints for later.
+fn output_of_tests(command: &mut Command) -> Result<Output> {
+    let output = command.stderr(Stdio::inherit()).output();
+    output.with_context(|| format!("cannot start {:?}", command.get_program()))
 }
 
 /// Runs a test command and counts. A failure to build is an error, a failed test a count.

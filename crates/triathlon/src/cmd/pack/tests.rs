@@ -237,44 +237,58 @@ fn results_of_probes_make_a_pack_and_a_page() {
 fn the_pages_of_studies_are_those_of_their_records() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let records = fs::read_dir(root.join("record"));
-    for entry in records.into_iter().flatten() {
-        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
-        let record = PathBuf::from(format!("record/{name}/results.pack"));
-        if !root.join(&record).is_file() {
-            continue;
+    let names = records.into_iter().flatten().map(|entry| {
+        let name = entry.unwrap().file_name();
+        name.to_string_lossy().into_owned()
+    });
+    let is_study = |name: &String| root.join(record_of(name)).is_file();
+    let names: Vec<String> = names.filter(is_study).collect();
+    // Side by side, because some are long.
+    std::thread::scope(|scope| {
+        for name in &names {
+            scope.spawn(|| is_of_its_record(&root, name));
         }
-        let opened = Opened::of(&[root.join(&record)]).unwrap();
-        let (pages, _) = read_pages(&opened.paths).unwrap();
-        let notes = root.join(format!("record/{name}/notes.txt"));
-        let notes = notes.is_file().then_some(notes);
-        let page = PathBuf::from(format!("docs/studies/{name}.md"));
-        let again = PathBuf::from(format!("record/{name}/again.pack"));
-        let path = root.join(&again);
-        let path = path.is_file().then_some(path);
-        let notes = notes.as_deref();
-        let made = match pages.first() {
-            Some(found) => {
-                let second = path.map(|path| study::second_run(&found.run, &path).unwrap());
-                let second = second.as_ref().map(|run| (run, again.as_path()));
-                study::make(&found.run, &page, &record, notes, second)
-            }
-            None => {
-                let folder = &opened.paths[0];
-                let question = question_of(folder).unwrap().unwrap();
-                let results = shelf::read(folder).unwrap();
-                let file = &question.file;
-                let second = path.map(|path| study::second_probes(file, &path).unwrap());
-                let second = second.as_deref().map(|found| (found, again.as_path()));
-                study::make_of_probes(file, &results, &page, &record, notes, second)
-            }
-        };
-        let made = made.unwrap();
-        let stale = "make it again: cargo xtask studies";
-        let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
-        assert!(read(root.join(&page)) == made.page, "{name}: {stale}");
-        for (file, drawing) in made.drawings {
-            let path = root.join("docs/studies").join(&file);
-            assert!(read(path) == drawing, "{file}: {stale}");
+    });
+}
+
+fn record_of(study: &str) -> PathBuf {
+    PathBuf::from(format!("record/{study}/results.pack"))
+}
+
+/// The page of this study is made of its record.
+fn is_of_its_record(root: &Path, name: &str) {
+    let record = record_of(name);
+    let opened = Opened::of(&[root.join(&record)]).unwrap();
+    let (pages, _) = read_pages(&opened.paths).unwrap();
+    let notes = root.join(format!("record/{name}/notes.txt"));
+    let notes = notes.is_file().then_some(notes);
+    let page = PathBuf::from(format!("docs/studies/{name}.md"));
+    let again = PathBuf::from(format!("record/{name}/again.pack"));
+    let path = root.join(&again);
+    let path = path.is_file().then_some(path);
+    let notes = notes.as_deref();
+    let made = match pages.first() {
+        Some(found) => {
+            let second = path.map(|path| study::second_run(&found.run, &path).unwrap());
+            let second = second.as_ref().map(|run| (run, again.as_path()));
+            study::make(&found.run, &page, &record, notes, second)
         }
+        None => {
+            let folder = &opened.paths[0];
+            let question = question_of(folder).unwrap().unwrap();
+            let results = shelf::read(folder).unwrap();
+            let file = &question.file;
+            let second = path.map(|path| study::second_probes(file, &path).unwrap());
+            let second = second.as_deref().map(|found| (found, again.as_path()));
+            study::make_of_probes(file, &results, &page, &record, notes, second)
+        }
+    };
+    let made = made.unwrap();
+    let stale = "make it again: cargo xtask studies";
+    let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+    assert!(read(root.join(&page)) == made.page, "{name}: {stale}");
+    for (file, drawing) in made.drawings {
+        let path = root.join("docs/studies").join(&file);
+        assert!(read(path) == drawing, "{file}: {stale}");
     }
 }
