@@ -188,7 +188,11 @@ fn users(plan: &Plan, index: u32, are_dictated: bool) -> Option<Users> {
     if let Some(script) = &file.script {
         let users = plan.users_of(index);
         let coming = Coming::new(plan, index);
-        let walks = Walks::new(script, file.seed, index, file.workers, users);
+        let hosts = plan.hosts().len();
+        let host_of = (0..plan.requests().len()).filter(|_| hosts > 1);
+        let host_of = host_of.map(|class| u16::try_from(plan.host_of(class)).unwrap_or(0));
+        let asked = (hosts, host_of.collect());
+        let walks = Walks::new(script, file.seed, (index, file.workers), users, asked);
         return Some(Users::following(walks, file.user_connections(), coming));
     }
     let think = file.think?;

@@ -28,10 +28,10 @@ enum Op {
         counter: u32,
         body: u32,
     },
-    /// So many requests from the place `first` of those that are asked on, together.
+    /// Several requests together: what is asked of each server lies between two bounds, the first
+    /// of them in this place.
     Ask {
         first: u32,
-        count: u32,
         /// The page that begins with them.
         page: Option<Begun>,
     },
@@ -58,16 +58,32 @@ struct Program {
     ops: Vec<Op>,
     /// The classes of what is asked.
     asked: Vec<u16>,
+    /// Places in it.
+    bounds: Vec<u32>,
+    /// How many servers are asked.
+    hosts: usize,
+    /// By class: which of them; nothing where there is one.
+    host_of: Box<[u16]>,
     ways: Vec<Way>,
     /// How deep repeats lie in each other.
     counters: u32,
 }
 
 impl Program {
-    fn new(steps: &[StepFile]) -> Self {
-        let mut program = Self::default();
+    fn new(steps: &[StepFile], hosts: usize, host_of: Box<[u16]>) -> Self {
+        let mut program = Self {
+            hosts,
+            host_of,
+            ..Self::default()
+        };
         program.add(steps, 0);
         program
+    }
+
+    /// Which server is asked for `class`.
+    fn host(&self, class: u16) -> usize {
+        let host = self.host_of.get(usize::from(class));
+        host.map_or(0, |host| usize::from(*host))
     }
 
     fn here(&self) -> u32 {
@@ -102,10 +118,18 @@ impl Program {
     }
 
     fn add_asked(&mut self, classes: &[u16], page: Option<Begun>) {
-        let first = u32::try_from(self.asked.len()).expect("a plan has fewer requests");
-        let count = u32::try_from(classes.len()).expect("a plan has fewer requests");
-        self.asked.extend(classes);
-        self.ops.push(Op::Ask { first, count, page });
+        let number = |count: usize| u32::try_from(count).expect("a plan has fewer requests");
+        let first = number(self.bounds.len());
+        for host in 0..self.hosts {
+            self.bounds.push(number(self.asked.len()));
+            for class in classes {
+                if self.host(*class) == host {
+                    self.asked.push(*class);
+                }
+            }
+        }
+        self.bounds.push(number(self.asked.len()));
+        self.ops.push(Op::Ask { first, page });
     }
 
     fn add_ways(&mut self, ways: &[model::plan::WayFile], depth: u32) {
@@ -138,8 +162,6 @@ struct Walk {
     random: Random,
     /// The next step.
     at: u32,
-    /// What of the step it is at is still to be asked.
-    left: Range<u32>,
     begun: bool,
     /// How often it has been through all steps, or as the how manyth it came.
     round: u32,
@@ -152,7 +174,6 @@ impl Walk {
         Self {
             random: Random::new(seed, number ^ 0x5c21_97a1_0000_0000),
             at: 0,
-            left: 0..0,
             begun: false,
             round: 0,
         }
@@ -172,20 +193,23 @@ pub(crate) struct Walks {
     /// How many requests a user may have under way at once.
     together: usize,
     walks: Box<[Walk]>,
+    /// What of the step that each is at is still to be asked: of each server.
+    left: Box<[Range<u32>]>,
     /// What each has left to repeat: as many numbers for each as repeats lie in each other.
     counters: Box<[u32]>,
 }
 
 impl Walks {
-    /// `count` of them: those of worker `worker` of `workers`.
+    /// `count` of them: those of worker `worker` of `workers`. `host_of` says by class which of
+    /// `hosts` servers is asked.
     pub(crate) fn new(
         script: &ScriptFile,
         seed: u64,
-        worker: u32,
-        workers: u32,
+        (worker, workers): (u32, u32),
         count: u32,
+        (hosts, host_of): (usize, Box<[u16]>),
     ) -> Self {
-        let program = Program::new(&script.steps);
+        let program = Program::new(&script.steps, hosts, host_of);
         let walk = |place: u32| Walk::new(seed, place, worker, workers);
         Self {
             start: script.start,
@@ -195,6 +219,7 @@ impl Walks {
             workers,
             together: script.together(),
             walks: (0..count).map(walk).collect(),
+            left: vec![0..0; count as usize * hosts].into(),
             counters: vec![0; count as usize * program.counters as usize].into(),
             program,
         }
@@ -216,6 +241,18 @@ impl Walks {
             round: number,
             ..Walk::new(self.seed, number, self.worker, self.workers)
         };
+        let hosts = self.program.hosts;
+        self.left[user * hosts..][..hosts].fill(0..0);
+    }
+
+    /// How many servers are asked.
+    pub(crate) const fn hosts(&self) -> usize {
+        self.program.hosts
+    }
+
+    /// Which server is asked for `class`.
+    pub(crate) fn host_of(&self, class: u16) -> usize {
+        self.program.host(class)
     }
 
     /// `user` goes on to the next step that asks: how long the steps before it wait; none: it has
@@ -224,6 +261,8 @@ impl Walks {
         let depth = self.program.counters as usize;
         let walk = &mut self.walks[user];
         let counters = &mut self.counters[user * depth..][..depth];
+        let hosts = self.program.hosts;
+        let to_ask = &mut self.left[user * hosts..][..hosts];
         let mut wait = Span::ZERO;
         if !std::mem::replace(&mut walk.begun, true)
             && let Some(start) = self.start
@@ -242,8 +281,11 @@ impl Walks {
             };
             walk.at += 1;
             match *op {
-                Op::Ask { first, count, .. } => {
-                    walk.left = first..first + count;
+                Op::Ask { first, .. } => {
+                    let bounds = self.program.bounds[first as usize..].windows(2);
+                    for (left, bounds) in to_ask.iter_mut().zip(bounds) {
+                        *left = bounds[0]..bounds[1];
+                    }
                     return Some(wait);
                 }
                 Op::Wait(law) => {
@@ -296,16 +338,16 @@ impl Walks {
         }
     }
 
-    /// Takes the next request of the step that `user` is at, if one is left.
+    /// Takes the next request to `host` of the step that `user` is at, if one is left.
     #[inline]
-    pub(crate) fn take(&mut self, user: usize) -> Option<u16> {
-        let next = self.walks[user].left.next()?;
+    pub(crate) fn take(&mut self, user: usize, host: usize) -> Option<u16> {
+        let next = self.left[user * self.program.hosts + host].next()?;
         Some(self.program.asked[next as usize])
     }
 
-    /// Whether something of the step that `user` is at is still to be asked.
-    pub(crate) fn has_left(&self, user: usize) -> bool {
-        !self.walks[user].left.is_empty()
+    /// Whether something of the step that `user` is at is still to be asked of `host`.
+    pub(crate) fn has_left(&self, user: usize, host: usize) -> bool {
+        !self.left[user * self.program.hosts + host].is_empty()
     }
 }
 
@@ -324,7 +366,7 @@ mod tests {
             steps,
             ..ScriptFile::default()
         };
-        Walks::new(&script, 7, worker, workers, count)
+        Walks::new(&script, 7, (worker, workers), count, (1, Box::default()))
     }
 
     /// The first requests of the first user.
@@ -332,7 +374,7 @@ mod tests {
         let mut walks = walks(steps, 0, 1, 1);
         let mut next = || {
             walks.go_on(0);
-            walks.take(0).unwrap()
+            walks.take(0, 0).unwrap()
         };
         (0..count).map(|_| next()).collect()
     }
@@ -371,9 +413,9 @@ mod tests {
         let mut step = || {
             walks.go_on(0);
             let mut asked = Vec::new();
-            while let Some(class) = walks.take(0) {
+            while let Some(class) = walks.take(0, 0) {
                 asked.push(class);
-                assert_eq!(walks.has_left(0), asked.len() < 3 && asked[0] == 1);
+                assert_eq!(walks.has_left(0, 0), asked.len() < 3 && asked[0] == 1);
             }
             asked
         };
@@ -420,7 +462,7 @@ mod tests {
             ]
         };
         let path = |mut walks: Walks, place: usize| -> Vec<(Span, u16)> {
-            let mut next = || (walks.go_on(place).unwrap(), walks.take(place).unwrap());
+            let mut next = || (walks.go_on(place).unwrap(), walks.take(place, 0).unwrap());
             (0..50).map(|_| next()).collect()
         };
         let alone = path(walks(steps(), 0, 1, 8), 4);
@@ -441,7 +483,7 @@ mod tests {
             steps: vec![wait("1s"), wait("2s"), Ask(0), wait("4s")],
             ..ScriptFile::default()
         };
-        let mut walks = Walks::new(&script, 7, 0, 1, 1);
+        let mut walks = Walks::new(&script, 7, (0, 1), 1, (1, Box::default()));
         let waits: Vec<u64> = (0..3)
             .map(|_| walks.go_on(0).unwrap().as_ns() / 1_000_000_000)
             .collect();

@@ -50,6 +50,8 @@ pub(crate) struct Users {
     coming: Option<Box<Coming>>,
     /// Connections of each, at most.
     each: u32,
+    /// How many servers each asks: it has as many connections to each of them, side by side.
+    hosts: u32,
     /// How many requests each may have under way.
     together: usize,
     /// When each asks next; [`Instant::FAR_FUTURE`] while that is open.
@@ -71,6 +73,7 @@ impl Users {
             habit: Habit::Think(think, random),
             coming: None,
             each: 1,
+            hosts: 1,
             together: 1,
             asks: vec![Instant::FAR_FUTURE; count as usize].into(),
             due: Box::default(),
@@ -83,6 +86,7 @@ impl Users {
     pub(crate) fn following(walks: Walks, each: u32, coming: Option<Coming>) -> Self {
         let (count, together) = (walks.len(), walks.together());
         Self {
+            hosts: u32::try_from(walks.hosts()).unwrap_or(1),
             coming: coming.map(Box::new),
             ..Self::of_their_own(Habit::Follow(walks), count, each, together)
         }
@@ -105,6 +109,7 @@ impl Users {
             habit,
             coming: None,
             each,
+            hosts: 1,
             together,
             asks: vec![Instant::FAR_FUTURE; count].into(),
             due: vec![Instant::ZERO; count].into(),
@@ -128,6 +133,51 @@ impl Users {
         first..first + self.each
     }
 
+    /// Which server the connection in `place` leads to.
+    #[inline]
+    const fn host(&self, place: u32) -> usize {
+        match self.hosts {
+            1 => 0,
+            hosts => (place % self.each / (self.each / hosts)) as usize,
+        }
+    }
+
+    /// Of those places, the ones that lead to the same server.
+    pub(crate) const fn places_beside(&self, place: u32) -> Range<u32> {
+        let to_each = self.each / self.hosts;
+        let first = place - place % self.each + to_each * (place % self.each / to_each);
+        first..first + to_each
+    }
+
+    /// Whether they ask several servers.
+    #[inline]
+    pub(crate) const fn ask_several(&self) -> bool {
+        self.hosts > 1
+    }
+
+    /// Whether what the user with the connection in `place` asks next is asked of another server,
+    /// and due.
+    pub(crate) fn asks_elsewhere(&self, place: u32, now: Instant) -> bool {
+        self.ask_several() && self.asks(place) <= now && self.place_to_ask(place) != place
+    }
+
+    /// The place of a connection of the same user to the server that it asks next: this one, if it
+    /// leads there.
+    pub(crate) fn place_to_ask(&self, place: u32) -> u32 {
+        let user = self.user(place);
+        match &self.habit {
+            Habit::Follow(walks) if self.ask_several() && self.asks[user] < Instant::FAR_FUTURE => {
+                if walks.has_left(user, self.host(place)) {
+                    return place;
+                }
+                let to_each = self.each / self.hosts;
+                let host = (0..self.hosts).find(|host| walks.has_left(user, *host as usize));
+                host.map_or(place, |host| self.places(place).start + host * to_each)
+            }
+            Habit::Follow(_) | Habit::Dictated(_) | Habit::Think(..) => place,
+        }
+    }
+
     /// Connections of each, at most.
     pub(crate) const fn each(&self) -> u32 {
         self.each
@@ -138,9 +188,9 @@ impl Users {
         self.asks.len()
     }
 
-    /// Whether a user may have several requests under way.
+    /// Whether a user may have several requests under way, or one on any of several connections.
     pub(crate) const fn ask_together(&self) -> bool {
-        self.are_dictated() || self.together > 1
+        self.are_dictated() || self.together > 1 || self.ask_several()
     }
 
     /// Whether each request is a certain user's: they follow a script, or an author.
@@ -168,7 +218,7 @@ impl Users {
 
     /// Takes one more of what the user with the connection in `place` asks together, for it.
     pub(crate) fn take_more(&mut self, place: u32) -> Option<Instant> {
-        let user = self.user(place);
+        let (user, host) = (self.user(place), self.host(place));
         match &mut self.habit {
             Habit::Dictated(batches) => {
                 let batch = &mut batches[user];
@@ -177,18 +227,35 @@ impl Users {
             }
             // Else it is about to ask.
             Habit::Follow(walks) if self.asks[user] == Instant::FAR_FUTURE => {
-                self.taken[place as usize] = walks.take(user)?;
+                self.taken[place as usize] = walks.take(user, host)?;
                 Some(self.due[user])
             }
             Habit::Follow(_) | Habit::Think(..) => None,
         }
     }
 
-    /// Whether more is to be asked of the step that the user with the connection in `place` is at.
+    /// Whether more is to be asked, on the connection in `place`, of the step that its user is at.
     pub(crate) fn has_more(&self, place: u32) -> bool {
+        self.has_more_for(place, |walks, user| walks.has_left(user, self.host(place)))
+    }
+
+    /// The same on any of the connections of that user.
+    pub(crate) fn has_any_more(&self, place: u32) -> bool {
+        self.has_more_for(place, |walks, user| {
+            (0..walks.hosts()).any(|host| walks.has_left(user, host))
+        })
+    }
+
+    /// Whether the user with the connection in `place` asks something once more.
+    pub(crate) fn has_again(&self, place: u32) -> bool {
+        let again = self.again.get(self.user(place));
+        again.is_some_and(|again| !again.is_empty())
+    }
+
+    fn has_more_for(&self, place: u32, has_left: impl Fn(&Walks, usize) -> bool) -> bool {
         let user = self.user(place);
         match &self.habit {
-            Habit::Follow(walks) => self.asks[user] == Instant::FAR_FUTURE && walks.has_left(user),
+            Habit::Follow(walks) => self.asks[user] == Instant::FAR_FUTURE && has_left(walks, user),
             Habit::Dictated(_) | Habit::Think(..) => false,
         }
     }
@@ -292,8 +359,16 @@ impl Users {
 
     /// Takes what the user asks once more, for its connection in `place`.
     pub(crate) fn take_again(&mut self, place: u32) -> Option<Instant> {
-        let user = self.user(place);
-        let Again { due, class } = self.again.get_mut(user)?.pop_front()?;
+        let (user, host) = (self.user(place), self.host(place));
+        let again = self.again.get_mut(user)?;
+        let position = match &self.habit {
+            Habit::Follow(walks) if self.hosts > 1 => {
+                let is_there = |one: &Again| walks.host_of(one.class) == host;
+                again.iter().position(is_there)?
+            }
+            Habit::Follow(_) | Habit::Dictated(_) | Habit::Think(..) => 0,
+        };
+        let Again { due, class } = again.remove(position)?;
         self.taken[place as usize] = class;
         Some(due)
     }
@@ -303,14 +378,18 @@ impl Users {
         self.asks[self.user(place)]
     }
 
-    /// The user asks, if it is time, on its connection in `place`.
+    /// The user asks, if it is time, on its connection in `place`, if that leads to the server that
+    /// is asked.
     pub(crate) fn take(&mut self, place: u32, now: Instant) -> Option<Instant> {
-        let user = self.user(place);
+        let (user, host) = (self.user(place), self.host(place));
+        if self.asks_elsewhere(place, now) {
+            return None;
+        }
         let asks = &mut self.asks[user];
         let due = (*asks <= now).then(|| std::mem::replace(asks, Instant::FAR_FUTURE))?;
         if let Habit::Follow(walks) = &mut self.habit {
             self.due[user] = due;
-            self.taken[place as usize] = walks.take(user)?;
+            self.taken[place as usize] = walks.take(user, host)?;
         }
         Some(due)
     }

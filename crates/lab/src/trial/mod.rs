@@ -342,6 +342,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         format: FORMAT,
         requests,
         addresses: vec![address],
+        resolve: Vec::new(),
         sources: sources(load, address.ip()),
         unix_socket: None,
         http_proxy: None,

@@ -20,9 +20,12 @@ impl Hosts {
     /// `count` places share themselves out among servers that are asked as often as `weights` say,
     /// each of which has a place at least, if there are as many. The first places are shared out as
     /// all of them are (smooth weighted round robin).
-    pub(super) fn new(weights: &[u64], count: u32) -> Self {
+    pub(super) fn new(weights: &[u64], count: u32, each: u32) -> Self {
         if weights.len() < 2 {
             return Self(Box::default());
+        }
+        if each > 1 {
+            return Self::of_users(weights.len(), count, each);
         }
         let total: i128 = weights.iter().map(|weight| i128::from(*weight)).sum();
         let mut behind = vec![0_i128; weights.len()];
@@ -44,6 +47,20 @@ impl Hosts {
             Spot {
                 host: u16::try_from(host).expect("a plan has fewer servers"),
                 number,
+            }
+        });
+        Self(spots.collect())
+    }
+
+    /// The same where each user has `each` places side by side, and as many of them to each server.
+    fn of_users(hosts: usize, count: u32, each: u32) -> Self {
+        let to_each = each as usize / hosts;
+        let spots = (0..count).map(|place| {
+            let host = (place % each) as usize / to_each;
+            Spot {
+                host: u16::try_from(host).expect("a plan has fewer servers"),
+                // Users take turns, and not their connections.
+                number: place - place % each,
             }
         });
         Self(spots.collect())
@@ -115,7 +132,7 @@ mod tests {
     use super::*;
 
     fn shared(weights: &[u64], count: u32) -> Vec<usize> {
-        let hosts = Hosts::new(weights, count);
+        let hosts = Hosts::new(weights, count, 1);
         (0..count).map(|place| hosts.host(place)).collect()
     }
 
@@ -134,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_place_has_a_number_among_those_of_its_server() {
-        let hosts = Hosts::new(&[2, 1], 6);
+        let hosts = Hosts::new(&[2, 1], 6, 1);
         let numbers: Vec<(usize, u32)> = (0..6)
             .map(|place| (hosts.host(place), hosts.number(place)))
             .collect();
@@ -145,7 +162,17 @@ mod tests {
         }
         assert_eq!(next, [4, 2]);
         assert_eq!((hosts.places_of(0, 6), hosts.places_of(1, 6)), (4, 2));
-        let one = Hosts::new(&[5], 6);
+        let one = Hosts::new(&[5], 6, 1);
         assert_eq!((one.host(5), one.number(5), one.places_of(0, 6)), (0, 5, 6));
+    }
+
+    #[test]
+    fn users_have_as_many_places_to_each_server() {
+        let hosts = Hosts::new(&[9, 1], 8, 4);
+        let of: Vec<usize> = (0..8).map(|place| hosts.host(place)).collect();
+        assert_eq!(of, [0, 0, 1, 1, 0, 0, 1, 1]);
+        let user: Vec<u32> = (0..8).map(|place| hosts.number(place) / 4).collect();
+        assert_eq!(user, [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!((hosts.places_of(0, 8), hosts.places_of(1, 8)), (4, 4));
     }
 }

@@ -110,7 +110,7 @@ impl<C: Client> Pool<C> {
     /// Everything it will ever need is allocated here. `slots` is the bound of the indexes of keys.
     pub(crate) fn new(settings: Settings, slots: usize) -> Self {
         let count = settings.connections as usize;
-        let hosts = Hosts::new(&settings.weights, settings.connections);
+        let hosts = Hosts::new(&settings.weights, settings.connections, settings.each);
         let with_room = (0..settings.targets.len())
             .map(|host| VecDeque::with_capacity(hosts.places_of(host, settings.connections)));
         Self {

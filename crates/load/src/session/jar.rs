@@ -1,4 +1,5 @@
-//! The cookies of one user (RFC 6265). There is one server, so domains are not looked at.
+//! The cookies of one user (RFC 6265). Each goes back to the host that set it, and to no other: as
+//! if none named a domain.
 
 use std::ops::Range;
 
@@ -27,6 +28,8 @@ struct Cookie {
     name: Vec<u8>,
     value: Vec<u8>,
     path: Vec<u8>,
+    /// Which host set it.
+    host: u16,
 }
 
 impl Jar {
@@ -35,9 +38,9 @@ impl Jar {
         self.cookies.clear();
     }
 
-    /// Keeps the cookie of a Set-Cookie field in the answer to `path`, or drops it, if its time is
-    /// over at `now`, in seconds since 1970 (RFC 6265 §5.2, §5.3).
-    pub(super) fn take(&mut self, field: &[u8], path: &[u8], now: u64) {
+    /// Keeps the cookie of a Set-Cookie field in the answer of `host` to `path`, or drops it, if
+    /// its time is over at `now`, in seconds since 1970 (RFC 6265 §5.2, §5.3).
+    pub(super) fn take(&mut self, field: &[u8], (host, path): (u16, &[u8]), now: u64) {
         let mut parts = field.split(|byte| *byte == b';');
         let pair = parts.next().unwrap_or_default();
         let Some(equals) = pair.iter().position(|byte| *byte == b'=') else {
@@ -68,7 +71,7 @@ impl Jar {
             Some(seconds) => seconds <= 0,
             None => of_date.is_some_and(|date| date <= now),
         };
-        let same = |one: &Cookie| one.name == name && one.path == path;
+        let same = |one: &Cookie| one.name == name && one.path == path && one.host == host;
         match self.cookies.iter().position(same) {
             Some(at) if is_over => {
                 self.cookies.remove(at);
@@ -87,6 +90,7 @@ impl Jar {
                 name: name.to_vec(),
                 value: value.to_vec(),
                 path: path.to_vec(),
+                host,
             }),
         }
     }
@@ -98,14 +102,14 @@ impl Jar {
         AROUND + lengths.sum::<usize>()
     }
 
-    /// Writes the Cookie field for the target that stands in this part of `out` to its end, if
-    /// there is anything to send (RFC 6265 §5.4).
-    pub(super) fn write(&self, target: Range<usize>, out: &mut Vec<u8>) {
+    /// Writes the Cookie field for the target at `host` that stands in this part of `out` to its
+    /// end, if there is anything to send (RFC 6265 §5.4).
+    pub(super) fn write(&self, host: u16, target: Range<usize>, out: &mut Vec<u8>) {
         let query = out[target.clone()].iter().position(|byte| *byte == b'?');
         let path = target.start..query.map_or(target.end, |at| target.start + at);
         let mut is_first = true;
         for cookie in &self.cookies {
-            if !is_below(&out[path.clone()], &cookie.path) {
+            if cookie.host != host || !is_below(&out[path.clone()], &cookie.path) {
                 continue;
             }
             let before: &[u8] = if is_first { b"Cookie: " } else { b"; " };
@@ -143,11 +147,11 @@ mod tests {
     fn check(fields: &[&str], target: &str, expected: &str) {
         let mut jar = Jar::default();
         for field in fields {
-            jar.take(field.as_bytes(), b"/shop/item", 1_000_000_000);
+            jar.take(field.as_bytes(), (0, b"/shop/item"), 1_000_000_000);
         }
         let mut out = format!("GET {target}").into_bytes();
         let (start, end) = (4, out.len());
-        jar.write(start..end, &mut out);
+        jar.write(0, start..end, &mut out);
         assert_eq!(String::from_utf8_lossy(&out[end..]), expected, "{fields:?}");
     }
 
@@ -190,21 +194,40 @@ mod tests {
     }
 
     #[test]
+    fn a_host_hears_of_its_own_cookies_alone() {
+        let mut jar = Jar::default();
+        jar.take(b"a=1", (0, b"/"), 0);
+        jar.take(b"a=2", (1, b"/"), 0);
+        jar.take(b"b=3", (1, b"/"), 0);
+        let sent = |jar: &Jar, host: u16| {
+            let mut out = b"/".to_vec();
+            jar.write(host, 0..1, &mut out);
+            String::from_utf8_lossy(&out[1..]).into_owned()
+        };
+        assert_eq!(sent(&jar, 0), "Cookie: a=1\r\n");
+        assert_eq!(sent(&jar, 1), "Cookie: a=2; b=3\r\n");
+        assert_eq!(sent(&jar, 2), "");
+        jar.take(b"a=; Max-Age=0", (1, b"/"), 0);
+        assert_eq!(sent(&jar, 0), "Cookie: a=1\r\n");
+        assert_eq!(sent(&jar, 1), "Cookie: b=3\r\n");
+    }
+
+    #[test]
     fn a_server_cannot_fill_the_memory() {
         let fields: Vec<String> = (0..500).map(|number| format!("c{number}=1")).collect();
         let mut jar = Jar::default();
         for field in &fields {
-            jar.take(field.as_bytes(), b"/", 0);
+            jar.take(field.as_bytes(), (0, b"/"), 0);
         }
         assert_eq!(jar.cookies.len(), COOKIES_MAX);
         let mut jar = Jar::default();
         for number in 0..64 {
             let value = "x".repeat(1 + number * 50);
-            jar.take(format!("c{number}={value}").as_bytes(), b"/", 0);
+            jar.take(format!("c{number}={value}").as_bytes(), (0, b"/"), 0);
         }
-        jar.take(format!("c0={}", "x".repeat(4_000)).as_bytes(), b"/", 0);
+        jar.take(format!("c0={}", "x".repeat(4_000)).as_bytes(), (0, b"/"), 0);
         let mut out = b"/".to_vec();
-        jar.write(0..1, &mut out);
+        jar.write(0, 0..1, &mut out);
         let length = out.len() - 1;
         assert!((FIELD_MAX / 2..=FIELD_MAX).contains(&length), "{length}");
     }

@@ -154,6 +154,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         if !self.stopping {
             self.pool.back_off(place, at, &mut self.recorder);
+            self.look_elsewhere(place);
         }
     }
 

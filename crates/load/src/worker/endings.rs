@@ -31,6 +31,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.hand_over(at);
         if !self.stopping {
             self.pool.back_off(place, at, &mut self.recorder);
+            self.look_elsewhere(place);
         }
     }
 

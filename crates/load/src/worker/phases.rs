@@ -85,7 +85,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             unstamped: Vec::with_capacity(connections + exchanges),
             gathering: Vec::with_capacity(if C::GATHERS { connections } else { 0 }),
             stalled: VecDeque::with_capacity(connections),
-            to_share: Vec::with_capacity(users.as_ref().map_or(0, Users::len)),
+            // One of each user, and where there are several servers, one of each connection.
+            to_share: Vec::with_capacity(users.as_ref().map_or(0, |_| connections)),
             to_leave: Vec::with_capacity(users.as_ref().map_or(0, Users::len)),
             out: Vec::with_capacity(longest.max(4_096)),
             start: Instant::FAR_FUTURE,

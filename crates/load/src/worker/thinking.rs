@@ -53,6 +53,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let asks = self.begin_to_think(place, self.start);
         let asks = asks.unwrap_or(self.start);
         if asks <= now {
+            let users = self.users.as_ref();
+            let place = users.map_or(place, |users| users.place_to_ask(place));
             self.pool.want(place, None);
         } else {
             self.pool.alarms.arm(place, asks);
@@ -108,14 +110,19 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     self.begin_to_think(place, at);
                 }
                 let users = self.users.as_mut()?;
-                let due = users.take(place, at)?;
+                let Some(due) = users.take(place, at) else {
+                    if users.asks_elsewhere(place, at) {
+                        self.to_share.push(place);
+                    }
+                    return None;
+                };
                 if let Some(hooks) = &mut self.hooks
                     && let Some(pages) = &mut hooks.pages
                     && let Some(page) = users.page(place)
                 {
                     pages.begin(place, page, due);
                 }
-                if users.has_more(place) {
+                if users.has_any_more(place) {
                     self.to_share.push(place);
                 }
                 due
@@ -133,15 +140,22 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let Some(users) = self.users.as_ref().filter(|users| users.ask_together()) else {
             return false;
         };
+        // Else what another server is to be asked would be left out.
+        if users.ask_several() && (users.has_any_more(place) || users.has_again(place)) {
+            return true;
+        }
         let mut places = users.places(place);
         places.any(|place| self.pool.is_asking(place))
     }
 
-    /// What users began to ask together in this turn goes to their other connections, too; then
-    /// users leave and come.
+    /// What users began to ask together in this turn goes to their other connections, too, and what
+    /// they are to ask elsewhere goes there; then users leave and come.
     #[inline]
     pub(super) fn share_out(&mut self, now: Instant) {
         while let Some(place) = self.to_share.pop() {
+            if self.users.as_ref().is_some_and(Users::ask_several) {
+                self.go_on_elsewhere(place, now);
+            }
             let places = self.users.as_ref().map(|users| users.places(place));
             for place in places.unwrap_or_default() {
                 if self
@@ -155,6 +169,21 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             }
         }
         self.see_off(now);
+    }
+
+    /// The connection in `place` backs off: its user may have something to ask of another server.
+    pub(super) fn look_elsewhere(&mut self, place: u32) {
+        if self.users.as_ref().is_some_and(Users::ask_several) {
+            self.to_share.push(place);
+        }
+    }
+
+    /// The user in `place` goes on, if it can: what keeps it from one server keeps it from no other
+    /// one.
+    fn go_on_elsewhere(&mut self, place: u32, now: Instant) {
+        if self.has_users() && !self.is_asking(place) && self.begin_to_think(place, now).is_some() {
+            self.wake_user(place, now);
+        }
     }
 
     /// Users who have been through the script leave, and close their connections; those who come
@@ -202,7 +231,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let Some(users) = self.users.as_ref().filter(|users| users.each() > 1) else {
             return place;
         };
-        let mut places = users.places(place);
+        let place = users.place_to_ask(place);
+        let mut places = users.places_beside(place);
         let open = places.find(|place| has_room(self.pool.connection(*place)));
         open.unwrap_or(place)
     }

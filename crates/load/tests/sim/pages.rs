@@ -26,7 +26,7 @@ const PAGE: &str = "
 ";
 
 /// The plan of so many users of a script.
-fn seated(text: &str, plan: PlanFile) -> PlanFile {
+pub(crate) fn seated(text: &str, plan: PlanFile) -> PlanFile {
     let mut plan = script(text)(plan);
     plan.seat_users();
     plan

@@ -2,9 +2,12 @@
 //! of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
 
 use super::{Plan, PlanError, PlanFile, Url, field};
-use crate::request::Request;
+use crate::request::{Request, RequestFile};
 
 /// The most servers of one plan.
 pub const HOSTS_MAX: usize = 64;
@@ -61,17 +64,65 @@ impl Plan {
 impl PlanFile {
     /// How many servers its requests name; 1 where a URL is none.
     pub fn servers(&self) -> usize {
-        let urls = self.requests.iter().map(|request| Url::parse(&request.url));
-        let Ok(urls) = urls.collect::<Result<Vec<Url>, _>>() else {
-            return 1;
-        };
-        let servers = urls.iter().map(|url| (&url.host, url.port, url.is_secure));
-        servers.collect::<BTreeSet<_>>().len()
+        servers_of(&self.requests)
     }
+}
+
+/// How many servers these requests name; 1 where a URL is none.
+pub fn servers_of(requests: &[RequestFile]) -> usize {
+    let urls = requests.iter().map(|request| Url::parse(&request.url));
+    let Ok(urls) = urls.collect::<Result<Vec<Url>, _>>() else {
+        return 1;
+    };
+    let servers = urls.iter().map(|url| (&url.host, url.port, url.is_secure));
+    servers.collect::<BTreeSet<_>>().len()
+}
+
+/// Where connections to one of several servers lead.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ServerAddresses {
+    /// Host and port, as in `b.test:80`.
+    pub server: String,
+    /// All are used in turn: at least one.
+    pub addresses: Vec<SocketAddr>,
+}
+
+impl Plan {
+    /// Where connections to the server of `url` lead, if the plan says so.
+    pub fn addresses_of(&self, url: &Url) -> Option<&[SocketAddr]> {
+        let server = url.with_port();
+        let known = self.file.resolve.iter().find(|one| one.server == server)?;
+        Some(&known.addresses)
+    }
+}
+
+/// What is said of addresses is said of servers that are asked.
+fn check_addresses(file: &PlanFile, requests: &[Request], hosts: &Hosts) -> Result<(), PlanError> {
+    let is_asked = |one: &ServerAddresses| {
+        let mut first = hosts.first.iter();
+        first.any(|position| requests[*position].url.with_port() == one.server)
+    };
+    for one in &file.resolve {
+        let server = &one.server;
+        let why = if one.addresses.is_empty() {
+            format!("'{server}' has no address: give one")
+        } else if !is_asked(one) {
+            format!("nothing is asked of '{server}'")
+        } else if hosts.first.len() == 1 {
+            format!("'{server}' is the only server: give its addresses in 'addresses'")
+        } else {
+            continue;
+        };
+        return Err(field("resolve", why));
+    }
+    Ok(())
 }
 
 /// Several servers fit the rest of the plan.
 pub(super) fn check(file: &PlanFile, requests: &[Request], hosts: &Hosts) -> Result<(), PlanError> {
+    check_addresses(file, requests, hosts)?;
     let count = hosts.first.len();
     if count == 1 {
         return Ok(());
@@ -93,7 +144,6 @@ pub(super) fn check(file: &PlanFile, requests: &[Request], hosts: &Hosts) -> Res
     }
     let other = &requests[hosts.first[1]].url;
     let alone = [
-        ("script", file.script.is_some(), "users of a script ask"),
         ("lua", file.lua.is_some(), "a script in Lua asks"),
         ("follow", file.follow.is_some(), "redirects are followed on"),
         ("unix_socket", file.unix_socket.is_some(), "it leads to"),
@@ -104,8 +154,9 @@ pub(super) fn check(file: &PlanFile, requests: &[Request], hosts: &Hosts) -> Res
         let why = format!("{what} one server, and '{first}' and '{other}' are two");
         return Err(field(name, why));
     }
+    // Users of a script have connections to all of them.
     let each = file.connections / file.workers.max(1);
-    if (each as usize) < count {
+    if file.script.is_none() && (each as usize) < count {
         let why = format!(
             "{count} servers need a connection of each thread: give at least {}",
             count * file.workers as usize
@@ -119,7 +170,6 @@ pub(super) fn check(file: &PlanFile, requests: &[Request], hosts: &Hosts) -> Res
 mod tests {
     use crate::fixture;
     use crate::plan::Renewal;
-    use crate::request::RequestFile;
 
     use super::*;
 
@@ -175,6 +225,31 @@ mod tests {
             |file| file.addresses = vec![([127, 0, 0, 1], 80).into()],
             "'http://a.test/' and 'http://b.test/' are two",
         );
+        let resolve = |server: &str, addresses: &[SocketAddr]| {
+            let server = server.to_owned();
+            let addresses = addresses.to_vec();
+            vec![ServerAddresses { server, addresses }]
+        };
+        let somewhere = [([127, 0, 0, 1], 80).into()];
+        let mut written = file(&two);
+        written.resolve = resolve("b.test:80", &somewhere);
+        let plan = Plan::try_from(written).unwrap();
+        let known: Vec<bool> = plan
+            .hosts()
+            .map(|url| plan.addresses_of(url).is_some())
+            .collect();
+        assert_eq!(known, [false, true]);
+        for (urls, server, addresses, why) in [
+            (&two[..], "c.test:80", &somewhere[..], "nothing is asked of"),
+            (&two, "b.test", &somewhere, "nothing is asked of 'b.test'"),
+            (&two, "b.test:80", &[], "has no address"),
+            (&two[..1], "a.test:80", &somewhere, "is the only server"),
+        ] {
+            let mut written = file(urls);
+            written.resolve = resolve(server, addresses);
+            let told = Plan::try_from(written).unwrap_err().to_string();
+            assert!(told.contains(why), "{told}");
+        }
         let many: Vec<String> = (0..65).map(|n| format!("http://{n}.test/")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         check(

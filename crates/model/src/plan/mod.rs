@@ -25,8 +25,8 @@ mod url;
 mod way;
 
 pub use self::expect::{Expectation, Level};
-pub use self::hosts::HOSTS_MAX;
 use self::hosts::Hosts;
+pub use self::hosts::{HOSTS_MAX, ServerAddresses, servers_of};
 pub use self::lua::LuaFile;
 use self::pace::Curve;
 pub use self::pace::{Stage, Think};
@@ -64,11 +64,14 @@ pub struct PlanFile {
     /// [`FORMAT`], or an older one down to [`FORMAT_OLDEST`].
     pub format: u32,
     /// What is asked: at least one. Several are mixed by their weights. Where they name several
-    /// servers, each connection leads to one of them.
+    /// servers, each connection leads to one of them; users of a script have some to each.
     pub requests: Vec<RequestFile>,
     /// Where to connect instead of resolving the URL's host. All are used in turn.
     #[serde(default)]
     pub addresses: Vec<SocketAddr>,
+    /// The same where requests name several servers, for some of them or for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resolve: Vec<ServerAddresses>,
     /// Source addresses, used in turn by new connections; empty leaves the choice to the kernel.
     #[serde(default)]
     pub sources: Vec<IpAddr>,

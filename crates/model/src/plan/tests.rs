@@ -6,6 +6,7 @@ fn file() -> PlanFile {
         format: FORMAT,
         requests: vec![RequestFile::get("http://127.0.0.1:8080/x")],
         addresses: Vec::new(),
+        resolve: Vec::new(),
         sources: Vec::new(),
         unix_socket: None,
         http_proxy: None,

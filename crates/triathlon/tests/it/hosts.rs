@@ -5,8 +5,10 @@ use std::fs;
 use model::Outcome;
 use rcgen::CertificateParams;
 
+use crate::scripts::{self, Heard, answering};
 use crate::support::nginx::Nginx;
 use crate::support::process::{Run, triathlon};
+use crate::support::stub::Stub;
 use crate::support::{need, wait_until};
 use crate::tls::{Files, https};
 
@@ -146,18 +148,133 @@ fn what_several_servers_cannot_have_is_refused() {
     check("-c 1 -t 1", &["--connections", "give at least 2"]);
     check("-c 8 --follow", &["--follow", "one server"]);
     check(
-        "-c 8 --resolve 127.0.0.1:1:127.0.0.3",
-        &["--connect-to or --resolve", "one server"],
-    );
-    check(
         "-c 8 --unix-socket /run/x",
         &["--unix-socket", "one server"],
     );
     load(&["http://127.0.0.1:1/", "https://127.0.0.1:2/"], "-c 8")
         .expect_code(2)
         .expect_complaint(&["all http or all https"]);
+    // Where --resolve says that the first one is, nobody listens either.
+    load(&urls, "-c 8 -n 8 --resolve 127.0.0.1:1:127.0.0.3")
+        .expect_code(1)
+        .expect_complaint(&["http://127.0.0.1:1/", "127.0.0.3:1"]);
     // One that nobody reaches is told before anything is measured.
     load(&urls, "-c 8 -n 8")
         .expect_code(1)
         .expect_complaint(&["http://127.0.0.1:1/", "is the server running"]);
+}
+
+/// A server that gives each who asks a cookie with its name.
+fn giving(name: &'static str) -> (Stub, Heard) {
+    answering(move |_| {
+        let head = format!("HTTP/1.1 200 OK\r\nSet-Cookie: from={name}; Path=/\r\n");
+        (head + "Content-Length: 7\r\n\r\nseven!\n").into_bytes()
+    })
+}
+
+fn port(server: &Stub) -> String {
+    let url = server.url();
+    let (_, rest) = url.rsplit_once(':').expect("a port");
+    let port = rest.split('/').next();
+    port.expect("a port").to_owned()
+}
+
+/// Users have a connection to each server and know it by its name, and tell none what another one
+/// gave them.
+#[test]
+fn users_ask_several_servers_and_keep_their_cookies_apart() {
+    let (one, at_one) = giving("one");
+    let (two, at_two) = giving("two");
+    let (first, second) = (
+        format!("one.test:{}", port(&one)),
+        format!("two.test:{}", port(&two)),
+    );
+    let script = format!(
+        "cookies = true
+        [[step]]
+        get = 'http://{first}/front'
+        [[step]]
+        parts = [{{ get = 'http://{first}/a' }}, {{ get = 'http://{second}/b' }}]
+        [[step]]
+        get = 'http://{second}/c'"
+    );
+    let flags = format!(
+        "-n 40 -c 2 -t 1 --warmup 0s --timeout 20s --json - --resolve {first}:127.0.0.1 \
+         --resolve {second}:127.0.0.1"
+    );
+    let run = scripts::run(&one.url(), &script, &flags).expect_measured();
+    let record = run.trial().record;
+    let classes = record.classes.iter();
+    let right: Vec<u64> = classes.map(|one| one.outcomes[Outcome::Ok]).collect();
+    assert_eq!(right.iter().sum::<u64>(), 40, "{run:#?}");
+    // Users go through the steps side by side, and one may be ahead at the end.
+    assert!(right.iter().all(|one| (8..=12).contains(one)), "{right:?}");
+    assert_eq!(record.total.connections.established, 4, "{run:#?}");
+    for (heard, host, own, paths, asked) in [
+        (at_one, &first, "from=one", ["/front", "/a"], &right[..2]),
+        (at_two, &second, "from=two", ["/b", "/c"], &right[2..]),
+    ] {
+        let heard = heard.lock().expect("nobody panicked");
+        assert_eq!(heard.len() as u64, asked.iter().sum::<u64>());
+        for (connection, text) in heard.iter() {
+            assert!(*connection < 2, "{text}");
+            assert!(text.contains(&format!("\r\nHost: {host}\r\n")), "{text}");
+            assert!(
+                paths
+                    .iter()
+                    .any(|path| text.starts_with(&format!("GET {path} ")))
+            );
+            let cookies = text.lines().filter(|line| line.starts_with("Cookie: "));
+            for cookie in cookies {
+                assert_eq!(cookie, format!("Cookie: {own}"));
+            }
+        }
+        let with = heard.iter().filter(|(_, text)| text.contains("Cookie: "));
+        assert_eq!(
+            with.count() + 2,
+            heard.len(),
+            "all but the first of each user"
+        );
+    }
+}
+
+/// Of a recording, what went to a server that somebody places is asked, and nothing else.
+#[test]
+fn a_recording_asks_the_servers_that_are_placed() {
+    let (shop, at_shop) = giving("shop");
+    let (pictures, at_pictures) = giving("pictures");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("page.har");
+    let text = scripts::recording(&[
+        ("000", "GET", "http://shop.test/"),
+        ("001", "GET", "http://pictures.test/1.jpg"),
+        ("001", "GET", "http://ads.test/x"),
+        ("001", "GET", "http://shop.test/a.css"),
+        ("001", "GET", "http://pictures.test/2.jpg"),
+    ]);
+    fs::write(&path, text).expect("a file");
+    let url = shop.url();
+    let rule = format!("pictures.test:80:127.0.0.1:{}", port(&pictures));
+    let path = path.display().to_string();
+    let words = ["load", &url, "--har", &path, "--connect-to", &rule];
+    let flags = "-n 40 -c 1 -t 1 --warmup 0s --timeout 20s --json -";
+    let run = triathlon(words.into_iter().chain(flags.split_whitespace())).expect_measured();
+    let said = "left out: 1 to other servers (--resolve and --connect-to say where";
+    assert!(run.stderr.contains(said), "{run:#?}");
+    let record = run.trial().record;
+    assert_eq!(record.total.outcomes[Outcome::Ok], 40, "{run:#?}");
+    let asked = |heard: Heard, path: &str| {
+        let heard = heard.lock().expect("nobody panicked");
+        let start = format!("GET {path} ");
+        let of_path = heard.iter().filter(|(_, text)| text.starts_with(&start));
+        of_path.count()
+    };
+    // Twice more before the run.
+    let count = asked(at_pictures.clone(), "/1.jpg");
+    assert!((10..=12).contains(&count), "{count}");
+    let count = asked(at_shop, "/a.css");
+    assert!((10..=12).contains(&count), "{count}");
+    let heard = at_pictures.lock().expect("nobody panicked");
+    let named = |(_, text): &(u64, String)| text.contains("\r\nHost: pictures.test\r\n");
+    assert!(heard.iter().all(named), "{heard:?}");
 }

@@ -17,10 +17,10 @@ use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::stub::{RIGHT, Stub, read_head, send};
 
 /// What a server was asked: head and content of each request, with the number of its connection.
-type Heard = Arc<Mutex<Vec<(u64, String)>>>;
+pub(crate) type Heard = Arc<Mutex<Vec<(u64, String)>>>;
 
 /// A server that answers each request with what `answer` makes of its text.
-fn answering(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (Stub, Heard) {
+pub(crate) fn answering(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (Stub, Heard) {
     let heard = Heard::default();
     let kept = Arc::clone(&heard);
     let connections = AtomicU64::new(0);
@@ -50,7 +50,7 @@ fn answering(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (Stub,
 }
 
 /// Runs the script in `text`.
-fn run(url: &str, text: &str, flags: &str) -> Run {
+pub(crate) fn run(url: &str, text: &str, flags: &str) -> Run {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("script.toml");
     fs::write(&path, text).expect("a file");
@@ -295,7 +295,7 @@ fn a_value_of_the_environment_is_sent_and_not_stored() {
 }
 
 /// The requests of a recording, with nothing else in it than what is read.
-fn recording(entries: &[(&str, &str, &str)]) -> String {
+pub(crate) fn recording(entries: &[(&str, &str, &str)]) -> String {
     let entries = entries.iter().map(|(started, method, url)| {
         let content = match *method {
             "POST" => serde_json::json!({"mimeType": "text/plain", "text": "item=7"}),

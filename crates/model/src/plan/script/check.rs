@@ -51,7 +51,7 @@ fn check_seats(file: &PlanFile, script: &ScriptFile) -> Result<(), PlanError> {
     if script.together() <= 1 && file.at_once() > 1 {
         return wrong("a user has one request under way, unless a step has parts");
     }
-    if script.together() <= 1 && each > 1 {
+    if script.together() <= 1 && script.user_connections.is_some_and(|each| each > 1) {
         return wrong(
             "user_connections is for steps with parts: a user has one request under way, and needs \
              one connection",

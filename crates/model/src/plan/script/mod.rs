@@ -30,8 +30,8 @@ pub struct ScriptFile {
     pub arrivals: Arrivals,
     /// In order.
     pub steps: Vec<StepFile>,
-    /// Connections that each user has, at most; none: one. What is asked together is shared out
-    /// among them.
+    /// Connections that each user has to each server, at most; none: one. What is asked together is
+    /// shared out among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_connections: Option<u32>,
     /// Whether each user keeps the cookies that answers set, and sends them back.
@@ -236,31 +236,32 @@ impl ScriptFile {
 }
 
 impl PlanFile {
-    /// How many connections each user has, at most: one, unless a script says more.
+    /// How many connections each user has, at most: one, unless a script says more; users of a
+    /// script have so many to each of its servers.
     pub fn user_connections(&self) -> u32 {
-        let script = self.script.as_ref();
-        let each = script.and_then(|script| script.user_connections);
-        each.unwrap_or(1).max(1)
+        let Some(script) = &self.script else {
+            return 1;
+        };
+        let servers = u32::try_from(self.servers()).unwrap_or(1);
+        let each = script.user_connections.unwrap_or(1).max(1);
+        each.saturating_mul(servers)
     }
 
     /// Seats the users of a script, as many as the plan has connections: over HTTP/1.1 each gets
-    /// the connections that the script says. Over HTTP/2 and HTTP/3 it has one connection, as in a
-    /// browser, and what is asked together shares that: as many streams at once as are needed and
-    /// a usual server allows, unless the plan says how many.
+    /// the connections that the script says. Over HTTP/2 and HTTP/3 it has one connection to each
+    /// server, as in a browser, and what is asked together shares that: as many streams at once as
+    /// are needed and a usual server allows, unless the plan says how many.
     pub fn seat_users(&mut self) {
-        let (protocol, each) = (self.protocol, self.user_connections());
-        let Some(script) = &mut self.script else {
-            return;
-        };
-        if protocol == Protocol::Http1 {
-            self.connections = self.connections.saturating_mul(each);
-            return;
+        if let Some(script) = &mut self.script
+            && self.protocol != Protocol::Http1
+        {
+            script.user_connections = None;
+            let together = u32::try_from(script.together()).unwrap_or(u32::MAX);
+            if self.streams == 1 {
+                self.streams = together.clamp(1, STREAMS_USUAL);
+            }
         }
-        script.user_connections = None;
-        let together = u32::try_from(script.together()).unwrap_or(u32::MAX);
-        if self.streams == 1 {
-            self.streams = together.clamp(1, STREAMS_USUAL);
-        }
+        self.connections = self.connections.saturating_mul(self.user_connections());
     }
 
     /// Whether the bytes of the request in this position are the same each time.

@@ -50,7 +50,7 @@ pub struct Recorded {
 /// How many requests of a recording nobody sends.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LeftOut {
-    /// They went to other servers than the first.
+    /// They went to other servers than the first, and nobody said where those are.
     pub elsewhere: usize,
     /// The browser had the answer.
     pub from_cache: usize,
@@ -77,12 +77,17 @@ impl fmt::Display for LeftOut {
 }
 
 /// Reads a recording. What went to the server of its first request goes to that of `base`, if there
-/// is one, and what went elsewhere is left out.
+/// is one. What went elsewhere is left out, unless `is_known` says of its URL that the server is
+/// known: a recording of a page asks servers of strangers, whom nobody means to load.
 ///
 /// # Errors
 ///
 /// It is no such file, or one of its requests cannot be sent.
-pub fn read(text: &str, base: Option<&str>) -> Result<Recorded, String> {
+pub fn read(
+    text: &str,
+    base: Option<&str>,
+    is_known: &dyn Fn(&Url) -> bool,
+) -> Result<Recorded, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: File =
         serde_json::from_str(text).map_err(|error| format!("it is not a HAR file: {error}"))?;
@@ -97,6 +102,7 @@ pub fn read(text: &str, base: Option<&str>) -> Result<Recorded, String> {
     entries.sort_by_key(|(begun, number, _)| (*begun, *number));
     let mut reader = Reader {
         base,
+        is_known,
         server: None,
         requests: Vec::new(),
         classes: BTreeMap::new(),
@@ -275,6 +281,7 @@ impl Answered {
 
 struct Reader<'a> {
     base: Option<&'a str>,
+    is_known: &'a dyn Fn(&Url) -> bool,
     /// The host of the first request.
     server: Option<String>,
     requests: Vec<RequestFile>,
@@ -295,7 +302,8 @@ impl Reader<'_> {
         }
         let url = Url::parse(&asked.url).map_err(|error| error.to_string())?;
         let server = self.server.get_or_insert_with(|| url.host.clone());
-        if !url.host.eq_ignore_ascii_case(server) {
+        let is_elsewhere = !url.host.eq_ignore_ascii_case(server);
+        if is_elsewhere && !(self.is_known)(&url) {
             self.left_out.elsewhere += 1;
             return Ok(None);
         }
@@ -315,8 +323,8 @@ impl Reader<'_> {
             return Err(format!("{} is not a status", entry.response.status));
         };
         let target = match self.base {
-            None => url.to_string(),
-            base => Url::absolute(&url.path, base)?,
+            Some(_) if !is_elsewhere => Url::absolute(&url.path, self.base)?,
+            _ => url.to_string(),
         };
         let is_sent = |name: &str| {
             !name.starts_with(':') && !NOT_SENT.contains(&name.to_ascii_lowercase().as_str())

@@ -64,7 +64,7 @@ fn users_wait_where_nothing_was_under_way() {
         ),
         ("2025-01-31T12:00:05.130Z", 3.0, "GET http://h/", 200, ""),
     ]);
-    let recorded = read(&text, None).unwrap();
+    let recorded = read(&text, None, &|_| false).unwrap();
     assert_eq!(
         told(&recorded),
         "GET /, wait 5ms, [GET /b.js + GET /a.css], wait 4s, GET /next, wait 1s, GET /"
@@ -89,7 +89,7 @@ fn parts_come_together_after_their_document() {
         (&times[3], 30.0, "GET http://h/next", 200, &two),
         (&times[4], 30.0, "GET http://h/a.css", 200, &two),
     ]);
-    let recorded = read(&text, None).unwrap();
+    let recorded = read(&text, None, &|_| false).unwrap();
     let expected = "GET /, [GET /a.css + GET /b.png], GET /next, GET /a.css";
     assert_eq!(told(&recorded), expected);
     // Without pages: what the answers are tells.
@@ -98,7 +98,7 @@ fn parts_come_together_after_their_document() {
         "\"status\": 200, \"content\": {\"mimeType\": \"text/html; charset=utf-8\"}",
         1,
     );
-    let recorded = read(&bare, None).unwrap();
+    let recorded = read(&bare, None, &|_| false).unwrap();
     let expected = "GET /, [GET /a.css + GET /b.png + GET /next + GET /a.css]";
     assert_eq!(told(&recorded), expected);
 }
@@ -120,7 +120,7 @@ fn what_cannot_be_asked_again_is_left_out() {
             "",
         ),
     ]);
-    let recorded = read(&text, None).unwrap();
+    let recorded = read(&text, None, &|_| false).unwrap();
     assert_eq!(told(&recorded), "GET /a?b=c");
     let request = &recorded.script.requests[0];
     assert_eq!(request.url, "https://shop.test:8443/a?b=c");
@@ -134,7 +134,7 @@ fn what_cannot_be_asked_again_is_left_out() {
     assert_eq!(recorded.left_out, left_out);
     let told = left_out.to_string();
     assert_eq!(told, "2 to other servers, 2 not HTTP, 1 without an answer");
-    let recorded = read(&text, Some("http://127.0.0.1:81/x")).unwrap();
+    let recorded = read(&text, Some("http://127.0.0.1:81/x"), &|_| false).unwrap();
     assert_eq!(recorded.script.requests[0].url, "http://127.0.0.1:81/a?b=c");
     // Chromium by itself says that an answer came from the cache, and by other programs that
     // nothing of it travelled. One that failed has a status of -1 by those.
@@ -142,7 +142,7 @@ fn what_cannot_be_asked_again_is_left_out() {
     let cached = text.replace("\"time\": 1,", "\"_fromCache\": \"memory\",");
     let untravelled = text.replace("\"status\": 404", "\"status\": 200, \"_transferSize\": 0");
     for nothing in [failed, cached, untravelled] {
-        let why = read(&nothing, None).unwrap_err();
+        let why = read(&nothing, None, &|_| false).unwrap_err();
         assert!(why.contains("nothing to ask"), "{why}");
     }
 }
@@ -158,7 +158,7 @@ fn requests_are_sent_as_they_were() {
         let more = content(&format!(", \"text\": \"{text}\""));
         recording(&[("2025-01-31T12:00:00Z", 1.0, "POST http://h/a", 200, &more)])
     };
-    let recorded = read(&with("a=b"), None).unwrap();
+    let recorded = read(&with("a=b"), None, &|_| false).unwrap();
     let request = &recorded.script.requests[0];
     assert_eq!(request.method, "POST");
     assert_eq!(request.headers, [("Accept".to_owned(), "a/b".to_owned())]);
@@ -171,13 +171,13 @@ fn requests_are_sent_as_they_were() {
         entries.strip_suffix("]}}").unwrap().to_owned()
     };
     let both = one.replace(&entry(&one), &format!("{},{}", entry(&one), entry(&two)));
-    let recorded = read(&both, None).unwrap();
+    let recorded = read(&both, None, &|_| false).unwrap();
     assert_eq!(told(&recorded), "[POST /a + POST /a #2]");
     // None at all, or an empty one where 3 bytes were sent.
     for text in ["", ", \"text\": \"\""] {
         let more = content(text);
         let without = recording(&[("2025-01-31T12:00:00Z", 1.0, "POST http://h/a", 200, &more)]);
-        let why = read(&without, None).unwrap_err();
+        let why = read(&without, None, &|_| false).unwrap_err();
         assert!(why.starts_with("entry 1: the content"), "{why}");
     }
 }
@@ -185,7 +185,7 @@ fn requests_are_sent_as_they_were() {
 #[test]
 fn a_file_of_another_kind_is_told() {
     let check = |text: &str, words: &str| {
-        let why = read(text, None).unwrap_err();
+        let why = read(text, None, &|_| false).unwrap_err();
         assert!(why.contains(words), "{why}");
     };
     check("<html>", "not a HAR file");
@@ -199,4 +199,31 @@ fn a_file_of_another_kind_is_told() {
         &recording(&[("2025-01-31T12:00:00", 1.0, "GET http://h/", 200, "")]),
         "is not a time",
     );
+}
+
+#[test]
+fn another_server_is_asked_where_it_is_known() {
+    let text = recording(&[
+        ("2025-01-31T12:00:00.000Z", 20.0, "GET http://h/", 200, ""),
+        (
+            "2025-01-31T12:00:00.030Z",
+            5.0,
+            "GET http://pictures.test/p",
+            200,
+            "",
+        ),
+        (
+            "2025-01-31T12:00:00.031Z",
+            5.0,
+            "GET http://ads.test/x",
+            200,
+            "",
+        ),
+    ]);
+    let is_known = |url: &Url| url.host == "pictures.test";
+    let recorded = read(&text, Some("http://127.0.0.1:81/"), &is_known).unwrap();
+    let requests = recorded.script.requests.iter();
+    let urls: Vec<&str> = requests.map(|request| request.url.as_str()).collect();
+    assert_eq!(urls, ["http://127.0.0.1:81/", "http://pictures.test/p"]);
+    assert_eq!(recorded.left_out.elsewhere, 1);
 }

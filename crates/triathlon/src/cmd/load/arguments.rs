@@ -12,7 +12,7 @@ use super::conditions::check_names;
 use super::exports::Exports;
 use super::pace::Pace;
 use super::planned::{SAID_BY_THE_PLAN, by_flag};
-use super::server::{self, Asked, Choice};
+use super::server::{Asked, Choice};
 use super::sources::Sources;
 use super::targets::{Asks, Targets};
 use crate::exit::UsageError;
@@ -323,12 +323,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
     let mut asks = args.targets.read()?;
     let (asked, choice) = choose_cpus(args, &asks, elsewhere.is_some())?;
     let mut cpus = choice.cpus;
-    let workers = args.threads.unwrap_or_else(|| {
-        u32::try_from(elsewhere.unwrap_or(cpus.len()))
-            .unwrap_or(u32::MAX)
-            .max(load::workers_needed(sockets(args, &asks)))
-            .min(args.connections.max(1))
-    });
+    let workers = workers(args, &asks, elsewhere.unwrap_or(cpus.len()));
     cpus.truncate(workers as usize);
     let script = args.lua.read(&mut asks, workers)?;
     let handed = script.as_ref().map_or(1, |script| script.pipeline);
@@ -343,11 +338,12 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         format: FORMAT,
         requests: asks.requests,
         addresses: asks.addresses,
+        resolve: asks.resolve,
         sources: args.sources.read(args.seed)?,
         unix_socket: asks.unix_socket,
         http_proxy: asks.http_proxy,
         proxy_protocol: args.sources.proxy_protocol()?,
-        protocol: args.pace.protocol(&asks.place)?,
+        protocol: args.pace.protocol(&asks.places[0])?,
         tls: args.tls.written(),
         arrivals: args.pace.arrivals(),
         stages,
@@ -392,11 +388,24 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
     })
 }
 
+/// How many threads there are: as said, or one for each of so many CPUs.
+fn workers(args: &Args, asks: &Asks, cpus: usize) -> u32 {
+    args.threads.unwrap_or_else(|| {
+        u32::try_from(cpus)
+            .unwrap_or(u32::MAX)
+            .max(load::workers_needed(sockets(args, asks)))
+            .min(args.connections.max(1))
+    })
+}
+
 /// Connections that there may be, if each user has all that it may have.
 fn sockets(args: &Args, asks: &Asks) -> u32 {
     let script = asks.script.as_ref();
-    let each = script.and_then(|script| script.user_connections);
-    args.connections.saturating_mul(each.unwrap_or(1))
+    let each = script.map_or(1, |script| {
+        let servers = u32::try_from(asks.places.len()).unwrap_or(u32::MAX);
+        script.user_connections.unwrap_or(1).saturating_mul(servers)
+    });
+    args.connections.saturating_mul(each)
 }
 
 /// How the rate changes: of requests by a flag, of `users` who come by their script.
@@ -435,8 +444,8 @@ fn choose_cpus(args: &Args, asks: &Asks, is_elsewhere: bool) -> anyhow::Result<(
         return Ok((Asked::Elsewhere, Choice::default()));
     }
     let asked = match &asks.unix_socket {
-        None => match server::all(&asks.requests)?.as_slice() {
-            [_] => Asked::at(&asks.place, args.pace.protocol(&asks.place)?),
+        None => match asks.places.as_slice() {
+            [only] => Asked::at(only, args.pace.protocol(only)?),
             several => Asked::at_several(several),
         },
         Some(path) => Asked::at_socket(Path::new(path)),

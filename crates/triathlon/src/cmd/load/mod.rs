@@ -13,6 +13,7 @@ mod meter;
 mod metrics;
 mod output;
 mod pace;
+mod places;
 mod planned;
 mod renewal;
 mod series;

@@ -1,19 +1,20 @@
 //! The flags that say what is asked, and of whom: URLs, lists of them, requests in files, fields,
 //! content, credentials, other addresses.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use model::plan::{HttpProxy, RequestFile, ScriptFile, Stage, Url};
+use model::plan::{HttpProxy, RequestFile, ScriptFile, ServerAddresses, Stage, Url};
 use model::redact::{self, REDACTED};
 use model::script::har::{self, LeftOut};
 use model::script::{self, Script};
 
 use super::form::{self, Part};
-use super::{credentials, lists};
+use super::places::Rules;
+use super::{credentials, lists, server};
 use crate::exit::UsageError;
 use crate::out;
 
@@ -63,7 +64,8 @@ pub(super) struct Targets {
     script: Option<PathBuf>,
 
     /// Users who each repeat what a browser recorded in FILE (HAR), again and again: the requests
-    /// in their order, with the waits between, to the server of URL, or else to that in FILE
+    /// in their order, with the waits between, to the server of URL, or else to that in FILE, and
+    /// to other servers where --resolve or --connect-to says where those are
     #[arg(
         long,
         value_name = "FILE",
@@ -172,11 +174,13 @@ pub(super) struct Asks {
     pub(super) script: Option<ScriptFile>,
     /// How the rate changes at which users come; empty: not at all.
     pub(super) stages: Vec<Stage>,
+    /// Where connections lead, if there is one server; else `resolve` says it.
     pub(super) addresses: Vec<SocketAddr>,
+    pub(super) resolve: Vec<ServerAddresses>,
     pub(super) unix_socket: Option<String>,
     pub(super) http_proxy: Option<HttpProxy>,
-    /// Where the server is, for whoever looks for its process; the first of several.
-    pub(super) place: Url,
+    /// Where the servers are, for whoever looks for their processes: at least one.
+    pub(super) places: Vec<Url>,
 }
 
 impl Targets {
@@ -202,40 +206,45 @@ impl Targets {
             request.headers.extend(fields.iter().cloned());
             self.accept_encodings(&mut request.headers);
         }
-        let first = requests.first().ok_or_else(|| {
-            UsageError(match self.script {
+        if requests.is_empty() {
+            return Err(UsageError(match self.script {
                 None => "--urls: there is nothing to ask: write a URL on each line".to_owned(),
                 Some(_) => {
                     "--script: there is nothing to ask: write [[step]] with a get".to_owned()
                 }
             })
-        })?;
-        let mut place = parse(&first.url)?;
-        let has_tunnel = self.proxytunnel || place.is_secure;
+            .into());
+        }
+        let mut places = server::all(&requests)?;
+        let has_tunnel = self.proxytunnel || places[0].is_secure;
         let for_proxy = credentials::for_proxy(self.proxy_user.as_deref(), self.proxy.as_deref())?;
         if let Some(value) = for_proxy.as_ref().filter(|_| !has_tunnel) {
             let field = ("Proxy-Authorization".to_owned(), value.clone());
             let all = requests.iter_mut();
             all.for_each(|request| request.headers.push(field.clone()));
         }
-        let addresses = self.addresses(&place)?;
-        if let Some(address) = addresses.first() {
-            place.host = address.ip().to_string();
-            place.port = address.port();
-        }
+        let (addresses, resolve) = self.rules().lead(&mut places)?;
         Ok(Asks {
             requests,
             script,
             stages,
             addresses,
+            resolve,
             unix_socket: self.unix_socket.clone(),
             http_proxy: self.proxy.as_deref().map(|proxy| HttpProxy {
                 url: with_scheme(proxy),
                 tunnel: has_tunnel,
                 authorization: for_proxy.filter(|_| has_tunnel),
             }),
-            place,
+            places,
         })
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        Rules {
+            resolve: &self.resolve,
+            connect_to: &self.connect_to,
+        }
     }
 
     /// What users do who follow the script at `path`.
@@ -254,11 +263,19 @@ impl Targets {
         let base = self.only_server("--har")?;
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("--har: cannot read {}", path.display()))?;
-        let recorded =
-            har::read(&text, base).map_err(|why| named("--har", path.display(), &why))?;
+        let rules = self.rules();
+        let is_known = |url: &Url| rules.addresses(url).is_ok_and(|found| !found.is_empty());
+        let recorded = har::read(&text, base, &is_known);
+        let recorded = recorded.map_err(|why| named("--har", path.display(), &why))?;
         if recorded.left_out != LeftOut::default() {
             let (name, left_out) = (path.display(), recorded.left_out);
-            out::note(format_args!("{name}: requests left out: {left_out}"));
+            let remedy = match left_out.elsewhere {
+                0 => "",
+                _ => " (--resolve and --connect-to say where other servers are)",
+            };
+            out::note(format_args!(
+                "{name}: requests left out: {left_out}{remedy}"
+            ));
         }
         Ok(recorded.script)
     }
@@ -374,60 +391,6 @@ impl Targets {
         }
         Ok(fields)
     }
-
-    /// Where to connect instead of where the URL says.
-    fn addresses(&self, url: &Url) -> anyhow::Result<Vec<SocketAddr>> {
-        for rule in &self.resolve {
-            let form = || {
-                UsageError(format!(
-                    "--resolve: '{rule}' is not HOST:PORT:ADDRESS, as in example.test:80:127.0.0.1"
-                ))
-            };
-            let (host, rest) = split_host(rule).ok_or_else(form)?;
-            let (port, addresses) = rest.split_once(':').ok_or_else(form)?;
-            let port: u16 = port.parse().map_err(|_| form())?;
-            let addresses: Vec<SocketAddr> = addresses
-                .split(',')
-                .map(|address| {
-                    let bare = address.trim_start_matches('[').trim_end_matches(']');
-                    let address = bare.parse::<IpAddr>().map_err(|_| form());
-                    address.map(|address| SocketAddr::new(address, port))
-                })
-                .collect::<Result<_, _>>()?;
-            if host.eq_ignore_ascii_case(&url.host) && port == url.port {
-                return Ok(addresses);
-            }
-        }
-        for rule in &self.connect_to {
-            let form = || {
-                UsageError(format!(
-                    "--connect-to: '{rule}' is not HOST:PORT:OTHER-HOST:OTHER-PORT, as in \
-                     example.test:80:127.0.0.1:8080"
-                ))
-            };
-            let (host, rest) = split_host(rule).ok_or_else(form)?;
-            let (port, rest) = rest.split_once(':').ok_or_else(form)?;
-            let (other, other_port) = split_host(rest).ok_or_else(form)?;
-            let is_host = host.is_empty() || host.eq_ignore_ascii_case(&url.host);
-            let is_port = port.is_empty() || port.parse() == Ok(url.port);
-            if !is_host || !is_port {
-                continue;
-            }
-            let other = if other.is_empty() {
-                url.host.as_str()
-            } else {
-                other
-            };
-            let other_port: u16 = match other_port {
-                "" => url.port,
-                text => text.parse().map_err(|_| form())?,
-            };
-            let found = (other, other_port).to_socket_addrs();
-            let found = found.with_context(|| format!("--connect-to: cannot find '{other}'"))?;
-            return Ok(found.collect());
-        }
-        Ok(Vec::new())
-    }
 }
 
 /// What a script in this folder finds outside of itself.
@@ -450,18 +413,6 @@ fn with_scheme(proxy: &str) -> String {
         true => proxy.to_owned(),
         false => format!("http://{proxy}"),
     }
-}
-
-/// A host and what follows its colon; an IPv6 address is in brackets, which go.
-fn split_host(text: &str) -> Option<(&str, &str)> {
-    match text.strip_prefix('[') {
-        Some(rest) => rest.split_once("]:"),
-        None => text.split_once(':'),
-    }
-}
-
-fn parse(url: &str) -> Result<Url, UsageError> {
-    Url::parse(url).map_err(|error| UsageError(error.to_string()))
 }
 
 /// One field of a form.
