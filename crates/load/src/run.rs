@@ -14,7 +14,7 @@ use model::plan::{Backend, Plan, Protocol};
 use model::record::Record;
 use model::units::{Instant, Span};
 use sys::clock;
-use sys::reactor::{Reactor, Readiness, Settings, Uring, Waker};
+use sys::reactor::{Noting, Reactor, Readiness, Settings, Uring, Waker};
 use wire::h3;
 use wire::tls::Connector;
 
@@ -214,6 +214,8 @@ fn run_on<S: Speak, R: Reactor>(
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
     notice(Some(Notice::Phase(Phase::Reference, clock::monotonic())));
+    // Where this fails, no exchange has its times, which the record tells.
+    let _noting = (plan.file().split_one_in).and_then(|_| Noting::begin().ok());
     let mut reactor =
         make(&room(&speak[0], 4, plan)).map_err(|reason| LoadError::Backend { backend, reason })?;
     let findings = reference::establish_in(speak, &mut reactor, plan, targets, &mut || {

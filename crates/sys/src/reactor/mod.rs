@@ -56,7 +56,7 @@ pub use self::sim::Sim;
 pub use self::uring::{Unavailable, Uring};
 use crate::Errno;
 pub use crate::slots::Key;
-pub use crate::socket::stamps::KernelTimes;
+pub use crate::socket::stamps::{KernelTimes, Noting};
 
 /// How much a reactor has room for. All of it is allocated at the start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

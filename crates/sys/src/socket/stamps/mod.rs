@@ -6,7 +6,10 @@
 //! looks to epoll like an error until it is read.
 
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
 use model::units::{Instant, Span};
 
@@ -33,6 +36,46 @@ const STEP: i64 = 50_000;
 
 /// Times read from the error queue at once, before others have their turn.
 const READS_MOST: usize = 16;
+
+/// As long as this lives, the kernel notes when packets come in.
+///
+/// The first socket of a machine that asks for it has no times at once: a thread of the kernel
+/// switches them on (`net_enable_timestamp` of net/core/dev.c), when it has a CPU.
+#[derive(Debug)]
+pub struct Noting {
+    _socket: OwnedFd,
+}
+
+impl Noting {
+    /// Asks the kernel, and waits until it does so; a second at most.
+    ///
+    /// # Errors
+    ///
+    /// There is no such socket.
+    pub fn begin() -> io::Result<Self> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        socket.connect(socket.local_addr()?)?;
+        socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+        let socket = OwnedFd::from(socket);
+        let flags = libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_RX_SOFTWARE;
+        let flags = libc::c_int::try_from(flags).unwrap_or(0);
+        set(&socket, libc::SOL_SOCKET, SO_TIMESTAMPING, flags)?;
+        let end = clock::monotonic() + Span::from_s(1);
+        while clock::monotonic() < end {
+            super::send(&socket, b"?", false)?;
+            let (mut buffer, mut control) = ([0; 1], Control::default());
+            let mut stamps = Stamps::default();
+            if receive_message(&socket, Read::Stream(&mut buffer), &mut control).is_ok() {
+                stamps.note(&control);
+            }
+            if stamps.received.is_some() {
+                break;
+            }
+            thread::sleep(Duration::from_micros(100));
+        }
+        Ok(Self { _socket: socket })
+    }
+}
 
 /// What the kernel says of one connection's bytes, on the monotonic clock.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -5,6 +5,7 @@ use super::*;
 
 /// Both ends of a connection; the first one's times are noted.
 fn pair() -> (OwnedFd, Stamps, TcpStream) {
+    let _noting = Noting::begin().unwrap();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (server, _) = listener.accept().unwrap();
@@ -35,6 +36,20 @@ fn the_kernel_tells_when_bytes_went_and_came() {
         assert!(begun <= sent + near && sent <= heard_at + near, "{told:?}");
         assert!(heard_at <= received + near, "{told:?} {heard_at:?}");
         assert!(received <= received_at + near, "{told:?} {received_at:?}");
+    }
+}
+
+/// The first connection that asks for times has them from its first byte on.
+#[test]
+fn the_kernel_notes_what_comes_as_soon_as_that_was_asked_for() {
+    for _ in 0..20 {
+        let noting = Noting::begin().unwrap();
+        let (client, mut stamps, mut server) = pair();
+        server.write_all(b"first").unwrap();
+        let mut buffer = [0; 64];
+        assert_eq!(stamps.receive(&client, &mut buffer).unwrap(), 5);
+        assert!(stamps.told(&client, 0).received.is_some());
+        drop(noting);
     }
 }
 
