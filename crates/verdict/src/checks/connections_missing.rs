@@ -4,7 +4,8 @@
 //! Many of them may need longer than the warm-up. What the window then measures is the load of
 //! those that are open, and the response times of the others include the wait for their connection.
 //! What is still missing when the first interval of the window has passed is compared with all that
-//! the plan names. In an open loop arrivals are the load, however many connections carry them.
+//! the plan names, or with what the pages of its users need. In an open loop arrivals are the load,
+//! however many connections carry them.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::plan::Stop;
@@ -34,7 +35,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     };
     let before = record.warmup_phase.connections.established;
     let open = before + first.tally.connections.established;
-    let wanted = u64::from(plan.connections);
+    let wanted = u64::from(plan.connections_wanted());
     let missing = 1.0 - number(open) / number(wanted).max(1.0);
     let Some(severity) = CONNECTIONS_MISSING.severity(missing) else {
         return Judgement::Silent;
@@ -61,4 +62,36 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .limit(&CONNECTIONS_MISSING)
     .fix("Warm up for longer (load: --warmup; lab: warmup), so that all of them are opened before")
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+    use model::plan::{ScriptFile, StepFile};
+    use model::request::RequestFile;
+
+    use super::CHECK;
+
+    /// Users of two servers who may have six connections to each, and whose pages need one.
+    #[test]
+    fn connections_that_no_page_needs_are_not_missing() {
+        let check = |connections: fn(u32) -> u32, expected: usize| {
+            let mut trial = fixture::closed();
+            trial.plan.requests = ["http://a.test/", "http://b.test/"]
+                .map(RequestFile::get)
+                .into();
+            trial.plan.script = Some(ScriptFile {
+                steps: vec![StepFile::Ask(0), StepFile::Together(vec![0, 1])],
+                user_connections: Some(6),
+                ..ScriptFile::default()
+            });
+            trial.plan.connections = connections(trial.plan.connections_wanted());
+            let verdict = crate::judge(&trial);
+            let found = verdict.findings.iter().filter(|one| one.rule == CHECK.id);
+            assert_eq!(found.count(), expected, "{verdict:?}");
+        };
+        // Of twelve connections of each user two are opened.
+        check(|opened| opened / 2 * 12, 0);
+        check(|opened| opened * 120, 1);
+    }
 }

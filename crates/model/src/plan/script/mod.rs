@@ -3,13 +3,15 @@
 
 mod check;
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::check::check;
 use super::pace::Think;
-use super::{Arrivals, PlanError, PlanFile, Protocol, field};
+use super::{Arrivals, PlanError, PlanFile, Protocol, Url, field};
 use crate::redact::REDACTED;
 use crate::request::RequestFile;
 
@@ -247,6 +249,32 @@ impl PlanFile {
         each.saturating_mul(servers)
     }
 
+    /// How many connections are open once all users have taken the steps that each of them takes:
+    /// what is asked of a server together may need fewer than a user may have to it.
+    pub fn connections_wanted(&self) -> u32 {
+        let Some(script) = &self.script else {
+            return self.connections;
+        };
+        let most = script.user_connections.unwrap_or(1).max(1);
+        let mut wanted = BTreeMap::new();
+        for_all_users(&script.steps, &mut |classes| {
+            let mut asked: BTreeMap<_, u32> = BTreeMap::new();
+            for class in classes {
+                let request = self.requests.get(usize::from(*class));
+                let url = request.and_then(|request| Url::parse(&request.url).ok());
+                let server = url.map(|url| (url.host, url.port, url.is_secure));
+                *asked.entry(server).or_default() += 1;
+            }
+            for (server, count) in asked {
+                let needed = count.div_ceil(self.at_once().max(1)).min(most);
+                let so_far: &mut u32 = wanted.entry(server).or_default();
+                *so_far = needed.max(*so_far);
+            }
+        });
+        let users = self.connections / self.user_connections();
+        users.saturating_mul(wanted.values().sum::<u32>().max(1))
+    }
+
     /// Seats the users of a script, as many as the plan has connections: over HTTP/1.1 each gets
     /// the connections that the script says. Over HTTP/2 and HTTP/3 it has one connection to each
     /// server, as in a browser, and what is asked together shares that: as many streams at once as
@@ -301,6 +329,18 @@ fn count(steps: &[StepFile]) -> usize {
         StepFile::Wait(_) => 0,
     };
     steps.iter().map(of).sum()
+}
+
+/// Tells what is asked together in each step that no chance or branch leaves out.
+fn for_all_users(steps: &[StepFile], tell: &mut dyn FnMut(&[u16])) {
+    for step in steps {
+        match step {
+            StepFile::Ask(class) => tell(&[*class]),
+            StepFile::Together(classes) => tell(classes),
+            StepFile::Repeat { from, steps, .. } if *from > 0 => for_all_users(steps, tell),
+            StepFile::Choose(_) | StepFile::Repeat { .. } | StepFile::Wait(_) => {}
+        }
+    }
 }
 
 fn most_together(steps: &[StepFile]) -> usize {

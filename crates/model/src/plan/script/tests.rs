@@ -246,3 +246,41 @@ fn requests_that_differ_go_over_any_protocol() {
         check_script(all, "");
     }
 }
+
+#[test]
+fn as_many_connections_are_wanted_as_pages_need() {
+    let check = |steps: Vec<StepFile>, each: u32, expected: u32| {
+        let urls = ["http://a.test/", "http://a.test/x", "http://b.test/"];
+        let mut file = crate::fixture::plan(urls[0], &[]);
+        file.requests = urls.iter().map(|url| RequestFile::get(*url)).collect();
+        file.connections = 10;
+        file.script = Some(ScriptFile {
+            steps,
+            user_connections: Some(each),
+            ..ScriptFile::default()
+        });
+        file.seat_users();
+        assert_eq!(file.connections, 10 * 2 * each);
+        assert_eq!(file.connections_wanted(), expected);
+        file
+    };
+    let ask = |class| StepFile::Ask(class);
+    check(vec![ask(0), ask(2)], 1, 20);
+    // One to a server at a time, and never one to the other.
+    check(vec![ask(0), ask(1)], 6, 10);
+    let parts = || StepFile::Together(vec![0, 1, 1, 2]);
+    check(vec![ask(0), parts()], 6, 40);
+    check(vec![ask(0), repeat(1, 2, vec![parts()])], 2, 30);
+    let mut file = check(vec![parts()], 6, 40);
+    file.pipeline = 2;
+    assert_eq!(file.connections_wanted(), 30);
+    // What chance decides is asked by some.
+    check(vec![ask(0), repeat(0, 1, vec![parts()])], 6, 10);
+    check(
+        vec![choose(vec![(1, vec![ask(0)]), (1, vec![ask(2)])])],
+        6,
+        10,
+    );
+    let plain = crate::fixture::plan("http://h/", &[]);
+    assert_eq!(plain.connections_wanted(), plain.connections);
+}
