@@ -1,6 +1,8 @@
-//! The cookies of one user (RFC 6265). Each goes back to the host that set it, and to no other: as
-//! if none named a domain.
+//! The cookies of one user (RFC 6265). Each goes back to the host that set it, or to all hosts of
+//! the domain that it names. There is no list of public suffixes here: a domain of one label, such
+//! as `com`, is nobody's, and whoever writes `co.uk` into a cookie is believed.
 
+use std::net::IpAddr;
 use std::ops::Range;
 
 use wire::date;
@@ -28,8 +30,10 @@ struct Cookie {
     name: Vec<u8>,
     value: Vec<u8>,
     path: Vec<u8>,
-    /// Which host set it.
-    host: u16,
+    /// Where it goes back to.
+    domain: Vec<u8>,
+    /// To that host alone, and to none below it.
+    is_of_host: bool,
 }
 
 impl Jar {
@@ -38,9 +42,9 @@ impl Jar {
         self.cookies.clear();
     }
 
-    /// Keeps the cookie of a Set-Cookie field in the answer of `host` to `path`, or drops it, if
-    /// its time is over at `now`, in seconds since 1970 (RFC 6265 §5.2, §5.3).
-    pub(super) fn take(&mut self, field: &[u8], (host, path): (u16, &[u8]), now: u64) {
+    /// Keeps the cookie of a Set-Cookie field in the answer of `host`, in lower case, to `path`, or
+    /// drops it, if its time is over at `now`, in seconds since 1970 (RFC 6265 §5.2, §5.3).
+    pub(super) fn take(&mut self, field: &[u8], (host, path): (&[u8], &[u8]), now: u64) {
         let mut parts = field.split(|byte| *byte == b';');
         let pair = parts.next().unwrap_or_default();
         let Some(equals) = pair.iter().position(|byte| *byte == b'=') else {
@@ -52,6 +56,7 @@ impl Jar {
         }
         let (mut of_age, mut of_date) = (None, None);
         let mut path = default_path(path);
+        let mut named = Vec::new();
         for part in parts {
             let (key, value) = match part.iter().position(|byte| *byte == b'=') {
                 Some(equals) => (trim(&part[..equals]), trim(&part[equals + 1..])),
@@ -65,21 +70,30 @@ impl Jar {
                 of_date = date::parse(value, now);
             } else if key.eq_ignore_ascii_case(b"path") && value.first() == Some(&b'/') {
                 path = value;
+            } else if key.eq_ignore_ascii_case(b"domain") {
+                named = value
+                    .strip_prefix(b".")
+                    .unwrap_or(value)
+                    .to_ascii_lowercase();
             }
         }
+        let Some((domain, is_of_host)) = domain_of(host, &named) else {
+            return;
+        };
         let is_over = match of_age {
             Some(seconds) => seconds <= 0,
             None => of_date.is_some_and(|date| date <= now),
         };
-        let same = |one: &Cookie| one.name == name && one.path == path && one.host == host;
+        let same = |one: &Cookie| one.name == name && one.path == path && one.domain == domain;
         match self.cookies.iter().position(same) {
             Some(at) if is_over => {
                 self.cookies.remove(at);
             }
             Some(at) => {
-                let kept = &mut self.cookies[at].value;
-                kept.clear();
-                kept.extend_from_slice(value);
+                let kept = &mut self.cookies[at];
+                kept.is_of_host = is_of_host;
+                kept.value.clear();
+                kept.value.extend_from_slice(value);
                 if self.length() > FIELD_MAX {
                     self.cookies.remove(at);
                 }
@@ -90,7 +104,8 @@ impl Jar {
                 name: name.to_vec(),
                 value: value.to_vec(),
                 path: path.to_vec(),
-                host,
+                domain: domain.to_vec(),
+                is_of_host,
             }),
         }
     }
@@ -104,12 +119,16 @@ impl Jar {
 
     /// Writes the Cookie field for the target at `host` that stands in this part of `out` to its
     /// end, if there is anything to send (RFC 6265 §5.4).
-    pub(super) fn write(&self, host: u16, target: Range<usize>, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, host: &[u8], target: Range<usize>, out: &mut Vec<u8>) {
         let query = out[target.clone()].iter().position(|byte| *byte == b'?');
         let path = target.start..query.map_or(target.end, |at| target.start + at);
         let mut is_first = true;
         for cookie in &self.cookies {
-            if cookie.host != host || !is_below(&out[path.clone()], &cookie.path) {
+            let is_for_host = match cookie.is_of_host {
+                true => cookie.domain == host,
+                false => is_within(host, &cookie.domain),
+            };
+            if !is_for_host || !is_below(&out[path.clone()], &cookie.path) {
                 continue;
             }
             let before: &[u8] = if is_first { b"Cookie: " } else { b"; " };
@@ -122,6 +141,29 @@ impl Jar {
             out.extend_from_slice(b"\r\n");
         }
     }
+}
+
+/// Where a cookie of `host` goes back to that names that domain, and whether to that host alone;
+/// none where it has no say over that domain (RFC 6265 §5.3, steps 5 and 6).
+fn domain_of<'t>(host: &'t [u8], named: &'t [u8]) -> Option<(&'t [u8], bool)> {
+    if named.is_empty() {
+        Some((host, true))
+    } else if !named.contains(&b'.') || is_address(host) {
+        (named == host).then_some((host, true))
+    } else {
+        is_within(host, named).then_some((named, false))
+    }
+}
+
+/// Whether that host is in that domain (RFC 6265 §5.1.3).
+fn is_within(host: &[u8], domain: &[u8]) -> bool {
+    let above = host.strip_suffix(domain);
+    above.is_some_and(|above| above.is_empty() || above.ends_with(b"."))
+}
+
+fn is_address(host: &[u8]) -> bool {
+    let text = std::str::from_utf8(host);
+    text.is_ok_and(|text| text.parse::<IpAddr>().is_ok())
 }
 
 /// RFC 6265 §5.1.4.
@@ -147,11 +189,15 @@ mod tests {
     fn check(fields: &[&str], target: &str, expected: &str) {
         let mut jar = Jar::default();
         for field in fields {
-            jar.take(field.as_bytes(), (0, b"/shop/item"), 1_000_000_000);
+            jar.take(
+                field.as_bytes(),
+                (b"shop.test", b"/shop/item"),
+                1_000_000_000,
+            );
         }
         let mut out = format!("GET {target}").into_bytes();
         let (start, end) = (4, out.len());
-        jar.write(0, start..end, &mut out);
+        jar.write(b"shop.test", start..end, &mut out);
         assert_eq!(String::from_utf8_lossy(&out[end..]), expected, "{fields:?}");
     }
 
@@ -196,20 +242,100 @@ mod tests {
     #[test]
     fn a_host_hears_of_its_own_cookies_alone() {
         let mut jar = Jar::default();
-        jar.take(b"a=1", (0, b"/"), 0);
-        jar.take(b"a=2", (1, b"/"), 0);
-        jar.take(b"b=3", (1, b"/"), 0);
-        let sent = |jar: &Jar, host: u16| {
-            let mut out = b"/".to_vec();
-            jar.write(host, 0..1, &mut out);
-            String::from_utf8_lossy(&out[1..]).into_owned()
-        };
-        assert_eq!(sent(&jar, 0), "Cookie: a=1\r\n");
-        assert_eq!(sent(&jar, 1), "Cookie: a=2; b=3\r\n");
-        assert_eq!(sent(&jar, 2), "");
-        jar.take(b"a=; Max-Age=0", (1, b"/"), 0);
-        assert_eq!(sent(&jar, 0), "Cookie: a=1\r\n");
-        assert_eq!(sent(&jar, 1), "Cookie: b=3\r\n");
+        jar.take(b"a=1", (b"one.test", b"/"), 0);
+        jar.take(b"a=2", (b"two.test", b"/"), 0);
+        jar.take(b"b=3", (b"two.test", b"/"), 0);
+        assert_eq!(sent(&jar, "one.test"), "Cookie: a=1\r\n");
+        assert_eq!(sent(&jar, "two.test"), "Cookie: a=2; b=3\r\n");
+        assert_eq!(sent(&jar, "three.test"), "");
+        jar.take(b"a=; Max-Age=0", (b"two.test", b"/"), 0);
+        assert_eq!(sent(&jar, "one.test"), "Cookie: a=1\r\n");
+        assert_eq!(sent(&jar, "two.test"), "Cookie: b=3\r\n");
+    }
+
+    /// The Cookie field of a request of `/` at `host`.
+    fn sent(jar: &Jar, host: &str) -> String {
+        let mut out = b"/".to_vec();
+        jar.write(host.as_bytes(), 0..1, &mut out);
+        String::from_utf8_lossy(&out[1..]).into_owned()
+    }
+
+    #[test]
+    fn a_cookie_goes_to_all_hosts_of_the_domain_that_it_names() {
+        /// Whether a cookie of `by` that names `domain` goes to each of these hosts.
+        fn check(by: &str, domain: &str, hosts: &[(&str, bool)]) {
+            let mut jar = Jar::default();
+            let field = format!("a=1; Domain={domain}");
+            jar.take(field.as_bytes(), (by.as_bytes(), b"/"), 0);
+            for (host, expected) in hosts {
+                let is_sent = !sent(&jar, host).is_empty();
+                assert_eq!(is_sent, *expected, "{by} {domain} {host}");
+            }
+        }
+        let all = [
+            ("shop.test", true),
+            ("www.shop.test", true),
+            ("a.b.shop.test", true),
+            ("myshop.test", false),
+            ("test", false),
+        ];
+        for domain in ["shop.test", ".shop.test", "Shop.TEST"] {
+            check("www.shop.test", domain, &all);
+            check("shop.test", domain, &all);
+        }
+        // It has no say there.
+        check(
+            "shop.test",
+            "www.shop.test",
+            &[("www.shop.test", false), ("shop.test", false)],
+        );
+        check(
+            "www.shop.test",
+            "bank.test",
+            &[("bank.test", false), ("www.shop.test", false)],
+        );
+        check(
+            "shop.test",
+            "test",
+            &[("bank.test", false), ("shop.test", false)],
+        );
+        check(
+            "127.0.0.1",
+            "0.0.1",
+            &[("127.0.0.1", false), ("0.0.1", false)],
+        );
+        check(
+            "127.0.0.1",
+            "127.0.0.1",
+            &[("127.0.0.1", true), ("1.127.0.0.1", false)],
+        );
+        // Its own name alone.
+        check(
+            "localhost",
+            "localhost",
+            &[("localhost", true), ("www.localhost", false)],
+        );
+        check(
+            "shop.test",
+            "",
+            &[("shop.test", true), ("www.shop.test", false)],
+        );
+    }
+
+    #[test]
+    fn a_cookie_is_replaced_by_one_of_the_same_domain() {
+        let mut jar = Jar::default();
+        jar.take(b"a=1; Domain=shop.test", (b"www.shop.test", b"/"), 0);
+        jar.take(b"a=2; Domain=shop.test", (b"img.shop.test", b"/"), 0);
+        jar.take(b"a=3", (b"www.shop.test", b"/"), 0);
+        assert_eq!(sent(&jar, "www.shop.test"), "Cookie: a=2; a=3\r\n");
+        assert_eq!(sent(&jar, "img.shop.test"), "Cookie: a=2\r\n");
+        jar.take(
+            b"a=; Max-Age=0; Domain=shop.test",
+            (b"img.shop.test", b"/"),
+            0,
+        );
+        assert_eq!(sent(&jar, "www.shop.test"), "Cookie: a=3\r\n");
     }
 
     #[test]
@@ -217,17 +343,25 @@ mod tests {
         let fields: Vec<String> = (0..500).map(|number| format!("c{number}=1")).collect();
         let mut jar = Jar::default();
         for field in &fields {
-            jar.take(field.as_bytes(), (0, b"/"), 0);
+            jar.take(field.as_bytes(), (b"shop.test", b"/"), 0);
         }
         assert_eq!(jar.cookies.len(), COOKIES_MAX);
         let mut jar = Jar::default();
         for number in 0..64 {
             let value = "x".repeat(1 + number * 50);
-            jar.take(format!("c{number}={value}").as_bytes(), (0, b"/"), 0);
+            jar.take(
+                format!("c{number}={value}").as_bytes(),
+                (b"shop.test", b"/"),
+                0,
+            );
         }
-        jar.take(format!("c0={}", "x".repeat(4_000)).as_bytes(), (0, b"/"), 0);
+        jar.take(
+            format!("c0={}", "x".repeat(4_000)).as_bytes(),
+            (b"shop.test", b"/"),
+            0,
+        );
         let mut out = b"/".to_vec();
-        jar.write(0, 0..1, &mut out);
+        jar.write(b"shop.test", 0..1, &mut out);
         let length = out.len() - 1;
         assert!((FIELD_MAX / 2..=FIELD_MAX).contains(&length), "{length}");
     }

@@ -177,7 +177,7 @@ impl Sessions {
         heard.lacks_field = false;
         if self.cookies {
             let target = self.templates[usize::from(class)].as_ref();
-            let place = target.map_or((0, &b"/"[..]), Template::place);
+            let place = target.map_or((&b""[..], &b"/"[..]), Template::place);
             for (name, value) in fields(head) {
                 if name.eq_ignore_ascii_case(b"set-cookie") {
                     session.jar.take(value, place, self.seconds);
@@ -246,11 +246,7 @@ fn templates(plan: &Plan, names: &[&str]) -> Box<[Option<Template>]> {
     let requests = plan.requests().iter().enumerate();
     let template = |(position, request): (usize, &model::plan::Request)| {
         let is_fixed = plan.is_fixed(position);
-        // Cookies know no ports (RFC 6265 §8.5).
-        let mut hosts = plan.hosts();
-        let host = hosts.position(|url| url.host == request.url.host);
-        let host = u16::try_from(host.unwrap_or(0)).unwrap_or(0);
-        (!is_fixed).then(|| Template::new(request, &origin, host, names))
+        (!is_fixed).then(|| Template::new(request, &origin, names))
     };
     requests.map(template).collect()
 }

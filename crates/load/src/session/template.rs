@@ -37,13 +37,13 @@ pub(super) struct Template {
     content: Option<Box<[Piece]>>,
     /// The target as far as it is fixed, without its query.
     path: Box<[u8]>,
-    /// Which host is asked.
-    host: u16,
+    /// The name of the host that is asked, in lower case: cookies know no ports (RFC 6265 §8.5).
+    host: Box<[u8]>,
 }
 
 impl Template {
-    /// `origin` is what stands before the path, and `host` the number of the host that is asked.
-    pub(super) fn new(request: &plan::Request, origin: &str, host: u16, names: &[&str]) -> Self {
+    /// `origin` is what stands before the path.
+    pub(super) fn new(request: &plan::Request, origin: &str, names: &[&str]) -> Self {
         let target = format!("{origin}{}", request.url.path);
         let parts = RequestParts {
             method: &request.method,
@@ -64,14 +64,14 @@ impl Template {
             fields: pieces(&head[end..], names),
             content,
             path: path(&request.url.path),
-            host,
+            host: request.url.host.to_ascii_lowercase().into_bytes().into(),
         }
     }
 
     /// Where cookies belong by default: to the host that is asked, and to the target as far as it
     /// is fixed, without its query.
-    pub(super) fn place(&self) -> (u16, &[u8]) {
-        (self.host, &self.path)
+    pub(super) fn place(&self) -> (&[u8], &[u8]) {
+        (&self.host, &self.path)
     }
 
     /// The most bytes of it, but for cookies, where values have at most so many.
@@ -96,7 +96,7 @@ impl Template {
         // The method ends with the first blank.
         let blank = out[start..end].iter().position(|byte| *byte == b' ');
         let from = start + blank.map_or(0, |at| at + 1) + self.origin;
-        jar.write(self.host, from..end, out);
+        jar.write(&self.host, from..end, out);
         if let Some(content) = &self.content {
             let length = content.iter().map(|piece| match piece {
                 Piece::Text(text) => text.len(),

@@ -164,10 +164,10 @@ fn what_several_servers_cannot_have_is_refused() {
         .expect_complaint(&["http://127.0.0.1:1/", "is the server running"]);
 }
 
-/// A server that gives each who asks a cookie with its name.
-fn giving(name: &'static str) -> (Stub, Heard) {
+/// A server that gives each who asks a cookie.
+fn giving(cookie: &'static str) -> (Stub, Heard) {
     answering(move |_| {
-        let head = format!("HTTP/1.1 200 OK\r\nSet-Cookie: from={name}; Path=/\r\n");
+        let head = format!("HTTP/1.1 200 OK\r\nSet-Cookie: {cookie}; Path=/\r\n");
         (head + "Content-Length: 7\r\n\r\nseven!\n").into_bytes()
     })
 }
@@ -183,8 +183,8 @@ fn port(server: &Stub) -> String {
 /// gave them.
 #[test]
 fn users_ask_several_servers_and_keep_their_cookies_apart() {
-    let (one, at_one) = giving("one");
-    let (two, at_two) = giving("two");
+    let (one, at_one) = giving("from=one");
+    let (two, at_two) = giving("from=two");
     let (first, second) = (
         format!("one.test:{}", port(&one)),
         format!("two.test:{}", port(&two)),
@@ -238,11 +238,39 @@ fn users_ask_several_servers_and_keep_their_cookies_apart() {
     }
 }
 
+/// What a user is given for a domain, the other servers of that domain hear from it.
+#[test]
+fn a_cookie_of_a_domain_goes_to_all_of_its_servers() {
+    let (shop, _) = giving("user=7; Domain=shop.test");
+    let (pictures, at_pictures) = giving("seen=1");
+    let (first, second) = (
+        format!("www.shop.test:{}", port(&shop)),
+        format!("img.shop.test:{}", port(&pictures)),
+    );
+    let script = format!(
+        "cookies = true
+        [[step]]
+        get = 'http://{first}/front'
+        [[step]]
+        get = 'http://{second}/1.jpg'"
+    );
+    let flags = format!(
+        "-n 20 -c 1 -t 1 --warmup 0s --timeout 20s --json - --resolve {first}:127.0.0.1 \
+         --resolve {second}:127.0.0.1"
+    );
+    let run = scripts::run(&shop.url(), &script, &flags).expect_measured();
+    assert_eq!(run.trial().record.total.outcomes[Outcome::Ok], 20);
+    let heard = at_pictures.lock().expect("nobody panicked");
+    let knows = |(_, text): &&(u64, String)| text.contains("\r\nCookie: user=7");
+    assert_eq!(heard.iter().filter(knows).count(), heard.len(), "{heard:?}");
+    assert_eq!(heard.len(), 10, "{heard:?}");
+}
+
 /// Of a recording, what went to a server that somebody places is asked, and nothing else.
 #[test]
 fn a_recording_asks_the_servers_that_are_placed() {
-    let (shop, at_shop) = giving("shop");
-    let (pictures, at_pictures) = giving("pictures");
+    let (shop, at_shop) = giving("from=shop");
+    let (pictures, at_pictures) = giving("from=pictures");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("page.har");
     let text = scripts::recording(&[
