@@ -34,6 +34,17 @@ pub struct TimeSplit {
 }
 
 impl TimeSplit {
+    /// The parts of a response time, in the order of time.
+    pub const fn parts(&self) -> [&Distribution; 5] {
+        [
+            &self.blocked,
+            &self.late,
+            &self.client_send,
+            &self.outside,
+            &self.client_wakeup,
+        ]
+    }
+
     /// Adds those of another worker.
     pub fn merge(&mut self, other: Self) {
         self.connections += other.connections;

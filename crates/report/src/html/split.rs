@@ -9,7 +9,7 @@ use super::escape;
 use super::table::Table;
 use crate::digests::Cell;
 use crate::number;
-use crate::split::{PARTS, shares};
+use crate::split::{PARTS, left_out, shares};
 
 /// A table; nothing where the kernel was not asked.
 pub(super) fn table(cells: &[Cell<'_>]) -> String {
@@ -19,6 +19,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
     columns.push("#added here, p99");
     let title = "Where response times went, by the kernel's own times";
     let mut table = Table::new(title, &columns);
+    let mut lacks = TimeSplit::default();
     for cell in cells {
         let rounds = cell.rounds.iter().filter(|digest| !digest.is_left_out());
         // Where a rule forbids one of them, it forbids what they say together.
@@ -40,6 +41,8 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
         let Some(split) = all else {
             continue;
         };
+        lacks.incomplete += split.incomplete;
+        lacks.refused += split.refused;
         let row = table
             .row()
             .head(&escape(cell.server()))
@@ -61,8 +64,13 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
     html.push_str(
         "<p>Parts of the response times of all exchanges on a part of the connections, added up. \
          What was added here is what the generator was late, and how long it took to wake up and \
-         read.</p>\n",
+         read.",
     );
+    for sentence in left_out(&lacks) {
+        html.push(' ');
+        html.push_str(&escape(&sentence));
+    }
+    html.push_str("</p>\n");
     html
 }
 
@@ -85,7 +93,11 @@ mod tests {
             html::page(&run)
         };
         assert!(!page(&trial).contains("Where response times went"));
-        let mut split = TimeSplit::default();
+        let mut split = TimeSplit {
+            incomplete: 3,
+            refused: 1,
+            ..TimeSplit::default()
+        };
         split.response.record_n(Span::from_us(1_000), 5_000);
         split.outside.record_n(Span::from_us(900), 5_000);
         split.client_wakeup.record_n(Span::from_us(100), 5_000);
@@ -93,7 +105,9 @@ mod tests {
         trial.record.split = Some(split);
         let html = page(&trial);
         assert!(html.contains("Where response times went"), "{html}");
-        for said in ["5,000", "90 %", "10 %", "100 µs"] {
+        let lacks = "3 more exchanges had no times of the kernel. The kernel would not note the \
+                     times of 1 connection.";
+        for said in ["5,000", "90 %", "10 %", "100 µs", lacks] {
             assert!(html.contains(said), "{said}");
         }
         let table = |html: &str| {

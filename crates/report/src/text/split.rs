@@ -6,7 +6,7 @@ use verdict::words;
 
 use super::Style;
 use super::times::{columns, header, row};
-use crate::split::{PARTS, shares};
+use crate::split::{PARTS, left_out, shares};
 
 /// A table, with what share of all time each part is; nothing where no times were asked for.
 pub(super) fn split(trial: &Trial, style: Style) -> String {
@@ -23,14 +23,10 @@ pub(super) fn split(trial: &Trial, style: Style) -> String {
 }
 
 fn rows(split: &TimeSplit) -> impl Iterator<Item = (&'static str, &Distribution)> {
-    let rows = [
-        ("blocked", &split.blocked),
-        ("late", &split.late),
-        ("sending", &split.client_send),
-        ("net+server", &split.outside),
-        ("waking up", &split.client_wakeup),
-    ];
-    rows.into_iter().filter(|(_, times)| times.count() > 0)
+    // Shorter than [`PARTS`], to leave room for quantiles.
+    let names = ["blocked", "late", "sending", "net+server", "waking up"];
+    let rows = names.into_iter().zip(split.parts());
+    rows.filter(|(_, times)| times.count() > 0)
 }
 
 fn told(split: &TimeSplit) -> String {
@@ -45,13 +41,9 @@ fn told(split: &TimeSplit) -> String {
         text.push_str(&format!(": {}", shares.join(", ")));
     }
     text.push('.');
-    if split.incomplete > 0 {
-        let count = words::plural(split.incomplete, "more exchange");
-        text.push_str(&format!(" {count} had no times of the kernel."));
-    }
-    if split.refused > 0 {
-        let count = words::plural(split.refused, "connection");
-        text.push_str(&format!(" The kernel would not note the times of {count}."));
+    for sentence in left_out(split) {
+        text.push(' ');
+        text.push_str(&sentence);
     }
     text
 }
