@@ -70,7 +70,8 @@ fn all() -> Result<Counts> {
     run_tests(&|_| {})
 }
 
-/// Formatting, the house rules, lints, docs; then every test is compiled, and none runs.
+/// Formatting, the house rules, lints, docs; then the tests of all rooms are compiled, and none
+/// runs.
 pub(crate) fn build() -> Result<()> {
     step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
     let fuzz = ["fmt", "--manifest-path=fuzz/Cargo.toml", "--check"];
@@ -95,12 +96,19 @@ pub(crate) fn build() -> Result<()> {
         "--quiet",
     ];
     step("docs", cargo(&docs).env("RUSTDOCFLAGS", "-Dwarnings"))?;
-    let compile = ["test", PROFILE, "--workspace", "--no-run", "--quiet"];
-    step("tests compiled", &mut cargo(&compile))
+    let compile = [
+        "test",
+        PROFILE,
+        "--workspace",
+        "--exclude=triathlon",
+        "--no-run",
+        "--quiet",
+    ];
+    step("tests of the rooms compiled", &mut cargo(&compile))
 }
 
 /// Runs every test that needs no other program, with `prepare` told of each command before it
-/// starts.
+/// starts. Meanwhile the door is compiled, with its end-to-end tests: tests often leave a CPU idle.
 pub(crate) fn run_tests(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
     let mut counts = Counts::default();
     let rooms = [
@@ -117,12 +125,21 @@ pub(crate) fn run_tests(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
         "--bins",
         "--no-fail-fast",
     ];
+    let compile = [
+        "test",
+        PROFILE,
+        "--package=triathlon",
+        "--no-run",
+        "--quiet",
+    ];
     let (mut rooms, mut door) = (cargo(&rooms), cargo(&door));
     prepare(&mut rooms);
     prepare(&mut door);
-    // Beside each other, for the last tests of a program often leave a CPU idle.
     thread::scope(|scope| {
-        let door = scope.spawn(|| output_of_tests(&mut door));
+        let door = scope.spawn(|| {
+            step("the door and its tests compiled", &mut cargo(&compile))?;
+            output_of_tests(&mut door)
+        });
         counts.add(tests_by("unit and simulation tests", &mut rooms)?);
         let door = door.join();
         let output = door.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;

@@ -108,8 +108,8 @@ fn run_example(folder: &Path, more: &[&str]) -> PathBuf {
         "rounds=8",
         "repeats=0",
         "calm=0s",
-        "duration=300ms",
-        "warmup=100ms",
+        "duration=150ms",
+        "warmup=50ms",
     ];
     let words = words
         .iter()

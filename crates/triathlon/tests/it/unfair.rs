@@ -27,7 +27,7 @@ const STALE: &str =
 
 /// The lab of all of them, beside a server that is fair; each asks for a file of seven bytes, and
 /// says that it takes gzip. The windows are long enough for several answers of a server that gets
-/// hardly any CPU time.
+/// hardly any CPU time, and the load is low: what is unfair is so at any rate.
 fn experiment(folder: &Path) -> String {
     let server = |label: &str, product: &str, keys: &str| {
         format!("[[server]]\nproduct = \"{product}\"\nlabel = \"{label}\"\n{keys}\n")
@@ -50,7 +50,8 @@ fn experiment(folder: &Path) -> String {
         "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\nreference = \"fair\"\n\
          warmup = \"20ms\"\nduration = \"2s\"\n{}\
          [[workload]]\nname = \"seven\"\n[[workload.request]]\nbody = {{ bytes = 7 }}\n\
-         headers = [[\"Accept-Encoding\", \"gzip\"]]\n[load]\nconnections = 2\n",
+         headers = [[\"Accept-Encoding\", \"gzip\"]]\n[load]\nmode = \"open\"\nrate = 300\n\
+         connections = 2\n",
         servers.concat()
     );
     let file = folder.join("unfair.toml");
