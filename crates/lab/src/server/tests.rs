@@ -303,7 +303,7 @@ fn those_that_can_test_their_configuration_do() {
     assert_eq!(
         tested,
         [
-            "apache", "caddy", "h2o", "haproxy", "lighttpd", "nginx", "varnish"
+            "apache", "caddy", "h2o", "haproxy", "lighttpd", "nginx", "tomcat", "varnish"
         ]
     );
 }
@@ -628,6 +628,13 @@ fn handlers_are_configured_where_a_workload_needs_them_and_have_the_bytes() {
 fn protocols_are_set_as_each_product_wants_it() {
     let caddy = product("caddy");
     assert_eq!(caddy.cannot_speak("http3"), None);
+    let java = [
+        "case \"/7\":",
+        "setContentLength(7);",
+        "print(\"seven_7\");",
+    ];
+    check("jetty", "java", "java/answers.jsp", &java);
+    check("tomcat", "java", "java/answers.jsp", &java);
     let nginx = product("nginx").cannot_speak("http3").unwrap();
     assert!(
         nginx.starts_with("nginx does not speak http3 here"),

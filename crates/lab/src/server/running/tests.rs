@@ -16,8 +16,8 @@ use crate::server::{Search, installed, installed_as};
 use crate::site::Site;
 use crate::trial::{self, Load, Surroundings, Target, Wanted};
 
-/// Not a server by itself; servers that take as long to start as all of the others, of which one
-/// has a test of its own; and one that bears no blanks in its paths.
+/// Not a server by itself; servers that take as long to start as all of the others; and one that
+/// bears no blanks in its paths.
 const LEFT_OUT: [&str; 4] = ["custom", "jetty", "mighttpd2", "tomcat"];
 
 /// The products of this machine that are not this program. Those that are missing are told, as far
@@ -139,14 +139,14 @@ fn every_server_starts_answers_and_leaves_nothing_behind() {
     }
 }
 
-/// It takes seconds to start, so it takes part in this alone.
+/// They take seconds to start, so they take part in this alone; their servlets answer too.
 #[test]
 fn a_server_in_java_starts_answers_and_leaves_nothing_behind() {
     let search = Search::of_system(PathBuf::from("/no/triathlon"));
     // As they are delivered, 50 connections wait to be accepted, or 100.
     for (name, backlog) in [("jetty", 49), ("tomcat", 99)] {
         match installed(search.catalogue.product(name).unwrap(), &search) {
-            Ok(found) => starts_answers_and_leaves_nothing_behind(&found, backlog),
+            Ok(found) => starts_answers_and_leaves_nothing_behind(&found, backlog, &["java"]),
             Err(absent) => crate::testing::not_run(&absent.why),
         }
     }
@@ -185,15 +185,24 @@ fn an_experiment_says_which_program_is_started() {
 }
 
 /// In both presets, with more connections than `backlog` that may wait to be accepted.
-fn starts_answers_and_leaves_nothing_behind(installed: &Installed, backlog: u32) {
+fn starts_answers_and_leaves_nothing_behind(
+    installed: &Installed,
+    backlog: u32,
+    handlers: &[&str],
+) {
+    let experiment = HANDLED.replace("memory", "java") + LONGER;
+    let experiment = experiment::parse("handlers", &experiment, &[]).unwrap();
+    let needs: Vec<String> = handlers.iter().map(|name| (*name).to_owned()).collect();
     for preset in [Preset::Tuned, Preset::Stock] {
         let name = installed.product.name();
-        let place = place();
+        let place = place_of(&experiment);
         let mut start = start(&place, installed, preset);
         start.is_checked = true;
         let mut running = Running::start(&start).unwrap();
         for length in [7, 102_400] {
+        start.needs = &needs;
             let document = place.site.document(model::Bytes::new(length));
+        check_makers(&running, &place, handlers);
             let (head, content) = fetch(running.port(), &document.path);
             assert!(head.starts_with("HTTP/1.1 200 "), "{name}: {head}");
             let file = place.site.root().join(&document.path[1..]);
@@ -244,6 +253,12 @@ connections = 1
 
 /// Who says that it made the answer, by its name and process; none where nobody does.
 fn maker(head: &str) -> Option<(String, u32)> {
+/// A document that no handler makes.
+const LONGER: &str = r#"[[workload]]
+name = "longer"
+body = { bytes = 102_400 }
+"#;
+
     let line = head
         .lines()
         .find_map(|line| line.strip_prefix("X-Handler: "))?;
