@@ -185,10 +185,8 @@ fn find(
     let wanted = [variant.variant.as_deref().unwrap_or_default(), protocol];
     let found = found.and_then(|found| {
         let lacking = wanted.iter().find_map(|name| found.lacking.get(*name));
-        match lacking {
-            Some(absent) => Err(absent.clone()),
-            None => Ok(found),
-        }
+        let cannot = found.cannot_reload().filter(|_| experiment.reloads());
+        lacking.cloned().or(cannot).map_or(Ok(found), Err)
     });
     found.map_err(Lack::from)
 }
@@ -314,12 +312,12 @@ impl Lab<'_> {
             .installed(racer)
             .expect("only what is installed is started");
         let label = self.label(racer);
-        let (cores, access_log, preset_name, speech) = match racer {
-            Racer::Ceiling { cores, speech } => (cores, AccessLog::Off, "tuned", speech),
+        let (variant, cores, access_log, preset_name, speech) = match racer {
+            Racer::Ceiling { cores, speech } => (None, cores, AccessLog::Off, "tuned", speech),
             Racer::Server(index) => {
-                let variant = &self.experiment.servers()[index];
-                let preset = variant.preset.as_str();
-                (variant.cores, variant.access_log, preset, variant.speech)
+                let one = &self.experiment.servers()[index];
+                let preset = one.preset.as_str();
+                (Some(one), one.cores, one.access_log, preset, one.speech)
             }
         };
         let certificate = speech.certificate.map(|key| ground.certificates.of(key));
@@ -336,13 +334,9 @@ impl Lab<'_> {
                 },
             })
         });
-        let variant = match racer {
-            Racer::Ceiling { .. } => None,
-            Racer::Server(index) => Some(&self.experiment.servers()[index]),
-        };
         let directives = variant.map(|variant| installed.product.directives_of(variant));
         let pin = variant.map(|variant| variant.pin).unwrap_or_default();
-        let variant = variant.and_then(|variant| variant.variant.as_deref());
+        let way = variant.and_then(|variant| variant.variant.as_deref());
         let preset = match preset_name {
             "stock" => Preset::Stock,
             "tuned" => Preset::Tuned,
@@ -375,7 +369,8 @@ impl Lab<'_> {
             address: self.host.listen,
             connections: self.experiment.sockets_most(),
             needs: &needs,
-            variant: variant.unwrap_or_else(|| installed.product.variant_default()),
+            variant: way.unwrap_or_else(|| installed.product.variant_default()),
+            reload: self.experiment.reloads() && variant.is_some(),
             directives: &directives.unwrap_or_default(),
             pin,
             is_checked,

@@ -50,6 +50,7 @@ pub fn external(url: &Url, pid: Option<u32>) -> Result<Installed, Absent> {
         programs: Vec::new(),
         version: "already running".to_owned(),
         lacking: BTreeMap::new(),
+        reloader: None,
         versions: BTreeMap::new(),
         external: Some(External {
             address,

@@ -133,12 +133,20 @@ pub(super) struct ProcessToml {
     pub(super) reload: Option<ReloadToml>,
 }
 
-/// `reload`.
+/// `reload`: a signal, or a command.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReloadToml {
-    /// What makes it do that.
-    pub(super) signal: SignalName,
+    /// The signal that makes it do that.
+    pub(super) signal: Option<SignalName>,
+    /// The program of the command, the likeliest name first; none: the server's own.
+    #[serde(default)]
+    pub(super) programs: Vec<String>,
+    /// The arguments of the command.
+    pub(super) arguments: Option<Vec<Spanned<String>>>,
+    /// How long the command may take.
+    #[serde(default = "reload_within")]
+    pub(super) within: Spanned<String>,
 }
 
 /// `version`.
@@ -236,6 +244,10 @@ fn unwritten(text: &str) -> Spanned<String> {
 
 fn check_within() -> Spanned<String> {
     unwritten("30s")
+}
+
+fn reload_within() -> Spanned<String> {
+    unwritten("10s")
 }
 
 fn stay_in_the_foreground() -> String {

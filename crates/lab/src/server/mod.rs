@@ -60,6 +60,8 @@ pub struct Setup<'a> {
     pub needs: &'a [String],
     /// Which way it runs; empty where it has no ways to choose from.
     pub variant: &'a str,
+    /// Whether it will be told to read its configuration again while it serves.
+    pub reload: bool,
     /// Directives in its own words, by name.
     pub directives: &'a [(String, String)],
     /// What its own code answers, where a workload asks for that.
@@ -129,8 +131,25 @@ struct LaunchProcess {
     stop: Signal,
     /// How long that may take.
     patience: Duration,
-    /// The signal that makes it read its configuration again, if there is one.
-    reload: Option<Signal>,
+    /// What makes it read its configuration again, if anything does.
+    reload: Option<LaunchReload>,
+}
+
+/// What makes one process read its configuration again.
+#[derive(Clone, Debug)]
+enum LaunchReload {
+    Signal(Signal),
+    Command(LaunchCommand),
+}
+
+/// A command to one process while it serves.
+#[derive(Clone, Debug)]
+struct LaunchCommand {
+    arguments: Vec<OsString>,
+    /// Where its folder says so.
+    place: String,
+    /// How long it may take.
+    within: Duration,
 }
 
 /// How one process tests its configuration.
@@ -217,6 +236,8 @@ pub struct Installed {
     pub external: Option<External>,
     /// What it could offer or be if more were installed: handlers, protocols, variants by name.
     pub lacking: BTreeMap<String, Absent>,
+    /// The program that makes it read its configuration again, where that is another one.
+    pub reloader: Option<PathBuf>,
 }
 
 impl Installed {
@@ -227,6 +248,19 @@ impl Installed {
         never.or_else(|| {
             let mut lacking = needs.filter_map(|need| self.lacking.get(need));
             lacking.next().cloned()
+        })
+    }
+
+    /// Why it cannot be told here to read its configuration again while it serves, if it cannot.
+    pub fn cannot_reload(&self) -> Option<Absent> {
+        let names = self.product.reloader();
+        (!names.is_empty() && self.reloader.is_none()).then(|| Absent {
+            why: format!(
+                "{} cannot be told to read its configuration again: no program {} was found",
+                self.product.name(),
+                names.join(" or ")
+            ),
+            remedy: Some(self.product.install().to_owned()),
         })
     }
 }
@@ -260,6 +294,7 @@ pub fn installed_as(
         versions: BTreeMap::new(),
         external: None,
         lacking: BTreeMap::new(),
+        reloader: search.program(product.reloader()),
     };
     let (mut versions, mut gone) = (Vec::new(), BTreeMap::new());
     let is_there = |name: &String| match name.starts_with('/') {

@@ -27,6 +27,7 @@ pub(super) const NAMES: &[&str] = &[
     "preset",
     "programs",
     "protocol",
+    "reload",
     "setting",
     "site",
     "tls",
@@ -183,7 +184,7 @@ pub(super) fn values(
             ("key", text(&files.key)),
         ])
     });
-    let all: [(&str, Value); 18] = [
+    let all: [(&str, Value); 19] = [
         ("access_log", setup.access_log.name().into()),
         ("address", setup.address.to_string().into()),
         ("connections", setup.connections.into()),
@@ -197,6 +198,7 @@ pub(super) fn values(
         ("preset", preset.into()),
         ("programs", text(setup.programs)),
         ("protocol", setup.protocol.name().into()),
+        ("reload", setup.reload.into()),
         ("setting", setting.collect::<BTreeMap<_, _>>().into()),
         ("site", text(setup.site)),
         ("tls", tls.map_or_else(|| false.into(), Value::from)),

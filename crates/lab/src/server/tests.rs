@@ -14,6 +14,7 @@ fn setup<'a>(directory: &'a Path, cpus: &'a [u32]) -> Setup<'a> {
         preset: Preset::Tuned,
         needs: &[],
         variant: "",
+        reload: false,
         directives: &[],
         documents: &[],
         programs: Path::new("/programs"),
@@ -389,8 +390,8 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "listen {{ prot }}",
         "mine/server.toml:8: process[0].arguments: there is no value 'prot'; there are \
          access_log, address, connections, cpus, directory, documents, is_root, needs, port, \
-         ports, preset, programs, protocol, setting, site, tls, variant, workers, apache_modules, \
-         cpu_masks, first_file; did you mean 'port'?",
+         ports, preset, programs, protocol, reload, setting, site, tls, variant, workers, \
+         apache_modules, cpu_masks, first_file; did you mean 'port'?",
     );
     check_mistake(
         "{{ preset }}.conf",
@@ -409,6 +410,11 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "[process.stop]\nwithin = \"3 parsecs\"",
         "mine/server.toml:16: process[0].stop.within: '3 parsecs' is not a time: write 500us, \
          20ms, 10s or 2m",
+    );
+    check_mistake(
+        "files = {",
+        "reload = { signal = 'HUP', arguments = [] }\nfiles = {",
+        "mine/server.toml:10: process[0].reload: write a signal, or the arguments of a command",
     );
     check_mistake(
         "files = {",
@@ -458,8 +464,8 @@ fn a_broken_template_names_file_and_line() {
         "port {{ port }}\n\nworkers {{ wrokers }};\n",
         "mine/tuned.conf:3: there is no value 'wrokers'; there are access_log, address, \
          connections, cpus, directory, documents, is_root, needs, port, ports, preset, programs, \
-         protocol, setting, site, tls, variant, workers, apache_modules, cpu_masks, first_file; \
-         did you mean 'workers'?",
+         protocol, reload, setting, site, tls, variant, workers, apache_modules, cpu_masks, \
+         first_file; did you mean 'workers'?",
     );
 }
 
@@ -622,12 +628,6 @@ fn handlers_are_configured_where_a_workload_needs_them_and_have_the_bytes() {
         &["\"seven_7\" if { path /memory/7 }"],
     );
     check("h2o", "ruby", "h2o.conf", &["\"/ruby/7\":", "\"seven_7\""]);
-}
-
-#[test]
-fn protocols_are_set_as_each_product_wants_it() {
-    let caddy = product("caddy");
-    assert_eq!(caddy.cannot_speak("http3"), None);
     let java = [
         "case \"/7\":",
         "setContentLength(7);",
@@ -635,6 +635,12 @@ fn protocols_are_set_as_each_product_wants_it() {
     ];
     check("jetty", "java", "java/answers.jsp", &java);
     check("tomcat", "java", "java/answers.jsp", &java);
+}
+
+#[test]
+fn protocols_are_set_as_each_product_wants_it() {
+    let caddy = product("caddy");
+    assert_eq!(caddy.cannot_speak("http3"), None);
     let nginx = product("nginx").cannot_speak("http3").unwrap();
     assert!(
         nginx.starts_with("nginx does not speak http3 here"),

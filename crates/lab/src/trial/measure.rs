@@ -62,7 +62,11 @@ pub fn measure(
         }
         meters.see(event, generator, running.group());
     })?;
+    let reloaded = running.end_reload();
     let mut facts = running.look_after();
+    if facts.exit.is_none() {
+        reloaded?;
+    }
     if let Some(server) = running.condition() {
         let examination = verdict::doctor::examine_server(&Condition {
             environment: surroundings.environment.clone(),

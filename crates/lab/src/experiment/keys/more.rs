@@ -234,7 +234,7 @@ pub(super) const RELOAD: Key = key(
     "reload = true",
     "Whether each server is told to read its configuration again in the middle of each window: \
      what it loses then are errors, and the intervals show how long it is slower. A server whose \
-     folder names no signal for that is a row that says so.",
+     folder names neither a signal nor a command for that is a row that says so.",
 );
 
 pub(super) const OVERLOAD: Key = key(

@@ -1,6 +1,5 @@
 //! How a program tests its own configuration: what its folder says, and the command line of it.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use minijinja::value::Value;
@@ -34,13 +33,6 @@ impl Product {
         let Some(check) = &process.check else {
             return Ok(None);
         };
-        let mut arguments = Vec::new();
-        for text in &check.arguments {
-            let argument = text.render(&self.engine, values)?;
-            if !argument.is_empty() {
-                arguments.push(OsString::from(argument));
-            }
-        }
         let mut sources = Vec::new();
         let files = process.files.iter();
         let (main, others): (Vec<_>, Vec<_>) = files.partition(|(_, one)| depends_on_preset(one));
@@ -55,7 +47,7 @@ impl Product {
             sources.push((name.clone(), path));
         }
         Ok(Some(LaunchCheck {
-            arguments,
+            arguments: self.arguments(&check.arguments, values)?,
             place: check.place.clone(),
             within: check.within,
             sources,

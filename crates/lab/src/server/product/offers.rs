@@ -102,18 +102,6 @@ impl Product {
         ))
     }
 
-    /// Why it cannot be told to read its configuration again while it serves, if it cannot.
-    pub fn cannot_reload(&self) -> Option<String> {
-        let asked = self.processes.last();
-        let can = asked.is_some_and(|process| process.reload.is_some());
-        (!can).then(|| {
-            format!(
-                "{} cannot be told to read its configuration again: its folder has no reload",
-                self.name
-            )
-        })
-    }
-
     /// Why it cannot log requests in that way, if it cannot.
     pub fn cannot_log(&self, access_log: AccessLog) -> Option<String> {
         if self.kinds.access_log.contains_key(access_log.name()) {

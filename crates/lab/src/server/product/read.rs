@@ -52,7 +52,7 @@ impl<'t> Reader<'t> {
         Ok(text)
     }
 
-    fn templates(
+    pub(super) fn templates(
         &self,
         engine: &Environment<'_>,
         written: Vec<Spanned<String>>,
@@ -243,11 +243,11 @@ impl<'t> Reader<'t> {
             within: self.time(written.ready.within)?,
             stop: written.stop.signal.into(),
             patience: self.time(written.stop.within)?,
-            reload: written.reload.map(|reload| reload.signal.into()),
+            reload: self.reload(engine, written.reload, &at("reload"))?,
         })
     }
 
-    fn time(&self, written: Spanned<String>) -> Result<Duration, ServerError> {
+    pub(super) fn time(&self, written: Spanned<String>) -> Result<Duration, ServerError> {
         Ok(Duration::from_nanos(self.span(written)?.as_ns()))
     }
 
@@ -259,7 +259,7 @@ impl<'t> Reader<'t> {
     }
 
     /// File and line of a key, or of the nearest that is written.
-    fn place_of(&self, key: &str) -> String {
+    pub(super) fn place_of(&self, key: &str) -> String {
         let line = self.page.line_of_key(&self.table, key);
         format!("{}:{line}: {key}", self.page.file())
     }

@@ -45,7 +45,7 @@ impl Running {
                 };
                 let said = self.shortened(&said);
                 let at = self.place_of(&said, check);
-                let how = outcome(ended, check);
+                let how = outcome(ended, check.within, &check.place);
                 return Err(self.failed(format!("{who} {how}{}{at}", words(&said))));
             }
         }
@@ -87,7 +87,7 @@ impl Running {
 
     /// The end of what it said, with files by their names in the private folder, which is gone when
     /// somebody reads this.
-    fn shortened(&self, said: &str) -> String {
+    pub(super) fn shortened(&self, said: &str) -> String {
         let folder = format!("{}/", self.directory.path().display());
         last_lines(&said.replace(&folder, ""), LINES_MAX)
     }
@@ -117,18 +117,16 @@ fn look_at(said: &str, sources: &[(String, String)]) -> String {
         })
 }
 
-fn outcome(ended: Option<Ended>, check: &LaunchCheck) -> String {
+/// How a command failed that must end with success `within` that time; none: it did not end.
+pub(super) fn outcome(ended: Option<Ended>, within: Duration, place: &str) -> String {
     match ended {
-        Some(ended) => format!("fails ({ended}; {})", check.place),
-        None => format!(
-            "has not ended after {} s ({})",
-            check.within.as_secs_f64(),
-            check.place
-        ),
+        Some(ended) => format!("fails ({ended}; {place})"),
+        None => format!("has not ended after {} s ({place})", within.as_secs_f64()),
     }
 }
 
-fn words(said: &str) -> String {
+/// What it said, behind what is said of it.
+pub(super) fn words(said: &str) -> String {
     match said.is_empty() {
         true => " and says nothing".to_owned(),
         false => format!(": {said}"),
@@ -136,7 +134,7 @@ fn words(said: &str) -> String {
 }
 
 /// The end of a file.
-fn tail(path: &Path) -> io::Result<String> {
+pub(super) fn tail(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_MAX)))?;

@@ -41,7 +41,7 @@ impl Running {
         self.facts.threads = threads(root, &pids);
         let is_known = self.pid().is_some();
         if is_known {
-            self.look_at_listener(&pids);
+            self.look_at_listener();
         }
         self.facts.processes_before = is_known.then_some(processes);
         self.facts.processes_after = None;
@@ -75,7 +75,7 @@ impl Running {
     }
 
     /// SRV-01: whoever owns the listening socket must be in the tree that we started.
-    fn look_at_listener(&mut self, pids: &[u32]) {
+    fn look_at_listener(&mut self) {
         let root = Path::new("/proc");
         let Ok(listeners) = ears(self.port(), self.speaks.protocol) else {
             self.facts.listener_is_ours = None;
@@ -83,9 +83,10 @@ impl Running {
         };
         let limits = listeners.iter().filter_map(|listener| listener.queue_limit);
         self.facts.listen_backlog = limits.min();
+        // Looked for later than the listeners: a process may hand its own on to one that it starts.
+        let pids = self.processes().into_iter().map(|(pid, _)| pid);
         let ours: Vec<u64> = pids
-            .iter()
-            .filter_map(|&pid| process::sockets(root, pid).ok())
+            .filter_map(|pid| process::sockets(root, pid).ok())
             .flatten()
             .collect();
         let stranger = listeners

@@ -8,6 +8,8 @@ mod ears;
 mod error_log;
 mod look;
 mod place;
+mod ready;
+mod reload;
 mod rest;
 
 use std::collections::BTreeMap;
@@ -15,17 +17,15 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use model::condition::ServerCondition;
 use model::experiment::{AccessLog, Pin, Spoken};
-use model::plan::Protocol;
 use model::tls::TlsFile;
 use model::trial::Server;
 use sys::counters::process;
 use sys::process::{Child, Confinement, Ended, Leaf, Signal};
 
-use super::{External, Installed, LaunchProcess, Preset, Setup, check_path};
+use super::{External, Installed, Launch, LaunchProcess, Preset, Setup, check_path};
 use crate::certificate::CertificateFiles;
 use crate::error::LabError;
 use crate::meter::Group;
@@ -33,6 +33,7 @@ use crate::scratch::Scratch;
 use crate::site::{Site, open_to_all};
 use crate::trial::Speaks;
 use error_log::ErrorLog;
+use reload::Reloading;
 
 /// When a server ended that was not yet asked for anything.
 const AT_ONCE: &str = "at once";
@@ -66,6 +67,8 @@ pub struct Start<'a> {
     pub needs: &'a [String],
     /// Which way it runs; empty where it has no ways to choose from.
     pub variant: &'a str,
+    /// Whether it will be told to read its configuration again while it serves.
+    pub reload: bool,
     /// Directives in its own words, by name.
     pub directives: &'a [(String, String)],
     /// Where its threads run.
@@ -94,6 +97,8 @@ pub struct Running {
     /// What the doctor looks at, once somebody has asked for it.
     condition: Option<ServerCondition>,
     error_log: ErrorLog,
+    /// The command that makes it read its configuration again, while that may run.
+    reloading: Option<Reloading>,
     /// Where it is, if somebody else started it: then it has no processes of ours.
     external: Option<External>,
     /// Removed with everything in it when the server has ended: fields are dropped in this order.
@@ -149,6 +154,7 @@ impl Running {
             documents: start.site.made(),
             programs: start.site.programs(),
             variant: start.variant,
+            reload: start.reload,
             directives: start.directives,
             address: start.address,
             ports: &ports,
@@ -161,15 +167,7 @@ impl Running {
             needs: start.needs,
         };
         let launch = start.installed.product.launch(&setup).map_err(failed)?;
-        for folder in &launch.folders {
-            let path = directory.path().join(folder);
-            fs::create_dir_all(&path).map_err(LabError::file("create", &path))?;
-            open_to_all(&path, 0o777)?;
-        }
-        for (name, text) in &launch.files {
-            let path = directory.path().join(name);
-            fs::write(&path, text).map_err(LabError::file("write", &path))?;
-        }
+        furnish(directory.path(), &launch)?;
         let error_log = ErrorLog::create(directory.path().join("error.log"))?;
         let mut running = Self {
             label: start.label.to_owned(),
@@ -182,6 +180,7 @@ impl Running {
             pin: start.pin,
             condition: None,
             error_log,
+            reloading: None,
             external: None,
             directory,
         };
@@ -215,6 +214,7 @@ impl Running {
             pin: Pin::Mask,
             condition: None,
             error_log: ErrorLog::create(directory.path().join("error.log"))?,
+            reloading: None,
             external: Some(external.clone()),
             directory,
         })
@@ -224,6 +224,11 @@ impl Running {
     fn command(&self, launch: &LaunchProcess) -> Command {
         let program = self.installed.programs[launch.index].as_ref();
         let program = program.expect("what it lacks is a row before it is started");
+        self.command_of(program, launch)
+    }
+
+    /// Another program in the same environment.
+    fn command_of(&self, program: &Path, launch: &LaunchProcess) -> Command {
         let mut command = Command::new(program);
         command
             .envs(launch.environment.iter().cloned())
@@ -414,69 +419,26 @@ impl Running {
         error_log::last_lines(&text, 3)
     }
 
-    /// Waits for the process that was started last; `before` were there before it.
-    fn wait_until_it_listens(&mut self, before: usize) -> Result<(), LabError> {
-        let launch = &self.front().launch;
-        let (port, listens, within) = (launch.port, launch.listens, launch.within);
-        let protocol = self.heard_of_the_last();
-        let processes = before + launch.processes;
-        let until = Instant::now() + within;
-        loop {
-            if let Some(why) = self.ended(AT_ONCE) {
-                return Err(self.failed(why));
-            }
-            let is_heard =
-                !listens || ears::ears(port, protocol).is_ok_and(|found| !found.is_empty());
-            let count = self.processes().len();
-            if is_heard && count >= processes {
-                return Ok(());
-            }
-            if Instant::now() > until {
-                return Err(self.not_ready(is_heard, count, processes));
-            }
-            // The pidfd wakes us at once if it ends.
-            if let Some(front) = self.processes.last_mut() {
-                let _ended = front.child.wait(Duration::from_millis(2));
-            }
-        }
-    }
-
-    /// What the process that was started last has to hear: of a rig, those behind the one that is
-    /// asked are asked over TCP.
-    fn heard_of_the_last(&self) -> Protocol {
-        match self.front().launch.index + 1 == self.installed.programs.len() {
-            true => self.speaks.protocol,
-            false => Protocol::Http1,
-        }
-    }
-
-    fn not_ready(&mut self, is_heard: bool, count: usize, processes: usize) -> LabError {
-        let said = self.complaint();
-        let launch = &self.front().launch;
-        let lacks = match (is_heard, count >= processes) {
-            (false, _) => {
-                let port = ears::port_words(launch.port, self.heard_of_the_last());
-                format!("it does not listen on {port}")
-            }
-            (true, _) => format!("it has {count} of {processes} processes"),
-        };
-        let said = match said.is_empty() {
-            true => String::new(),
-            false => format!(": {said}"),
-        };
-        self.failed(format!(
-            "it is not ready after {} s ({}): {lacks}{said}",
-            launch.within.as_secs_f64(),
-            launch.ready_place,
-        ))
-    }
-
     fn failed(&self, why: String) -> LabError {
         LabError::Server {
             server: self.label.clone(),
             why,
         }
     }
+}
+
+/// Makes the folders and writes the files that it needs in its private folder.
+fn furnish(directory: &Path, launch: &Launch) -> Result<(), LabError> {
+    for folder in &launch.folders {
+        let path = directory.join(folder);
+        fs::create_dir_all(&path).map_err(LabError::file("create", &path))?;
+        open_to_all(&path, 0o777)?;
+    }
+    for (name, text) in &launch.files {
+        let path = directory.join(name);
+        fs::write(&path, text).map_err(LabError::file("write", &path))?;
+    }
+    Ok(())
 }
 
 impl Drop for Running {

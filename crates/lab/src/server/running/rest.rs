@@ -1,10 +1,9 @@
-//! What a server is told while it runs: to read its configuration again, or to wait, without
-//! connections and frozen, while another one is measured.
+//! What a server is told between trials: to wait, without connections and frozen, while another one
+//! is measured.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-use model::Span;
 use model::trial::{Freezing, Standing};
 use sys::counters::socket;
 use sys::process::Guard;
@@ -36,18 +35,6 @@ impl Running {
                 ));
             }
             std::thread::sleep(Duration::from_micros(200));
-        }
-    }
-
-    /// Tells it to read its configuration again, `after` so much of the window, if it can do that
-    /// while it serves.
-    pub fn reload(&mut self, after: Duration) {
-        if let Some(front) = self.processes.last_mut()
-            && let Some(signal) = front.launch.reload
-            && front.child.signal(signal).is_ok()
-        {
-            let ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
-            self.facts.reloaded = Some(Span::from_ns(ns));
         }
     }
 

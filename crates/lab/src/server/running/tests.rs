@@ -3,6 +3,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use model::event::Phase;
 use model::experiment::Spoken;
@@ -94,6 +95,7 @@ fn start<'a>(place: &'a Place, installed: &'a Installed, preset: Preset<'a>) -> 
         connections: 256,
         needs: &[],
         variant: installed.product.variant_default(),
+        reload: false,
         directives: &[],
         pin: Pin::Mask,
         is_checked: false,
@@ -135,7 +137,7 @@ fn files_in(folder: &Path) -> Vec<String> {
 #[test]
 fn every_server_starts_answers_and_leaves_nothing_behind() {
     for installed in strangers() {
-        starts_answers_and_leaves_nothing_behind(&installed, 100);
+        starts_answers_and_leaves_nothing_behind(&installed, 100, &[]);
     }
 }
 
@@ -198,11 +200,11 @@ fn starts_answers_and_leaves_nothing_behind(
         let place = place_of(&experiment);
         let mut start = start(&place, installed, preset);
         start.is_checked = true;
-        let mut running = Running::start(&start).unwrap();
-        for length in [7, 102_400] {
         start.needs = &needs;
-            let document = place.site.document(model::Bytes::new(length));
+        let mut running = Running::start(&start).unwrap();
         check_makers(&running, &place, handlers);
+        for length in [7, 102_400] {
+            let document = place.site.document(model::Bytes::new(length));
             let (head, content) = fetch(running.port(), &document.path);
             assert!(head.starts_with("HTTP/1.1 200 "), "{name}: {head}");
             let file = place.site.root().join(&document.path[1..]);
@@ -251,14 +253,14 @@ handler = ["cgi-c", "cgi-perl", "fastcgi-c", "fastcgi-php", "js", "lua", "memory
 connections = 1
 "#;
 
-/// Who says that it made the answer, by its name and process; none where nobody does.
-fn maker(head: &str) -> Option<(String, u32)> {
 /// A document that no handler makes.
 const LONGER: &str = r#"[[workload]]
 name = "longer"
 body = { bytes = 102_400 }
 "#;
 
+/// Who says that it made the answer, by its name and process; none where nobody does.
+fn maker(head: &str) -> Option<(String, u32)> {
     let line = head
         .lines()
         .find_map(|line| line.strip_prefix("X-Handler: "))?;
@@ -668,6 +670,57 @@ fn a_test_of_a_configuration_has_its_time_and_leaves_nobody() {
         let stat = process::stat(Path::new("/proc"), pid);
         assert!(!stat.is_ok_and(|stat| stat.state != 'Z'), "{pid} lives");
     }
+}
+
+/// What comes of a reload that is the command `script` of a server, which says what it does in a
+/// file; and the facts of the trial.
+fn reloaded_by(script: &str, within: &str) -> (Result<(), String>, Option<model::Span>) {
+    let reload = format!(
+        "ready = {{ listens = false }}\n\
+         reload = {{ arguments = ['-c', '{script}'], within = '{within}' }}\n"
+    );
+    let place = place();
+    let served = shell("exec sleep 600", &reload);
+    let start = Start {
+        reload: true,
+        ..start(&place, &served, Preset::Tuned)
+    };
+    let mut running = Running::start(&start).unwrap();
+    running.look_before();
+    running.reload(Duration::from_secs(1));
+    let ended = running.end_reload().map_err(|why| why.to_string());
+    assert_eq!(running.processes().len(), 1, "{script}: the server lives");
+    (ended, running.look_after().reloaded)
+}
+
+#[test]
+fn a_command_makes_a_server_read_its_configuration_again() {
+    let after = Some(model::Span::from_s(1));
+    assert_eq!(reloaded_by("exit 0", "20s"), (Ok(()), after));
+    let (ended, after) = reloaded_by("echo one; echo two >&2; exit 3", "20s");
+    let why = ended.unwrap_err();
+    let expected = "label: the command that makes it read its configuration again fails (exit code \
+                    3; ";
+    assert!(why.starts_with(expected), "{why}");
+    let expected = "shell/server.toml:7: process[0].reload): one | two";
+    assert!(why.ends_with(expected), "{why}");
+    assert_eq!(after, None);
+    let why = reloaded_by("sleep 600 & wait", "100ms").0.unwrap_err();
+    assert!(why.contains("has not ended after 0.1 s ("), "{why}");
+}
+
+#[test]
+fn a_program_that_would_make_it_read_its_configuration_again_is_looked_for() {
+    let told = shell(
+        "",
+        "reload = { programs = ['no-such-program'], arguments = [] }\n",
+    );
+    assert_eq!(
+        told.cannot_reload().unwrap().why,
+        "shell cannot be told to read its configuration again: no program no-such-program was found"
+    );
+    let told = shell("", "reload = { programs = ['true'], arguments = [] }\n");
+    assert_eq!(told.cannot_reload(), None);
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! Waiting until a process that was started listens, with all the processes that it starts itself.
+
+use std::time::{Duration, Instant};
+
+use model::plan::Protocol;
+
+use super::{AT_ONCE, Running, ears};
+use crate::error::LabError;
+
+impl Running {
+    /// Waits for the process that was started last; `before` were there before it.
+    pub(super) fn wait_until_it_listens(&mut self, before: usize) -> Result<(), LabError> {
+        let launch = &self.front().launch;
+        let (port, listens, within) = (launch.port, launch.listens, launch.within);
+        let protocol = self.heard_of_the_last();
+        let processes = before + launch.processes;
+        let until = Instant::now() + within;
+        loop {
+            if let Some(why) = self.ended(AT_ONCE) {
+                return Err(self.failed(why));
+            }
+            let is_heard =
+                !listens || ears::ears(port, protocol).is_ok_and(|found| !found.is_empty());
+            let count = self.processes().len();
+            if is_heard && count >= processes {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                return Err(self.not_ready(is_heard, count, processes));
+            }
+            // The pidfd wakes us at once if it ends.
+            if let Some(front) = self.processes.last_mut() {
+                let _ended = front.child.wait(Duration::from_millis(2));
+            }
+        }
+    }
+
+    /// What the process that was started last has to hear: of a rig, those behind the one that is
+    /// asked are asked over TCP.
+    fn heard_of_the_last(&self) -> Protocol {
+        match self.front().launch.index + 1 == self.installed.programs.len() {
+            true => self.speaks.protocol,
+            false => Protocol::Http1,
+        }
+    }
+
+    fn not_ready(&mut self, is_heard: bool, count: usize, processes: usize) -> LabError {
+        let said = self.complaint();
+        let launch = &self.front().launch;
+        let lacks = match (is_heard, count >= processes) {
+            (false, _) => {
+                let port = ears::port_words(launch.port, self.heard_of_the_last());
+                format!("it does not listen on {port}")
+            }
+            (true, _) => format!("it has {count} of {processes} processes"),
+        };
+        let said = match said.is_empty() {
+            true => String::new(),
+            false => format!(": {said}"),
+        };
+        self.failed(format!(
+            "it is not ready after {} s ({}): {lacks}{said}",
+            launch.within.as_secs_f64(),
+            launch.ready_place,
+        ))
+    }
+}
