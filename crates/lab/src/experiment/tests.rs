@@ -357,7 +357,7 @@ fn the_table_of_keys_is_that_of_the_types() {
     let full = r#"{
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
             "restart": "round", "repeats": 1, "reference": "p", "warmup": "1s", "warmup_min": "1s",
-            "duration": "1s", "duration_min": "1s", "seed": 1, "reload": true },
+            "duration": "2s", "duration_min": "1s", "seed": 1, "reload": true },
         "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p",
             "program": "/p", "cores": 1, "access_log": "off",
             "restart": "trial", "variant": "v", "twin": true, "priority": 2, "settings": { "a": 1 },

@@ -48,6 +48,10 @@ pub struct ExperimentFile {
 /// A cell with a spoilt trial is measured again so many times at most.
 pub const REPEATS_MAX: u32 = 2;
 
+/// The shortest window with `reload`: what happens in it is told once a second, and it is at such a
+/// moment that a server is told to read its configuration again.
+pub const RELOAD_WINDOW_MIN: Span = Span::from_s(2);
+
 /// `[experiment]`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -26,7 +26,7 @@ pub use course::{Network, Placement, StageText};
 pub use demand::{Demand, Published, Shown};
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
-    LoadMode, Order, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
+    LoadMode, Order, RELOAD_WINDOW_MIN, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
 };
 pub use own::{KeepAlive, KeepAliveFile, Pin, SettingText};
 pub use results::{Gap, Manifest};
@@ -353,6 +353,9 @@ fn check_header(header: &HeaderFile) -> Result<(), ExperimentError> {
     }
     if header.duration < Span::from_ms(10) {
         return Err(wrong("experiment.duration", "give at least 10ms"));
+    }
+    if header.reload && header.duration < RELOAD_WINDOW_MIN {
+        return Err(wrong("experiment.duration", "reload needs at least 2s"));
     }
     Ok(())
 }

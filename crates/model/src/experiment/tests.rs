@@ -250,6 +250,11 @@ fn what_is_wrong_names_its_key() {
     check("experiment.duration", |v| {
         v["experiment"]["duration"] = "1ms".into();
     });
+    // Nothing would be left of the window behind it.
+    check("experiment.duration", |v| {
+        v["experiment"]["duration"] = "1s".into();
+        v["experiment"]["reload"] = true.into();
+    });
     check("server", |v| v["server"] = serde_json::json!([]));
     check("server[0].cores", |v| {
         v["server"][0]["cores"] = serde_json::json!([1, 0]);

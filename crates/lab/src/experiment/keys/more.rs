@@ -234,7 +234,9 @@ pub(super) const RELOAD: Key = key(
     "reload = true",
     "Whether each server is told to read its configuration again in the middle of each window: \
      what it loses then are errors, and the intervals show how long it is slower. A server whose \
-     folder names neither a signal nor a command for that is a row that says so.",
+     folder names neither a signal nor a command for that is a row that says so. Caddy, h2o, \
+     HAProxy and Varnish have a master process or a socket for administration only where they are \
+     told. Windows must be at least 2 s long, and no budget makes them shorter.",
 );
 
 pub(super) const OVERLOAD: Key = key(

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use model::experiment::{Counts, OneOrMany, RateText, Restart};
+use model::experiment::{Counts, OneOrMany, RELOAD_WINDOW_MIN, RateText, Restart};
 use model::{Experiment, ExperimentFile, Span};
 use verdict::words;
 
@@ -399,7 +399,12 @@ fn tell_points(before: &Experiment, after: &Experiment, said: &mut Vec<String>) 
 fn shortest_window(experiment: &Experiment) -> Span {
     let header = &experiment.file().experiment;
     let least = header.duration_min.unwrap_or(DURATION_MIN);
-    least.min(experiment.duration())
+    let reload = if header.reload {
+        RELOAD_WINDOW_MIN
+    } else {
+        Span::ZERO
+    };
+    least.max(reload).min(experiment.duration())
 }
 
 /// `experiment` with shorter windows, and with a warm-up that is shorter by the same factor, but no

@@ -140,6 +140,9 @@ fn a_budget_shortens_the_warm_up_with_the_windows_as_far_as_the_experiment_allow
     assert_eq!(lengths(&none), (Span::from_s(3), Span::from_ms(200)));
     let none = scaled(&["warmup_min=40s", "duration_min=2s"], 1);
     assert_eq!(lengths(&none), (Span::from_s(30), Span::from_s(2)));
+    // What a reload does shows behind it.
+    let none = scaled(&["warmup_min=3s", "reload=true"], 1);
+    assert_eq!(lengths(&none), (Span::from_s(3), Span::from_s(2)));
     // A window that is as short as can be does not keep the warm-up long.
     let short = scaled(&["warmup_min=3s", "duration=100ms"], 600);
     assert!(short.fits, "{:?}", short.said);
