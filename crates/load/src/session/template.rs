@@ -37,7 +37,7 @@ pub(super) struct Template {
     content: Option<Box<[Piece]>>,
     /// The target as far as it is fixed, without its query.
     path: Box<[u8]>,
-    /// The name of the host that is asked, in lower case: cookies know no ports (RFC 6265 §8.5).
+    /// The host that it names, in lower case: cookies know no ports (RFC 6265 §8.5).
     host: Box<[u8]>,
 }
 
@@ -64,7 +64,7 @@ impl Template {
             fields: pieces(&head[end..], names),
             content,
             path: path(&request.url.path),
-            host: request.url.host.to_ascii_lowercase().into_bytes().into(),
+            host: host(request).to_ascii_lowercase().into_bytes().into(),
         }
     }
 
@@ -113,6 +113,19 @@ impl Template {
         if let Some(content) = &self.content {
             write(content, values, Where::Content, out);
         }
+    }
+}
+
+/// The host that `request` names, without a port: a Host field of its own stands above the URL.
+fn host(request: &plan::Request) -> &str {
+    let mut fields = request.headers.iter();
+    let field = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let Some((_, value)) = field else {
+        return &request.url.host;
+    };
+    match value.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => value,
     }
 }
 

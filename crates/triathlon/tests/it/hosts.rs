@@ -266,6 +266,25 @@ fn a_cookie_of_a_domain_goes_to_all_of_its_servers() {
     assert_eq!(heard.len(), 10, "{heard:?}");
 }
 
+/// Who is asked by another name than its address sets cookies for the domain of that name.
+#[test]
+fn a_cookie_is_for_the_host_that_the_request_names() {
+    let (shop, at_shop) = giving("user=7; Domain=shop.test");
+    let script = format!(
+        "cookies = true
+        [[step]]
+        get = '{}'
+        headers = [['Host', 'www.shop.test:8080']]",
+        shop.url()
+    );
+    let flags = "-n 10 -c 1 -t 1 --warmup 0s --timeout 20s --json -";
+    let run = scripts::run(&shop.url(), &script, flags).expect_measured();
+    assert_eq!(run.trial().record.total.outcomes[Outcome::Ok], 10);
+    let heard = at_shop.lock().expect("nobody panicked");
+    let knows = |(_, text): &&(u64, String)| text.contains("\r\nCookie: user=7\r\n");
+    assert_eq!(heard.iter().filter(knows).count(), 9, "{heard:?}");
+}
+
 /// Of a recording, what went to a server that somebody places is asked, and nothing else.
 #[test]
 fn a_recording_asks_the_servers_that_are_placed() {

@@ -1,7 +1,8 @@
 //! What makes a server read its configuration again while it serves: a signal, or a command that
 //! talks to it, such as `caddy reload`.
 //!
-//! The command runs on the CPUs of the server and is metered with it: that is what a reload costs.
+//! The command runs on the CPUs of the server and in its control group, if it has one, so that it
+//! is metered with it: that is what a reload costs.
 
 use std::fs::{self, File};
 use std::io;
