@@ -175,9 +175,11 @@ fn a_server_stopped_for_two_seconds_is_seen_by_those_who_wait() {
         record.blocked_time.max() >= Some(Span::from_ms(900)),
         "{context}"
     );
+    // Nobody knows how long those would have taken that were given up, before they were sent or
+    // after.
     assert_eq!(
         record.response_time.censored(),
-        outcomes[Outcome::Timeout],
+        outcomes[Outcome::Timeout] + outcomes[Outcome::Shed],
         "{context}"
     );
     assert!(

@@ -195,7 +195,9 @@ fn a_crowd_that_comes_and_goes_leaves_a_recovery_with_the_trial() {
         };
         trial.recovery
     };
-    let found = crowd("\"1s:=500\", \"1s:=5k\", \"2s:=500\"").expect("a crowd");
+    // A machine that has no CPU for the quiet day leaves nothing to compare with.
+    let mut days = (0..5).filter_map(|_| crowd("\"1s:=500\", \"1s:=5k\", \"2s:=500\""));
+    let found = days.next().expect("a crowd");
     // A quarter of 400 ms each for the quiet day and the crowd, and half for what comes after.
     let near = |span: Span, ms: u64| span.as_ns().abs_diff(ms * 1_000_000) <= 20_000_000;
     assert!(near(found.gone, 200), "{found:?}");
