@@ -10,8 +10,8 @@ use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::check::{self, Counts, PROFILE};
-use crate::command::{cargo, print_times};
+use crate::check::{self, Counts, Spare, Tests};
+use crate::command::print_times;
 use crate::packages;
 
 /// Open files that the suite needs: a thousand connections on both ends, twice, and room.
@@ -32,28 +32,29 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let not_run = crate::root().join("target/not-run.txt");
     fs::create_dir_all(crate::root().join("target")).context("cannot make target/")?;
     fs::write(&not_run, "").with_context(|| format!("cannot write {}", not_run.display()))?;
+    check::form()?;
     // Nothing runs yet that other work could disturb.
-    thread::scope(|scope| {
+    let tests = thread::scope(|scope| {
         let installing = scope.spawn(|| wanted.install());
-        check::build()?;
+        let tests = Tests::compile()?;
         let installed = installing.join();
-        installed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        installed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        anyhow::Ok(tests)
     })?;
     // The only environment that tests read; inherited by every step from here on.
-    let mut counts = check::run_tests(&|command: &mut Command| {
+    let prepare = |command: &mut Command| {
         command
             .env("TRIATHLON_SLOW_TESTS", "1")
             .env("TRIATHLON_NOT_RUN", &not_run);
-    })?;
-    let threads = format!("--test-threads={}", threads());
-    let end_to_end = check::tests_by(
-        "end-to-end tests",
-        cargo(&["test", PROFILE, "--package=triathlon", "--test=it"])
-            .args(["--no-fail-fast", "--", &threads])
-            .env("TRIATHLON_SLOW_TESTS", "1")
-            .env("TRIATHLON_NOT_RUN", &not_run),
-    )?;
-    counts.add(end_to_end);
+    };
+    let mut end_to_end = tests.end_to_end.command();
+    prepare(&mut end_to_end);
+    end_to_end.arg(format!("--test-threads={}", threads()));
+    let mut counts = check::examples()?;
+    let beside = Spare::start(check::lints_and_docs());
+    counts.add(tests.run(&prepare)?);
+    counts.add(check::tests_by("end-to-end tests", &mut end_to_end)?);
+    beside.finish()?;
     print_times();
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
 }

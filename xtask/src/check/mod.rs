@@ -1,15 +1,22 @@
 //! `cargo xtask check`: all that needs nothing but Rust, in the order in which it fails fastest.
 
-use std::process::{Command, Output, Stdio};
-use std::thread;
+pub(crate) mod programs;
+mod spare;
 
-use anyhow::{Context as _, Result, bail};
+use std::process::Command;
 
+use anyhow::{Result, bail};
+
+use self::programs::Program;
+pub(crate) use self::spare::Spare;
 use crate::command::{cargo, print_times, step, watch};
 use crate::tidy;
 
 /// What every step compiles with, so that none compiles what another has compiled already.
-pub(crate) const PROFILE: &str = "--profile=suite";
+const PROFILE: &str = "--profile=suite";
+
+/// The end-to-end tests.
+const END_TO_END: &str = "triathlon it";
 
 /// How many tests did what.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -55,7 +62,13 @@ impl Counts {
 
 /// Runs it.
 pub(crate) fn run(_: &[String]) -> Result<()> {
-    let counts = all()?;
+    form()?;
+    for (title, mut command) in lints_and_docs() {
+        step(title, &mut command)?;
+    }
+    let tests = Tests::compile()?;
+    let mut counts = examples()?;
+    counts.add(tests.run(&|_| {})?);
     print_times();
     println!("{} passed, {} failed", counts.passed, counts.failed);
     if counts.failed > 0 {
@@ -64,19 +77,16 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// All of it, in one order.
-fn all() -> Result<Counts> {
-    build()?;
-    run_tests(&|_| {})
-}
-
-/// Formatting, the house rules, lints, docs; then the tests of all rooms are compiled, and none
-/// runs.
-pub(crate) fn build() -> Result<()> {
+/// Formatting and the house rules: what takes no compiler.
+pub(crate) fn form() -> Result<()> {
     step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
     let fuzz = ["fmt", "--manifest-path=fuzz/Cargo.toml", "--check"];
     step("format of the fuzz targets", &mut cargo(&fuzz))?;
-    tidy::run(&[])?;
+    tidy::run(&[])
+}
+
+/// What reads all the code and runs none of it.
+pub(crate) fn lints_and_docs() -> [(&'static str, Command); 2] {
     let lints = [
         "clippy",
         PROFILE,
@@ -86,7 +96,6 @@ pub(crate) fn build() -> Result<()> {
         "--",
         "-Dwarnings",
     ];
-    step("lints", &mut cargo(&lints))?;
     let docs = [
         "doc",
         PROFILE,
@@ -95,71 +104,56 @@ pub(crate) fn build() -> Result<()> {
         "--document-private-items",
         "--quiet",
     ];
-    step("docs", cargo(&docs).env("RUSTDOCFLAGS", "-Dwarnings"))?;
-    let compile = [
-        "test",
-        PROFILE,
-        "--workspace",
-        "--exclude=triathlon",
-        "--no-run",
-        "--quiet",
-    ];
-    step("tests of the rooms compiled", &mut cargo(&compile))
+    let mut docs = cargo(&docs);
+    docs.env("RUSTDOCFLAGS", "-Dwarnings");
+    [("lints", cargo(&lints)), ("docs", docs)]
 }
 
-/// Runs every test that needs no other program, with `prepare` told of each command before it
-/// starts. Meanwhile the door is compiled, with its end-to-end tests: tests often leave a CPU idle.
-pub(crate) fn run_tests(prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
-    let mut counts = Counts::default();
-    let rooms = [
-        "test",
-        PROFILE,
-        "--workspace",
-        "--exclude=triathlon",
-        "--no-fail-fast",
-    ];
-    let door = [
-        "test",
-        PROFILE,
-        "--package=triathlon",
-        "--bins",
-        "--no-fail-fast",
-    ];
-    let compile = [
-        "test",
-        PROFILE,
-        "--package=triathlon",
-        "--no-run",
-        "--quiet",
-    ];
-    let (mut rooms, mut door) = (cargo(&rooms), cargo(&door));
-    prepare(&mut rooms);
-    prepare(&mut door);
-    thread::scope(|scope| {
-        let door = scope.spawn(|| {
-            step("the door and its tests compiled", &mut cargo(&compile))?;
-            output_of_tests(&mut door)
-        });
-        counts.add(tests_by("unit and simulation tests", &mut rooms)?);
-        let door = door.join();
-        let output = door.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        println!("== unit tests of the door, which ran beside them");
-        let text = String::from_utf8_lossy(&output.stdout);
-        print!("{text}");
-        let mut of_door = Counts::default();
-        text.lines().for_each(|line| of_door.add_line(line));
-        if !output.status.success() && of_door.failed == 0 {
-            bail!("the unit tests of the door could not be run to the end");
-        }
-        counts.add(of_door);
-        Ok(counts)
-    })
+/// All tests, compiled.
+pub(crate) struct Tests {
+    programs: Vec<Program>,
+    /// Those that need servers and tools.
+    pub(crate) end_to_end: Program,
 }
 
-/// Runs a test command, and keeps what it prints for later.
-fn output_of_tests(command: &mut Command) -> Result<Output> {
-    let output = command.stderr(Stdio::inherit()).output();
-    output.with_context(|| format!("cannot start {:?}", command.get_program()))
+impl Tests {
+    /// Compiles them.
+    pub(crate) fn compile() -> Result<Self> {
+        let compile = [
+            "test",
+            PROFILE,
+            "--workspace",
+            "--no-run",
+            "--quiet",
+            "--message-format=json-render-diagnostics",
+        ];
+        let mut programs = programs::compiled(&mut cargo(&compile))?;
+        let end_to_end = programs
+            .iter()
+            .position(|program| program.name == END_TO_END);
+        let Some(end_to_end) = end_to_end else {
+            bail!("cargo compiled no end-to-end tests: {programs:?}");
+        };
+        let end_to_end = programs.remove(end_to_end);
+        // These wait the longest.
+        programs.sort_by_key(|program| program.name != "lab");
+        Ok(Self {
+            programs,
+            end_to_end,
+        })
+    }
+
+    /// Runs every other test that needs no other program, with `prepare` told of each command
+    /// before it starts.
+    pub(crate) fn run(self, prepare: &(dyn Fn(&mut Command) + Sync)) -> Result<Counts> {
+        programs::run("unit and simulation tests", self.programs, prepare)
+    }
+}
+
+/// Runs the examples in the docs, which cargo compiles meanwhile.
+pub(crate) fn examples() -> Result<Counts> {
+    let mut examples = cargo(&["test", PROFILE, "--workspace", "--doc", "--no-fail-fast"]);
+    tests_by("examples in the docs", &mut examples)
 }
 
 /// Runs a test command and counts. A failure to build is an error, a failed test a count.
