@@ -40,7 +40,8 @@ impl Lab<'_> {
         self.tell_block(block, &racers, open.len());
         standby.keep(&racers);
         let is_open = |slot: &Slot| progress.is_open(slot, ground);
-        let share = sweep::block_cost(self.experiment, block, &is_open) / open.len() as u64;
+        let cost = ground.block_cost(self.experiment, block, &is_open);
+        let share = cost / open.len() as u64;
         let mut lap = Lap {
             round: block.round,
             attempt: block.attempt,

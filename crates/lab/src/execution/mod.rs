@@ -29,7 +29,7 @@ use crate::scratch::Scratch;
 use crate::server::{Installed, Search};
 use crate::site::Site;
 use crate::store::Store;
-use crate::sweep::{self, Racer, Round, Slot};
+use crate::sweep::{self, Block, Racer, Round, Slot};
 use crate::trial::{Place, Target};
 
 use progress::Progress;
@@ -440,6 +440,17 @@ impl Ground {
             }
             Racer::Server(index) => self.servers[index].as_ref(),
         }
+    }
+
+    /// What the open trials of `block` take.
+    fn block_cost(
+        &self,
+        experiment: &Experiment,
+        block: &Block,
+        is_open: &dyn Fn(&Slot) -> bool,
+    ) -> Span {
+        let steady_within = |racer| self.installed(racer)?.product.steady_within();
+        sweep::block_cost(experiment, block, is_open, &steady_within)
     }
 }
 

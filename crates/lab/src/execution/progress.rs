@@ -98,7 +98,7 @@ impl Progress {
                 for block in self.attempt(rounds, index, attempt, ground) {
                     let is_open = |slot: &Slot| self.is_open(slot, ground);
                     let open = block.slots.iter().filter(|slot| is_open(slot)).count();
-                    let cost = sweep::block_cost(experiment, &block, &is_open);
+                    let cost = ground.block_cost(experiment, &block, &is_open);
                     self.all += open;
                     self.cost_left += cost;
                     if attempt < self.repeats {

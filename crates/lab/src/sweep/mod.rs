@@ -16,7 +16,7 @@ use model::experiment::{AccessLog, Network, Order, Placement, ServerVariant, Spe
 use model::units::Rate;
 use model::{Bytes, Experiment, Random, Span};
 
-pub use budget::{Cost, Scaled, rounds_needed, scale, untold};
+pub use budget::{Cost, Present, Scaled, rounds_needed, scale, untold};
 pub(crate) use budget::{block_cost, restart};
 pub use model::experiment::REPEATS_MAX;
 pub use study::{fit_cores, shortfall, without_veth};

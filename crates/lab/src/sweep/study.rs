@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
     use crate::experiment::{BUILT_IN, parse};
-    use crate::sweep::{Cost, scale};
+    use crate::sweep::{Cost, Present, scale};
 
     fn study(name: &str, overrides: &[&str]) -> Experiment {
         let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
@@ -195,7 +195,7 @@ mod tests {
             let present = servers.filter(|(_, server)| {
                 server.cores == 1 && !built.contains(&server.product.as_str())
             });
-            let present: Vec<usize> = present.map(|(index, _)| index).collect();
+            let present: Present = present.map(|(index, _)| index).collect();
             let scaled = scale(&experiment, &present, 32, budget);
             assert!(scaled.fits, "{name}: {:?}", scaled.said);
             assert_eq!(shortfall(&experiment, &scaled.experiment), None, "{name}");
@@ -206,7 +206,7 @@ mod tests {
     fn a_budget_that_fits_leaves_a_study_what_it_cannot_do_without() {
         for (name, _) in BUILT_IN {
             let (experiment, _) = fit_cores(&study(name, &[]), 1);
-            let present: Vec<usize> = (0..experiment.servers().len())
+            let present: Present = (0..experiment.servers().len())
                 .filter(|index| experiment.servers()[*index].cores == 1)
                 .collect();
             let whole = Cost::of(&experiment, &present, 32).time;

@@ -511,7 +511,7 @@ fn a_server_that_is_compiled_while_it_runs_is_warmed_up_until_it_is_steady() {
     let servers = folder.path().display().to_string();
     let results = tempfile::tempdir().unwrap();
     let run = tiny("mine", results.path(), &["--servers", &servers]).expect_measured();
-    let said = "up to 12 s more for each start of mine, until its rate is steady";
+    let said = "of that 12 s for each start of mine, at most, until its rate is steady";
     assert!(run.stderr.contains(said), "{run:#?}");
     assert!(run.stderr.contains("was warmed up for"), "{run:#?}");
     for trial in trials(results.path()) {

@@ -3,9 +3,9 @@
 //! its comparisons need. Where all of that is not enough, what has the least priority is left out.
 //! What was scaled is told.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::experiment::{Counts, OneOrMany, RELOAD_WINDOW_MIN, RateText, Restart};
+use model::experiment::{Counts, OneOrMany, RELOAD_WINDOW_MIN, RateText, Restart, ServerVariant};
 use model::{Experiment, ExperimentFile, Span};
 use verdict::words;
 
@@ -25,6 +25,46 @@ const DURATION_MIN: Span = Span::from_ms(200);
 /// Fewer points on an axis are no curve.
 const POINTS_MIN: usize = 3;
 
+/// The servers of an experiment that are installed, by their indices.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Present {
+    /// How long one is warmed up at most until its rate is steady, if it gets faster while it runs.
+    servers: BTreeMap<usize, Option<Span>>,
+}
+
+impl FromIterator<(usize, Option<Span>)> for Present {
+    fn from_iter<I: IntoIterator<Item = (usize, Option<Span>)>>(servers: I) -> Self {
+        let servers = servers.into_iter().collect();
+        Self { servers }
+    }
+}
+
+impl FromIterator<usize> for Present {
+    fn from_iter<I: IntoIterator<Item = usize>>(servers: I) -> Self {
+        servers.into_iter().map(|index| (index, None)).collect()
+    }
+}
+
+impl Present {
+    fn has(&self, index: usize) -> bool {
+        self.servers.contains_key(&index)
+    }
+
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// How long `racer` is warmed up at most until its rate is steady, if it gets faster while it
+    /// runs.
+    fn steady_within(&self, racer: Racer) -> Option<Span> {
+        match racer {
+            Racer::Ceiling { .. } => None,
+            Racer::Server(index) => *self.servers.get(&index)?,
+        }
+    }
+}
+
 /// What an experiment costs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Cost {
@@ -40,14 +80,14 @@ pub struct Cost {
 
 impl Cost {
     /// Of `experiment` with `present` of its servers installed, if no trial is void.
-    pub fn of(experiment: &Experiment, present: &[usize], at_once: u32) -> Self {
+    pub fn of(experiment: &Experiment, present: &Present, at_once: u32) -> Self {
         let is_present = |racer: Racer| match racer {
             Racer::Ceiling { .. } => true,
-            Racer::Server(index) => present.contains(&index),
+            Racer::Server(index) => present.has(index),
         };
         let one = changed(experiment, |file| file.experiment.rounds = 1);
         // The seed moves trials, and none of them away.
-        let cost = Self::of_those(&one, 0, at_once, &|slot| is_present(slot.racer));
+        let cost = Self::of_those(&one, present, (0, at_once), &|slot| is_present(slot.racer));
         let rounds = experiment.rounds();
         Self {
             trials: cost.trials * rounds,
@@ -60,10 +100,11 @@ impl Cost {
     /// Of those trials of `experiment`, in the order of `seed`, that are open, if none is void.
     pub fn of_those(
         experiment: &Experiment,
-        seed: u64,
-        at_once: u32,
+        present: &Present,
+        (seed, at_once): (u64, u32),
         is_open: &dyn Fn(&Slot) -> bool,
     ) -> Self {
+        let steady_within = |racer| present.steady_within(racer);
         let mut cost = Self {
             trials: 0,
             ceilings: 0,
@@ -76,8 +117,8 @@ impl Cost {
             let is_ceiling = |slot: &&Slot| matches!(slot.racer, Racer::Ceiling { .. });
             cost.trials += count(slots().count());
             cost.ceilings += count(slots().filter(is_ceiling).count());
-            cost.starts += starts(experiment, block, is_open);
-            cost.time += block_cost(experiment, block, is_open);
+            cost.starts += count(starts(experiment, block, is_open).len());
+            cost.time += block_cost(experiment, block, is_open, &steady_within);
         }
         cost
     }
@@ -91,16 +132,16 @@ pub fn rounds_needed(servers: usize, workloads: usize) -> u32 {
     u32::try_from(rounds).expect("the logarithm of a count is small")
 }
 
-/// What the rounds of `experiment` cannot tell with `present` of its servers installed, a sentence;
+/// What the rounds of `experiment` cannot tell with so many of its servers installed, a sentence;
 /// none where there are enough.
-pub fn untold(experiment: &Experiment, present: &[usize]) -> Option<String> {
+pub fn untold(experiment: &Experiment, present: usize) -> Option<String> {
     let (rounds, workloads) = (experiment.rounds(), experiment.workloads().len());
-    let needed = rounds_needed(present.len(), workloads);
+    let needed = rounds_needed(present, workloads);
     if rounds >= needed {
         return None;
     }
     let shown = words::plural(u64::from(rounds), "round");
-    let comparisons = present.len().saturating_sub(1) * workloads;
+    let comparisons = present.saturating_sub(1) * workloads;
     let least = rounds_needed(1, 1);
     let interval = if rounds < least {
         format!("there are no 95 % intervals below {least}")
@@ -118,10 +159,12 @@ pub fn untold(experiment: &Experiment, present: &[usize]) -> Option<String> {
 }
 
 /// What the trials of `block` take that `is_open` lets pass, with the starts that they need.
+/// Servers that are warmed up until their rate is steady take as long as they may.
 pub(crate) fn block_cost(
     experiment: &Experiment,
     block: &Block,
     is_open: &dyn Fn(&Slot) -> bool,
+    steady_within: &dyn Fn(Racer) -> Option<Span>,
 ) -> Span {
     let open: Vec<&Slot> = block.slots.iter().filter(|slot| is_open(slot)).collect();
     let racers: BTreeSet<Racer> = open.iter().map(|slot| slot.racer).collect();
@@ -138,29 +181,26 @@ pub(crate) fn block_cost(
             around * u64::from(trials) + windows + thaw
         }
     };
-    let starts = u64::from(starts(experiment, block, is_open));
+    let warmup = experiment.warmup();
+    let start = |racer| match steady_within(racer) {
+        Some(limit) if !warmup.is_zero() => START + warmup.max(limit),
+        _ => START + warmup,
+    };
+    let starts = starts(experiment, block, is_open).into_iter().map(start);
     // The generator's ceiling is that of users who begin together.
     let is_server = |slot: &&&Slot| matches!(slot.racer, Racer::Server(_));
     let turns = open.iter().filter(is_server).count() as u64;
-    (experiment.users().ramp() + turn) * turns
-        + trial * (open.len() as u64 - turns)
-        + (START + experiment.warmup()) * starts
+    (experiment.users().ramp() + turn) * turns + trial * (open.len() as u64 - turns) + starts.sum()
 }
 
-/// One for each racer that is left where it is, one for each trial of the others.
-fn starts(experiment: &Experiment, block: &Block, is_open: &dyn Fn(&Slot) -> bool) -> u32 {
+/// Who starts: once each racer that is left where it is, the others for each trial.
+fn starts(experiment: &Experiment, block: &Block, is_open: &dyn Fn(&Slot) -> bool) -> Vec<Racer> {
     let mut stays = BTreeSet::new();
-    let is_start = |slot: &&Slot| {
-        restart(experiment, slot.racer) == Restart::Trial || stays.insert(slot.racer)
-    };
-    count(
-        block
-            .slots
-            .iter()
-            .filter(|slot| is_open(slot))
-            .filter(is_start)
-            .count(),
-    )
+    let open = block.slots.iter().filter(|slot| is_open(slot));
+    let racers = open.map(|slot| slot.racer);
+    racers
+        .filter(|&racer| restart(experiment, racer) == Restart::Trial || stays.insert(racer))
+        .collect()
 }
 
 /// When that racer is started afresh.
@@ -187,22 +227,26 @@ pub struct Scaled {
 }
 
 /// Makes `experiment` take at most `budget` with `present` of its servers installed.
-pub fn scale(experiment: &Experiment, present: &[usize], at_once: u32, budget: Span) -> Scaled {
+pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: Span) -> Scaled {
     // Whoever is left out moves the others.
-    let labels: BTreeSet<&str> = present
-        .iter()
-        .map(|&index| experiment.servers()[index].label.as_str())
+    let label = |index: usize| experiment.servers()[index].label.as_str();
+    let servers = present.servers.iter();
+    let by_label: BTreeMap<&str, Option<Span>> = servers
+        .map(|(&index, &steady_within)| (label(index), steady_within))
         .collect();
-    let present_of = |candidate: &Experiment| -> Vec<usize> {
+    let labels: BTreeSet<&str> = by_label.keys().copied().collect();
+    let present_of = |candidate: &Experiment| -> Present {
         let servers = candidate.servers().iter().enumerate();
-        let present = servers.filter(|(_, server)| labels.contains(server.label.as_str()));
-        present.map(|(index, _)| index).collect()
+        let of = |(index, server): (usize, &ServerVariant)| {
+            Some((index, *by_label.get(server.label.as_str())?))
+        };
+        servers.filter_map(of).collect()
     };
     let fits = |candidate: &Experiment| {
         Cost::of(candidate, &present_of(candidate), at_once).time <= budget
     };
     let least_rounds = |candidate: &Experiment| {
-        rounds_needed(present_of(candidate).len(), candidate.workloads().len())
+        rounds_needed(present_of(candidate).count(), candidate.workloads().len())
     };
     let (mut current, mut said) = leave_out(experiment, &labels, &|candidate| {
         fits(&smallest(candidate, least_rounds(candidate)))

@@ -1,10 +1,15 @@
 use super::super::tests::{AT_ONCE, first_heat};
 use super::*;
 
+/// These servers are installed.
+fn these(servers: &[usize]) -> Present {
+    servers.iter().copied().collect()
+}
+
 #[test]
 fn the_first_heat_takes_at_most_four_minutes_with_four_servers() {
     let experiment = first_heat(&[]);
-    let cost = Cost::of(&experiment, &[0, 1, 2, 3], AT_ONCE);
+    let cost = Cost::of(&experiment, &these(&[0, 1, 2, 3]), AT_ONCE);
     assert_eq!((cost.trials, cost.ceilings, cost.starts), (160, 32, 40));
     assert!(
         (Span::from_s(180)..Span::from_s(240)).contains(&cost.time),
@@ -18,8 +23,13 @@ fn the_first_heat_takes_at_most_four_minutes_with_four_servers() {
 #[test]
 fn what_is_left_is_what_is_not_done() {
     let experiment = first_heat(&[]);
-    let all = Cost::of(&experiment, &[0, 1, 2, 3], AT_ONCE);
-    let left = |done: u32| Cost::of_those(&experiment, 7, AT_ONCE, &|slot| slot.sequence > done);
+    let present = these(&[0, 1, 2, 3]);
+    let all = Cost::of(&experiment, &present, AT_ONCE);
+    let left = |done: u32| {
+        Cost::of_those(&experiment, &present, (7, AT_ONCE), &|slot| {
+            slot.sequence > done
+        })
+    };
     assert_eq!(left(0), all);
     assert_eq!(left(10).trials, all.trials - 10);
     assert!(left(10).time < all.time);
@@ -36,7 +46,7 @@ fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
         "duration=10s",
         "connections={from=10,to=1000,step=10}",
     ]);
-    let present = [0, 1, 2, 3];
+    let present = these(&[0, 1, 2, 3]);
     let full = Cost::of(&big, &present, AT_ONCE).time;
     let scaled = |budget| scale(&big, &present, AT_ONCE, budget);
 
@@ -66,9 +76,9 @@ fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
     assert!(!none.fits);
     // 3 servers against the fourth, 2 workloads: 6 comparisons.
     assert_eq!(none.experiment.rounds(), 8);
-    let two = scale(&big, &[0, 1], AT_ONCE, Span::from_s(1));
+    let two = scale(&big, &these(&[0, 1]), AT_ONCE, Span::from_s(1));
     assert_eq!(two.experiment.rounds(), 7);
-    let one = scale(&big, &[0], AT_ONCE, Span::from_s(1));
+    let one = scale(&big, &these(&[0]), AT_ONCE, Span::from_s(1));
     assert_eq!(one.experiment.rounds(), 6);
     assert_eq!(none.experiment.duration(), Span::from_ms(200));
 }
@@ -94,14 +104,14 @@ fn points_that_a_study_names_are_the_last_that_a_budget_leaves_out() {
     }
     let study = crate::experiment::read("rootusers-2016", &[]).unwrap();
     let study = study.experiment;
-    let present: Vec<usize> = (0..study.servers().len()).collect();
+    let present: Present = (0..study.servers().len()).collect();
     let least = scale(&study, &present, AT_ONCE, Span::from_s(1));
     assert_eq!(least.experiment.connections(), [1, 100, 1000]);
 }
 
 #[test]
 fn a_budget_shortens_the_warm_up_with_the_windows_as_far_as_the_experiment_allows() {
-    let all = [0, 1, 2, 3];
+    let all = these(&[0, 1, 2, 3]);
     let scaled = |least: &[&str], seconds: u64| {
         let overrides = [&["rounds=10", "duration=30s", "warmup=30s"], least].concat();
         scale(
@@ -156,7 +166,7 @@ fn a_budget_leaves_out_what_would_make_windows_too_short() {
         let overrides = ["rounds=8", "duration=10s", "server[3].priority=2", least];
         let scaled = scale(
             &first_heat(&overrides),
-            &[0, 1, 2, 3],
+            &these(&[0, 1, 2, 3]),
             AT_ONCE,
             Span::from_s(200),
         );
@@ -193,7 +203,7 @@ fn a_budget_leaves_out_what_has_the_least_priority_only_where_nothing_less_fits(
         "100 KB file",
     ];
     let check = |present: &[usize], seconds: u64, expected: &[&str], said: &[&str]| {
-        let scaled = scale(&big, present, AT_ONCE, Span::from_s(seconds));
+        let scaled = scale(&big, &these(present), AT_ONCE, Span::from_s(seconds));
         assert_eq!(names(&scaled), expected, "{:?}", scaled.said);
         let told: Vec<&str> = scaled.said.iter().map(String::as_str).collect();
         assert_eq!(told[..said.len()], *said);
@@ -226,10 +236,10 @@ fn a_budget_leaves_out_what_has_the_least_priority_only_where_nothing_less_fits(
 #[test]
 fn fewer_rounds_than_needed_are_left_alone_and_what_they_cannot_tell_is_said() {
     let small = first_heat(&["rounds=2"]);
-    let scaled = scale(&small, &[0], AT_ONCE, Span::from_s(1));
+    let scaled = scale(&small, &these(&[0]), AT_ONCE, Span::from_s(1));
     assert_eq!(scaled.experiment.rounds(), 2);
     let check = |rounds: &str, present: &[usize], expected: Option<&str>| {
-        let found = untold(&first_heat(&[rounds]), present);
+        let found = untold(&first_heat(&[rounds]), present.len());
         assert_eq!(found.as_deref(), expected, "{rounds}");
     };
     check(
@@ -269,7 +279,7 @@ fn rounds_that_are_not_given_are_as_many_as_the_comparisons_need() {
 fn a_search_costs_its_trials() {
     let closed = first_heat(&["duration=1s"]);
     let searched = first_heat(&["duration=1s", "mode=capacity", "objective=errors<1%"]);
-    let cost = |experiment: &Experiment| Cost::of(experiment, &[0, 1, 2, 3], AT_ONCE);
+    let cost = |experiment: &Experiment| Cost::of(experiment, &these(&[0, 1, 2, 3]), AT_ONCE);
     let (plain, search) = (cost(&closed), cost(&searched));
     assert_eq!(plain.trials, search.trials, "one counts of each search");
     let (trials, windows) = capacity::usual(Span::from_s(1));
@@ -282,7 +292,38 @@ fn a_search_costs_its_trials() {
 #[test]
 fn a_budget_leaves_the_connections_of_a_workload() {
     let experiment = first_heat(&["workload[1].connections=[1, 2, 3, 4, 5, 6, 7, 8]"]);
-    let scaled = scale(&experiment, &[0, 1, 2, 3], AT_ONCE, Span::from_s(1));
+    let scaled = scale(&experiment, &these(&[0, 1, 2, 3]), AT_ONCE, Span::from_s(1));
     let workload = &scaled.experiment.workloads()[1];
     assert_eq!(scaled.experiment.connections_of(workload).len(), 8);
+}
+
+/// One of them gets faster while it runs: it is warmed up until it is steady.
+#[test]
+fn servers_that_are_warmed_up_until_they_are_steady_cost_their_limit() {
+    let limit = Span::from_s(30);
+    let some = |limit| -> Present { [(0, None), (1, limit)].into_iter().collect() };
+    let cost = |overrides: &[&str], limit| {
+        let experiment = first_heat(&[&["rounds=7"], overrides].concat());
+        Cost::of(&experiment, &some(limit), AT_ONCE)
+    };
+    let (plain, steady) = (cost(&[], None), cost(&[], Some(limit)));
+    assert_eq!(plain.starts, steady.starts);
+    let warmup = first_heat(&[]).warmup();
+    assert_eq!(steady.time - plain.time, (limit - warmup) * 7);
+    // Nobody is warmed up where the experiment does not want it.
+    let none = |limit| cost(&["warmup=0s"], limit).time;
+    assert_eq!(none(None), none(Some(limit)));
+    // A budget leaves out rather who costs so much.
+    let budget = |limit| {
+        let overrides = ["rounds=7", "server[1].priority=2"];
+        let scaled = scale(
+            &first_heat(&overrides),
+            &some(limit),
+            AT_ONCE,
+            Span::from_s(120),
+        );
+        assert!(scaled.fits, "{:?}", scaled.said);
+        scaled.experiment.servers().len()
+    };
+    assert_eq!((budget(None), budget(Some(limit))), (4, 3));
 }

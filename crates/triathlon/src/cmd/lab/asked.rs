@@ -10,7 +10,7 @@ use lab::experiment::{ReadError, Source};
 use lab::pair::Pair;
 use lab::server::{Catalogue, Installed};
 use lab::store::Store;
-use lab::sweep::{self, Cost, Racer, Slot, scale};
+use lab::sweep::{self, Cost, Present, Racer, Slot, scale};
 use model::{Environment, Experiment, Manifest, Span};
 use verdict::words;
 
@@ -171,8 +171,8 @@ impl Asked {
             }
         };
         let is_open = |slot: &Slot| can_be(slot) && !done.contains(&slot.sequence);
-        let (seed, at_once) = (manifest.order_seed, manifest.at_once);
-        let cost = Cost::of_those(&self.experiment, seed, at_once, &is_open);
+        let order = (manifest.order_seed, manifest.at_once);
+        let cost = Cost::of_those(&self.experiment, &super::here(servers), order, &is_open);
         Some((done.len(), cost))
     }
 
@@ -185,7 +185,7 @@ impl Asked {
     /// Scales it down to the budget, if there is one.
     pub(super) fn fit(
         &mut self,
-        installed: &[usize],
+        installed: &Present,
         at_once: u32,
         budget: Option<Span>,
     ) -> anyhow::Result<()> {

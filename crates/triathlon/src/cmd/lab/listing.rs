@@ -177,20 +177,20 @@ pub(super) fn grid(
         line("", &said);
     }
     let present = (0..servers.len()).filter(|index| servers[*index].is_some());
-    if let Some(said) = untold(experiment, &present.collect::<Vec<_>>()) {
+    if let Some(said) = untold(experiment, present.count()) {
         line("too few", &said);
     }
     text
 }
 
-/// What servers take that get faster while they run.
+/// What of that is for servers that get faster while they run.
 fn growing(experiment: &Experiment, servers: &[Option<Installed>]) -> impl Iterator<Item = String> {
     let pairs = experiment.servers().iter().zip(servers);
     pairs.filter_map(|(variant, server)| {
         let limit = server.as_ref()?.product.steady_within()?.people();
         let label = &variant.label;
         Some(format!(
-            "and up to {limit} more for each start of {label}, until its rate is steady"
+            "of that {limit} for each start of {label}, at most, until its rate is steady"
         ))
     })
 }

@@ -24,7 +24,7 @@ use lab::pair::Pair;
 use lab::probe::question::{self, Question};
 use lab::scratch::Scratch;
 use lab::server::{Installed, Search};
-use lab::sweep::Cost;
+use lab::sweep::{Cost, Present};
 use lab::{LabError, condition};
 use model::{Environment, Experiment, Span};
 use sys::process::Interrupt;
@@ -241,10 +241,13 @@ fn divide(environment: &Environment, experiment: &Experiment) -> Division {
     cpus::for_servers(allowed, siblings, cores, &far)
 }
 
-/// Those of `servers` that are installed, by their indices.
-fn here(servers: &[Option<Installed>]) -> Vec<usize> {
-    let is_here = |index: &usize| servers[*index].is_some();
-    (0..servers.len()).filter(is_here).collect()
+/// Those of `servers` that are installed.
+fn here(servers: &[Option<Installed>]) -> Present {
+    let servers = servers.iter().enumerate();
+    let here = |(index, server): (usize, &Option<Installed>)| {
+        Some((index, server.as_ref()?.product.steady_within()))
+    };
+    servers.filter_map(here).collect()
 }
 
 /// What is to be run, and what of it is left.
