@@ -10,12 +10,26 @@ use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::check::programs::Program;
 use crate::check::{self, Counts, Spare, Tests};
 use crate::command::print_times;
 use crate::packages;
 
 /// Open files that the suite needs: a thousand connections on both ends, twice, and room.
 const OPEN_FILES: &str = "65536";
+
+/// What is in the names of end-to-end tests that run labs. In these, servers and generators work all
+/// the time, so that fewer of them run at a time; the others wait for windows and timeouts.
+const LABS: &[&str] = &[
+    "ci::",
+    "comparisons::",
+    "disturbed::",
+    "first_heat",
+    "keys::",
+    "lab",
+    "servers",
+    "unfair::",
+];
 
 /// Runs it.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -47,22 +61,35 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .env("TRIATHLON_SLOW_TESTS", "1")
             .env("TRIATHLON_NOT_RUN", &not_run);
     };
-    let mut end_to_end = tests.end_to_end.command();
-    prepare(&mut end_to_end);
-    end_to_end.arg(format!("--test-threads={}", threads()));
+    let end_to_end = tests.end_to_end.clone();
     let mut counts = check::examples()?;
     let beside = Spare::start(check::lints_and_docs());
     counts.add(tests.run(&prepare)?);
-    counts.add(check::tests_by("end-to-end tests", &mut end_to_end)?);
+    counts.add(run_end_to_end(&end_to_end, &prepare)?);
     beside.finish()?;
     print_times();
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
 }
 
-/// How many end-to-end tests run at a time: they wait for windows, timeouts and the disk more than
-/// half of their time. With one more on two CPUs, some miss what they wait for.
-fn threads() -> usize {
-    2 * thread::available_parallelism().map_or(1, std::num::NonZero::get) + 1
+/// Runs the end-to-end tests: those of labs, and all others beside them.
+fn run_end_to_end(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
+    let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let command = |threads: usize| {
+        let mut command = program.command();
+        prepare(&mut command);
+        command.arg(format!("--test-threads={threads}"));
+        command
+    };
+    let (mut labs, mut others) = (command(cpus + 1), command(2 * cpus));
+    labs.args(LABS);
+    others.args(LABS.iter().flat_map(|name| ["--skip", name]));
+    thread::scope(|scope| {
+        let labs = scope.spawn(|| check::tests_by("end-to-end tests of labs", &mut labs));
+        let mut counts = check::tests_by("other end-to-end tests", &mut others)?;
+        let labs = labs.join();
+        counts.add(labs.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        Ok(counts)
+    })
 }
 
 /// Starts this program once more below a shell that raised the limit of open files.
