@@ -386,74 +386,86 @@ struct File {
     histogram: String,
 }
 
-impl Serialize for Distribution {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let all = self.count + self.censored;
+impl From<&Distribution> for File {
+    fn from(distribution: &Distribution) -> Self {
+        let all = distribution.count + distribution.censored;
         let us = |q| {
-            let value = self.quantile(q).map(Span::as_us_f64);
+            let value = distribution.quantile(q).map(Span::as_us_f64);
             value.filter(|_| support(all, q) > Support::TooFew)
         };
-        File {
+        Self {
             unit: "us".to_owned(),
             p50: us(0.5),
             p90: us(0.9),
             p99: us(0.99),
             p99_9: us(0.999),
             p99_99: us(0.9999),
-            max: self
+            max: distribution
                 .max()
-                .filter(|_| self.censored == 0)
+                .filter(|_| distribution.censored == 0)
                 .map(Span::as_us_f64),
-            mean: self.mean().map(Span::as_us_f64),
-            min: self.min().map(Span::as_us_f64),
-            count: self.count,
-            censored: self.censored,
-            clamped: self.clamped,
-            sum_ns: self.sum_ns,
-            min_ns: self.min().map_or(0, Span::as_ns),
-            max_ns: self.max_ns,
-            digits: self.shape.digits,
+            mean: distribution.mean().map(Span::as_us_f64),
+            min: distribution.min().map(Span::as_us_f64),
+            count: distribution.count,
+            censored: distribution.censored,
+            clamped: distribution.clamped,
+            sum_ns: distribution.sum_ns,
+            min_ns: distribution.min().map_or(0, Span::as_ns),
+            max_ns: distribution.max_ns,
+            digits: distribution.shape.digits,
             histogram_unit: "ns".to_owned(),
-            histogram: self.to_base64(),
+            histogram: distribution.to_base64(),
         }
-        .serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Distribution {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::Error;
-        let file = File::deserialize(deserializer)?;
-        let shape = match file.digits {
+impl Serialize for Distribution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        File::from(self).serialize(serializer)
+    }
+}
+
+impl File {
+    /// The distribution that it is the form of. Whoever reads one compiles none of this.
+    fn read(self) -> Result<Distribution, String> {
+        let shape = match self.digits {
             2 => Shape::INTERVAL,
             3 => Shape::TOTAL,
-            other => return Err(Error::custom(format!("{other} digits: expected 2 or 3"))),
+            other => return Err(format!("{other} digits: expected 2 or 3")),
         };
-        let bytes = BASE64.decode(&file.histogram).map_err(Error::custom)?;
+        let bytes = BASE64.decode(&self.histogram);
+        let bytes = bytes.map_err(|error| error.to_string())?;
         let hdr: hdrhistogram::Histogram<u64> = HdrDeserializer::new()
             .deserialize(&mut bytes.as_slice())
-            .map_err(|error| Error::custom(format!("histogram: {error:?}")))?;
-        let mut distribution = Self::new(shape);
+            .map_err(|error| format!("histogram: {error:?}"))?;
+        let mut distribution = Distribution::new(shape);
         for value in hdr.iter_recorded() {
             distribution.record_n(
                 Span::from_ns(value.value_iterated_to()),
                 value.count_at_value(),
             );
         }
-        if distribution.count != file.count {
-            return Err(Error::custom(format!(
+        if distribution.count != self.count {
+            return Err(format!(
                 "the histogram holds {} values, the count says {}",
-                distribution.count, file.count
-            )));
+                distribution.count, self.count
+            ));
         }
-        if file.count > 0 {
-            distribution.sum_ns = file.sum_ns;
-            distribution.min_ns = file.min_ns;
-            distribution.max_ns = file.max_ns;
+        if self.count > 0 {
+            distribution.sum_ns = self.sum_ns;
+            distribution.min_ns = self.min_ns;
+            distribution.max_ns = self.max_ns;
         }
-        distribution.clamped = file.clamped;
-        distribution.censored = file.censored;
+        distribution.clamped = self.clamped;
+        distribution.censored = self.censored;
         Ok(distribution)
+    }
+}
+
+impl<'de> Deserialize<'de> for Distribution {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = File::deserialize(deserializer)?.read();
+        read.map_err(serde::de::Error::custom)
     }
 }
 
