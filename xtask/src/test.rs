@@ -18,16 +18,19 @@ use crate::packages;
 /// Open files that the suite needs: a thousand connections on both ends, twice, and room.
 const OPEN_FILES: &str = "65536";
 
-/// What is in the names of end-to-end tests that run labs. In these, servers and generators work all
-/// the time, so that fewer of them run at a time; the others wait for windows and timeouts.
+/// What the names of end-to-end tests have in which servers and generators of labs work all the
+/// time, so that fewer of them run at a time; the others wait for windows and timeouts.
 const LABS: &[&str] = &[
     "ci::",
     "comparisons::",
     "disturbed::",
-    "first_heat",
+    "first_heat::",
     "keys::",
-    "lab",
-    "servers",
+    "lab::",
+    "lab_exits::",
+    "lab_tls::",
+    "lab_users::",
+    "servers::",
     "unfair::",
 ];
 
