@@ -3,6 +3,8 @@
 //! its comparisons need. Where all of that is not enough, what has the least priority is left out.
 //! What was scaled is told.
 
+mod present;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::experiment::{Counts, OneOrMany, RELOAD_WINDOW_MIN, RateText, Restart, ServerVariant};
@@ -11,6 +13,8 @@ use verdict::words;
 
 use super::{Block, Racer, Slot, schedule, settle, spread};
 use crate::capacity;
+
+pub use self::present::Present;
 
 /// What one trial takes beside its window: new connections, meters, the generator's start and end,
 /// storing. Measured on two cores of 2.5 GHz.
@@ -24,46 +28,6 @@ const THAW: Span = Span::from_ms(45);
 const DURATION_MIN: Span = Span::from_ms(200);
 /// Fewer points on an axis are no curve.
 const POINTS_MIN: usize = 3;
-
-/// The servers of an experiment that are installed, by their indices.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Present {
-    /// How long one is warmed up at most until its rate is steady, if it gets faster while it runs.
-    servers: BTreeMap<usize, Option<Span>>,
-}
-
-impl FromIterator<(usize, Option<Span>)> for Present {
-    fn from_iter<I: IntoIterator<Item = (usize, Option<Span>)>>(servers: I) -> Self {
-        let servers = servers.into_iter().collect();
-        Self { servers }
-    }
-}
-
-impl FromIterator<usize> for Present {
-    fn from_iter<I: IntoIterator<Item = usize>>(servers: I) -> Self {
-        servers.into_iter().map(|index| (index, None)).collect()
-    }
-}
-
-impl Present {
-    fn has(&self, index: usize) -> bool {
-        self.servers.contains_key(&index)
-    }
-
-    /// How many there are.
-    fn count(&self) -> usize {
-        self.servers.len()
-    }
-
-    /// How long `racer` is warmed up at most until its rate is steady, if it gets faster while it
-    /// runs.
-    fn steady_within(&self, racer: Racer) -> Option<Span> {
-        match racer {
-            Racer::Ceiling { .. } => None,
-            Racer::Server(index) => *self.servers.get(&index)?,
-        }
-    }
-}
 
 /// What an experiment costs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -230,9 +194,9 @@ pub struct Scaled {
 pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: Span) -> Scaled {
     // Whoever is left out moves the others.
     let label = |index: usize| experiment.servers()[index].label.as_str();
-    let servers = present.servers.iter();
+    let servers = present.servers();
     let by_label: BTreeMap<&str, Option<Span>> = servers
-        .map(|(&index, &steady_within)| (label(index), steady_within))
+        .map(|(index, steady_within)| (label(index), steady_within))
         .collect();
     let labels: BTreeSet<&str> = by_label.keys().copied().collect();
     let present_of = |candidate: &Experiment| -> Present {
