@@ -369,11 +369,12 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
         protocol: u32,
     }
     let nonsense = |error: serde_json::Error| Unreadable::Nonsense(error.to_string());
-    let Version { protocol } = serde_json::from_slice(bytes).map_err(nonsense)?;
+    let text = str::from_utf8(bytes).map_err(|error| Unreadable::Nonsense(error.to_string()))?;
+    let Version { protocol } = serde_json::from_str(text).map_err(nonsense)?;
     if protocol != PROTOCOL {
         return Err(Unreadable::Protocol(protocol));
     }
-    let envelope: Envelope<T> = serde_json::from_slice(bytes).map_err(nonsense)?;
+    let envelope: Envelope<T> = serde_json::from_str(text).map_err(nonsense)?;
     Ok(envelope.message)
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::probe::ProbeResult;
+use model::{Json as _, ProbeResult};
 
 use super::{Doing as _, PROBES, ProbeError};
 use crate::environment::rfc3339;
@@ -18,7 +18,8 @@ pub fn create(root: &Path) -> Result<PathBuf, ProbeError> {
 
 /// Writes a result, or writes it again with more passes in it.
 pub fn put(folder: &Path, result: &ProbeResult) -> Result<(), ProbeError> {
-    let text = serde_json::to_string(result)
+    let text = result
+        .to_json()
         .map_err(std::io::Error::other)
         .doing(|| format!("writing down {}", result.label()))?;
     put_file(folder, &format!("{}.json", result.label()), text.as_bytes()).map(drop)
@@ -64,7 +65,7 @@ pub fn read(path: &Path) -> Result<Vec<ProbeResult>, ProbeError> {
 
 fn read_one(file: &Path) -> Result<ProbeResult, ProbeError> {
     let text = fs::read_to_string(file).doing(|| format!("reading {}", file.display()))?;
-    serde_json::from_str(&text)
+    ProbeResult::from_json(text.as_bytes())
         .map_err(std::io::Error::other)
         .doing(|| format!("{} is not a result of 'triathlon probe'", file.display()))
 }

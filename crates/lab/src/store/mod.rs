@@ -15,9 +15,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use model::plan::{FORMAT, FORMAT_OLDEST};
-use model::{Experiment, Gap, Manifest, Trial};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use model::{Experiment, Gap, Json, Manifest, Trial};
 
 use crate::error::LabError;
 
@@ -221,7 +219,7 @@ impl Store {
         self.read_all("gaps", "a gap", &|_| true).collect()
     }
 
-    fn read_all<T: DeserializeOwned>(
+    fn read_all<T: Json>(
         &self,
         folder: &str,
         what: &'static str,
@@ -258,19 +256,18 @@ impl Store {
         Ok(path)
     }
 
-    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, LabError> {
+    fn write_json(&self, name: &str, value: &impl Json) -> Result<PathBuf, LabError> {
         let bytes = self.json(name, value)?;
         self.write(name, &bytes)
     }
 
-    fn json(&self, name: &str, value: &impl Serialize) -> Result<Vec<u8>, LabError> {
-        let mut bytes = serde_json::to_vec(value).map_err(|error| LabError::Damaged {
+    fn json(&self, name: &str, value: &impl Json) -> Result<Vec<u8>, LabError> {
+        let text = value.to_json().map_err(|error| LabError::Damaged {
             path: self.directory.join(name),
             what: "writable",
             why: error.to_string(),
         })?;
-        bytes.push(b'\n');
-        Ok(bytes)
+        Ok((text + "\n").into_bytes())
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, LabError> {
@@ -348,17 +345,13 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, LabError> {
+fn read_json<T: Json>(path: &Path, what: &'static str) -> Result<T, LabError> {
     let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
     parse_json(path, &text, what)
 }
 
-fn parse_json<T: DeserializeOwned>(
-    path: &Path,
-    text: &str,
-    what: &'static str,
-) -> Result<T, LabError> {
-    serde_json::from_str(text).map_err(|error| LabError::Damaged {
+fn parse_json<T: Json>(path: &Path, text: &str, what: &'static str) -> Result<T, LabError> {
+    T::from_json(text.as_bytes()).map_err(|error| LabError::Damaged {
         path: path.to_owned(),
         what,
         why: error.to_string(),

@@ -14,12 +14,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use model::Event;
 use model::distribution::{Distribution, Shape};
 use model::event::Phase;
 use model::plan::Plan;
 use model::record::Record;
 use model::units::{Instant, Span};
+use model::{Event, Json as _};
 use sys::clock;
 use sys::process::{Child, Confinement, Signal};
 
@@ -154,9 +154,8 @@ impl Process {
             .name(format!("part {index}"))
             .spawn(move || read(stdout, index, &news))?;
         let mut stdin = child.take_stdin().expect("its standard input is a pipe");
-        let mut text = serde_json::to_vec(plan.file())?;
-        text.push(b'\n');
-        heard(stdin.write_all(&text))?;
+        let text = plan.file().to_json()? + "\n";
+        heard(stdin.write_all(text.as_bytes()))?;
         Ok(Self {
             workers: workers.clone(),
             child,
@@ -221,7 +220,7 @@ fn heard(written: io::Result<()>) -> io::Result<()> {
 fn read(stdout: ChildStdout, index: usize, news: &Sender<(usize, News)>) {
     let mut why = None;
     for line in BufReader::new(stdout).split(b'\n') {
-        let event = line.and_then(|line| Ok(serde_json::from_slice(&line)?));
+        let event = line.and_then(|line| Ok(Box::new(Event::from_json(&line)?)));
         match event {
             Ok(event) => drop(news.send((index, News::Event(event)))),
             Err(error) => {

@@ -12,7 +12,7 @@ use lab::probe::select::{Wanted, everything, jobs};
 use lab::probe::{Exchange, PROBES, ProbeError, Task, server, shelf};
 use lab::scratch::{self, Scratch};
 use model::plan::Url;
-use model::probe::ProbeResult;
+use model::{Json as _, ProbeResult};
 use report::probe::Side;
 use verdict::words;
 
@@ -449,7 +449,7 @@ fn print(
 ) -> anyhow::Result<()> {
     if request.show == Show::Json {
         for result in &finished.results {
-            out::line(format_args!("{}", serde_json::to_string(result)?))?;
+            out::line(format_args!("{}", result.to_json()?))?;
         }
     } else {
         out::write(&report::probe::table(&side))?;

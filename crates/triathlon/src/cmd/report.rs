@@ -9,7 +9,7 @@ use lab::probe::shelf;
 use lab::scratch::Scratch;
 use lab::store::read_manifest;
 use model::experiment::Gap;
-use model::{Execution, Trial};
+use model::{Execution, Json as _, Trial};
 use report::Run;
 use verdict::TrialSet;
 
@@ -444,7 +444,7 @@ fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     let gaps = files
         .iter()
         .map(|path| {
-            serde_json::from_str(&read(path)?)
+            Gap::from_json(read(path)?.as_bytes())
                 .with_context(|| format!("{} does not describe a gap", path.display()))
         })
         .collect::<anyhow::Result<Vec<Gap>>>()?;

@@ -8,8 +8,8 @@ use lab::LabError;
 use lab::scratch::Scratch;
 use lab::store::digests::{self, Differences};
 use lab::store::{pack, read_manifest};
-use model::Trial;
 use model::plan::{FORMAT, FORMAT_OLDEST};
+use model::{Json as _, Trial};
 
 use crate::out;
 
@@ -118,8 +118,8 @@ pub(super) fn trial(path: &Path, text: &str) -> anyhow::Result<Trial> {
         let path = path.to_owned();
         return Err(LabError::Format { path, format }.into());
     }
-    let mut trial: Trial =
-        serde_json::from_str(text).with_context(|| format!("{} is not a trial", path.display()))?;
+    let mut trial: Trial = Trial::from_json(text.as_bytes())
+        .with_context(|| format!("{} is not a trial", path.display()))?;
     if let Some(point) = &mut trial.point
         && point.id.execution.begun.is_empty()
         && let Some(manifest) = manifest_of(path)

@@ -14,7 +14,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use model::plan::Stop;
-use model::{Event, PlanFile, Trial};
+use model::{Event, Json as _, PlanFile, Trial};
 use sys::process::{Child, Confinement, Interrupt, Leaf, Readiness, Signal, wait_readable};
 
 use self::lines::{LOOK, Lines, Next};
@@ -210,9 +210,8 @@ impl Generator for Local<'_> {
 }
 
 fn hand_in(plan: &PlanFile, stdin: &mut ChildStdin) -> Result<(), LabError> {
-    let mut text = serde_json::to_vec(plan).map_err(|error| failed(error.to_string()))?;
-    text.push(b'\n');
-    match stdin.write_all(&text) {
+    let text = plan.to_json().map_err(|error| failed(error.to_string()))?;
+    match stdin.write_all((text + "\n").as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(failed(format!("it did not take its plan: {error}")))
         }
@@ -267,7 +266,7 @@ fn failed(why: String) -> LabError {
 }
 
 fn read_event(line: &[u8]) -> Result<Event, LabError> {
-    serde_json::from_slice(line).map_err(|error| {
+    Event::from_json(line).map_err(|error| {
         let start = String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned();
         failed(format!(
             "it wrote something that is not an event ({error}): {start}"

@@ -38,7 +38,7 @@ use model::finding::Status;
 use model::plan::{Plan, PlanFile};
 use model::record::{Record, Recovery};
 use model::units::{Instant, Span};
-use model::{Trial, trial};
+use model::{Json as _, Trial, trial};
 use sys::clock;
 use sys::process::Interrupt;
 
@@ -165,7 +165,7 @@ fn read_plan(path: &Path, is_line: bool) -> anyhow::Result<Plan> {
         std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the plan {}", path.display()))?
     };
-    let file: PlanFile = serde_json::from_str(&text)
+    let file = PlanFile::from_json(text.as_bytes())
         .map_err(|error| UsageError(format!("{} is not a plan: {error}", path.display())))?;
     Ok(Plan::try_from(file).map_err(|error| UsageError(error.to_string()))?)
 }

@@ -11,7 +11,7 @@ use model::event::Event;
 use model::plan::Plan;
 use model::record::Sample;
 use model::units::Span;
-use model::{Environment, Record, Trial};
+use model::{Environment, Json as _, Record, Trial};
 
 use super::Args;
 use super::series::Series;
@@ -130,7 +130,7 @@ impl Output {
             return write_event(&Event::Trial(Box::new(trial)));
         }
         if let Some(path) = &args.json {
-            let text = serde_json::to_string(&trial).context("cannot write the trial as JSON")?;
+            let text = trial.to_json().context("cannot write the trial as JSON")?;
             if to_stdout {
                 return out::line(text);
             }
@@ -143,11 +143,10 @@ impl Output {
 
 /// Writes one line of JSON to stdout.
 pub(super) fn write_event(event: &Event) -> anyhow::Result<()> {
-    let mut line = serde_json::to_vec(event).context("cannot write an event as JSON")?;
-    line.push(b'\n');
+    let line = event.to_json().context("cannot write an event as JSON")? + "\n";
     let mut stdout = std::io::stdout().lock();
     stdout
-        .write_all(&line)
+        .write_all(line.as_bytes())
         .and_then(|()| stdout.flush())
         .context("cannot write to stdout")
 }

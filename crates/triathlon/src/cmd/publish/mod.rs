@@ -11,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use lab::store::digests::{self, Digests};
-use model::Trial;
 use model::environment::settings::{is_setting, without_foreign_values};
+use model::{Json as _, Trial};
 use serde_json::Value;
 
 use self::words::{Collector, Words};
@@ -240,7 +240,7 @@ fn json(text: &str, words: &mut Words) -> anyhow::Result<String> {
     let Ok(mut value) = serde_json::from_str::<Value>(text) else {
         return Ok(words.replace(text));
     };
-    let trial = serde_json::from_str::<Trial>(text);
+    let trial = Trial::from_json(text.as_bytes());
     let is_trial = trial.is_ok();
     if let Ok(mut trial) = trial {
         trial.redact();
