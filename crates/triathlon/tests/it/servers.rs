@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::Trial;
 
-use crate::lab::files;
+use crate::lab::{check_answered, files};
 use crate::support::process::{Run, triathlon};
 use crate::support::{need, not_run};
 
@@ -49,6 +49,7 @@ fn check_measured(server: &str, version: &str, processes: usize, more: &[&str]) 
             continue;
         }
         seen += 1;
+        let is_seen = check_answered(&trial);
         let facts = trial.context.server.expect("a server");
         assert_eq!(facts.product, server);
         assert!(facts.version.starts_with(version), "{facts:?}");
@@ -56,12 +57,10 @@ fn check_measured(server: &str, version: &str, processes: usize, more: &[&str]) 
         let before = facts.processes_before.expect("processes");
         assert!(before.len() >= processes, "{server}: {before:?}");
         assert_eq!(Some(before), facts.processes_after, "{server}");
-        assert!(
-            trial.record.achieved_rate > 0.0 || trial.void.is_some(),
-            "{server}"
-        );
-        let usage = trial.usage.server.expect("usage");
-        assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{server}");
+        if is_seen {
+            let usage = trial.usage.server.expect("usage");
+            assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{server}");
+        }
     }
     assert_eq!(seen, 2, "{server}: {run:#?}");
 }

@@ -207,13 +207,11 @@ impl Foreign {
 
 pub(crate) fn foreign(facts: &Facts<'_>) -> Result<Foreign, Blind> {
     let usage = &facts.trial.usage;
-    let Some(system) = usage
-        .system
-        .as_ref()
-        .filter(|system| !system.cpus.is_empty())
-    else {
+    let Some(system) = usage.system.as_ref() else {
         return Err(Blind::Unread(UNREAD));
     };
+    // Between readings that came so late that no tick lies between them, nothing is known of each
+    // CPU. Who ran was read before and after.
     let Some(others) = &system.others else {
         return by_ticks(facts);
     };
@@ -229,7 +227,10 @@ pub(crate) fn foreign(facts: &Facts<'_>) -> Result<Foreign, Blind> {
     let unseen = others.unseen.unwrap_or(Span::ZERO);
     let everywhere = (others.cpu + unseen).as_s_f64() / whole;
     let ours: f64 = sides(usage).sum();
-    let share = if all && everywhere <= 1.0 - ours / number(cpus.len() as u64) {
+    let fits = everywhere <= 1.0 - ours / number(cpus.len() as u64);
+    let share = if system.cpus.is_empty() {
+        everywhere.min(1.0)
+    } else if all && fits {
         everywhere
     } else {
         // Who ran is known to the nanosecond, and where to a tick. An account of more than there
@@ -290,6 +291,9 @@ fn by_ticks(facts: &Facts<'_>) -> Result<Foreign, Blind> {
     ) else {
         return Err(Blind::Unread(UNREAD));
     };
+    if system.cpus.is_empty() {
+        return Err(Blind::Unread(UNREAD));
+    }
     if system.window < Span::from_s(1) {
         return Err(Blind::Coarse(
             "this trial has the CPU time of others only in ticks, too coarse for so short a window"

@@ -39,6 +39,35 @@ fn others(trial: &mut Trial) -> &mut Others {
     system.others.get_or_insert_default()
 }
 
+/// The machine was elsewhere when the window began: both readings came at its end, and no tick lies
+/// between them.
+#[test]
+fn who_had_the_cpus_of_a_window_that_nobody_saw_is_told() {
+    let check = |ms: u64, expected: Option<&str>| {
+        let mut trial = beside(&[("cc1", ms)]);
+        trial.context.server = Some(fixture::server("nginx", "1.22.1"));
+        let system = trial.usage.system.as_mut().unwrap();
+        system.window = Span::from_ms(4);
+        system.cpus.clear();
+        let said = void(&trial).map(|cause| cause.say);
+        assert_eq!(said.as_deref(), expected, "{ms}");
+    };
+    check(
+        790,
+        Some("Other programs used 99 % of CPUs 0-1, where generator and server ran: cc1 99 %."),
+    );
+    check(20, None);
+    // A trial that does not tell who ran has nothing to go by.
+    let mut trial = beside(&[]);
+    let system = trial.usage.system.as_mut().unwrap();
+    system.cpus.clear();
+    system.others = None;
+    assert!(matches!(
+        foreign(&Facts::new(&trial)),
+        Err(Blind::Unread(_))
+    ));
+}
+
 /// CPUs that generator and server used.
 fn ours(trial: &Trial) -> f64 {
     sides(&trial.usage).sum()
