@@ -11,7 +11,7 @@ use std::thread;
 use anyhow::{Context as _, Result, bail};
 
 use crate::check::programs::Program;
-use crate::check::{self, Counts, Spare, Tests};
+use crate::check::{self, Counts, Tests};
 use crate::command::print_times;
 use crate::packages;
 
@@ -49,10 +49,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let not_run = crate::root().join("target/not-run.txt");
     fs::create_dir_all(crate::root().join("target")).context("cannot make target/")?;
     fs::write(&not_run, "").with_context(|| format!("cannot write {}", not_run.display()))?;
-    check::form()?;
     // Nothing runs yet that other work could disturb.
     let tests = thread::scope(|scope| {
         let installing = scope.spawn(|| wanted.install());
+        check::read()?;
         let tests = Tests::compile()?;
         let installed = installing.join();
         installed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -66,10 +66,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let end_to_end = tests.end_to_end.clone();
     let mut counts = check::examples()?;
-    let beside = Spare::start(check::lints_and_docs());
     counts.add(tests.run(&prepare)?);
     counts.add(run_end_to_end(&end_to_end, &prepare)?);
-    beside.finish()?;
     print_times();
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
 }

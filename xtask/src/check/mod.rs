@@ -1,14 +1,12 @@
 //! `cargo xtask check`: all that needs nothing but Rust, in the order in which it fails fastest.
 
 pub(crate) mod programs;
-mod spare;
 
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
 use self::programs::Program;
-pub(crate) use self::spare::Spare;
 use crate::command::{cargo, print_times, step, watch};
 use crate::tidy;
 
@@ -62,10 +60,7 @@ impl Counts {
 
 /// Runs it.
 pub(crate) fn run(_: &[String]) -> Result<()> {
-    form()?;
-    for (title, mut command) in lints_and_docs() {
-        step(title, &mut command)?;
-    }
+    read()?;
     let tests = Tests::compile()?;
     let mut counts = examples()?;
     counts.add(tests.run(&|_| {})?);
@@ -77,16 +72,12 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Formatting and the house rules: what takes no compiler.
-pub(crate) fn form() -> Result<()> {
+/// Formatting, the house rules, lints, docs: what reads all the code and runs none of it.
+pub(crate) fn read() -> Result<()> {
     step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
     let fuzz = ["fmt", "--manifest-path=fuzz/Cargo.toml", "--check"];
     step("format of the fuzz targets", &mut cargo(&fuzz))?;
-    tidy::run(&[])
-}
-
-/// What reads all the code and runs none of it.
-pub(crate) fn lints_and_docs() -> [(&'static str, Command); 2] {
+    tidy::run(&[])?;
     let lints = [
         "clippy",
         PROFILE,
@@ -96,6 +87,7 @@ pub(crate) fn lints_and_docs() -> [(&'static str, Command); 2] {
         "--",
         "-Dwarnings",
     ];
+    step("lints", &mut cargo(&lints))?;
     let docs = [
         "doc",
         PROFILE,
@@ -104,9 +96,7 @@ pub(crate) fn lints_and_docs() -> [(&'static str, Command); 2] {
         "--document-private-items",
         "--quiet",
     ];
-    let mut docs = cargo(&docs);
-    docs.env("RUSTDOCFLAGS", "-Dwarnings");
-    [("lints", cargo(&lints)), ("docs", docs)]
+    step("docs", cargo(&docs).env("RUSTDOCFLAGS", "-Dwarnings"))
 }
 
 /// All tests, compiled.

@@ -1,7 +1,7 @@
 //! Test programs: what cargo compiled for the tests, run by us.
 //!
-//! Cargo runs them one after the other, and as long as it compiles it keeps everybody else from its
-//! folder. Run by us, several run at a time, and lints have the folder meanwhile.
+//! Cargo runs them one after the other, and many wait; run by us, several run at a time. All are
+//! compiled by one command, so that nothing is compiled twice with other features.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

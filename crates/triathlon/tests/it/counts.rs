@@ -153,9 +153,9 @@ fn a_server_stopped_for_two_seconds_is_seen_by_those_who_wait() {
     let nginx = Nginx::start(&program, &[("file", b"seven!\n")]);
     let mut wanted = plan::paced(&nginx.url("file"), 200, 6);
     wanted.connections = 16;
-    let mut running = plan::start(&wanted);
+    let running = plan::start(&wanted);
     wait_until("the window began", || {
-        plan::reached(&mut running, Phase::Measurement)
+        plan::reached(&running, Phase::Measurement)
     });
     std::thread::sleep(Duration::from_secs(1));
     nginx.running().signal_group("STOP");

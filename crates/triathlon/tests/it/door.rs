@@ -80,9 +80,9 @@ fn an_interrupted_run_keeps_what_it_measured() {
     let server = right();
     let mut wanted = plan::paced(&server.url(), 200, 600);
     wanted.workers = 1;
-    let mut running = plan::start(&wanted);
+    let running = plan::start(&wanted);
     wait_until("the window began", || {
-        plan::reached(&mut running, Phase::Measurement)
+        plan::reached(&running, Phase::Measurement)
     });
     let seen = server.requests();
     wait_until("something was measured", || server.requests() > seen + 50);

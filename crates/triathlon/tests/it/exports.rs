@@ -116,7 +116,7 @@ fn metrics_are_told_while_it_runs() {
     let url = server.url();
     let flags = "-d 10m --warmup 0s -c 1 -t 1 -R 100 --metrics 127.0.0.1:0";
     let words = ["load", &url].into_iter().chain(flags.split(' '));
-    let mut running = Running::start(&mut command(words));
+    let running = Running::start(&mut command(words));
     let mut address = String::new();
     wait_until("it says where", || {
         let said = running.stderr();

@@ -46,7 +46,7 @@ fn wanted(url: &str) -> PlanFile {
 }
 
 /// Right answers in the intervals told so far at whose end every connection was open.
-fn answers_over_all(running: &mut Running) -> f64 {
+fn answers_over_all(running: &Running) -> f64 {
     let text = running.stdout();
     // The last line may be cut in two, the others are whole.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -98,7 +98,7 @@ fn fifteen_thousand_connections_at_once() {
         longest = longest.max(latest.elapsed());
         latest = Instant::now();
         memory = [resident(&running), resident(server.running())];
-        answers_over_all(&mut running) >= f64::from(CONNECTIONS)
+        answers_over_all(&running) >= f64::from(CONNECTIONS)
     });
     running.signal("INT");
     let (run, trial) = plan::finish(running);

@@ -250,7 +250,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn a_certificate_made_on_request_is_said_to_be_that() {
-    let mut served = Served::start(&[("small", b"seven!\n")], "--tls-self-signed");
+    let served = Served::start(&[("small", b"seven!\n")], "--tls-self-signed");
     let said = served.stderr();
     assert!(said.contains("self-signed"), "{said}");
     let start = said.find("-----BEGIN").expect("a certificate");
@@ -270,7 +270,7 @@ fn a_certificate_is_read_anew_on_sighup() {
     let (before, after) = (Files::new(), Files::new());
     before.sign("site", |_| {});
     after.sign("site", |_| {});
-    let mut served = before.serve("site", &[("small", b"seven!\n")], "");
+    let served = before.serve("site", &[("small", b"seven!\n")], "");
     let url = https(&served.url("/small"));
     all_right(load(&url, &format!("{} {}", LOOPS[0], before.trust())));
     for file in ["site.pem", "site.key"] {

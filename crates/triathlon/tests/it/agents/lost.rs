@@ -80,7 +80,7 @@ fn an_order_that_nobody_begins_is_given_up() {
         return;
     };
     let (nats, server) = (Nats::start(&nats, ""), right());
-    let mut agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
+    let agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
     let plan = plan::over(plan::counted(&server.url(), 10), &[server.address()]);
     let order = serde_json::json!({ "protocol": 2, "message": { "order": {
         "id": "o", "version": env!("TRIATHLON_BUILD"), "workers": { "start": 0, "end": 1 },

@@ -53,7 +53,7 @@ fn targets_that_the_owner_did_not_name_are_refused() {
         return;
     };
     let (nats, server) = (Nats::start(&nats, ""), right());
-    let mut first = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
+    let first = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
     let _second = agent(&nats.url(), "b", "--targets 192.0.2.0/24 --targets ::1/128");
     let flags = "--agents a,b -t 2 -c 2 -n 10";
     let run = load_by(&server.url(), &nats.url(), flags).expect_code(1);
@@ -81,7 +81,7 @@ fn other_versions_are_refused() {
         return;
     };
     let nats = Nats::start(&nats, "");
-    let mut agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
+    let agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
     let ours = env!("TRIATHLON_BUILD");
     let order = |version: &str, plan: &str| {
         format!(
@@ -131,7 +131,7 @@ fn agents_that_are_not_there_or_at_work_are_told() {
         run.expect_code(code).expect_complaint(words);
     };
     refused("--agents z -n 1", 1, &["no agent 'z'", "there is none"]);
-    let mut first = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
+    let first = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
     refused("--agents a,z -n 1", 1, &["no agent 'z'", "there are a"]);
     let namesake = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
     let two = ["agent 'a'", "two agents have this name"];

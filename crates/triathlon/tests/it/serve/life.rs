@@ -82,7 +82,7 @@ fn every_thread_keeps_to_the_cpus_it_was_given() {
 fn several_addresses_and_workers_serve_the_same() {
     for backend in backends() {
         let flags = format!("--listen [::1]:0 --workers 3 --backend {backend}");
-        let mut server = Served::start(&[("a", b"a")], &flags);
+        let server = Served::start(&[("a", b"a")], &flags);
         let stdout = server.running.stdout();
         let urls: Vec<&str> = stdout.lines().collect();
         let [_, second] = *urls.as_slice() else {
@@ -215,7 +215,7 @@ fn each_request_is_one_line_of_the_log() {
 
 #[test]
 fn a_log_can_go_to_standard_output() {
-    let mut server = Served::start(&[("a", b"a")], "--access-log - --workers 2");
+    let server = Served::start(&[("a", b"a")], "--access-log - --workers 2");
     for count in [1, 2] {
         server.raw("GET /a HTTP/1.0\r\n\r\n");
         wait_until("a line is there at once", || {

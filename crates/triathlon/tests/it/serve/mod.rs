@@ -79,7 +79,7 @@ impl Served {
     }
 
     /// What it wrote to stderr so far.
-    pub(crate) fn stderr(&mut self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         self.running.stderr()
     }
 

@@ -60,7 +60,7 @@ pub(crate) fn finish(running: Running) -> (Run, Trial) {
 }
 
 /// Whether a phase has begun, by what was printed so far.
-pub(crate) fn reached(running: &mut Running, wanted: Phase) -> bool {
+pub(crate) fn reached(running: &Running, wanted: Phase) -> bool {
     // The last line may be cut in two, the others are whole.
     let text = running.stdout();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);

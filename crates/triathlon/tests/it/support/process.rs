@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{Read, Seek as _, Write as _};
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -125,13 +126,13 @@ impl Running {
     }
 
     /// What it wrote to stderr so far.
-    pub(crate) fn stderr(&mut self) -> String {
-        text_of(&mut self.stderr)
+    pub(crate) fn stderr(&self) -> String {
+        text_of(&self.stderr)
     }
 
     /// What it wrote to stdout so far.
-    pub(crate) fn stdout(&mut self) -> String {
-        text_of(&mut self.stdout)
+    pub(crate) fn stdout(&self) -> String {
+        text_of(&self.stdout)
     }
 
     /// Whether it has ended.
@@ -214,11 +215,17 @@ fn signal(name: &str, target: &str) {
         .expect("there is a shell");
 }
 
-fn text_of(file: &mut std::fs::File) -> String {
+/// What is in `file` so far. Whoever writes into it has the same offset, which stays where it is.
+fn text_of(file: &std::fs::File) -> String {
     let mut bytes = Vec::new();
-    file.rewind().expect("a file can be rewound");
-    file.read_to_end(&mut bytes).expect("a file can be read");
-    String::from_utf8_lossy(&bytes).into_owned()
+    let mut part = vec![0; 64 * 1024];
+    loop {
+        let at = bytes.len() as u64;
+        match file.read_at(&mut part, at).expect("a file can be read") {
+            0 => return String::from_utf8_lossy(&bytes).into_owned(),
+            count => bytes.extend_from_slice(&part[..count]),
+        }
+    }
 }
 
 /// The program with arguments, not started yet.
