@@ -1,11 +1,13 @@
 //! `cargo xtask check`: all that needs nothing but Rust, in the order in which it fails fastest.
 
+mod counts;
 pub(crate) mod programs;
 
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
+pub(crate) use self::counts::Counts;
 use self::programs::Program;
 use crate::command::{cargo, print_times, step, watch};
 use crate::tidy;
@@ -16,48 +18,6 @@ const PROFILE: &str = "--profile=suite";
 /// The end-to-end tests.
 const END_TO_END: &str = "triathlon it";
 
-/// How many tests did what.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Counts {
-    /// Tests that passed.
-    pub(crate) passed: u64,
-    /// Tests that failed.
-    pub(crate) failed: u64,
-    /// Tests marked to be ignored: there are none, and tidy keeps it so.
-    pub(crate) ignored: u64,
-}
-
-impl Counts {
-    /// Adds what another step counted.
-    pub(crate) const fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.ignored += other.ignored;
-    }
-
-    /// Reads `test result: ok. 3 passed; 0 failed; 0 ignored; ...`, as the test harness prints it.
-    pub(crate) fn add_line(&mut self, line: &str) {
-        let Some(rest) = line.strip_prefix("test result: ") else {
-            return;
-        };
-        for part in rest.split([';', '.']) {
-            let mut words = part.split_whitespace();
-            let (Some(count), Some(what)) = (words.next(), words.next()) else {
-                continue;
-            };
-            let Ok(count) = count.parse::<u64>() else {
-                continue;
-            };
-            match what {
-                "passed" => self.passed += count,
-                "failed" => self.failed += count,
-                "ignored" => self.ignored += count,
-                _ => {}
-            }
-        }
-    }
-}
-
 /// Runs it.
 pub(crate) fn run(_: &[String]) -> Result<()> {
     read()?;
@@ -65,7 +25,8 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     let mut counts = examples()?;
     counts.add(tests.run(&|_| {})?);
     print_times();
-    println!("{} passed, {} failed", counts.passed, counts.failed);
+    counts.print_failures();
+    println!("{counts}");
     if counts.failed > 0 {
         bail!("{} tests failed", counts.failed);
     }
@@ -155,6 +116,3 @@ pub(crate) fn tests_by(title: &str, command: &mut Command) -> Result<Counts> {
     }
     Ok(counts)
 }
-
-#[cfg(test)]
-mod tests;

@@ -484,14 +484,15 @@ fn servers_are_told_to_read_their_configuration_again() {
         let outcomes = &trial.record.total.outcomes;
         assert!(outcomes[model::Outcome::Ok] > 0, "{facts:?}");
         // Apache with one process and lighttpd have none for a second or two: what is under way
-        // ends first.
+        // ends first. On a busy machine they are told late, with little of the window left.
+        let is_late = after > model::Span::from_ms(1_500);
         let intervals = trial.record.intervals.iter();
         let later = intervals.filter(|one| one.start > after);
         let right: u64 = later
             .map(|one| one.tally.outcomes[model::Outcome::Ok])
             .sum();
         assert!(
-            right > 0 || ["apache", "lighttpd"].contains(&facts.product.as_str()),
+            right > 0 || is_late || ["apache", "lighttpd"].contains(&facts.product.as_str()),
             "{facts:?}"
         );
         if ["nginx", "apache", "haproxy", "h2o"].contains(&facts.product.as_str()) {
@@ -691,12 +692,14 @@ connections = 2
     });
     let of_origin: Vec<&Trial> = of_origin.collect();
     assert_eq!(of_origin.len(), 1, "{run:#?}");
+    let is_seen = check_answered(of_origin[0]);
     let classes = &of_origin[0].record.classes;
     assert_eq!(classes.len(), 2, "{run:#?}");
+    let is_right = |outcomes: &model::OutcomeCounts| {
+        outcomes.failures() == 0 && (outcomes[model::Outcome::Ok] > 0 || !is_seen)
+    };
     assert!(
-        classes
-            .iter()
-            .all(|class| class.outcomes.failures() == 0 && class.outcomes[model::Outcome::Ok] > 0),
+        classes.iter().all(|class| is_right(&class.outcomes)),
         "{run:#?}"
     );
 }
