@@ -1,7 +1,7 @@
 //! The exchanges of one request in the window.
 
 use model::coding::{Coded, Coding, Codings};
-use model::distribution::{Distribution, Narrow};
+use model::distribution::{Distribution, Pair, Which};
 use model::outcome::{Outcome, OutcomeCounts};
 use model::record::Class;
 use model::units::Bytes;
@@ -16,14 +16,17 @@ pub(super) struct Answers {
     content: Bytes,
     /// Those that are complete and have the expected status, by how they are encoded.
     codings: [Coded; Coding::ALL.len()],
-    response_time: Narrow,
-    /// The service times of answers that came whole with their first byte: those of their first
-    /// bytes, too.
-    whole_time: Narrow,
-    /// Those of the others.
-    service_time: Narrow,
-    first_byte_time: Narrow,
+    /// Response times, and the service times of answers that came whole with their first byte:
+    /// those of their first bytes, too.
+    response_and_whole: Pair,
+    /// Service times of the others, and until their first bytes.
+    service_and_first: Pair,
 }
+
+const RESPONSE: Which = Which::First;
+const WHOLE: Which = Which::Second;
+const SERVICE: Which = Which::First;
+const FIRST_BYTE: Which = Which::Second;
 
 impl Answers {
     /// One of them has ended, in an interval with these response times.
@@ -38,17 +41,17 @@ impl Answers {
         self.sent += u64::from(exchange.sent.is_some());
         if outcome == Outcome::Ok {
             let response_time = exchange.response_time();
-            self.response_time.record(response_time);
+            self.response_and_whole.record(RESPONSE, response_time);
             in_interval.record(response_time);
             self.count_times(exchange);
             self.content += exchange.content;
             self.count_coding(exchange);
         } else {
-            self.response_time.record_censored();
+            self.response_and_whole.record_censored(RESPONSE);
             in_interval.record_censored();
             if exchange.sent.is_some() {
-                self.service_time.record_censored();
-                self.first_byte_time.record_censored();
+                self.service_and_first.record_censored(SERVICE);
+                self.service_and_first.record_censored(FIRST_BYTE);
             }
             if outcome == Outcome::Content {
                 self.count_coding(exchange);
@@ -59,13 +62,15 @@ impl Answers {
     #[inline]
     fn count_times(&mut self, exchange: &Exchange) {
         match (exchange.service_time(), exchange.first_byte_time()) {
-            (Some(service), Some(first)) if service == first => self.whole_time.record(service),
+            (Some(service), Some(first)) if service == first => {
+                self.response_and_whole.record(WHOLE, service);
+            }
             (service, first) => {
                 if let Some(service) = service {
-                    self.service_time.record(service);
+                    self.service_and_first.record(SERVICE, service);
                 }
                 if let Some(first) = first {
-                    self.first_byte_time.record(first);
+                    self.service_and_first.record(FIRST_BYTE, first);
                 }
             }
         }
@@ -89,20 +94,18 @@ impl Answers {
     /// As the record tells it.
     pub(super) fn tell(self, name: &str) -> Class {
         let codings = self.codings();
-        let whole_time = self.whole_time.widen();
-        let [service_time, first_byte_time] =
-            [self.service_time, self.first_byte_time].map(|time| {
-                let mut time = time.widen();
-                time.merge(&whole_time);
-                time
-            });
+        let [response_time, whole_time] = self.response_and_whole.widen();
+        let [service_time, first_byte_time] = self.service_and_first.widen().map(|mut time| {
+            time.merge(&whole_time);
+            time
+        });
         Class {
             name: name.to_owned(),
             outcomes: self.outcomes,
             sent: self.sent,
             bytes_content: self.content,
             codings,
-            response_time: self.response_time.widen(),
+            response_time,
             service_time,
             first_byte_time,
             reference: None,

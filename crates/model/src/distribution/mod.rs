@@ -4,7 +4,7 @@
 //! base64) is read by any HdrHistogram tool. Recording is a shift, a subtraction and four adds;
 //! with [`Shape::TOTAL`] an array is 265 KiB, of which only touched pages cost memory.
 
-mod narrow;
+mod pair;
 mod support;
 mod thin;
 
@@ -17,7 +17,7 @@ use hdrhistogram::serialization::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use narrow::Narrow;
+pub use pair::{Pair, Which};
 pub use support::{Support, support};
 pub use thin::Exact;
 

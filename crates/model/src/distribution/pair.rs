@@ -1,0 +1,100 @@
+//! Two distributions with narrow counters: of many at once, more stays in the caches of a CPU.
+
+use super::{Distribution, Shape};
+use crate::units::Span;
+
+/// Two of a [`Distribution`] of the shape [`Shape::TOTAL`], which they become in the end, for two
+/// values of one thing that are near each other: the counters of a bucket lie side by side, so that
+/// both mostly touch one page.
+///
+/// Cost: a branch more for each value, and a quarter of the memory that values touch.
+#[derive(Debug)]
+pub struct Pair {
+    /// What is missing in the wide counters.
+    counts: Box<[[u16; 2]]>,
+    wide: [Distribution; 2],
+}
+
+/// Which of two distributions.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Which {
+    /// That one.
+    First,
+    /// The other.
+    Second,
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        let wide = [(); 2].map(|()| Distribution::new(Shape::TOTAL));
+        Self {
+            counts: vec![[0; 2]; wide[0].counts.len()].into_boxed_slice(),
+            wide,
+        }
+    }
+}
+
+impl Pair {
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, which: Which, value: Span) {
+        let wide = &mut self.wide[which as usize];
+        let index = wide.note(value, 1);
+        let count = &mut self.counts[index][which as usize];
+        *count = count.wrapping_add(1);
+        if *count == 0 {
+            wide.counts[index] += 1 << u16::BITS;
+        }
+    }
+
+    /// As [`Distribution::record_censored`].
+    #[inline]
+    pub const fn record_censored(&mut self, which: Which) {
+        self.wide[which as usize].record_censored();
+    }
+
+    /// The same with wide counters.
+    pub fn widen(self) -> [Distribution; 2] {
+        let Self { counts, mut wide } = self;
+        for (which, wide) in wide.iter_mut().enumerate() {
+            if wide.count > 0 {
+                for (wide, narrow) in wide.counts.iter_mut().zip(&counts) {
+                    *wide += u64::from(narrow[which]);
+                }
+            }
+        }
+        wide
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn both_count_what_wide_ones_count() {
+        let mut random = Random::new(1);
+        let mut pair = Pair::default();
+        let mut wide = [(); 2].map(|()| Distribution::default());
+        for round in 0..600_000_u64 {
+            let ns = match round % 3 {
+                // Often enough that a narrow counter is full.
+                0 => 12_345,
+                1 => random.next_u64() >> (20 + round % 40),
+                _ => 7_200_000_000_000 * (round % 2),
+            };
+            let which = match round % 2 {
+                0 => Which::First,
+                _ => Which::Second,
+            };
+            pair.record(which, Span::from_ns(ns));
+            wide[which as usize].record(Span::from_ns(ns));
+        }
+        pair.record_censored(Which::Second);
+        wide[1].record_censored();
+        assert!(wide == pair.widen());
+        let empty = [(); 2].map(|()| Distribution::default());
+        assert!(Pair::default().widen() == empty);
+    }
+}
