@@ -21,7 +21,8 @@ pub enum Phase {
     Done,
 }
 
-/// One line.
+/// One line. [`Json`](crate::Json) reads and writes all of them; what is derived, all but the
+/// trial: with a tag among its fields it would be read and written by way of a tree.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -54,6 +55,7 @@ pub enum Event {
         response_time_p99_us: Option<f64>,
     },
     /// The result; nothing follows.
+    #[serde(skip)]
     Trial(Box<Trial>),
     /// The run could not be made; nothing follows.
     Failed {

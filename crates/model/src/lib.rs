@@ -19,7 +19,7 @@ pub mod finding;
 pub mod fixture;
 mod hex;
 pub mod http2;
-mod json;
+pub mod json;
 mod mark;
 pub mod outcome;
 pub mod plan;

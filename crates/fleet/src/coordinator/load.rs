@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use model::plan::Stop;
-use model::{PlanFile, Span, Trial};
+use model::{Json as _, PlanFile, Span, Trial};
 use tokio::time::timeout;
 
 use super::intervals::Intervals;
@@ -113,7 +113,8 @@ impl<'a> Load<'a> {
     /// Has it made; what each agent measured.
     pub(super) async fn make(&mut self) -> Result<Vec<Trial>, FleetError> {
         let plan = self.wish.plan;
-        let written = serde_json::to_value(plan)
+        let written = plan.to_json().and_then(|text| serde_json::from_str(&text));
+        let written: serde_json::Value = written
             .map_err(|error| FleetError::Agents(format!("the plan cannot be written: {error}")))?;
         for (position, member) in self.wish.crew.iter().enumerate() {
             let order = Ask::Order(Box::new(Order {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use model::plan::{FORMAT, FORMAT_OLDEST};
-use model::{Plan, PlanFile, Prefix};
+use model::{Json as _, Plan, PlanFile, Prefix};
 
 use super::Resolve;
 
@@ -68,5 +68,6 @@ pub(super) fn read(written: serde_json::Value) -> Result<PlanFile, String> {
              install the same version of triathlon on both"
         ));
     }
-    serde_json::from_value(written).map_err(|error| format!("the order has no plan: {error}"))
+    PlanFile::from_json(written.to_string().as_bytes())
+        .map_err(|error| format!("the order has no plan: {error}"))
 }

@@ -240,6 +240,7 @@ pub enum Tell {
         /// Which order.
         order: String,
         /// Of its part.
+        #[serde(with = "model::json::inside")]
         trial: Box<Trial>,
     },
 }

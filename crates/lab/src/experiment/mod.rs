@@ -231,8 +231,7 @@ fn parse_with(
     let table = DeTable::parse(text).map_err(|error| page.toml_mistake(&error, None))?;
     let table = table.into_inner();
     keys::check(&page, &table)?;
-    let written: ExperimentFile =
-        toml::from_str(text).map_err(|error| page.toml_mistake(&error, Some(&table)))?;
+    let written = written(text).map_err(|error| page.toml_mistake(&error, Some(&table)))?;
     let mut written = if overrides.is_empty() {
         written
     } else {
@@ -264,6 +263,11 @@ fn parse_with(
     known::check(&experiment, servers)
         .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
     Ok((experiment, notes))
+}
+
+/// An experiment as it is written: the only place that compiles the reading of one from TOML.
+fn written(text: &str) -> Result<ExperimentFile, toml::de::Error> {
+    toml::from_str(text)
 }
 
 /// As many rounds as the comparisons of `written` need.

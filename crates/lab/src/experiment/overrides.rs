@@ -14,7 +14,7 @@ pub(super) fn apply(text: &str, overrides: &[String]) -> Result<ExperimentFile, 
     let mut file = None;
     for written in overrides {
         apply_one(&mut table, written)?;
-        let read: ExperimentFile = table.clone().try_into().map_err(|error: toml::de::Error| {
+        let read = super::written(&table.to_string()).map_err(|error| {
             let key = written.split('=').next().unwrap_or_default().trim();
             let path = resolve(written, key).unwrap_or_default().join(".");
             let (why, nearest) = keys::explain_at(&path, error.message());

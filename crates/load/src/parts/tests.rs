@@ -3,11 +3,11 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use model::Environment;
 use model::event::{Event, Phase};
 use model::fixture;
 use model::plan::{Plan, PlanFile};
 use model::record::Record;
+use model::{Environment, Json as _};
 
 use super::run_divided;
 use crate::run::{LoadError, Notice};
@@ -35,7 +35,7 @@ fn run(script: &str, here: &Path, is_stopped: bool) -> (Result<Record, LoadError
     // The machine is looked at by whoever starts the parts.
     trial.environment = Environment::default();
     let trial = Event::Trial(Box::new(trial));
-    let trial = serde_json::to_string(&trial).expect("JSON");
+    let trial = trial.to_json().expect("JSON");
     let result = run_divided(
         &plan(),
         &PARTS,

@@ -10,6 +10,7 @@ use super::file::{ArrivalKind, AskedFile, Counts, LoadFile, LoadMode};
 use super::values::RateText;
 use super::workload::Workload;
 use super::{ExperimentError, WorkloadFile, course, wrong};
+use crate::json::Json as _;
 use crate::plan::{FORMAT, Plan, PlanError, PlanFile, Protocol, Stop, Think, pace};
 use crate::script::{self, Alone, Around, Mistake, Named, Script};
 use crate::units::Span;
@@ -299,7 +300,7 @@ fn check(text: &str, workload: &Workload, streams: u32) -> Result<(), Experiment
         "format": FORMAT, "requests": [], "arrivals": { "kind": "closed" },
         "stop": { "count": 1 }, "connections": 1, "timeout_ns": 1, "workers": 1,
     });
-    let mut plan: PlanFile = serde_json::from_value(plan).expect("it is a plan");
+    let mut plan = PlanFile::from_json(plan.to_string().as_bytes()).expect("it is a plan");
     plan.timeout = Span::from_s(1);
     plan.requests = script.requests;
     plan.script = Some(script.steps);

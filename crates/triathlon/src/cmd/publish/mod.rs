@@ -244,11 +244,11 @@ fn json(text: &str, words: &mut Words) -> anyhow::Result<String> {
     let is_trial = trial.is_ok();
     if let Ok(mut trial) = trial {
         trial.redact();
-        value = serde_json::to_value(&trial)?;
+        value = serde_json::from_str(&trial.to_json()?)?;
     }
     clean(&mut value, "", words);
     if is_trial {
-        serde_json::from_value::<Trial>(value.clone()).context(
+        Trial::from_json(value.to_string().as_bytes()).context(
             "a name that was to be replaced is also a word of the format; publish on a machine \
              that does not have this name",
         )?;

@@ -12,7 +12,7 @@ mod mirror;
 mod there;
 mod words;
 
-use model::Experiment;
+use model::{Experiment, Json as _};
 
 pub(super) use here::run;
 pub(crate) use there::serve;
@@ -31,7 +31,8 @@ fn refused(experiment: &Experiment) -> Option<String> {
             ));
         }
     }
-    let whole = serde_json::to_value(file).expect("an experiment is a tree of plain values");
+    let whole = file.to_json().and_then(|text| serde_json::from_str(&text));
+    let whole: serde_json::Value = whole.expect("an experiment is a tree of plain values");
     let key = allowed::first_strange(&whole)?;
     Some(format!(
         "{key}: an agent takes no command, path or address from an experiment, nor a key that may \

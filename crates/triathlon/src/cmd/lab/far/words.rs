@@ -16,6 +16,7 @@ pub(super) enum Order {
     /// nanoseconds since 1970, where they are known.
     Window(Option<[u64; 2]>),
     /// What came of it.
+    #[serde(with = "model::json::inside")]
     Made(Box<Trial>),
     /// Nothing came of it: why.
     Failed(String),
@@ -62,12 +63,14 @@ pub(crate) enum Word {
     /// A line for people.
     Note(String),
     /// What is about to be measured.
+    #[serde(with = "model::json::inside")]
     Manifest(Box<Manifest>),
     /// A file of results.
     File(File),
     /// A file of results is one no more.
     Gone(String),
     /// A load is to be made.
+    #[serde(with = "model::json::inside")]
     Run(Box<PlanFile>),
     /// How all of it ended. Nothing follows.
     Ended(Ending),
