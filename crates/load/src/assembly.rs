@@ -165,10 +165,7 @@ fn share_of(plan: &Plan, index: u32, is_dictated: bool) -> Share {
             && file.script.is_none()
             && !is_dictated,
         deadline: file.deadline,
-        count: match file.stop {
-            Stop::DurationNs(_) => None,
-            Stop::Count(count) => Some(share(count, index, file.workers)),
-        },
+        count: file.count().map(|count| share(count, index, file.workers)),
         warmup: file.warmup,
         requests_per_connection: file.requests_per_connection,
         timeout: file.timeout,

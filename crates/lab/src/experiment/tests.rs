@@ -377,6 +377,7 @@ fn the_table_of_keys_is_that_of_the_types() {
             "connections": { "from": 1, "to": 2, "step": 1, "also": 4 },
             "arrivals": "fixed", "timeout": "1s", "stages": ["1s:5"], "sources": 1, "workers": 1,
             "placement": "shared", "network": "veth", "overload": true,
+            "requests": 5,
             "protocol": "http2-tls", "streams": 2 },
         "tls": { "certificate": "rsa-2048", "handshake": "full", "version": "1.3", "group": "X25519",
             "suite": "TLS_AES_128_GCM_SHA256" },

@@ -208,6 +208,8 @@ pub struct Load {
     pub waits: bool,
     /// When it ends.
     pub stop: Stop,
+    /// It ends after so many requests, if its time has not come.
+    pub requests: Option<u64>,
     /// From sent to the last byte.
     pub timeout: Span,
     /// How the rate changes; empty: not at all.
@@ -238,6 +240,7 @@ impl Load {
             think: None,
             waits: false,
             stop: Stop::Count(1),
+            requests: None,
             timeout,
             stages: Vec::new(),
             requests_per_connection: None,
@@ -283,6 +286,7 @@ impl Load {
             think: experiment.users().think(),
             waits: true,
             stop: Stop::DurationNs(experiment.duration()),
+            requests: experiment.requests(),
             timeout: experiment.timeout(),
             stages: match cell.rate {
                 None if !experiment.users().come_by_stages() => Vec::new(),
@@ -304,6 +308,7 @@ impl Load {
             ramp: Span::ZERO,
             think: None,
             waits: false,
+            requests: None,
             stages: match self.rate {
                 Some(_) => self.stages,
                 None => Vec::new(),
@@ -356,6 +361,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
         lua: None,
         deadline: None,
         stop,
+        requests_most: load.requests,
         warmup: load.ramp + load.settle,
         connections: load.connections,
         requests_per_connection: load.requests_per_connection,

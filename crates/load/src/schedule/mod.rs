@@ -89,7 +89,7 @@ impl Schedule {
     pub fn new(plan: &Plan, index: u32) -> Self {
         let PlanFile { arrivals, seed, .. } = *plan.file();
         let mut schedule = Self::of((arrivals, plan.curve(), seed), plan.file(), index);
-        if let Stop::Count(count) = plan.file().stop {
+        if let Some(count) = plan.file().count() {
             schedule.left = Some(share(count, index, plan.file().workers));
         }
         schedule

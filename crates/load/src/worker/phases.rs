@@ -314,7 +314,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// is open at the end of the process in the same way.
     pub(super) fn finish(mut self) -> Record {
         let now = self.reactor.now();
-        let end = if self.share.count.is_some() && !self.interrupted {
+        let ended_by_count = self.share.count.is_some() && self.phase != Phase::Drain;
+        let end = if ended_by_count && !self.interrupted {
             self.last_end
         } else {
             now

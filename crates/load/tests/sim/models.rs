@@ -66,6 +66,37 @@ fn a_thought_outlives_its_connection() {
     });
 }
 
+/// A window that has both a time and a number of requests ends with the first of them.
+#[test]
+fn a_window_ends_with_its_requests_or_with_its_time() {
+    where_kernels_never_fail(|| {
+        let plan = |most: u64, length| PlanFile {
+            requests_most: Some(most),
+            warmup: ms(20),
+            ..closed(2, length)
+        };
+        // Two connections make 2,000 requests in a second.
+        let by_count = simulate(plan(1_000, s(5)), hello(Service::Constant(ms(1))));
+        assert_eq!(by_count.total.outcomes[Outcome::Ok], 1_000);
+        assert!(by_count.window < ms(510), "{}", by_count.window);
+        assert_eq!(by_count.drain_phase.outcomes.total(), 0);
+        let by_time = simulate(plan(1_000, ms(100)), hello(Service::Constant(ms(1))));
+        let right = by_time.total.outcomes[Outcome::Ok];
+        assert!((190..=201).contains(&right), "{right}");
+        assert_eq!(by_time.window, ms(100));
+        let open = |most: u64, length| PlanFile {
+            requests_most: Some(most),
+            ..open(4, 1_000, length)
+        };
+        let by_count = simulate(open(300, s(5)), hello(Service::Constant(ms(1))));
+        assert_eq!(by_count.total.outcomes[Outcome::Ok], 300);
+        assert!(by_count.window <= ms(301), "{}", by_count.window);
+        let by_time = simulate(open(300, ms(100)), hello(Service::Constant(ms(1))));
+        assert!((99..=101).contains(&by_time.total.due), "{by_time:?}");
+        assert_eq!(by_time.window, ms(100));
+    });
+}
+
 #[test]
 fn a_count_of_requests_holds_for_users_too() {
     where_kernels_never_fail(|| {

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file::{Counts, LoadFile, LoadMode, WorkloadFile};
+use super::file::{Counts, ExperimentFile, LoadFile, LoadMode, WorkloadFile};
 use super::values::OneOrMany;
-use super::{AXIS_MAX, ExperimentError, wrong};
+use super::{AXIS_MAX, Experiment, ExperimentError, wrong};
 use crate::plan::Stage;
 use crate::plan::pace::{self, Form};
 use crate::threshold::Threshold;
@@ -279,6 +279,37 @@ pub(super) fn networks(load: &LoadFile, is_remote: bool) -> Result<Vec<Network>,
         ));
     }
     Ok(networks)
+}
+
+/// Refuses a number of requests that cannot end a window.
+pub(super) fn check_requests(file: &ExperimentFile) -> Result<(), ExperimentError> {
+    let load = &file.load;
+    let Some(most) = load.requests else {
+        return Ok(());
+    };
+    let changes = !load.stages.is_empty() || !load.user_stages.is_empty();
+    let why = match () {
+        () if most == 0 => "give at least 1",
+        () if load.mode == LoadMode::Capacity => "a search says how long its windows are",
+        () if changes => "stages say how long a window is: leave one of them out",
+        () if file.experiment.reload => {
+            "servers are told to read their configuration again after half of the time: leave out \
+             reload, or this"
+        }
+        () if file.generator.is_some() || file.host.is_some() => {
+            "where generator and servers are on two machines, windows end with their time: leave \
+             it out"
+        }
+        () => return Ok(()),
+    };
+    Err(wrong("load.requests", why))
+}
+
+impl Experiment {
+    /// After how many requests a window ends, if its time has not come.
+    pub const fn requests(&self) -> Option<u64> {
+        self.file.load.requests
+    }
 }
 
 /// The threads of the generator, if somebody said how many.

@@ -402,6 +402,9 @@ pub struct LoadFile {
     /// What lies between generator and servers: one word or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<OneOrMany<Network>>,
+    /// A window ends after so many requests, if its time has not come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Whether it is meant to be more than servers can take.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overload: bool,

@@ -309,6 +309,7 @@ impl TryFrom<ExperimentFile> for Experiment {
         let placements = course::placements(&file.load)?;
         let networks = course::networks(&file.load, agents::are_apart(&file)?)?;
         let workers = course::workers(&file.load)?;
+        course::check_requests(&file)?;
         let users = users::read(&file.load, &file.workload, &workloads)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));

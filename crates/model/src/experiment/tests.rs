@@ -551,3 +551,45 @@ fn servers_are_on_another_machine_where_an_agent_has_them() {
     });
     assert!(Experiment::try_from(secure).is_ok());
 }
+
+#[test]
+fn a_window_that_ends_with_its_requests_has_no_other_end_than_its_time() {
+    let with = |change: &dyn Fn(&mut serde_json::Value)| {
+        Experiment::try_from(file(|value| {
+            value["load"]["requests"] = 100_000.into();
+            change(value);
+        }))
+    };
+    assert_eq!(with(&|_| ()).unwrap().requests(), Some(100_000));
+    let check = |change: &dyn Fn(&mut serde_json::Value), expected: &str| {
+        let error = with(change).unwrap_err();
+        assert_eq!(error.key, "load.requests", "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+    };
+    check(&|file| file["load"]["requests"] = 0.into(), "at least 1");
+    check(
+        &|file| {
+            file["load"]["mode"] = "capacity".into();
+            file["load"]["objective"] = "errors<1%".into();
+        },
+        "a search",
+    );
+    check(
+        &|file| {
+            file["load"]["mode"] = "open".into();
+            file["load"]["stages"] = serde_json::json!(["1s:5"]);
+        },
+        "stages say",
+    );
+    check(
+        &|file| {
+            file["experiment"]["reload"] = true.into();
+            file["experiment"]["duration"] = "2s".into();
+        },
+        "reload",
+    );
+    check(
+        &|file| file["host"] = serde_json::json!({ "server": "rig", "address": "192.0.2.1" }),
+        "two machines",
+    );
+}

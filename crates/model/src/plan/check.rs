@@ -241,6 +241,14 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
         Stop::Count(count) => check(count > 0, "stop", "give at least 1 exchange")?,
         Stop::DurationNs(span) => check(!span.is_zero(), "stop", "give more than 0")?,
     }
+    let is_said_twice = matches!(file.stop, Stop::Count(_)) || !file.stages.is_empty();
+    check(
+        file.requests_most
+            .is_none_or(|most| most > 0 && !is_said_twice),
+        "requests_most",
+        "give at least 1, and only where the measurement ends with its time and the rate does not \
+         change",
+    )?;
     check(
         file.arrivals.rate() != Some(Rate::per_1000_s(0)),
         "rate",

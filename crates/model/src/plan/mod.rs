@@ -120,6 +120,9 @@ pub struct PlanFile {
     pub deadline: Option<Span>,
     /// When the measurement ends.
     pub stop: Stop,
+    /// It ends after so many exchanges, if its time has not come; none: with its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_most: Option<u64>,
     /// How long the same load runs before anything counts.
     #[serde(rename = "warmup_ns", default)]
     pub warmup: Span,

@@ -55,6 +55,7 @@ impl PlanFile {
                 Stop::Count(count) => Stop::Count(part(count)),
                 Stop::DurationNs(length) => Stop::DurationNs(length),
             },
+            requests_most: self.requests_most.map(part),
             connections: few(self.connections / each) * each,
             workers: workers.end - workers.start,
             renewal: Renewal {
@@ -63,6 +64,14 @@ impl PlanFile {
             },
             samples: few(self.samples),
             ..self.clone()
+        }
+    }
+
+    /// How many exchanges end the measurement, where their number does.
+    pub fn count(&self) -> Option<u64> {
+        match self.stop {
+            Stop::Count(count) => Some(count),
+            Stop::DurationNs(_) => self.requests_most,
         }
     }
 
@@ -86,7 +95,8 @@ mod tests {
             arrivals: Arrivals::Poisson {
                 rate_per_1000_s: Rate::per_second(1_000),
             },
-            stop: Stop::Count(1_003),
+            stop: Stop::DurationNs(Span::from_s(1)),
+            requests_most: Some(1_003),
             connections: 10,
             workers: 4,
             samples: 9,
@@ -105,11 +115,15 @@ mod tests {
             assert_eq!(sum(|plan| u64::from(plan.samples)), 9, "{parts:?}");
             let rates = sum(|plan| plan.arrivals.rate().unwrap().as_per_1000_s());
             assert_eq!(rates, 1_000_000, "{parts:?}");
-            let counts = sum(|plan| match plan.stop {
-                Stop::Count(count) => count,
-                Stop::DurationNs(_) => 0,
-            });
-            assert_eq!(counts, 1_003, "{parts:?}");
+            assert_eq!(sum(|plan| plan.count().unwrap_or(0)), 1_003, "{parts:?}");
+            let by_count = PlanFile {
+                stop: Stop::Count(1_003),
+                requests_most: None,
+                ..whole.clone()
+            };
+            let shares = parts.iter().map(|part| by_count.share(part));
+            let counts = shares.map(|plan| plan.count().unwrap_or(0));
+            assert_eq!(counts.sum::<u64>(), 1_003, "{parts:?}");
         };
         check(std::slice::from_ref(&(0..4)));
         check(&[0..1, 1..4]);

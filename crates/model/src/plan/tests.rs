@@ -20,6 +20,7 @@ fn file() -> PlanFile {
         lua: None,
         deadline: None,
         stop: Stop::DurationNs(Span::from_s(10)),
+        requests_most: None,
         warmup: Span::ZERO,
         connections: 64,
         requests_per_connection: None,

@@ -1,6 +1,6 @@
 //! One run: what was asked, what it is worth, and the numbers.
 
-use model::plan::{Arrivals, PlanFile, Protocol, Stop};
+use model::plan::{Arrivals, PlanFile, Protocol};
 use model::record::{ConnectionCounts, Tally};
 use model::{Claim, Outcome, Status, Trial};
 use verdict::summary::{cpu_per_request, median};
@@ -108,7 +108,7 @@ fn asked(trial: &Trial, style: Style) -> String {
         words::plural(u64::from(plan.connections), "connection"),
         plan.warmup
     );
-    if let Stop::Count(count) = plan.stop {
+    if let Some(count) = plan.count() {
         line.push_str(&format!(", {} asked for", words::plural(count, "exchange")));
     }
     if measured_nothing {

@@ -124,6 +124,36 @@ fn no_limit_of_requests_is_none_on_the_wire() {
     }
 }
 
+/// A window ends with its requests, or with its time where these take longer; what the server
+/// logged is what was asked in all.
+#[test]
+fn a_window_ends_after_so_many_requests() {
+    let Some(_) = need("a_window_ends_after_so_many_requests", ["nginx"]) else {
+        return;
+    };
+    let servers = "[[server]]\nproduct = \"nginx\"\naccess_log = \"on\"";
+    for (most, ends_with_time) in [(50, false), (1_000_000_000, true)] {
+        let trials = measured(servers, FILE, &format!("requests = {most}"));
+        assert_eq!(trials.len(), 1);
+        let trial = &trials[0];
+        assert_eq!(trial.plan.count(), Some(most));
+        let record = &trial.record;
+        let asked = record.total.outcomes.total();
+        if ends_with_time {
+            assert_eq!(record.window, Span::from_ms(400));
+        } else {
+            assert_eq!(asked, most);
+            assert!(record.window < Span::from_ms(400), "{}", record.window);
+        }
+        let phases = [&record.warmup_phase, &record.total, &record.drain_phase];
+        let sent: u64 = phases.iter().map(|phase| phase.sent).sum();
+        let server = trial.context.server.as_ref().expect("a server");
+        let logged = server.access_log_lines.expect("it writes a log");
+        // The server was asked before the trial, too: whether it is ready, and for the right answer.
+        assert!((1..=4).contains(&(logged - sent)), "{logged}: {record:?}");
+    }
+}
+
 /// A server that notes who asks it.
 fn listener() -> (Stub, Arc<Mutex<BTreeSet<IpAddr>>>) {
     let peers = Arc::new(Mutex::new(BTreeSet::new()));

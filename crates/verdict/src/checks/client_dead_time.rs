@@ -8,7 +8,7 @@
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity;
-use model::plan::{Protocol, Stop};
+use model::plan::Protocol;
 use model::units::Span;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
@@ -30,8 +30,8 @@ const EXCHANGES_PER_CONNECTION: u64 = 100;
 
 fn judge(facts: &Facts<'_>) -> Judgement {
     let plan = &facts.trial.plan;
-    let few = matches!(plan.stop, Stop::Count(count)
-        if count < u64::from(plan.connections) * EXCHANGES_PER_CONNECTION);
+    let each = u64::from(plan.connections) * EXCHANGES_PER_CONNECTION;
+    let few = plan.count().is_some_and(|count| count < each);
     if facts.is_open_loop() || facts.is_ceiling() || few {
         return Judgement::NotApplicable;
     }

@@ -8,7 +8,6 @@
 //! however many connections carry them.
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
-use model::plan::Stop;
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
 use crate::thresholds::CONNECTIONS_MISSING;
@@ -27,7 +26,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let (plan, record) = (&facts.trial.plan, &facts.trial.record);
     // A few requests need not take all connections, nor do as many users as happen to be there.
     let do_come = record.users.is_some();
-    if facts.is_open_loop() || do_come || matches!(plan.stop, Stop::Count(_)) {
+    if facts.is_open_loop() || do_come || plan.count().is_some() {
         return Judgement::NotApplicable;
     }
     let Some(first) = record.intervals.first() else {

@@ -239,6 +239,16 @@ pub(super) const RELOAD: Key = key(
      told. Windows must be at least 2 s long, and no budget makes them shorter.",
 );
 
+pub(super) const REQUESTS: Key = key(
+    "requests",
+    Count(1),
+    "a window ends with its time",
+    "requests = 100000",
+    "A window ends after so many requests, as those of ab and weighttp do; where they take longer, \
+     it ends with its `duration`. Windows of servers then differ in length. Agents measure by time \
+     alone.",
+);
+
 pub(super) const OVERLOAD: Key = key(
     "overload",
     Truth,

@@ -352,6 +352,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         lua: script.as_ref().map(|script| script.lua.clone()),
         deadline: args.pace.deadline.filter(|_| args.pace.capacity.is_empty()),
         stop,
+        requests_most: None,
         warmup: args.warmup.unwrap_or(warmup),
         connections: args.connections,
         requests_per_connection: args.requests_per_connection,

@@ -122,6 +122,7 @@ static LOAD: Table = Table {
         "protocol",
         "ramp",
         "rate",
+        "requests",
         "sources",
         "stages",
         "streams",
