@@ -149,7 +149,7 @@ fn a_window_ends_after_so_many_requests() {
         let sent: u64 = phases.iter().map(|phase| phase.sent).sum();
         let server = trial.context.server.as_ref().expect("a server");
         let logged = server.access_log_lines.expect("it writes a log");
-        // The server was asked before the trial, too: whether it is ready, and for the right answer.
+        // The server was asked before the trial: whether it is ready, and for the right answer.
         assert!((1..=4).contains(&(logged - sent)), "{logged}: {record:?}");
     }
 }
