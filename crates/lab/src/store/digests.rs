@@ -12,7 +12,7 @@ use model::hex;
 use sha2::{Digest as _, Sha256};
 use verdict::words;
 
-use super::write_whole;
+use super::{SEARCHES, write_whole};
 
 /// The name of the list in a results folder.
 pub const FILE: &str = "SHA256SUMS";
@@ -119,17 +119,11 @@ pub fn differences(folder: &Path) -> io::Result<Differences> {
     let Some(known) = Digests::read(folder)? else {
         return Ok(Differences::default());
     };
-    let mut there = BTreeSet::new();
-    let entries = match fs::read_dir(folder.join("trials")) {
-        Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".json") && !name.starts_with('.') {
-            there.insert(format!("trials/{name}"));
-        }
+    let mut there = trials_in(folder, "trials")?;
+    let of_searches = format!("{SEARCHES}/");
+    // Earlier versions had no digests of these.
+    if known.names().any(|name| name.starts_with(&of_searches)) {
+        there.append(&mut trials_in(folder, SEARCHES)?);
     }
     let is_missing = |name: &&str| !there.contains(*name);
     let mut found = Differences {
@@ -151,6 +145,21 @@ pub fn differences(folder: &Path) -> io::Result<Differences> {
         }
     }
     Ok(found)
+}
+
+/// The files of trials in `inside`, by their names below `folder`.
+fn trials_in(folder: &Path, inside: &str) -> io::Result<BTreeSet<String>> {
+    let entries = match fs::read_dir(folder.join(inside)) {
+        Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let names = entries.iter().map(|entry| entry.file_name());
+    let names = names.map(|name| name.to_string_lossy().into_owned());
+    Ok(names
+        .filter(|name| name.ends_with(".json") && !name.starts_with('.'))
+        .map(|name| format!("{inside}/{name}"))
+        .collect())
 }
 
 impl Differences {
@@ -235,6 +244,30 @@ mod tests {
                 "1 of 3 stored trials is missing (trials/2.json)",
                 "1 trial was changed after it was stored (trials/3.json)",
                 "1 trial was added later: no lab stored it here (trials/4.json)",
+            ]
+        );
+    }
+
+    #[test]
+    fn trials_of_searches_are_looked_at_where_they_have_digests() {
+        let folder = folder();
+        let file = |name: &str| folder.path().join(name);
+        fs::create_dir(file(SEARCHES)).unwrap();
+        let [first, second] = ["searches/1.json", "searches/2.json"];
+        fs::write(file(first), "of an earlier version").unwrap();
+        assert_eq!(said(folder.path()), Vec::<String>::new());
+        for name in [first, second] {
+            fs::write(file(name), name).unwrap();
+            add(folder.path(), name, name.as_bytes()).unwrap();
+        }
+        assert_eq!(said(folder.path()), Vec::<String>::new());
+        fs::write(file(first), "better").unwrap();
+        fs::remove_file(file(second)).unwrap();
+        assert_eq!(
+            said(folder.path()),
+            [
+                "1 of 5 stored trials is missing (searches/2.json)",
+                "1 trial was changed after it was stored (searches/1.json)",
             ]
         );
     }

@@ -20,7 +20,7 @@ use model::{Experiment, Gap, Json, Manifest, Trial};
 use crate::error::LabError;
 
 /// The folder of the trials that searches are made of.
-const SEARCHES: &str = "searches";
+pub(crate) const SEARCHES: &str = "searches";
 
 /// The results directory of one execution of one experiment.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ impl Store {
             slug(&point.id.workload),
             point.id.load.slug()
         );
-        self.write_json(&name, trial)
+        self.write_trial(&name, trial)
     }
 
     /// Stores a gap. The same gap found twice is one.

@@ -412,7 +412,15 @@ fn a_capacity_is_searched_and_measured_once_more() {
         let text = fs::read_to_string(path).expect("a readable trial");
         serde_json::from_str(&text).expect("a trial")
     };
-    let searched = files(&results, "searches").len();
+    let searches = files(&results, "searches");
+    let searched = searches.len();
+    let folder = searches[0]
+        .ancestors()
+        .nth(2)
+        .expect("the folder of the run");
+    let digests = fs::read_to_string(folder.join("SHA256SUMS")).expect("the list");
+    let listed = digests.lines().filter(|line| line.contains("  searches/"));
+    assert_eq!(listed.count(), searched);
     let mut told = Vec::new();
     for trial in files(&results, "trials").into_iter().map(trial) {
         let point = trial.point.expect("a point");
