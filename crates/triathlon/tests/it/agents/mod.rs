@@ -19,7 +19,7 @@ use std::fs;
 use model::{Outcome, Record, Span, Trial};
 
 use self::nats::{Nats, agent, load_by};
-use crate::support::nginx::Nginx;
+use crate::support::nginx::{Nginx, per_connection};
 use crate::support::process::triathlon;
 use crate::support::stub::{Next, RIGHT, Stub, send};
 use crate::support::{need, wait_until};
@@ -46,6 +46,43 @@ fn shares_add_up(trial: &Trial) {
     let workers: Vec<u32> = trial.record.workers.iter().map(|one| one.index).collect();
     let wanted: Vec<u32> = (0..trial.plan.workers).collect();
     assert_eq!(workers, wanted, "each worker once");
+}
+
+/// Users who come to agents come as often as the plan says, by both together, and each follows the
+/// script to its end on a connection of its own.
+#[test]
+fn users_come_to_agents_and_leave() {
+    let name = "users_come_to_agents_and_leave";
+    let Some([nats, nginx]) = need(name, ["nats-server", "nginx"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let files: [(&str, &[u8]); 2] = [("a", b"one"), ("b", b"two")];
+    let nginx = Nginx::start(&nginx, &files);
+    let _agents = ["a", "b"].map(|name| agent(&nats.url(), name, "--targets 127.0.0.0/8"));
+    let script = tempfile::NamedTempFile::new().expect("a temporary file");
+    let text = "user_rate = 200\nuser_arrivals = 'fixed'\n[[step]]\nget = '/a'\n\
+                [[step]]\nwait = '5ms'\n[[step]]\nget = '/b'\n";
+    fs::write(script.path(), text).expect("a script");
+    let flags = format!(
+        "--agents a,b -t 4 -c 100 -d 500ms --warmup 0s --timeout 10s --json - --script {}",
+        script.path().display()
+    );
+    let run = load_by(&nginx.url(""), &nats.url(), &flags).expect_measured();
+    let trial = run.trial();
+    shares_add_up(&trial);
+    let users = |record: &Record| record.users.clone().expect("they come");
+    let all = users(&trial.record);
+    assert_eq!((all.came, all.seated), (100, 100), "{run:#?}");
+    assert!(all.left > 0, "{run:#?}");
+    let shares: Vec<_> = trial.agents.iter().map(|one| users(&one.record)).collect();
+    let came: Vec<u64> = shares.iter().map(|share| share.came).collect();
+    assert_eq!(came, [50, 50], "{run:#?}");
+    let left: u64 = shares.iter().map(|share| share.left).sum();
+    assert_eq!(left, all.left, "{run:#?}");
+    let counts = per_connection(&nginx.quit());
+    let whole = counts.values().filter(|count| **count == 2).count() as u64;
+    assert!(whole >= all.left, "{counts:?}");
 }
 
 #[test]
