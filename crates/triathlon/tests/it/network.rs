@@ -170,7 +170,10 @@ fn every_protocol_goes_over_the_devices() {
     for trial in &all {
         let total = &trial.record.total;
         assert_eq!(total.outcomes.failures(), 0, "{:?}", trial.point);
-        assert!(packets(trial, "asks") > 100 && packets(trial, "lo") == 0);
+        // What hardly had a CPU sent few.
+        let most = total.outcomes[model::Outcome::Ok].min(100);
+        let (asks, lo) = (packets(trial, "asks"), packets(trial, "lo"));
+        assert!(asks >= most && lo == 0, "{asks} {lo}: {total:?}");
     }
     // Each with its ceiling, but for what is measured again.
     assert!(all.len() >= 6, "{}", all.len());

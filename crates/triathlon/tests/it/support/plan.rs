@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use model::event::{Event, Phase};
 use model::plan::{Arrivals, PlanFile, Stop};
-use model::{Rate, Span, Trial, fixture};
+use model::{Json as _, Rate, Span, Trial, fixture};
 
 use super::process::{Run, Running, command};
 
@@ -73,7 +73,7 @@ pub(crate) fn reached(running: &Running, wanted: Phase) -> bool {
 pub(crate) fn events(text: &str) -> Vec<Event> {
     text.lines()
         .map(|line| {
-            serde_json::from_str(line)
+            Event::from_json(line.as_bytes())
                 .unwrap_or_else(|error| panic!("not an event ({error}): {line}"))
         })
         .collect()
