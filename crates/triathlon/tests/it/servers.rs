@@ -196,8 +196,11 @@ fn check_programs_are_metered(trials: &[Trial], handler: &str, alone: f64) {
     let mut hidden = Vec::new();
     for trial in of_it {
         let usage = trial.usage.server.as_ref().expect("usage");
-        if !usage.cpu_source.starts_with("cgroup") && !usage.cpu_source.starts_with("cpuacct") {
-            return not_run("apache_by_every_handler", "there are no control groups");
+        match usage.cpu_source.as_str() {
+            "proc" => return not_run("apache_by_every_handler", "there are no control groups"),
+            // No program came and went in the window: a busy machine may let none run.
+            source if source.starts_with("proc") => continue,
+            _ => (),
         }
         let (cpu, covered) = (usage.cpu.expect("CPU time"), usage.covered.expect("a part"));
         let share = cpu.as_s_f64() / covered.as_s_f64();
@@ -213,7 +216,7 @@ fn check_programs_are_metered(trials: &[Trial], handler: &str, alone: f64) {
     }
     // Tests beside this one may have programs that nobody reaps, but not all the time.
     assert!(
-        hidden.iter().any(|share| *share < 0.3),
+        hidden.is_empty() || hidden.iter().any(|share| *share < 0.3),
         "{handler}: {hidden:?}"
     );
 }
