@@ -15,7 +15,7 @@ use crate::pair;
 pub const OWN_NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Where servers listen that are asked from their own machine alone.
-const OWN: Ipv4Addr = Ipv4Addr::LOCALHOST;
+pub(crate) const OWN: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
 /// The machine of the servers.
 #[derive(Clone, Copy)]

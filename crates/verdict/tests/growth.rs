@@ -11,7 +11,7 @@ use model::probe::{Class, Growth};
 use verdict::growth::classify;
 
 /// Curves of each shape.
-const CURVES: u64 = 2_000;
+const CURVES: u64 = 1_000;
 /// The share of false claims that is allowed for each shape.
 const FALSE_CLAIMS: f64 = 0.02;
 /// How many times dearer the end of a curve is that grows by little.

@@ -854,7 +854,7 @@ fn a_comparison_that_lacks_rounds_gets_spare_ones() {
     assert_eq!((turns(&ever).len(), rounds), (size + 4, Some(6)));
     // Interrupted in the spare round, it goes on there.
     let last = all.plans.len();
-    for at in last - 3..=last {
+    for at in [last - 2, last] {
         let store = bench.store();
         let (result, _) = bench.run(&store, &mut with(2, Some(at)));
         assert!(matches!(result, Err(LabError::Interrupted)), "plan {at}");

@@ -195,6 +195,39 @@ pub fn check_servers(experiment: &Experiment, servers: &Catalogue) -> Result<(),
     checked.map_err(|found| format!("{}: {}", found.key, found.why))
 }
 
+/// The smallest experiment with `server`: it is asked for a document of `bytes` over so many
+/// connections.
+///
+/// # Errors
+///
+/// What is wrong with it, in a sentence that begins with the key below the server.
+pub(crate) fn of_one_server(
+    server: &ServerFile,
+    bytes: u64,
+    connections: u32,
+) -> Result<Experiment, String> {
+    let text = format!(
+        "experiment = {{ name = \"one\", question = \"\", rounds = 1, duration = \"1s\" }}\n\
+         workload = [{{ name = \"file\", body = {{ bytes = {bytes} }} }}]\n\
+         load = {{ connections = {connections} }}\n"
+    );
+    let mut file = written(&text).map_err(|error| error.to_string())?;
+    file.server = vec![server.clone()];
+    let said = |key: &str, why: &str| {
+        let key = key.trim_start_matches("server[0]").trim_start_matches('.');
+        match key {
+            "" => why.to_owned(),
+            key => format!("{key}: {why}"),
+        }
+    };
+    let experiment = Experiment::try_from(file).map_err(|wrong| said(&wrong.key, &wrong.why))?;
+    known::check(&experiment, &Catalogue::built_in()).map_err(|found| {
+        let hint = did_you_mean(found.nearest.as_deref());
+        said(&found.key, &format!("{}{hint}", found.why))
+    })?;
+    Ok(experiment)
+}
+
 /// Whether `name` can only be that of a file: no built-in experiment is called so.
 fn is_a_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")

@@ -26,7 +26,7 @@ pub(super) static PROBE: Probe = Probe {
 };
 
 fn run(task: &Task) -> Result<Measured, ProbeError> {
-    let server = server::serve(task, &server::small_site(task)?)?;
+    let server = server::ready(task)?;
     let mut timed = Stopwatch::new("connect", index(task.population));
     let mut idle: Vec<OwnedFd> = Vec::with_capacity(index(task.population));
     for number in 1..=task.population {
@@ -38,7 +38,11 @@ fn run(task: &Task) -> Result<Measured, ProbeError> {
         )?);
     }
     still_open(&idle)?;
-    Ok(vec![timed.series()].into())
+    Ok(Measured {
+        series: vec![timed.series()],
+        facts: server.facts(),
+        ..Measured::default()
+    })
 }
 
 /// A population of connections that the server has closed is none.

@@ -11,6 +11,7 @@ pub mod select;
 pub mod shelf;
 
 mod accept;
+mod asked;
 mod bind;
 mod connect;
 mod context_switch;
@@ -41,6 +42,7 @@ use std::path::PathBuf;
 
 use model::probe::{AxisKind, Series};
 
+pub use asked::{Asked, of_product};
 pub use limits::Resource;
 pub use neighbours::cpus;
 
@@ -87,6 +89,13 @@ pub struct Probe {
     pub server: bool,
     /// One walk from nothing to the whole population.
     run: fn(&Task) -> Result<Measured, ProbeError>,
+}
+
+impl Probe {
+    /// Whether any server of HTTP can be asked, and not our own alone.
+    pub fn asks_requests(&self) -> bool {
+        self.server && self.kind == AxisKind::Population
+    }
 }
 
 /// One way to run a probe.

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use model::probe::{ProbeShown, ProbesFile};
+use model::probe::{ProbeFile, ProbeShown, ProbesFile};
 
-use super::ProbeError;
 use super::select::{Wanted, named};
+use super::{Asked, Probe, ProbeError, Variant};
 use crate::experiment::nearest;
 
 /// Experiments of probes that the program brings along, by name.
@@ -32,6 +32,7 @@ impl Question {
         let wanted = self.file.probes.iter().map(|probe| Wanted {
             name: probe.selector(),
             population: probe.population,
+            server: probe.server.as_deref().cloned(),
             strict: false,
         });
         wanted.collect()
@@ -67,7 +68,6 @@ pub fn parse(name: &str, text: String) -> Result<Question, ProbeError> {
         return Err(wrong("experiment.passes: write 1 to 100".to_owned()));
     }
     for (index, probe) in file.probes.iter().enumerate() {
-        named(&probe.selector()).map_err(|error| wrong(format!("probe[{index}]: {error}")))?;
         if probe.population == Some(0) {
             return Err(wrong(format!("probe[{index}].population: write 1 or more")));
         }
@@ -79,11 +79,9 @@ pub fn parse(name: &str, text: String) -> Result<Question, ProbeError> {
 /// Refuses figures and demands that name no probe of this experiment.
 fn check_places(file: &ProbesFile) -> Result<(), String> {
     let mut labels = BTreeSet::new();
-    for probe in &file.probes {
-        for (probe, variant) in named(&probe.selector()).map_err(|error| error.to_string())? {
-            let way = variant.map_or_else(String::new, |variant| format!(":{}", variant.name));
-            labels.insert(format!("{}{way}", probe.name));
-        }
+    for (index, probe) in file.probes.iter().enumerate() {
+        let names = names(probe).map_err(|why| format!("probe[{index}]: {why}"))?;
+        labels.extend(names);
     }
     let known = |key: String, name: Option<&String>| match name {
         Some(name) if !labels.contains(name) => {
@@ -118,6 +116,21 @@ fn check_places(file: &ProbesFile) -> Result<(), String> {
         known(format!("{key}.against"), demand.against.as_ref())?;
     }
     Ok(())
+}
+
+/// The names of what a table asks for, by which figures and demands call it.
+fn names(file: &ProbeFile) -> Result<Vec<String>, String> {
+    let ways = named(&file.selector()).map_err(|error| error.to_string())?;
+    let name = |(probe, variant): (&Probe, Option<&Variant>)| {
+        let way = variant.map_or_else(String::new, |variant| format!(":{}", variant.name));
+        let server = file.server.as_deref();
+        let population = file.population.unwrap_or(probe.population);
+        let asked = server.map(|server| Asked::new(probe, server, population));
+        let asked = asked.transpose().map_err(|error| error.to_string())?;
+        let whom = asked.map_or_else(String::new, |asked| format!("@{}", asked.label()));
+        Ok(format!("{}{way}{whom}", probe.name))
+    };
+    ways.into_iter().map(name).collect()
 }
 
 #[cfg(test)]

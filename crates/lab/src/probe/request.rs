@@ -14,6 +14,7 @@ use sys::syscall::socket::connect;
 
 use super::accept::{connected, source};
 use super::connect::still_open;
+use super::server::PATIENCE;
 use super::stopwatch::Stopwatch;
 use super::{
     Doing as _, Exchange, Measured, Need, Probe, ProbeError, Resource, Task, Variant, each, index,
@@ -54,11 +55,8 @@ pub(super) static PROBE: Probe = Probe {
 const REQUESTS: u32 = 5;
 const EVERY: u32 = 10;
 
-/// An answer that takes longer never comes.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 fn run(task: &Task) -> Result<Measured, ProbeError> {
-    let server = server::serve(task, &server::small_site(task)?)?;
+    let server = server::ready(task)?;
     let mut walk = Walk {
         address: server.address,
         source: source(task.pass),
@@ -84,11 +82,14 @@ fn run(task: &Task) -> Result<Measured, ProbeError> {
         })?);
     }
     still_open(&idle)?;
-    Ok(vec![
-        walk.connected.series_at(walk.connected_at),
-        walk.asked.series_at(walk.asked_at),
-    ]
-    .into())
+    Ok(Measured {
+        series: vec![
+            walk.connected.series_at(walk.connected_at),
+            walk.asked.series_at(walk.asked_at),
+        ],
+        facts: server.facts(),
+        ..Measured::default()
+    })
 }
 
 struct Walk<'a> {

@@ -10,17 +10,22 @@ use model::Environment;
 use model::probe::{AxisKind, FORMAT, Pass, ProbeResult};
 use sys::process::{Confinement, Interrupt, Signal, start};
 
+use super::asked::{Standing, WAITS_BY, waits_by};
 use super::pass::Answer;
 use super::select::Job;
 use super::{Doing as _, ProbeError, neighbours};
+use crate::scratch::Scratch;
+use crate::server::Search;
 
 /// How probes are run.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct Settings<'a> {
     /// This program: it is started again for each pass.
     pub program: PathBuf,
-    /// A private folder on the disk to be probed, removed by its owner.
-    pub folder: PathBuf,
+    /// A private folder on the disk to be probed, in which servers have theirs.
+    pub scratch: &'a Scratch,
+    /// Where servers are looked for.
+    pub search: Search,
     /// How many passes.
     pub passes: u32,
     /// A server to be asked instead of our own.
@@ -73,7 +78,7 @@ pub struct Finished {
 /// one pass of each and not all passes of one. `keep` gets each result whenever it has grown.
 pub fn run(
     jobs: &[Job],
-    settings: &Settings,
+    settings: &Settings<'_>,
     interrupt: Interrupt,
     keep: &mut dyn FnMut(&ProbeResult) -> Result<(), ProbeError>,
     watch: &mut dyn FnMut(Progress<'_>),
@@ -81,7 +86,6 @@ pub fn run(
     let mut results: Vec<ProbeResult> = jobs.iter().map(|job| empty(job, settings)).collect();
     let mut failed = vec![false; jobs.len()];
     let mut seen = vec![neighbours::Seen::default(); jobs.len()];
-    let proc_root = Path::new("/proc");
     let all = settings.passes * u32::try_from(jobs.len()).unwrap_or(u32::MAX);
     let mut done = 0;
     for number in 1..=settings.passes {
@@ -96,9 +100,7 @@ pub fn run(
                 done: done - 1,
                 all,
             });
-            let before = neighbours::read(proc_root, settings.server);
-            let answer = one(job, number, settings, interrupt)?;
-            seen[index].add(before, neighbours::read(proc_root, settings.server));
+            let answer = ask(job, number, settings, interrupt, &mut seen[index])?;
             results[index].busy_elsewhere = seen[index].share();
             match answer {
                 Some(Answer::Measured(pass)) => add(&mut results[index], pass),
@@ -128,11 +130,40 @@ pub fn run(
     })
 }
 
-fn empty(job: &Job, settings: &Settings) -> ProbeResult {
+/// One pass, with the server that it asks where that is one of the lab; none if it was interrupted.
+fn ask(
+    job: &Job,
+    number: u32,
+    settings: &Settings<'_>,
+    interrupt: Interrupt,
+    seen: &mut neighbours::Seen,
+) -> Result<Option<Answer>, ProbeError> {
+    let server = job.server.as_ref();
+    let started = server.map(|server| server.start(&settings.search, settings.scratch));
+    let mut server = match started.transpose() {
+        Ok(server) => server,
+        Err(why) => return Ok(Some(Answer::Failed(why.to_string()))),
+    };
+    let process = server.as_ref().map_or(settings.server, Standing::pid);
+    let url = server.as_ref().map(|server| server.url.as_str());
+    let url = url.or(settings.url.as_deref());
+    let before = neighbours::read(Path::new("/proc"), process);
+    let mut answer = one(job, number, url, settings, interrupt)?;
+    seen.add(before, neighbours::read(Path::new("/proc"), process));
+    match (&mut answer, &mut server) {
+        (Some(Answer::Measured(pass)), Some(server)) => pass.facts.extend(server.facts()),
+        (Some(Answer::Failed(why)), Some(server)) => why.push_str(&server.complaint()),
+        _ => {}
+    }
+    Ok(answer)
+}
+
+fn empty(job: &Job, settings: &Settings<'_>) -> ProbeResult {
     ProbeResult {
         probe_format: FORMAT,
         probe: job.probe.name.to_owned(),
         variant: job.variant.map(|variant| variant.name.to_owned()),
+        server: job.server.as_ref().map(|server| server.label().to_owned()),
         question: match job.variant {
             Some(variant) => format!("{}; {}", job.probe.question, variant.what),
             None => job.probe.question.to_owned(),
@@ -150,11 +181,15 @@ fn empty(job: &Job, settings: &Settings) -> ProbeResult {
 }
 
 /// Which server, where one is asked.
-fn asked(job: &Job, settings: &Settings) -> BTreeMap<String, String> {
+fn asked(job: &Job, settings: &Settings<'_>) -> BTreeMap<String, String> {
     let url = settings.url.as_deref().unwrap_or("origin, one worker");
-    let server = job.probe.server && job.probe.kind == AxisKind::Population;
-    let fact = server.then(|| ("server".to_owned(), url.to_owned()));
-    fact.into_iter().collect()
+    if !job.probe.asks_requests() || job.server.is_some() {
+        return BTreeMap::new();
+    }
+    let process = settings.server.and_then(|pid| waits_by(&[(pid, 0)]));
+    let way = process.map(|way| (WAITS_BY.to_owned(), way.to_owned()));
+    let server = ("server".to_owned(), url.to_owned());
+    [server].into_iter().chain(way).collect()
 }
 
 fn add(result: &mut ProbeResult, pass: Pass) {
@@ -189,27 +224,29 @@ fn growth(result: &ProbeResult) -> Vec<model::probe::Growth> {
 fn one(
     job: &Job,
     number: u32,
-    settings: &Settings,
+    url: Option<&str>,
+    settings: &Settings<'_>,
     interrupt: Interrupt,
 ) -> Result<Option<Answer>, ProbeError> {
     if interrupt.is_raised() {
         return Ok(None);
     }
-    let out = settings.folder.join("pass.json");
+    let folder = settings.scratch.path();
+    let out = folder.join("pass.json");
     let mut command = Command::new(&settings.program);
     command
         .args(["probe", "--one"])
-        .arg(job.name())
+        .arg(job.way())
         .args(["--population", &job.population.to_string()])
         .args(["--pass", &number.to_string()])
         .arg("--folder")
-        .arg(&settings.folder)
+        .arg(folder)
         .arg("--out")
         .arg(&out)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    if let Some(url) = &settings.url {
+    if let Some(url) = url {
         command.args(["--url", url]);
     }
     let mut child = start(&mut command, Confinement::default())

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use model::experiment::ServerFile;
 use model::probe::Limit;
 
 use super::limits::limits;
-use super::{PROBES, Probe, ProbeError, Variant};
+use super::{Asked, PROBES, Probe, ProbeError, Variant};
 
 /// One probe to run, one way.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct Job {
     pub probe: &'static Probe,
     /// Which way, where there are several.
     pub variant: Option<&'static Variant>,
+    /// Who is asked, where that is not our own server.
+    pub server: Option<Asked>,
     /// How many were asked for.
     pub asked: u32,
     /// How many it will be.
@@ -25,8 +28,16 @@ pub struct Job {
 }
 
 impl Job {
-    /// The name with the variant: `bind:2003-11`.
+    /// The name with the variant and the server: `request:close@lighttpd`.
     pub fn name(&self) -> String {
+        match &self.server {
+            Some(server) => format!("{}@{}", self.way(), server.label()),
+            None => self.way(),
+        }
+    }
+
+    /// The name with the variant: `bind:2003-11`.
+    pub(super) fn way(&self) -> String {
         match self.variant {
             Some(variant) => format!("{}:{}", self.probe.name, variant.name),
             None => self.probe.name.to_owned(),
@@ -41,6 +52,8 @@ pub struct Wanted {
     pub name: String,
     /// How many; none: the usual number.
     pub population: Option<u32>,
+    /// Who is asked, where that is not our own server.
+    pub server: Option<ServerFile>,
     /// Whether a population that the machine does not allow is refused. Otherwise, and where it
     /// is the usual one, it is made smaller, and the job says so.
     pub strict: bool,
@@ -51,6 +64,7 @@ pub fn everything() -> Vec<Wanted> {
     let all = PROBES.iter().map(|probe| Wanted {
         name: probe.name.to_owned(),
         population: None,
+        server: None,
         strict: false,
     });
     all.collect()
@@ -61,7 +75,10 @@ pub fn jobs(wanted: &[Wanted], root: &Path, folder: &Path) -> Result<Vec<Job>, P
     let mut jobs: Vec<Job> = Vec::new();
     for one in wanted {
         for (probe, variant) in named(&one.name)? {
-            let job = fitted(probe, variant, one, limits(root, probe, folder))?;
+            let mut job = fitted(probe, variant, one, limits(root, probe, folder))?;
+            let server = one.server.as_ref();
+            let asked = server.map(|server| Asked::new(probe, server, job.population));
+            job.server = asked.transpose()?;
             if jobs.iter().all(|other| other.name() != job.name()) {
                 jobs.push(job);
             }
@@ -125,6 +142,7 @@ pub(super) fn fitted(
     let mut job = Job {
         probe,
         variant,
+        server: None,
         asked: wanted.population.unwrap_or(probe.population),
         population: wanted.population.unwrap_or(probe.population),
         note: None,

@@ -36,6 +36,7 @@ fn wanted(name: &str, population: Option<u32>) -> Wanted {
     Wanted {
         name: name.to_owned(),
         population,
+        server: None,
         strict: population.is_some(),
     }
 }

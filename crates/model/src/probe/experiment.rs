@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::ServerFile;
+
 /// The whole file.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -49,13 +51,17 @@ pub struct ProbeFile {
     /// How many; none: the usual number.
     #[serde(default)]
     pub population: Option<u32>,
+    /// Who is asked in the place of our own server, as an experiment writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Box<ServerFile>>,
 }
 
 /// One `[[published]]` table: how an operation grew in an earlier study.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeFigure {
-    /// The probe of this experiment that stands beside it, with its variant.
+    /// The probe of this experiment that stands beside it, with its variant and its server:
+    /// `request:close@lighttpd`.
     pub probe: String,
     /// Which of its operations; none: the one that it is named after, or else the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +83,7 @@ pub struct ProbeDemand {
     /// What of the curve answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub show: Option<ProbeShown>,
-    /// The probe, with its variant.
+    /// The probe, with its variant and its server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
     /// Which of its operations; none: the one that it is named after, or else the first.
@@ -113,12 +119,14 @@ pub enum ProbeShown {
     Speed,
     /// How many there were in the end, and what the limit was if there were fewer than asked for.
     Population,
+    /// Which server was asked, and how it waits.
+    Server,
 }
 
 impl ProbeShown {
     /// Whether it is a number that can be put in terms of another.
     pub const fn is_number(self) -> bool {
-        !matches!(self, Self::Growth | Self::Population)
+        !matches!(self, Self::Growth | Self::Population | Self::Server)
     }
 }
 

@@ -26,6 +26,9 @@ pub struct ProbeResult {
     /// Which way it was run, where there are several: `2003-11`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
+    /// The name of the server that was asked, where it was not the program's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// What is timed, in a sentence.
     pub question: String,
     /// What is counted along the axis: `open sockets`.
@@ -58,12 +61,15 @@ pub struct ProbeResult {
 }
 
 impl ProbeResult {
-    /// The probe's name with its variant: unique in a result folder.
+    /// The probe's name with its variant and its server: unique in a result folder.
     pub fn label(&self) -> String {
-        match &self.variant {
-            Some(variant) => format!("{}-{variant}", self.probe),
-            None => self.probe.clone(),
-        }
+        let parts = [&self.variant, &self.server].into_iter().flatten();
+        let words: Vec<&str> = [&self.probe]
+            .into_iter()
+            .chain(parts)
+            .map(String::as_str)
+            .collect();
+        words.join("-")
     }
 
     /// The names of the measured operations, in the order of the first pass.
@@ -201,6 +207,14 @@ pub enum Class {
 }
 
 impl Class {
+    /// Whether a call costs more where there are many.
+    pub const fn grows(self) -> bool {
+        match self {
+            Self::Logarithmic | Self::Linear | Self::Worse | Self::Step => true,
+            Self::Falling | Self::Flat | Self::TwoBranches => false,
+        }
+    }
+
     /// As a word in a sentence.
     pub const fn word(self) -> &'static str {
         match self {

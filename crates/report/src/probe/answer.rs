@@ -20,10 +20,13 @@ pub fn answer(operations: &[Operation<'_>]) -> Option<String> {
         let Some((_, growth)) = operation.growth().into_iter().next() else {
             continue;
         };
+        let changes = || format!("{} ({})", operation.name(), growth.word());
         match growth.classes.as_slice() {
             [] => unclear += 1,
             [Class::Flat] => flat += 1,
-            [_] => changing.push(format!("{} ({})", operation.name(), growth.word())),
+            [_] => changing.push(changes()),
+            // Which growth it is cannot be told, and that it grows can.
+            several if several.iter().all(|class| class.grows()) => changing.push(changes()),
             _ => between += 1,
         }
     }

@@ -139,6 +139,13 @@ fn number(
             Ok((value, format!("{of}: {}", growth.sentence), interval))
         }
         ProbeShown::Speed => Ok((format!("{} MB/s", plain(place.value(shown)?)), of, None)),
+        ProbeShown::Server => {
+            let fact = |name: &str| place.result.facts.get(name).cloned();
+            let server = fact("server").ok_or_else(|| format!("{probe} asks no server"))?;
+            let way = fact("waits by").map(|way| format!("waits by {way}"));
+            let way = way.ok_or_else(|| format!("{server}: how it waits could not be read"))?;
+            Ok((way, server, None))
+        }
         ProbeShown::Population => {
             let result = place.result;
             let note = result.note.as_ref();
@@ -161,6 +168,7 @@ const fn words(shown: ProbeShown) -> &'static str {
         ProbeShown::Ratio => "the end relative to the beginning",
         ProbeShown::Speed => "median speed",
         ProbeShown::Population => "population",
+        ProbeShown::Server => "server",
     }
 }
 
@@ -178,7 +186,7 @@ impl<'a> Place<'a> {
         probe: &str,
         operation: Option<&str>,
     ) -> Result<Self, String> {
-        let label = probe.replacen(':', "-", 1);
+        let label = probe.replace([':', '@'], "-");
         let result = results.iter().find(|one| one.label() == label);
         let result = result.ok_or_else(|| format!("{probe} was not measured here"))?;
         let names = result.series_names();
@@ -238,7 +246,7 @@ impl<'a> Place<'a> {
                 .map(|(first, last)| last / first)
                 .collect(),
             ProbeShown::Speed => passes.into_iter().filter_map(median_speed).collect(),
-            ProbeShown::Growth | ProbeShown::Population => return None,
+            ProbeShown::Growth | ProbeShown::Population | ProbeShown::Server => return None,
         })
     }
 
@@ -248,7 +256,7 @@ impl<'a> Place<'a> {
             ProbeShown::End => self.known_growth()?.typical_ns.1,
             ProbeShown::Ratio => self.known_growth()?.ratio.0,
             ProbeShown::Speed => self.speed().unwrap_or_default(),
-            ProbeShown::Growth | ProbeShown::Population => 0.0,
+            ProbeShown::Growth | ProbeShown::Population | ProbeShown::Server => 0.0,
         };
         let missing = || format!("{} of {} is not known", words(shown), self.name());
         (value > 0.0).then_some(value).ok_or_else(missing)

@@ -31,7 +31,7 @@ pub fn chart(operation: &Operation<'_>, id: &str) -> Chart {
     let progress = first.is_some_and(|result| result.kind == AxisKind::Progress);
     let mut chart = Chart {
         id: id.to_owned(),
-        title: operation.name(),
+        title: title(operation),
         caption: caption(operation),
         x: Axis {
             name: first.map_or_else(String::new, |result| result.axis.clone()),
@@ -198,4 +198,16 @@ fn thin(chart: &mut Chart, overlaid: bool) {
 )]
 fn place(share: f64, places: f64) -> usize {
     (share * places).round() as usize
+}
+/// The operation; and where a server was asked, which one and how it waits.
+fn title(operation: &Operation<'_>) -> String {
+    let [(_, result)] = operation.sides.as_slice() else {
+        return operation.name();
+    };
+    let fact = |name: &str| result.facts.get(name);
+    match (fact("server"), fact("waits by")) {
+        (Some(server), Some(way)) => format!("{}: {server}, by {way}", operation.name()),
+        (Some(server), None) => format!("{}: {server}", operation.name()),
+        (None, _) => operation.name(),
+    }
 }

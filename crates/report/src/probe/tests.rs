@@ -87,6 +87,15 @@ fn the_answer_stands_first_in_a_sentence() {
         "Of 5 operations 2 have a cost that changes: a socket (linear) and b socket (a step). 1 is \
          flat, 1 lies between two classes and 1 has too few points to tell.",
     );
+    // Which growth it is cannot be told, and that it grows can.
+    check(
+        &[
+            of("a", &[Class::Linear, Class::Worse]),
+            of("b", &[Class::Step, Class::TwoBranches]),
+        ],
+        "Of 2 operations 1 has a cost that changes: a socket (between linear and worse than \
+         linear). 1 lies between two classes.",
+    );
     let alone = [of("socket", &[Class::Linear])];
     assert_eq!(answer(&operations(&[side("", &alone)])), None);
 }
@@ -298,7 +307,14 @@ fn told_of(asked: &str) -> Result<(String, String), String> {
         ..result("bind", 10)
     };
     let file = question(&format!(r#"{{ "who": "ours", "demand": "?", {asked} }}"#));
-    let results = [result("socket", 5), ended, download];
+    let mut asked = ProbeResult {
+        server: Some("poll".to_owned()),
+        ..result("request", 10)
+    };
+    let server = ("server".to_owned(), "lighttpd/1.4.69, tuned".to_owned());
+    let way = ("waits by".to_owned(), "poll or select".to_owned());
+    asked.facts.extend([server, way]);
+    let results = [result("socket", 5), ended, download, asked];
     match asked::answers(&file, &results).remove(0).told {
         crate::asked::Told::Number(found) => Ok((found.value, found.place)),
         crate::asked::Told::Not(why) => Err(why),
@@ -350,6 +366,10 @@ fn demands_of_probes_have_a_number() {
         r#""show": "population", "probe": "bind""#,
         ("1,000", "open sockets, of 2,000 asked for: no more files"),
     );
+    check(
+        r#""show": "server", "probe": "request@poll""#,
+        ("waits by poll or select", "lighttpd/1.4.69, tuned"),
+    );
 }
 
 #[test]
@@ -364,6 +384,10 @@ fn a_demand_of_probes_without_a_number_has_a_reason() {
     check(
         r#""show": "growth", "probe": "fork""#,
         "fork was not measured here",
+    );
+    check(
+        r#""show": "server", "probe": "bind""#,
+        "bind asks no server",
     );
     check(
         r#""show": "growth", "probe": "bind", "operation": "reap""#,

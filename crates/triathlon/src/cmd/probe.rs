@@ -9,8 +9,9 @@ use anyhow::Context as _;
 use lab::probe::question::{self, Question};
 use lab::probe::run::{Finished, Progress, Settings};
 use lab::probe::select::{Wanted, everything, jobs};
-use lab::probe::{Exchange, PROBES, ProbeError, Task, server, shelf};
+use lab::probe::{Exchange, PROBES, ProbeError, Task, of_product, server, shelf};
 use lab::scratch::{self, Scratch};
+use lab::server::Search;
 use model::plan::Url;
 use model::{Json as _, ProbeResult};
 use report::probe::Side;
@@ -30,6 +31,7 @@ Examples:
   triathlon probe socket bind:2003-11   two of them, the second in one variant
   triathlon probe mmap --population 60000 --plot
   triathlon probe connect request --url http://127.0.0.1:8080/
+  triathlon probe connect@nginx request@nginx
   triathlon probe --experiment scalable-2003
   triathlon probe --list                what there is and what it takes
 
@@ -46,8 +48,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Probes to run, as NAME or NAME:VARIANT; all of them if none is given.
-    #[arg(value_name = "NAME[:VARIANT]")]
+    /// Probes to run, as NAME or NAME:VARIANT; all of them if none is given. With @SERVER, connect
+    /// and request start and ask a server of the lab instead of our own.
+    #[arg(value_name = "NAME[:VARIANT][@SERVER]")]
     names: Vec<String>,
     /// How many operations each pass does [default: the usual number of each probe].
     #[arg(long, value_name = "N", value_parser = whole::at_least_one::<u32>())]
@@ -99,7 +102,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     if let Some(name) = &args.experiment {
-        let question = question::read(name)?.ok_or_else(|| {
+        let question = question::read(name).map_err(refused)?.ok_or_else(|| {
             let names: Vec<&str> = question::BUILT_IN.iter().map(|(name, _)| *name).collect();
             UsageError(format!(
                 "'{name}' is neither a file with [[probe]] tables nor a built-in experiment of \
@@ -255,9 +258,6 @@ enum Show {
 
 /// All passes of all probes that were asked for on the command line.
 fn all(args: &Args) -> anyhow::Result<Exit> {
-    if let Some(url) = &args.url {
-        target(url)?;
-    }
     let wanted = match args.names.as_slice() {
         [] => everything()
             .into_iter()
@@ -268,13 +268,12 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
             .collect(),
         names => names
             .iter()
-            .map(|name| Wanted {
-                name: name.clone(),
-                population: args.population,
-                strict: true,
-            })
-            .collect(),
+            .map(|name| wanted(name, args))
+            .collect::<Result<_, _>>()?,
     };
+    if let Some(url) = &args.url {
+        target(url)?;
+    }
     measure(&Request {
         root: args.results.clone(),
         wanted,
@@ -286,6 +285,26 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
             (false, true) => Show::Plots,
             (false, false) => Show::Table,
         },
+    })
+}
+
+/// What a name on the command line asks for.
+fn wanted(name: &str, args: &Args) -> anyhow::Result<Wanted> {
+    let (way, server) = match name.split_once('@') {
+        Some((way, product)) => (way, Some(of_product(product).map_err(refused)?)),
+        None => (name, None),
+    };
+    if let (Some(server), Some(url)) = (&server, &args.url) {
+        let product = &server.product;
+        let why =
+            format!("{name} asks a {product} that is started, and --url {url} another: give one");
+        return Err(UsageError(why).into());
+    }
+    Ok(Wanted {
+        name: way.to_owned(),
+        population: args.population,
+        server,
+        strict: true,
     })
 }
 
@@ -324,6 +343,14 @@ fn request_of(question: &Question, root: PathBuf) -> Request<'_> {
     }
 }
 
+/// What was asked wrongly is a mistake of the command line.
+pub(crate) fn refused(error: ProbeError) -> anyhow::Error {
+    match error {
+        ProbeError::Unknown(_) | ProbeError::Limit(_) => UsageError(error.to_string()).into(),
+        other => other.into(),
+    }
+}
+
 fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
     let results = shelf::create(&request.root)?;
     scratch::sweep_below(&request.root);
@@ -334,21 +361,18 @@ fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
             drop(work);
             // Nothing was measured, so nothing is left behind.
             let _empty = std::fs::remove_dir(&results);
-            return Err(match error {
-                ProbeError::Unknown(_) | ProbeError::Limit(_) => {
-                    UsageError(error.to_string()).into()
-                }
-                other => other.into(),
-            });
+            return Err(refused(error));
         }
     };
     if let Some(question) = request.question {
         shelf::put_file(&results, EXPERIMENT, question.text.as_bytes())?;
     }
     let interrupt = sys::process::Interrupt::arm().context("listening for Ctrl-C")?;
+    let own = std::env::current_exe().context("finding this program")?;
     let settings = Settings {
-        program: std::env::current_exe().context("finding this program")?,
-        folder: work.path().to_owned(),
+        search: Search::of_system(own.clone()),
+        program: own,
+        scratch: &work,
         passes: request.passes,
         url: request.url.clone(),
         server: request.url.as_deref().and_then(local_server),

@@ -105,11 +105,11 @@ fn run_example(folder: &Path, more: &[&str]) -> PathBuf {
         "--no-lock",
         "--hiccups",
         "0s",
-        "rounds=8",
+        "rounds=6",
         "repeats=0",
         "calm=0s",
-        "duration=150ms",
-        "warmup=50ms",
+        "duration=100ms",
+        "warmup=20ms",
     ];
     let words = words
         .iter()

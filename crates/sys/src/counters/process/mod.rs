@@ -264,6 +264,42 @@ pub fn sockets(root: &Path, pid: u32) -> io::Result<Vec<u64>> {
         .collect())
 }
 
+/// How a process waits for its connections, as far as that can be told from outside.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Waiting {
+    /// By poll or select, which leave nothing open; or it waits for nothing.
+    Poll,
+    /// By epoll.
+    Epoll,
+    /// By io_uring.
+    Uring,
+}
+
+impl Waiting {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Poll => "poll or select",
+            Self::Epoll => "epoll",
+            Self::Uring => "io_uring",
+        }
+    }
+}
+
+/// How a process waits, by what it has open.
+pub fn waits_by(root: &Path, pid: u32) -> io::Result<Waiting> {
+    let entries = fs::read_dir(root.join(format!("{pid}/fd")))?;
+    let ways = entries.filter_map(|entry| {
+        let target = fs::read_link(entry.ok()?.path()).ok()?;
+        match target.to_str()? {
+            "anon_inode:[io_uring]" => Some(Waiting::Uring),
+            "anon_inode:[eventpoll]" => Some(Waiting::Epoll),
+            _ => None,
+        }
+    });
+    Ok(ways.max().unwrap_or(Waiting::Poll))
+}
+
 /// The regular files that a process appends to, as paths that lead there from any mount namespace,
 /// each with its name.
 pub fn appended(root: &Path, pid: u32) -> io::Result<Vec<(PathBuf, PathBuf)>> {

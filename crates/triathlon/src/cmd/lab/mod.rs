@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     if let Some(name) = args.experiment.as_deref()
-        && let Some(question) = question::read(name)?
+        && let Some(question) = question::read(name).map_err(super::probe::refused)?
     {
         return ask_the_kernel(args, &question);
     }

@@ -283,3 +283,154 @@ fn agree(
     let agreed = (0.5..=2.0).contains(&ratio) && growth.agrees_with(&strangers);
     (agreed, sentence)
 }
+
+/// Two ways of one server that we did not write, which wait differently.
+const SERVERS: &str = "\
+[experiment]
+name = \"two-ways\"
+passes = 1
+[[probe]]
+name = \"request\"
+variant = \"keep-alive\"
+population = 300
+[[probe]]
+name = \"request\"
+population = 300
+server = { product = \"lighttpd\", label = \"poll\", settings = { \"server.event-handler\" = '\"poll\"' } }
+[[probe]]
+name = \"connect\"
+population = 300
+server = { product = \"lighttpd\" }
+[[published]]
+probe = \"request:close@poll\"
+then = \"O(n)\"
+[[asked]]
+demand = \"How many connections?\"
+show = \"population\"
+probe = \"connect@lighttpd\"
+";
+
+#[test]
+fn servers_of_the_lab_are_asked_as_an_experiment_writes_them() {
+    let Some(_) = need("probes of lighttpd", ["lighttpd"]) else {
+        return;
+    };
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("two-ways.toml");
+    fs::write(&file, SERVERS).expect("a file");
+    let results = place.path().join("results");
+    let arguments = ["--experiment", &file.display().to_string()].map(str::to_owned);
+    let arguments = arguments.each_ref().map(String::as_str);
+    let run = Running::start(&mut probe(&arguments, &results));
+    let done = run.finish().expect_code(0);
+    let folder = folder(&results);
+    assert_eq!(
+        names(&folder),
+        [
+            "connect-lighttpd.json",
+            "experiment.toml",
+            "report.html",
+            "request-close-poll.json",
+            "request-keep-alive-poll.json",
+            "request-keep-alive.json",
+        ],
+        "{done:?}"
+    );
+    for (name, server, way) in [
+        ("connect-lighttpd.json", "tuned", "epoll"),
+        (
+            "request-close-poll.json",
+            "server.event-handler = \"poll\"",
+            "poll or select",
+        ),
+        (
+            "request-keep-alive-poll.json",
+            "server.event-handler = \"poll\"",
+            "poll or select",
+        ),
+    ] {
+        let result = read(&folder, name);
+        assert_eq!(result.passes.len(), 1, "{result:?}");
+        assert!(
+            result.facts["server"].starts_with("lighttpd/"),
+            "{result:?}"
+        );
+        assert!(result.facts["server"].ends_with(server), "{result:?}");
+        assert_eq!(result.facts["waits by"], way, "{result:?}");
+    }
+    let own = read(&folder, "request-keep-alive.json");
+    assert_eq!(own.facts["server"], "origin, one worker");
+    assert!(
+        ["epoll", "io_uring"].contains(&own.facts["waits by"].as_str()),
+        "{own:?}"
+    );
+    let page = fs::read_to_string(folder.join("report.html")).expect("a page");
+    assert!(page.contains("request-close-poll request") && page.contains("poll or select"));
+}
+
+#[test]
+fn a_server_that_no_probe_can_ask_is_refused_with_its_key() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("two-ways.toml");
+    let arguments = ["--experiment", &file.display().to_string()].map(str::to_owned);
+    let arguments = arguments.each_ref().map(String::as_str);
+    let run = |text: &str| {
+        fs::write(&file, text).expect("a file");
+        Running::start(&mut probe(&arguments, &place.path().join("results"))).finish()
+    };
+    let wrong = |from: &str, to: &str, said: &[&str]| {
+        run(&SERVERS.replacen(from, to, 1))
+            .expect_code(2)
+            .expect_complaint(said);
+    };
+    wrong(
+        "product = \"lighttpd\", label",
+        "product = \"lihgttpd\", label",
+        &["probe[1]: server: ", "lighttpd"],
+    );
+    wrong(
+        "server.event-handler",
+        "server.event handler",
+        &["probe[1]: server: "],
+    );
+    wrong(
+        "name = \"connect\"",
+        "name = \"socket\"",
+        &["probe[2]: server: ", "'socket' asks no server"],
+    );
+    wrong("label = \"poll\"", "label = \"a/b\"", &["'a/b'", "label"]);
+    wrong(
+        "probe = \"request:close@poll\"",
+        "probe = \"request:close@pol\"",
+        &["did you mean 'request:close@poll'"],
+    );
+}
+
+#[test]
+fn a_server_is_named_on_the_command_line() {
+    let Some(_) = need("probes of nginx", ["nginx"]) else {
+        return;
+    };
+    let results = tempfile::tempdir().expect("a folder");
+    let arguments = ["connect@nginx", "--population", "150", "--passes", "1"];
+    let run = Running::start(&mut probe(&arguments, results.path()))
+        .finish()
+        .expect_code(0);
+    let result = read(&folder(results.path()), "connect-nginx.json");
+    assert_eq!(result.facts["waits by"], "epoll", "{run:?}");
+    let refused = |name: &str, said: &[&str]| {
+        let arguments = [name, "--url", "http://127.0.0.1:1/"];
+        Running::start(&mut probe(&arguments, results.path()))
+            .finish()
+            .expect_code(2)
+            .expect_complaint(said);
+    };
+    refused("connect@nginx", &["--url", "give one"]);
+    let run = |name: &str| {
+        Running::start(&mut probe(&[name], results.path()))
+            .finish()
+            .expect_code(2)
+    };
+    run("connect@ngnix").expect_complaint(&["did you mean 'nginx'"]);
+    run("bind:ipv6@nginx").expect_complaint(&["'bind' asks no server"]);
+}
