@@ -29,8 +29,6 @@ pub(super) struct Waiting {
     pub(super) held: u32,
     /// How it was warmed up until its rate was steady.
     warming: Option<Warming>,
-    /// As they were when it was frozen: pid and start time.
-    processes: Option<Vec<(u32, u64)>>,
 }
 
 impl Waiting {
@@ -39,7 +37,6 @@ impl Waiting {
             running,
             held,
             warming,
-            processes: None,
         }
     }
 }
@@ -76,17 +73,7 @@ impl Standby {
     /// answers; or why it is not what it was.
     pub(super) fn take(&mut self, racer: Racer) -> Option<(Waiting, Result<bool, String>)> {
         let mut waiting = self.waiting.remove(&racer)?;
-        let Some(before) = waiting.processes.take() else {
-            return Some((waiting, Ok(false)));
-        };
-        waiting.running.thaw();
-        let state = if let Some(why) = waiting.running.ended("while it was frozen") {
-            Err(why)
-        } else if waiting.running.processes() == before {
-            Ok(true)
-        } else {
-            Err("some of its processes ended while it was frozen".to_owned())
-        };
+        let state = waiting.running.wake();
         Some((waiting, state))
     }
 
@@ -121,18 +108,13 @@ impl Standby {
         let Some(guard) = &self.guard else {
             return;
         };
-        let processes = waiting.running.processes();
         match waiting.running.freeze(guard) {
-            Ok(freezing) => {
-                self.freezing = freezing;
-                waiting.processes = Some(processes);
-            }
+            Ok(freezing) => self.freezing = freezing,
             Err(_) => {
                 self.guard = None;
                 self.freezing = Freezing::None;
                 for waiting in self.waiting.values_mut() {
                     waiting.running.thaw();
-                    waiting.processes = None;
                 }
             }
         }

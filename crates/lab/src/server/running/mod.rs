@@ -99,6 +99,8 @@ pub struct Running {
     error_log: ErrorLog,
     /// The command that makes it read its configuration again, while that may run.
     reloading: Option<Reloading>,
+    /// While it is frozen, its processes: pid and start time.
+    frozen: Option<Vec<(u32, u64)>>,
     /// Where it is, if somebody else started it: then it has no processes of ours.
     external: Option<External>,
     /// Removed with everything in it when the server has ended: fields are dropped in this order.
@@ -181,6 +183,7 @@ impl Running {
             condition: None,
             error_log,
             reloading: None,
+            frozen: None,
             external: None,
             directory,
         };
@@ -215,6 +218,7 @@ impl Running {
             condition: None,
             error_log: ErrorLog::create(directory.path().join("error.log"))?,
             reloading: None,
+            frozen: None,
             external: Some(external.clone()),
             directory,
         })

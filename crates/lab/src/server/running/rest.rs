@@ -41,7 +41,25 @@ impl Running {
     /// Keeps all its processes from running; `guard` ends them should we be killed meanwhile. After
     /// an error all of them run.
     pub fn freeze(&mut self, guard: &Guard) -> io::Result<Freezing> {
-        self.freeze_all(guard).inspect_err(|_| self.thaw())
+        let freezing = self.freeze_all(guard).inspect_err(|_| self.thaw())?;
+        // Read while nothing runs: until a moment ago one of them may have ended by itself.
+        self.frozen = Some(self.processes());
+        Ok(freezing)
+    }
+
+    /// Lets it run again, and says whether it was frozen; or what it has lost meanwhile.
+    pub fn wake(&mut self) -> Result<bool, String> {
+        let Some(before) = self.frozen.take() else {
+            return Ok(false);
+        };
+        // Read while nothing runs yet: some servers have helpers that wait only for their end.
+        let is_whole = self.processes() == before;
+        self.thaw();
+        match self.ended("while it was frozen") {
+            Some(why) => Err(why),
+            None if is_whole => Ok(true),
+            None => Err("some of its processes ended while it was frozen".to_owned()),
+        }
     }
 
     fn freeze_all(&mut self, guard: &Guard) -> io::Result<Freezing> {
@@ -60,6 +78,7 @@ impl Running {
 
     /// Lets it run again, if it was frozen.
     pub fn thaw(&mut self) {
+        self.frozen = None;
         for (index, process) in self.processes.iter_mut().enumerate() {
             process.child.thaw(shared(self.leaf.as_ref(), index));
         }

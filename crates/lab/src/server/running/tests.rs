@@ -928,6 +928,39 @@ impl Generator for Killer {
 }
 
 #[test]
+fn helpers_that_end_as_soon_as_they_may_are_no_loss() {
+    let script = "mkfifo '{{ directory }}/hold'
+        for one in 1 2 3 4 5 6 7 8 9 10 11 12; do cat '{{ directory }}/hold' & done
+        exec sleep 600";
+    let served = shell(script, "ready = { listens = false, processes = '13' }\n");
+    let place = place();
+    let guard = sys::process::Guard::start().unwrap();
+    let mut running = Running::start(&start(&place, &served, Preset::Tuned)).unwrap();
+    let hold = running.directory.path().join("hold");
+    let hold = File::options().read(true).write(true).open(hold).unwrap();
+    running.freeze(&guard).unwrap();
+    // What they wait for comes while they are frozen: nothing more to read.
+    drop(hold);
+    assert_eq!(running.wake(), Ok(true));
+    assert_eq!(running.wake(), Ok(false));
+
+    // Whoever is killed is a loss.
+    running.freeze(&guard).unwrap();
+    let front = running.pid().unwrap();
+    let (other, _) = *running
+        .processes()
+        .iter()
+        .find(|(pid, _)| *pid != front)
+        .unwrap_or(&(front, 0));
+    Command::new("kill")
+        .args(["-KILL", &other.to_string()])
+        .status()
+        .unwrap();
+    let lost = running.wake().unwrap_err();
+    assert!(lost.contains("while it was frozen"), "{lost}");
+}
+
+#[test]
 fn workers_do_not_outlive_a_master_that_is_killed_in_the_middle_of_a_trial() {
     for installed in strangers() {
         let name = installed.product.name().to_owned();
