@@ -209,7 +209,9 @@ fn users_ask_several_servers_and_keep_their_cookies_apart() {
     assert_eq!(right.iter().sum::<u64>(), 40, "{run:#?}");
     // Users go through the steps side by side, and one may be ahead at the end.
     assert!(right.iter().all(|one| (8..=12).contains(one)), "{right:?}");
-    assert_eq!(record.total.connections.established, 4, "{run:#?}");
+    // On a busy machine one of the two may come too late to ask the second server.
+    let established = record.total.connections.established;
+    assert!((3..=4).contains(&established), "{run:#?}");
     for (heard, host, own, paths, asked) in [
         (at_one, &first, "from=one", ["/front", "/a"], &right[..2]),
         (at_two, &second, "from=two", ["/b", "/c"], &right[2..]),

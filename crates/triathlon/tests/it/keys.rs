@@ -114,7 +114,13 @@ fn no_limit_of_requests_is_none_on_the_wire() {
         assert_eq!(trials.len(), 2, "{product}");
         for trial in &trials {
             let label = &trial.point.as_ref().expect("a point").id.server;
-            let closed = trial.record.total.connections.closed_by_server;
+            let total = &trial.record.total;
+            let closed = total.connections.closed_by_server;
+            let is_busy = total.outcomes[Outcome::Ok] < 200;
+            // A machine may be too busy to come to the limit on any of four connections.
+            if closed == 0 && is_busy {
+                continue;
+            }
             assert_eq!(
                 closed == 0,
                 label.ends_with("without limit"),

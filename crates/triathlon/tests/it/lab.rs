@@ -491,7 +491,10 @@ fn what_a_killed_lab_leaves_is_swept_by_the_next_and_a_living_one_is_left_alone(
     verify(folder.path()).expect_code(0);
     assert_eq!(only(&temporary), scratch);
     assert!(scratch.join("www").is_dir() && lock.is_file());
-    assert_eq!(groups(), before);
+    // One that was there for a moment may be gone by now.
+    let left = groups();
+    assert!(!left.is_empty(), "{before:?}");
+    assert!(left.iter().all(|group| before.contains(group)), "{left:?}");
     let own = lab.pid();
     let children = processes(|parent, _| parent == own);
     let sessions: Vec<u32> = children.iter().map(|(_, session, _)| *session).collect();

@@ -949,6 +949,15 @@ fn helpers_that_end_as_soon_as_they_may_are_no_loss() {
     let pid = running.pid().unwrap().to_string();
     let kill = Command::new("kill").args(["-KILL", &pid]).status();
     assert!(kill.unwrap().success());
+    let is_gone = || {
+        let stat = process::stat(Path::new("/proc"), running.pid().unwrap());
+        stat.is_err() || stat.is_ok_and(|stat| stat.state == 'Z')
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while !is_gone() {
+        assert!(Instant::now() < until, "{pid} was killed and lives");
+        std::thread::yield_now();
+    }
     let lost = running.wake().unwrap_err();
     assert!(lost.contains("while it was frozen"), "{lost}");
 }
