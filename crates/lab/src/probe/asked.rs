@@ -5,7 +5,7 @@ use std::path::Path;
 
 use model::experiment::ServerFile;
 use model::{Bytes, Experiment};
-use sys::counters::process;
+use sys::counters::process::{self, Waiting};
 
 use super::server::FILE_BYTES;
 use super::{Probe, ProbeError, neighbours};
@@ -175,7 +175,8 @@ impl Standing {
 
     /// What it is and how it waits, for the record.
     pub(super) fn facts(&self) -> BTreeMap<String, String> {
-        let way = waits_by(&self.running.processes());
+        let processes = self.running.processes().into_iter();
+        let way = waits_by(processes.map(|(pid, _)| pid));
         let way = way.map(|way| (WAITS_BY.to_owned(), way.to_owned()));
         let name = ("server".to_owned(), self.name.clone());
         [name].into_iter().chain(way).collect()
@@ -211,10 +212,13 @@ pub fn of_product(name: &str) -> Result<ServerFile, ProbeError> {
     toml::from_str(&format!("product = \"{name}\"")).map_err(|_| wrong())
 }
 
-/// How a server waits for its connections, seen from outside, by what its processes have open.
-pub(super) fn waits_by(processes: &[(u32, u64)]) -> Option<&'static str> {
+/// How a server waits for its connections, seen from outside, by what its processes have open; none
+/// where that cannot be read of one of them, which may be the one that waits.
+pub(super) fn waits_by(processes: impl IntoIterator<Item = u32>) -> Option<&'static str> {
     let root = Path::new("/proc");
-    let pids = processes.iter().map(|(pid, _)| *pid);
-    let ways = pids.filter_map(|pid| process::waits_by(root, pid).ok());
-    ways.max().map(process::Waiting::name)
+    let ways = processes.into_iter();
+    let ways: Vec<Option<Waiting>> = ways.map(|pid| process::waits_by(root, pid).ok()).collect();
+    let way = ways.iter().flatten().max()?;
+    let is_known = *way != Waiting::Poll || ways.iter().all(Option::is_some);
+    is_known.then(|| way.name())
 }

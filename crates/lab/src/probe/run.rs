@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use model::Environment;
 use model::probe::{AxisKind, FORMAT, Pass, ProbeResult};
+use sys::counters::process;
 use sys::process::{Confinement, Interrupt, Signal, start};
 
 use super::asked::{Standing, WAITS_BY, waits_by};
@@ -186,8 +187,12 @@ fn asked(job: &Job, settings: &Settings<'_>) -> BTreeMap<String, String> {
     if !job.probe.asks_requests() || job.server.is_some() {
         return BTreeMap::new();
     }
-    let process = settings.server.and_then(|pid| waits_by(&[(pid, 0)]));
-    let way = process.map(|way| (WAITS_BY.to_owned(), way.to_owned()));
+    // Who listens may leave the waiting to those that it started.
+    let tree = settings
+        .server
+        .map(|pid| process::tree(Path::new("/proc"), pid));
+    let way = tree.and_then(|tree| waits_by(tree.into_iter().map(|stat| stat.pid)));
+    let way = way.map(|way| (WAITS_BY.to_owned(), way.to_owned()));
     let server = ("server".to_owned(), url.to_owned());
     [server].into_iter().chain(way).collect()
 }

@@ -34,7 +34,7 @@ impl Server {
     /// How our own waits, for the record. Of a server that was given, whoever gave it tells.
     pub(super) fn facts(&self) -> BTreeMap<String, String> {
         let pid = self.child.as_ref().map(Child::pid);
-        let way = pid.and_then(|pid| waits_by(&[(pid, 0)]));
+        let way = pid.and_then(|pid| waits_by([pid]));
         let fact = way.map(|way| (WAITS_BY.to_owned(), way.to_owned()));
         fact.into_iter().collect()
     }

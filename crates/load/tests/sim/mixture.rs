@@ -179,7 +179,7 @@ fn a_thousand_seeds_of_late_and_partial_kernels() {
     }
 }
 
-/// All other tests of this suite, each under the mixtures of some seeds. A test whose words hold
+/// All other tests of this suite, each under the mixtures of a seed. A test whose words hold
 /// only where kernels never fail says so; what its workers record is examined under each of them.
 /// `TRIATHLON_SIMULATED_KERNELS=1-1000` asks for other seeds, and for the slowest tests, too.
 #[test]

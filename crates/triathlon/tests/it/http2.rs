@@ -262,7 +262,8 @@ fn load_and_nghttpd_agree_on_http2() {
         std::fs::write(certificates.path(name), content).expect("a file");
     }
     for is_secure in [false, true] {
-        let port = reserve().address.port();
+        let reserved = reserve();
+        let port = reserved.address.port();
         let mut command = Command::new(&nghttpd);
         command.args(["-a", "127.0.0.1", "-m", "6", "-d"]);
         command.arg(certificates.path("")).arg(port.to_string());

@@ -116,7 +116,8 @@ impl Caddy {
         for (name, content) in files {
             std::fs::write(folder.path().join("www").join(name), content).expect("a file");
         }
-        let port = reserve().address.port();
+        let reserved = reserve();
+        let port = reserved.address.port();
         let config = format!(
             "{{\n admin off\n auto_https off\n servers {{\n  protocols h1 h2 h3\n }}\n}}\n\
              https://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls {} {}\n root * {}\n \

@@ -36,6 +36,9 @@ fn ask(url: &str) {
     let each: Vec<u32> = (1..=POPULATION).collect();
     let tenth: Vec<u32> = each.iter().copied().filter(|n| n % 10 == 0).collect();
     let fives: Vec<u32> = tenth.iter().flat_map(|n| [*n; 5]).collect();
+    let way = read(&folder, "connect.json").facts;
+    let way = way.get("waits by").map(String::as_str);
+    assert_eq!(way, Some("epoll"), "{run:?}");
     for (file, series, expected) in [
         ("connect.json", "connect", &each),
         ("request-close.json", "connect", &fives),
